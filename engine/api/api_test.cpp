@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The C interface: every constructor reaches the engine, and every wrong argument is a status with a sentence, with the
+// outputs left alone.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lacuna/lacuna.h"
+
+namespace {
+
+lacuna_type* parsed(const char* text) {
+  lacuna_type* type = nullptr;
+  EXPECT_EQ(lacuna_type_parse(text, &type), LACUNA_OK) << lacuna_last_error();
+  return type;
+}
+
+std::string text_of(const lacuna_type* type) {
+  size_t needed = 0;
+  EXPECT_EQ(lacuna_type_text(type, 0, nullptr, &needed), LACUNA_TRUNCATED);
+  std::string text(needed, '?');
+  EXPECT_EQ(lacuna_type_text(type, needed, text.data(), nullptr), LACUNA_OK);
+  text.resize(needed - 1);
+  return text;
+}
+
+class Api : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(lacuna_type_named("MPI_DOUBLE", &dbl_), LACUNA_OK); }
+  void TearDown() override { lacuna_type_destroy(dbl_); }
+
+  void expect_text(lacuna_status status, lacuna_type** type, const char* text) {
+    ASSERT_EQ(status, LACUNA_OK) << lacuna_last_error();
+    EXPECT_EQ(text_of(*type), text);
+    lacuna_type_destroy(*type);
+  }
+
+  lacuna_type* dbl_ = nullptr;
+};
+
+TEST_F(Api, EveryConstructor) {
+  const int64_t ones[] = {1, 2};
+  const int64_t places[] = {0, 24};
+  const int64_t sizes[] = {4, 6};
+  const int64_t subsizes[] = {2, 3};
+  const int64_t starts[] = {1, 2};
+  const int64_t grid[] = {2, 1};
+  const int64_t dargs[] = {LACUNA_DISTRIBUTE_DFLT_DARG, 3};
+  const lacuna_distribution distribs[] = {LACUNA_DISTRIBUTE_BLOCK, LACUNA_DISTRIBUTE_CYCLIC};
+  const lacuna_type* both[] = {dbl_, dbl_};
+  lacuna_type* t = nullptr;
+  expect_text(lacuna_type_dup(dbl_, &t), &t, "dup(double)");
+  expect_text(lacuna_type_contiguous(3, dbl_, &t), &t, "contiguous(3, double)");
+  expect_text(lacuna_type_vector(3, 1, 4, dbl_, &t), &t, "vector(3, 1, 4, double)");
+  expect_text(lacuna_type_hvector(3, 1, -4, dbl_, &t), &t, "hvector(3, 1, -4, double)");
+  expect_text(lacuna_type_indexed(2, ones, places, dbl_, &t), &t, "indexed([1, 2], [0, 24], double)");
+  expect_text(lacuna_type_hindexed(2, ones, places, dbl_, &t), &t, "hindexed([1, 2], [0, 24], double)");
+  expect_text(lacuna_type_indexed_block(2, 5, places, dbl_, &t), &t, "indexed_block(5, [0, 24], double)");
+  expect_text(lacuna_type_hindexed_block(2, 5, places, dbl_, &t), &t, "hindexed_block(5, [0, 24], double)");
+  expect_text(lacuna_type_struct(2, ones, places, both, &t), &t, "struct([1, 2], [0, 24], [double, double])");
+  expect_text(lacuna_type_subarray(2, sizes, subsizes, starts, LACUNA_ORDER_FORTRAN, dbl_, &t), &t,
+              "subarray([4, 6], [2, 3], [1, 2], fortran, double)");
+  expect_text(lacuna_type_darray(2, 1, 2, sizes, distribs, dargs, grid, LACUNA_ORDER_C, dbl_, &t), &t,
+              "darray(2, 1, [4, 6], [block, cyclic], [default, 3], [2, 1], c, double)");
+  expect_text(lacuna_type_resized(-8, 32, dbl_, &t), &t, "resized(-8, 32, double)");
+  expect_text(lacuna_type_struct(0, nullptr, nullptr, nullptr, &t), &t, "struct([], [], [])");
+}
+
+TEST_F(Api, NumbersOfAType) {
+  lacuna_type* type = parsed("resized(-8, 64, vector(2, 1, 3, double))");
+  int64_t size = 0;
+  int64_t lb = 0;
+  int64_t extent = 0;
+  ASSERT_EQ(lacuna_type_size(type, &size), LACUNA_OK);
+  ASSERT_EQ(lacuna_type_extent(type, &lb, &extent), LACUNA_OK);
+  EXPECT_EQ(size, 16);
+  EXPECT_EQ(lb, -8);
+  EXPECT_EQ(extent, 64);
+  ASSERT_EQ(lacuna_type_true_extent(type, &lb, &extent), LACUNA_OK);
+  EXPECT_EQ(lb, 0);
+  EXPECT_EQ(extent, 32);
+  lacuna_type_destroy(type);
+}
+
+TEST_F(Api, PackUnpackAndSlices) {
+  lacuna_type* type = parsed("vector(3, 1, 2, int)");
+  lacuna_plan* plan = nullptr;
+  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+  lacuna_type_destroy(type);  // the plan keeps what it needs
+  const int mem[] = {1, 2, 3, 4, 5, 6};
+  int packed[3] = {};
+  int64_t bytes = 0;
+  ASSERT_EQ(lacuna_packed_size(plan, 2, &bytes), LACUNA_OK);
+  EXPECT_EQ(bytes, 24);
+  ASSERT_EQ(lacuna_pack(plan, mem, 1, packed), LACUNA_OK);
+  EXPECT_EQ(std::vector<int>(packed, packed + 3), (std::vector<int>{1, 3, 5}));
+  ASSERT_EQ(lacuna_pack_slice(plan, mem, 1, 4, 8, packed), LACUNA_OK);
+  EXPECT_EQ(packed[0], 3);
+  int back[6] = {};
+  packed[0] = 1;
+  ASSERT_EQ(lacuna_unpack(plan, packed, 1, back), LACUNA_OK);
+  EXPECT_EQ(std::vector<int>(back, back + 6), (std::vector<int>{1, 0, 3, 0, 5, 0}));
+  const int seven = 7;
+  ASSERT_EQ(lacuna_unpack_slice(plan, &seven, 1, 8, 12, back), LACUNA_OK);
+  EXPECT_EQ(back[4], 7);
+  size_t needed = 0;
+  EXPECT_EQ(lacuna_plan_explain(plan, 1, 0, nullptr, &needed), LACUNA_TRUNCATED);
+  EXPECT_GT(needed, 100u);
+  lacuna_plan_destroy(plan);
+}
+
+void expect_wrong(lacuna_status got, lacuna_status want, const char* part) {
+  EXPECT_EQ(got, want);
+  EXPECT_NE(std::string(lacuna_last_error()).find(part), std::string::npos) << lacuna_last_error();
+}
+
+TEST_F(Api, WrongArgumentsAreNamedAndOutputsLeftAlone) {
+  lacuna_type* const untouched = reinterpret_cast<lacuna_type*>(0x10);
+  lacuna_type* t = untouched;
+  const int64_t one[] = {1};
+  expect_wrong(lacuna_type_contiguous(-1, dbl_, &t), LACUNA_INVALID_ARGUMENT, "count");
+  expect_wrong(lacuna_type_contiguous(1, nullptr, &t), LACUNA_INVALID_ARGUMENT, "oldtype");
+  expect_wrong(lacuna_type_contiguous(1, dbl_, nullptr), LACUNA_INVALID_ARGUMENT, "type");
+  expect_wrong(lacuna_type_indexed(1, nullptr, one, dbl_, &t), LACUNA_INVALID_ARGUMENT, "blocklengths");
+  expect_wrong(lacuna_type_indexed(1, one, nullptr, dbl_, &t), LACUNA_INVALID_ARGUMENT, "displacements");
+  expect_wrong(lacuna_type_indexed(-3, one, one, dbl_, &t), LACUNA_INVALID_ARGUMENT, "count is -3");
+  expect_wrong(lacuna_type_named("quadruple", &t), LACUNA_INVALID_ARGUMENT, "quadruple");
+  expect_wrong(lacuna_type_parse("vector(1, 2, double)", &t), LACUNA_PARSE_ERROR, "^");
+  expect_wrong(lacuna_type_parse(nullptr, &t), LACUNA_INVALID_ARGUMENT, "text");
+  expect_wrong(lacuna_type_contiguous(INT64_MAX, dbl_, &t), LACUNA_OVERFLOW, "");
+  const lacuna_type* holes[] = {nullptr};
+  expect_wrong(lacuna_type_struct(1, one, one, holes, &t), LACUNA_INVALID_ARGUMENT, "oldtypes[0]");
+  EXPECT_EQ(t, untouched);
+}
+
+TEST_F(Api, WrongBuffersCountsAndSlices) {
+  lacuna_plan* plan = nullptr;
+  lacuna_type* type = parsed("vector(3, 1, 2, int)");
+  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+  lacuna_type_destroy(type);
+  int mem[6] = {};
+  int packed[3] = {};
+  expect_wrong(lacuna_pack(nullptr, mem, 1, packed), LACUNA_INVALID_ARGUMENT, "plan");
+  expect_wrong(lacuna_pack(plan, mem, -1, packed), LACUNA_INVALID_ARGUMENT, "count");
+  expect_wrong(lacuna_pack(plan, nullptr, 1, packed), LACUNA_INVALID_ARGUMENT, "mem");
+  expect_wrong(lacuna_pack(plan, mem, 1, nullptr), LACUNA_INVALID_ARGUMENT, "packed");
+  expect_wrong(lacuna_pack(plan, mem, INT64_MAX / 2, packed), LACUNA_OVERFLOW, "64 bits");
+  expect_wrong(lacuna_pack_slice(plan, mem, 1, 4, 13, packed), LACUNA_INVALID_ARGUMENT, "[4, 13)");
+  expect_wrong(lacuna_pack_slice(plan, mem, 1, -1, 3, packed), LACUNA_INVALID_ARGUMENT, "[-1, 3)");
+  expect_wrong(lacuna_unpack_slice(plan, packed, 1, 8, 4, mem), LACUNA_INVALID_ARGUMENT, "[8, 4)");
+  EXPECT_EQ(lacuna_pack(plan, nullptr, 0, nullptr), LACUNA_OK);
+  expect_wrong(lacuna_plan_create(nullptr, &plan), LACUNA_INVALID_ARGUMENT, "type");
+  lacuna_plan_destroy(plan);
+  lacuna_plan_destroy(nullptr);
+  lacuna_type_destroy(nullptr);
+}
+
+TEST_F(Api, AbsoluteAddressesHaveANullBuffer) {
+  const double value = 3.5;
+  const int64_t one = 1;
+  const int64_t at = static_cast<int64_t>(reinterpret_cast<intptr_t>(&value));
+  lacuna_type* type = nullptr;
+  ASSERT_EQ(lacuna_type_hindexed(1, &one, &at, dbl_, &type), LACUNA_OK);
+  lacuna_plan* plan = nullptr;
+  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+  double packed = 0;
+  EXPECT_EQ(lacuna_pack(plan, nullptr, 1, &packed), LACUNA_OK) << lacuna_last_error();
+  EXPECT_EQ(packed, 3.5);
+  lacuna_plan_destroy(plan);
+  lacuna_type_destroy(type);
+}
+
+TEST_F(Api, EveryStatusHasASentence) {
+  for (int status = LACUNA_OK; status <= LACUNA_INTERNAL; ++status) {
+    EXPECT_GT(std::strlen(lacuna_status_message(static_cast<lacuna_status>(status))), 3u);
+  }
+  EXPECT_STREQ(lacuna_version(), "0.1.0");
+}
+
+}  // namespace

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the opaque handles of lacuna.h are, and how a call that may fail becomes a status. For engine/api and for the C
+// interface of mpi/ alone.
+#ifndef LACUNA_ENGINE_API_HANDLES_HPP_
+#define LACUNA_ENGINE_API_HANDLES_HPP_
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/result.hpp"
+#include "plan/plan.hpp"
+#include "type/type.hpp"
+
+struct lacuna_type {
+  lacuna::TypePtr type;
+};
+
+struct lacuna_plan {
+  lacuna::PlanPtr plan;
+};
+
+namespace lacuna::api {
+
+// Remembers the message for lacuna_last_error and returns the status.
+lacuna_status fail(lacuna_status status, std::string message) noexcept;
+
+inline lacuna_status invalid(std::string message) { return fail(LACUNA_INVALID_ARGUMENT, std::move(message)); }
+
+// Runs `body`, which returns a status; no exception passes.
+template <typename Body>
+lacuna_status guarded(Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail(LACUNA_OUT_OF_MEMORY, {});
+  } catch (const std::exception& e) {
+    return fail(LACUNA_INTERNAL, e.what());
+  } catch (...) {
+    return fail(LACUNA_INTERNAL, "unknown exception");
+  }
+}
+
+// Hands a made type out.
+lacuna_status give(Result<TypePtr> made, lacuna_type** type);
+
+// Copies a text with its NUL into out[0, capacity); `needed` may be null.
+lacuna_status give_text(const std::string& text, size_t capacity, char* out, size_t* needed);
+
+}  // namespace lacuna::api
+
+#endif  // LACUNA_ENGINE_API_HANDLES_HPP_

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table of options and its one reading of the environment.
+#include "base/options.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
+
+namespace lacuna {
+namespace {
+
+constexpr Option kTable[] = {
+    {OptionId::kDisable, "LACUNA_DISABLE", OptionKind::kFlag, "0",
+     "Every MPI call goes to the MPI library untouched, as if lacuna were not there."},
+    {OptionId::kDisablePack, "LACUNA_DISABLE_PACK", OptionKind::kFlag, "0",
+     "The same for MPI_Pack and MPI_Unpack alone."},
+    {OptionId::kDisableP2p, "LACUNA_DISABLE_P2P", OptionKind::kFlag, "0",
+     "The same for point-to-point communication alone (MPI_Send, MPI_Recv, MPI_Isend and kin)."},
+    {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
+     "The instruction set the kernels use, e.g. `reference`, `sse4`, `avx2`, `avx3`. Unset, or one that this machine "
+     "does not have: the best it has."},
+    {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
+     "Most MiB of memory that one process holds for packed data. A call that would need more goes to the MPI library.",
+     0, int64_t{1} << 24},
+    {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
+     "One line on stderr, `lacuna[rank]: ...`, for each type and each reason why a call on it was or was not taken."},
+};
+
+struct Value {
+  bool flag = false;
+  int64_t integer = 0;
+  std::string text;
+};
+
+struct Values {
+  Value of[std::size(kTable)];
+  std::vector<std::string> complaints;
+};
+
+char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool equal_any_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (lower_case(a[i]) != lower_case(b[i])) return false;
+  }
+  return true;
+}
+
+bool read(const Option& option, std::string_view text, Value* value) {
+  switch (option.kind) {
+    case OptionKind::kFlag:
+      return detail::read_flag(text, &value->flag);
+    case OptionKind::kInteger:
+      return detail::read_integer(text, option.least, option.most, &value->integer);
+    case OptionKind::kText:
+      value->text = text;
+      return true;
+  }
+  return false;
+}
+
+std::string complaint(const Option& option, std::string_view text) {
+  std::string sentence = std::string(option.name) + "=" + std::string(text) + " is not understood: it must be ";
+  if (option.kind == OptionKind::kFlag) {
+    sentence += "1 or 0";
+  } else {
+    sentence += "an integer from " + std::to_string(option.least) + " to " + std::to_string(option.most);
+  }
+  return sentence + "; " + std::string(option.fallback) + " is used";
+}
+
+// Never destroyed: MPI calls may come from other libraries' destructors.
+const Values& values() {
+  static const Values* const all = [] {
+    auto* result = new Values;
+    for (size_t i = 0; i < std::size(kTable); ++i) {
+      read(kTable[i], kTable[i].fallback, &result->of[i]);
+      const char* text = std::getenv(std::string(kTable[i].name).c_str());
+      if (text != nullptr && !read(kTable[i], text, &result->of[i])) {
+        result->complaints.push_back(complaint(kTable[i], text));
+      }
+    }
+    return result;
+  }();
+  return *all;
+}
+
+const Value& value_of(OptionId id) { return values().of[static_cast<size_t>(id)]; }
+
+}  // namespace
+
+std::span<const Option> option_table() { return kTable; }
+
+bool option_flag(OptionId id) { return value_of(id).flag; }
+
+int64_t option_integer(OptionId id) { return value_of(id).integer; }
+
+const std::string& option_text(OptionId id) { return value_of(id).text; }
+
+const std::vector<std::string>& option_complaints() { return values().complaints; }
+
+namespace detail {
+
+bool read_flag(std::string_view text, bool* value) {
+  for (const std::string_view word : {"1", "true", "yes", "on"}) {
+    if (equal_any_case(text, word)) {
+      *value = true;
+      return true;
+    }
+  }
+  for (const std::string_view word : {"", "0", "false", "no", "off"}) {
+    if (equal_any_case(text, word)) {
+      *value = false;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool read_integer(std::string_view text, int64_t least, int64_t most, int64_t* value) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) return false;
+  *value = number;
+  return true;
+}
+
+}  // namespace detail
+}  // namespace lacuna

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Known moves, and what random types seldom reach: sizes at which the host's own thresholds switch to non-temporal and
+// blocked ways, and concurrent slices. The random ladder of oracles is tests/property/engine_property.cpp.
+#include "exec/exec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "type/text.hpp"
+#include "type/typemap.hpp"
+
+namespace lacuna {
+namespace {
+
+PlanPtr planned(const std::string& text) {
+  auto type = parse_type(text);
+  EXPECT_TRUE(type.ok()) << text;
+  return make_plan(std::move(type).value()).value();
+}
+
+std::vector<double> numbers(size_t n) {
+  std::vector<double> values(n);
+  std::iota(values.begin(), values.end(), 1.0);
+  return values;
+}
+
+TEST(Exec, PacksAColumn) {
+  const std::vector<double> matrix = numbers(12);
+  std::vector<double> column(3);
+  pack(*planned("vector(3, 1, 4, double)"), matrix.data() + 1, 1, column.data());
+  EXPECT_EQ(column, (std::vector<double>{2, 6, 10}));
+}
+
+TEST(Exec, UnpacksAColumnAndNothingElse) {
+  std::vector<double> matrix(12, -1);
+  const std::vector<double> column = {2, 6, 10};
+  unpack(*planned("vector(3, 1, 4, double)"), column.data(), 1, matrix.data() + 1);
+  EXPECT_EQ(matrix, (std::vector<double>{-1, 2, -1, -1, -1, 6, -1, -1, -1, 10, -1, -1}));
+}
+
+TEST(Exec, CountZeroAndEmptyTypesTouchNothing) {
+  const PlanPtr column = planned("vector(3, 1, 4, double)");
+  pack(*column, nullptr, 0, nullptr);
+  unpack(*column, nullptr, 0, nullptr);
+  pack(*planned("contiguous(0, int)"), nullptr, 5, nullptr);
+  pack_slice(*column, nullptr, 1, 7, 7, nullptr);
+}
+
+// The whole way of a transposed matrix at sizes on both sides of the streaming threshold, by elements and as one type, at
+// an odd size too.
+TEST(Exec, TransposesOfManySizes) {
+  for (const size_t n : {8u, 31u, 64u, 100u, 255u, 300u, 512u, 777u}) {
+    const std::vector<double> matrix = numbers(n * n);
+    std::vector<double> want(n * n);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) want[i * n + j] = matrix[j * n + i];
+    }
+    const std::string s = std::to_string(n);
+    const std::string column = "resized(0, 8, vector(" + s + ", 1, " + s + ", double))";
+    const PlanPtr by_columns = planned(column);
+    const PlanPtr at_once = planned("contiguous(" + s + ", " + column + ")");
+    std::vector<double> got(n * n);
+    pack(*by_columns, matrix.data(), static_cast<int64_t>(n), got.data());
+    EXPECT_EQ(got, want) << n;
+    std::fill(got.begin(), got.end(), 0);
+    pack(*at_once, matrix.data(), 1, got.data());
+    EXPECT_EQ(got, want) << n;
+    std::fill(got.begin(), got.end(), 0);
+    unpack(*at_once, want.data(), 1, got.data());
+    EXPECT_EQ(got, matrix) << n;
+  }
+}
+
+TEST(Exec, LongRunsPastTheCaches) {
+  const size_t rows = 600;
+  const size_t pitch = 8192;
+  const std::vector<double> matrix = numbers(rows * pitch);
+  const PlanPtr plan = planned("vector(600, 8001, 8192, double)");
+  std::vector<double> packed(rows * 8001);
+  pack(*plan, matrix.data(), 1, packed.data());
+  for (size_t r = 0; r < rows; ++r) {
+    ASSERT_EQ(std::memcmp(packed.data() + r * 8001, matrix.data() + r * pitch, 8001 * sizeof(double)), 0) << r;
+  }
+}
+
+TEST(Exec, SlicesOfOneStreamFromManyThreads) {
+  const size_t n = 600;
+  const std::vector<double> matrix = numbers(n * n);
+  const PlanPtr plan = planned("resized(0, 8, vector(600, 1, 600, double))");
+  const int64_t total = static_cast<int64_t>(n * n * sizeof(double));
+  std::vector<std::byte> whole(static_cast<size_t>(total));
+  pack(*plan, matrix.data(), static_cast<int64_t>(n), whole.data());
+  std::vector<std::byte> pieces(static_cast<size_t>(total));
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const int64_t begin = total * t / 4 + (t > 0 ? 3 : 0);  // not at an element
+      const int64_t end = total * (t + 1) / 4 + (t < 3 ? 3 : 0);
+      pack_slice(*plan, matrix.data(), static_cast<int64_t>(n), begin, end, pieces.data() + begin);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pieces, whole);
+}
+
+TEST(Exec, AStreamOfOneTypeUnpacksIntoAnother) {
+  const std::vector<double> matrix = numbers(64 * 64);
+  const PlanPtr columns = planned("resized(0, 8, vector(64, 1, 64, double))");
+  const PlanPtr halves = planned("indexed([2048, 2048], [0, 3000], double)");
+  std::vector<double> stream(64 * 64);
+  pack(*columns, matrix.data(), 64, stream.data());
+  std::vector<double> apart(6000, -1);
+  unpack(*halves, stream.data(), 1, apart.data());
+  EXPECT_EQ(apart[1], matrix[64]);
+  EXPECT_EQ(apart[2048], -1);
+  EXPECT_EQ(apart[3000], stream[2048]);
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Mover: walks a plan for one message. Packing and unpacking are one walk; only which side is the source differs, and that
+// is decided where a loop becomes a kernel's dimensions. Whole iterations go to kernels; slice.cpp cuts what is not whole.
+#ifndef LACUNA_ENGINE_EXEC_MOVER_HPP_
+#define LACUNA_ENGINE_EXEC_MOVER_HPP_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/plan.hpp"
+
+namespace lacuna {
+
+// base + offset where base may be null (absolute addresses).
+inline std::byte* address(const void* base, int64_t offset) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(offset));
+}
+
+template <bool kPack>
+class Mover {
+ public:
+  // `total_bytes` of the message decide whether its output will stay in a cache.
+  Mover(const Machine& machine, int64_t total_bytes)
+      : stream_transpose_(total_bytes >= machine.stream_transpose_bytes),
+        stream_runs_(total_bytes >= machine.stream_run_bytes) {}
+
+  // One traversal of the node; `mem` and `packed` are its origins.
+  void whole(const PlanNode& node, std::byte* mem, std::byte* packed) const {
+    switch (node.kind) {
+      case LayoutNode::Kind::kRun:
+        run(node.sweep, 1, mem, packed);
+        return;
+      case LayoutNode::Kind::kLoop:
+        iterations(node, 0, node.loop.count, mem, packed);
+        return;
+      case LayoutNode::Kind::kBlocks:
+      case LayoutNode::Kind::kRuns:
+        entries(node, 0, static_cast<int64_t>(node.layout->mem_offsets.size()), mem, packed);
+        return;
+      case LayoutNode::Kind::kSeq:
+        for (size_t i = 0; i < node.children.size(); ++i) {
+          whole(*node.children[i], address(mem, node.layout->mem_offsets[i]),
+                packed + node.layout->packed_offsets[i]);
+        }
+        return;
+    }
+  }
+
+  // Iterations [first, last) of a loop; `mem` is the loop's origin, `packed` where the first of them goes.
+  void iterations(const PlanNode& node, int64_t first, int64_t last, std::byte* mem, std::byte* packed) const {
+    mem = address(mem, first * node.loop.mem_stride);
+    if (node.sweep.how != Sweep::How::kEach) return run(node.sweep, last - first, mem, packed);
+    const PlanNode& child = *node.children[0];
+    for (int64_t i = first; i < last; ++i) {
+      whole(child, mem, packed);
+      mem = address(mem, node.loop.mem_stride);
+      packed += node.loop.packed_stride;
+    }
+  }
+
+  // Entries [first, last) of a list; origins as for iterations.
+  void entries(const PlanNode& node, int64_t first, int64_t last, std::byte* mem, std::byte* packed) const {
+    const LayoutNode& list = *node.layout;
+    if (node.sweep.how == Sweep::How::kListed) {
+      list_kernel(node.sweep, Loop{1, 0, 0}, first, last, mem, packed);
+      return;
+    }
+    for (int64_t i = first; i < last; ++i) {
+      whole(*node.children[0], address(mem, list.mem_offsets[static_cast<size_t>(i)]), packed);
+      packed += node.children[0]->size;
+    }
+  }
+
+ private:
+  static Dim dim(const Loop& loop) {
+    return kPack ? Dim{loop.count, loop.mem_stride, loop.packed_stride}
+                 : Dim{loop.count, loop.packed_stride, loop.mem_stride};
+  }
+
+  static Move move_between(std::byte* mem, std::byte* packed) {
+    Move m;
+    m.src = kPack ? mem : packed;
+    m.dst = kPack ? packed : mem;
+    return m;
+  }
+
+  static KernelFn kernel(const Sweep& sweep) { return kPack ? sweep.pack.fn : sweep.unpack.fn; }
+
+  // The sweep with `count` iterations of its own loop.
+  void run(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
+    around(sweep, 0, count, mem, packed);
+  }
+
+  void around(const Sweep& sweep, size_t level, int64_t count, std::byte* mem, std::byte* packed) const {
+    if (level == sweep.around.size()) return kernel_call(sweep, count, mem, packed);
+    const Loop& loop = sweep.around[level];
+    const bool own = sweep.own == Sweep::Own::kAround && level == sweep.own_around;
+    const int64_t n = own ? count : loop.count;
+    for (int64_t i = 0; i < n; ++i) {
+      around(sweep, level + 1, count, mem, packed);
+      mem = address(mem, loop.mem_stride);
+      packed += loop.packed_stride;
+    }
+  }
+
+  void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
+    Loop outer = sweep.outer;
+    Loop inner = sweep.inner;
+    if (sweep.own == Sweep::Own::kOuter) outer.count = count;
+    if (sweep.own == Sweep::Own::kInner) inner.count = count;
+    if (sweep.how == Sweep::How::kListed) {
+      list_kernel(sweep, outer, 0, static_cast<int64_t>(sweep.list->mem_offsets.size()), mem, packed);
+      return;
+    }
+    Move m = move_between(mem, packed);
+    m.width = sweep.width;
+    m.outer = dim(outer);
+    m.inner = dim(inner);
+    if (sweep.how == Sweep::How::kTranspose) {
+      // The kernel's rows are the dimension whose elements are neighbours in the destination.
+      if (!kPack) std::swap(m.outer, m.inner);
+      m.stream = stream_transpose_;
+      m.tile_rows = sweep.tile_rows;
+      m.tile_cols = sweep.tile_cols;
+      kernel(sweep)(m);
+      return;
+    }
+    m.stream = stream_runs_;
+    if (sweep.block_inner == 0 || outer.count == 1) {
+      kernel(sweep)(m);
+      return;
+    }
+    const Dim all = m.inner;
+    for (int64_t j = 0; j < all.count; j += sweep.block_inner) {
+      Move block = m;
+      block.src += j * all.src_stride;
+      block.dst += j * all.dst_stride;
+      block.inner.count = std::min(sweep.block_inner, all.count - j);
+      kernel(sweep)(block);
+    }
+  }
+
+  // Entries [first, last) of the sweep's list, under `outer`; `packed` is where entry `first` goes.
+  static void list_kernel(const Sweep& sweep, const Loop& outer, int64_t first, int64_t last, std::byte* mem,
+                          std::byte* packed) {
+    const LayoutNode& list = *sweep.list;
+    if (!list.packed_offsets.empty()) packed -= list.packed_offsets[static_cast<size_t>(first)];
+    Move m = move_between(mem, packed);
+    m.width = sweep.width;
+    m.outer = dim(outer);
+    m.inner.count = last - first;
+    m.offsets = list.mem_offsets.data() + first;
+    if (!list.packed_offsets.empty()) m.packed_offsets = list.packed_offsets.data() + first;
+    kernel(sweep)(m);
+  }
+
+  bool stream_transpose_;
+  bool stream_runs_;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_EXEC_MOVER_HPP_

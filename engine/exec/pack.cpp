@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whole messages: one element goes by the plan's single root, more by its repeat root.
+#include <cstring>
+
+#include "exec/exec.hpp"
+#include "exec/mover.hpp"
+
+namespace lacuna {
+namespace {
+
+template <bool kPack>
+void move_message(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) {
+  if (count <= 0 || plan.single() == nullptr) return;
+  const int64_t total = count * plan.size();
+  mem = address(mem, plan.offset());
+  if (plan.is_contiguous() || (count == 1 && plan.is_single_run())) {
+    // The C library's copy knows the machine's best way for one run of any length.
+    std::memcpy(kPack ? packed : mem, kPack ? mem : packed, static_cast<size_t>(total));
+    return;
+  }
+  const Mover<kPack> mover(plan.machine(), total);
+  if (count == 1) {
+    mover.whole(*plan.single(), mem, packed);
+  } else {
+    const PlanNode& repeat = *plan.repeat();
+    mover.iterations(repeat, 0, count * repeat.loop.count, mem, packed);
+  }
+}
+
+}  // namespace
+
+void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexcept {
+  move_message<true>(plan, address(mem, 0), count, address(packed, 0));
+}
+
+void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept {
+  move_message<false>(plan, address(mem, 0), count, address(packed, 0));
+}
+
+}  // namespace lacuna

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Slices of the packed stream: finds where byte `begin` is by divisions in loops and binary searches in lists, cuts the
+// iterations at both ends, and hands what is whole to the Mover. After the resumable dataloops of Gropp, Lusk & Swider
+// 1999, section 4, but without a state: every slice stands alone.
+#include <algorithm>
+#include <cstring>
+
+#include "exec/exec.hpp"
+#include "exec/mover.hpp"
+
+namespace lacuna {
+namespace {
+
+template <bool kPack>
+class Slicer {
+ public:
+  explicit Slicer(const Mover<kPack>& mover) : mover_(mover) {}
+
+  // Bytes [begin, end) of one traversal of the node; `mem` is its origin, `packed` where byte `begin` is.
+  void slice(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+    if (begin == end) return;
+    if (begin == 0 && end == node.size) return mover_.whole(node, mem, packed);
+    switch (node.kind) {
+      case LayoutNode::Kind::kRun:
+        copy(mem + begin, end - begin, packed);
+        return;
+      case LayoutNode::Kind::kLoop:
+        of_loop(node, mem, begin, end, packed);
+        return;
+      case LayoutNode::Kind::kBlocks:
+        of_equal_parts(
+            node.children[0]->size, begin, end, packed,
+            [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
+              slice(*node.children[0], address(mem, node.layout->mem_offsets[static_cast<size_t>(i)]), b, e, p);
+            },
+            [&](int64_t first, int64_t last, std::byte* p) { mover_.entries(node, first, last, mem, p); });
+        return;
+      case LayoutNode::Kind::kRuns:
+        of_runs(node, mem, begin, end, packed);
+        return;
+      case LayoutNode::Kind::kSeq:
+        of_sequence(node, mem, begin, end, packed);
+        return;
+    }
+  }
+
+  // As `slice`, for a loop whose count is the caller's affair (repeated elements).
+  void of_loop(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+    of_equal_parts(
+        node.children[0]->size, begin, end, packed,
+        [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
+          slice(*node.children[0], address(mem, i * node.loop.mem_stride), b, e, p);
+        },
+        [&](int64_t first, int64_t last, std::byte* p) { mover_.iterations(node, first, last, mem, p); });
+  }
+
+ private:
+  static void copy(std::byte* mem, int64_t bytes, std::byte* packed) {
+    std::memcpy(kPack ? packed : mem, kPack ? mem : packed, static_cast<size_t>(bytes));
+  }
+
+  // Parts of `size` bytes each: cut(i, b, e, packed) for what is cut, whole(first, last, packed) for the rest.
+  template <typename Cut, typename Whole>
+  static void of_equal_parts(int64_t size, int64_t begin, int64_t end, std::byte* packed, Cut cut, Whole whole) {
+    int64_t first = begin / size;
+    const int64_t last = end / size;
+    const int64_t head = begin % size;
+    const int64_t tail = end % size;
+    if (first == last) return cut(first, head, tail, packed);
+    if (head != 0) {
+      cut(first, head, size, packed);
+      packed += size - head;
+      ++first;
+    }
+    if (first < last) {
+      whole(first, last, packed);
+      packed += (last - first) * size;
+    }
+    if (tail != 0) cut(last, 0, tail, packed);
+  }
+
+  // The part that holds byte `at`.
+  static size_t part_at(const std::vector<int64_t>& packed_offsets, int64_t at) {
+    const auto after = std::upper_bound(packed_offsets.begin(), packed_offsets.end(), at);
+    return static_cast<size_t>(after - packed_offsets.begin()) - 1;
+  }
+
+  void of_runs(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+    const LayoutNode& list = *node.layout;
+    size_t i = part_at(list.packed_offsets, begin);
+    if (begin > list.packed_offsets[i]) {
+      const int64_t stop = std::min(end, list.packed_offsets[i + 1]);
+      copy(address(mem, list.mem_offsets[i] + begin - list.packed_offsets[i]), stop - begin, packed);
+      packed += stop - begin;
+      begin = stop;
+      ++i;
+    }
+    if (begin == end) return;
+    const size_t last = part_at(list.packed_offsets, end - 1);
+    const bool cut = end < list.packed_offsets[last + 1];
+    const size_t whole_end = cut ? last : last + 1;
+    if (i < whole_end) {
+      mover_.entries(node, static_cast<int64_t>(i), static_cast<int64_t>(whole_end), mem, packed);
+      packed += list.packed_offsets[whole_end] - begin;
+    }
+    if (cut) copy(address(mem, list.mem_offsets[last]), end - list.packed_offsets[last], packed);
+  }
+
+  void of_sequence(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+    const LayoutNode& seq = *node.layout;
+    for (size_t i = part_at(seq.packed_offsets, begin); begin < end; ++i) {
+      const int64_t stop = std::min(end, seq.packed_offsets[i + 1]);
+      slice(*node.children[i], address(mem, seq.mem_offsets[i]), begin - seq.packed_offsets[i],
+            stop - seq.packed_offsets[i], packed);
+      packed += stop - begin;
+      begin = stop;
+    }
+  }
+
+  const Mover<kPack>& mover_;
+};
+
+template <bool kPack>
+void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end, std::byte* packed) {
+  if (begin >= end || plan.single() == nullptr) return;
+  const Mover<kPack> mover(plan.machine(), end - begin);
+  const Slicer<kPack> slicer(mover);
+  mem = address(mem, plan.offset());
+  if (count == 1) {
+    slicer.slice(*plan.single(), mem, begin, end, packed);
+  } else {
+    slicer.of_loop(*plan.repeat(), mem, begin, end, packed);
+  }
+}
+
+}  // namespace
+
+void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end, void* packed) noexcept {
+  move_slice<true>(plan, address(mem, 0), count, begin, end, address(packed, 0));
+}
+
+void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end, void* mem) noexcept {
+  move_slice<false>(plan, address(mem, 0), count, begin, end, address(packed, 0));
+}
+
+}  // namespace lacuna

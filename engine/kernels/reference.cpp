@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The reference kernels: portable, complete, one loop for each loop of the definition in kernel.hpp. Every other kernel
+// may decline; these never do, and every other kernel is tested against them.
+#include <cstring>
+
+#include "kernels/kernel.hpp"
+#include "kernels/tables.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+void copy(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
+  std::memcpy(dst, src, static_cast<size_t>(bytes));
+}
+
+// A transpose differs only in how it may be traversed.
+void strided(const Move& m) noexcept {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      copy(m.dst + i * m.outer.dst_stride + j * m.inner.dst_stride,
+           m.src + i * m.outer.src_stride + j * m.inner.src_stride, m.width);
+    }
+  }
+}
+
+template <bool kScatter>
+void listed(const Move& m) noexcept {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      const int64_t listed_at = m.offsets[j];
+      const int64_t packed_at = j * m.width;
+      copy(m.dst + i * m.outer.dst_stride + (kScatter ? listed_at : packed_at),
+           m.src + i * m.outer.src_stride + (kScatter ? packed_at : listed_at), m.width);
+    }
+  }
+}
+
+template <bool kScatter>
+void listed_runs(const Move& m) noexcept {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      const int64_t listed_at = m.offsets[j];
+      const int64_t packed_at = m.packed_offsets[j];
+      copy(m.dst + i * m.outer.dst_stride + (kScatter ? listed_at : packed_at),
+           m.src + i * m.outer.src_stride + (kScatter ? packed_at : listed_at), m.packed_offsets[j + 1] - packed_at);
+    }
+  }
+}
+
+}  // namespace
+
+const KernelTable& reference_table() {
+  static constexpr KernelTable kTable = {"reference",
+                                         {{nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
+                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
+                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<false>},
+                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<true>},
+                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
+                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>}}};
+  return kTable;
+}
+
+}  // namespace lacuna::kernels

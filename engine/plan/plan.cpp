@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Builds plans: one PlanNode for each distinct node of the layout, and the root for repeated elements.
+#include "plan/plan.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "base/options.hpp"
+
+namespace lacuna {
+namespace {
+
+using Kind = LayoutNode::Kind;
+
+class Builder {
+ public:
+  Builder(const KernelTable& kernels, const Machine& machine) : kernels_(kernels), machine_(machine) {}
+
+  PlanNodePtr build(const NodePtr& layout) {
+    auto found = done_.find(layout.get());
+    if (found != done_.end()) return found->second;
+    PlanNode node;
+    node.layout = layout;
+    node.kind = layout->kind;
+    node.size = layout->size;
+    node.loop = layout->loop;
+    for (const NodePtr& child : layout->children) node.children.push_back(build(child));
+    PlanNodePtr built = finish(std::move(node));
+    done_.emplace(layout.get(), built);
+    return built;
+  }
+
+  // `count` elements, `extent` apart, with the count left open.
+  PlanNodePtr build_repeat(const NodePtr& element, int64_t extent) {
+    PlanNode node;
+    node.layout = element;
+    node.kind = Kind::kLoop;
+    node.size = element->size;
+    const Loop& own = element->loop;
+    if (element->kind == Kind::kLoop && extent == wrapping_mul(own.count, own.mem_stride)) {
+      node.loop = own;  // elements continue the loop
+      node.children = {build(element->children[0])};
+    } else {
+      node.loop = {1, extent, element->size};
+      node.children = {build(element)};
+    }
+    return finish(std::move(node));
+  }
+
+ private:
+  PlanNodePtr finish(PlanNode node) {
+    node.sweep = select_sweep(node, kernels_, machine_);
+    return std::make_shared<const PlanNode>(std::move(node));
+  }
+
+  const KernelTable& kernels_;
+  const Machine& machine_;
+  std::unordered_map<const LayoutNode*, PlanNodePtr> done_;
+};
+
+}  // namespace
+
+bool Plan::is_single_run() const { return single_ != nullptr && single_->kind == Kind::kRun; }
+
+double Plan::mean_run_bytes() const {
+  if (size_ == 0) return 0;
+  return static_cast<double>(size_) / static_cast<double>(layout_.element.node->leaf_runs);
+}
+
+const KernelTable& default_kernels() {
+  static const KernelTable& table = []() -> const KernelTable& {
+    const KernelTable* named = find_table(option_text(OptionId::kIsa));
+    return named != nullptr ? *named : *kernel_tables().front();
+  }();
+  return table;
+}
+
+Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machine& machine) {
+  auto plan = std::make_shared<Plan>();
+  plan->layout_ = lower(*type);
+  plan->type_ = std::move(type);
+  plan->machine_ = &machine;
+  plan->size_ = plan->layout_.size();
+  if (!plan->layout_.element.empty()) {
+    Builder builder(kernels, machine);
+    const NodePtr& element = plan->layout_.element.node;
+    plan->single_ = builder.build(element);
+    plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
+    plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
+  }
+  return PlanPtr(std::move(plan));
+}
+
+}  // namespace lacuna

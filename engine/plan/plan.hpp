@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Plan: a layout with, for each of its loops and lists, the kernel, loop order and block sizes that move it as a whole on
+// this machine. Immutable and shared between threads; made in O(nodes); exec/ follows it. A plan knows nothing of buffers.
+//
+// A plan has two roots over the same nodes: `single`, one element, and `repeat`, any number of elements one extent apart,
+// whose first loop has its count multiplied at run time. Where elements continue each other (a resized column, a
+// contiguous struct), that loop is merged with the element's own.
+#ifndef LACUNA_ENGINE_PLAN_PLAN_HPP_
+#define LACUNA_ENGINE_PLAN_PLAN_HPP_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "layout/layout.hpp"
+#include "machine/machine.hpp"
+#include "type/type.hpp"
+
+namespace lacuna {
+
+// How whole iterations of a loop (entries of a list) are moved: loops around one kernel.
+struct Sweep {
+  enum class How : uint8_t {
+    kEach,       // one by one, each by the child's own means
+    kStrided,    // kernel over (outer, inner)
+    kTranspose,  // kernel over (outer = columns, inner = rows)
+    kListed,     // kernel over (outer, the list)
+  };
+  How how = How::kEach;
+  Kernel pack;    // null for kEach
+  Kernel unpack;
+  std::vector<Loop> around;  // loops outside the kernel, outermost first, in traversal order
+  Loop outer{1, 0, 0};
+  Loop inner{1, 0, 0};
+  int64_t width = 0;                 // bytes of the runs
+  const LayoutNode* list = nullptr;  // kListed: whose offsets
+  // Which of the loops above is the node's own, whose count a slice or a repetition replaces.
+  enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;
+  size_t own_around = 0;    // index in `around`
+  int64_t block_inner = 0;  // kStrided: iterations of `inner` taken together under all of `outer`; 0: all
+  int64_t tile_rows = 0;    // kTranspose
+  int64_t tile_cols = 0;
+  std::string why;          // the rule that chose, for explain
+};
+
+struct PlanNode {
+  NodePtr layout;  // what it moves; a repeat root has its own loop instead of the layout's
+  Loop loop;       // kLoop
+  Sweep sweep;
+  std::vector<std::shared_ptr<const PlanNode>> children;
+
+  LayoutNode::Kind kind = LayoutNode::Kind::kRun;
+  int64_t size = 0;  // of one traversal (a repeat root: of one element)
+};
+using PlanNodePtr = std::shared_ptr<const PlanNode>;
+
+class Plan {
+ public:
+  int64_t size() const { return size_; }
+  int64_t extent() const { return layout_.extent; }
+  const Layout& layout() const { return layout_; }
+  const Type& type() const { return *type_; }
+  // One run, and elements continue each other: the packed stream is the memory.
+  bool is_contiguous() const { return contiguous_; }
+  // One run in one element.
+  bool is_single_run() const;
+  // Mean length of the runs a plain traversal copies; 0 for an empty type.
+  double mean_run_bytes() const;
+  const Machine& machine() const { return *machine_; }
+
+  // Null for an empty type.
+  const PlanNode* single() const { return single_.get(); }
+  const PlanNode* repeat() const { return repeat_.get(); }
+  int64_t offset() const { return layout_.element.offset; }
+
+ private:
+  friend Result<std::shared_ptr<const Plan>> make_plan(TypePtr, const KernelTable&, const Machine&);
+
+  TypePtr type_;
+  Layout layout_;
+  const Machine* machine_ = nullptr;
+  PlanNodePtr single_;
+  PlanNodePtr repeat_;
+  int64_t size_ = 0;
+  bool contiguous_ = false;
+};
+using PlanPtr = std::shared_ptr<const Plan>;
+
+// The kernels to plan with: the best this host runs, or those LACUNA_ISA names.
+const KernelTable& default_kernels();
+
+// O(nodes of the type + entries of its index lists).
+Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
+                          const Machine& machine = machine());
+
+// Text for people: numbers of the type, layout, kernels, and which rule chose what, for `count` elements (explain.cpp).
+std::string explain(const Plan& plan, int64_t count);
+
+// Chooses how the nest that starts with `node`'s loop, or the list that it is, is moved (select.cpp).
+Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_PLAN_PLAN_HPP_

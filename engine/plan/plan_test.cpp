@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which kernel, loop order and block sizes known types get, and why. That plans are right is held by exec/ and the property
+// tests; here only what was chosen.
+#include "plan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "type/text.hpp"
+
+namespace lacuna {
+namespace {
+
+using How = Sweep::How;
+
+PlanPtr planned(const char* text, const Machine& host = machine()) {
+  auto type = parse_type(text);
+  EXPECT_TRUE(type.ok()) << text;
+  return make_plan(std::move(type).value(), *kernel_tables().front(), host).value();
+}
+
+Machine byna_machine() {  // the Origin2000 of Byna 2003: 128 TLB entries, pages of 16 KiB
+  Machine m;
+  m.page_bytes = 16384;
+  m.tlb_entries = 128;
+  return m;
+}
+
+TEST(Plan, ContiguousTypes) {
+  const PlanPtr plan = planned("contiguous(10, double)");
+  EXPECT_TRUE(plan->is_contiguous());
+  EXPECT_EQ(plan->size(), 80);
+  EXPECT_TRUE(planned("struct([1], [16], [double])")->is_single_run());
+  EXPECT_FALSE(planned("resized(0, 16, double)")->is_contiguous());
+  EXPECT_TRUE(planned("resized(0, 16, double)")->is_single_run());
+}
+
+TEST(Plan, EmptyTypesHaveNoRoots) {
+  const PlanPtr plan = planned("contiguous(0, double)");
+  EXPECT_EQ(plan->single(), nullptr);
+  EXPECT_EQ(plan->repeat(), nullptr);
+  EXPECT_EQ(plan->mean_run_bytes(), 0);
+}
+
+TEST(Plan, ATransposeGetsItsKernel) {
+  const PlanPtr plan = planned("contiguous(1024, resized(0, 8, vector(1024, 1, 1024, double)))");
+  const Sweep& sweep = plan->single()->sweep;
+  EXPECT_EQ(sweep.how, How::kTranspose);
+  EXPECT_EQ(sweep.pack.shape, Shape::kTranspose);
+  EXPECT_EQ(sweep.pack.width, Width::k8);
+  EXPECT_EQ(sweep.inner.mem_stride, 8192);
+  EXPECT_EQ(sweep.outer.mem_stride, 8);
+  EXPECT_EQ(sweep.own, Sweep::Own::kOuter);
+  EXPECT_NE(sweep.why.find("TLB"), std::string::npos);
+}
+
+TEST(Plan, RepeatedColumnsAreATransposeToo) {
+  const PlanPtr plan = planned("resized(0, 8, vector(1024, 1, 1024, double))");
+  EXPECT_EQ(plan->single()->sweep.how, How::kStrided);
+  EXPECT_EQ(plan->repeat()->sweep.how, How::kTranspose);
+}
+
+TEST(Plan, RepeatMergesWithALoopItContinues) {
+  const PlanPtr plan = planned("resized(0, 160, vector(10, 1, 2, double))");
+  EXPECT_EQ(plan->repeat()->loop.count, 10);
+  EXPECT_EQ(plan->repeat()->loop.mem_stride, 16);
+  EXPECT_EQ(plan->repeat()->sweep.own, Sweep::Own::kInner);
+}
+
+// Byna 2003, section 5.2: below T pages no blocking; from T on, blocks of half the TLB.
+TEST(Plan, BlockingFollowsThePagesAndTheTlb) {
+  const Machine host = byna_machine();
+  const PlanPtr few = planned("hvector(10, 1, 24, hvector(100, 1, 16384, double))", host);
+  EXPECT_EQ(few->single()->sweep.how, How::kStrided);
+  EXPECT_EQ(few->single()->sweep.block_inner, 0) << few->single()->sweep.why;
+  const PlanPtr many = planned("hvector(10, 1, 24, hvector(1000, 1, 16384, double))", host);
+  EXPECT_EQ(many->single()->sweep.block_inner, 64) << many->single()->sweep.why;
+  EXPECT_EQ(many->single()->sweep.outer.mem_stride, 24);
+}
+
+TEST(Plan, LoopsThatShareLinesGoInside) {
+  // The outermost loop's iterations share lines: it is interchanged to just outside the innermost.
+  const PlanPtr plan = planned("hvector(4, 1, 16, hvector(50, 1, 1_000_000, hvector(1000, 1, 4096, double)))");
+  const Sweep& sweep = plan->single()->sweep;
+  EXPECT_EQ(sweep.outer.mem_stride, 16);
+  EXPECT_EQ(sweep.own, Sweep::Own::kOuter);
+  ASSERT_EQ(sweep.around.size(), 1u);
+  EXPECT_EQ(sweep.around[0].count, 50);
+}
+
+TEST(Plan, ListsAndTheirLoops) {
+  EXPECT_EQ(planned("indexed_block(1, [0, 3, 7, 12], double)")->single()->sweep.pack.shape, Shape::kGather);
+  EXPECT_EQ(planned("indexed([1, 2, 1], [0, 3, 7], double)")->single()->sweep.pack.shape, Shape::kGatherRuns);
+  const PlanPtr structs = planned("struct([1, 3, 4], [0, 8, 40], [int, double, char])");
+  EXPECT_EQ(structs->repeat()->sweep.how, How::kListed);
+  EXPECT_EQ(structs->repeat()->sweep.unpack.shape, Shape::kScatterRuns);
+}
+
+TEST(Plan, KernelsComeFromTheTableAskedFor) {
+  auto type = parse_type("vector(100, 1, 4, double)");
+  for (const KernelTable* table : kernel_tables()) {
+    EXPECT_EQ(make_plan(type.value(), *table).value()->single()->sweep.pack.isa, table->isa);
+  }
+}
+
+TEST(Plan, ExplainSaysWhatWhereAndWhy) {
+  const std::string text = explain(*planned("resized(0, 8, vector(1024, 1, 1024, double))"), 1024);
+  for (const char* part : {"resized(0, 8, vector(1024, 1, 1024, double))", "8192 bytes", "loop 1024 mem +8192 packed +8",
+                           "transpose.w8.", "n x 1", "why:", "n = 1024 elements"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna

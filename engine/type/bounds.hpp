@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the constructors share: Bounds derives size, bounds and alignment of a new type from where
+// copies of its children lie, and the error texts have one form: "<constructor>: <argument> is
+// <value>; <what it must be>". Private to this folder.
+#ifndef LACUNA_ENGINE_TYPE_BOUNDS_HPP_
+#define LACUNA_ENGINE_TYPE_BOUNDS_HPP_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/checked.hpp"
+#include "type/type.hpp"
+
+namespace lacuna::detail {
+
+// min and max that do not lose an overflow.
+inline Checked least(Checked a, Checked b) {
+  if (!a.ok() || !b.ok()) return a.ok() ? b : a;
+  return std::min(a.value(), b.value());
+}
+inline Checked greatest(Checked a, Checked b) {
+  if (!a.ok() || !b.ok()) return a.ok() ? b : a;
+  return std::max(a.value(), b.value());
+}
+
+// Gathers copies of children, then writes what follows from them into the new type. Bounds depend
+// on nothing but the number of copies and the least and the greatest of their displacements.
+class Bounds {
+ public:
+  // Copies with displacements from `first` to `last` bytes (both taken), in either order.
+  void add(const Type& child, Checked copies, Checked first, Checked last);
+
+  // Blocks of `blocklength` copies, one child extent apart; the blocks' displacements as above.
+  void add_blocks(const Type& child, int64_t blocks, int64_t blocklength, Checked first,
+                  Checked last);
+
+  // Makes the extent a multiple of the alignment, unless there are markers: a struct is laid out as
+  // C would.
+  void pad_to_alignment();
+
+  // Replaces all bounds gathered so far by markers (resized, subarray, darray).
+  void set_markers(Checked lb, Checked ub);
+
+  // Writes size, bounds, markers and alignment; false where one of them does not fit int64.
+  bool store(Type* type) const;
+
+ private:
+  struct Range {
+    Checked begin = 0;
+    Checked end = 0;
+    bool any = false;
+
+    void include(Checked b, Checked e);
+    bool ok() const { return begin.ok() && end.ok() && (end - begin).ok(); }
+  };
+
+  Range data_;    // true bounds
+  Range bounds_;  // lb and ub: of the markers alone, where there is one
+  bool markers_ = false;
+  Checked size_ = 0;
+  int64_t alignment_ = 1;
+};
+
+Error invalid(std::string_view constructor, std::string_view argument, int64_t value,
+              std::string_view rule);
+// For entry `index` of a list.
+Error invalid_entry(std::string_view constructor, std::string_view list, size_t index,
+                    int64_t value, std::string_view rule);
+Error unequal_lists(std::string_view constructor, std::string_view first, size_t first_entries,
+                    std::string_view second, size_t second_entries);
+Error null_child(std::string_view constructor, std::string_view argument);
+Error too_large(std::string_view constructor);
+Error too_deep(std::string_view constructor);
+
+// A draft of a type over one child; fails where the child is null or too deep already.
+Result<std::shared_ptr<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child);
+// The end of the constructors over one child: bounds and signature.
+Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds,
+                       std::shared_ptr<Type> type);
+
+}  // namespace lacuna::detail
+
+#endif  // LACUNA_ENGINE_TYPE_BOUNDS_HPP_

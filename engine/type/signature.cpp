@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Signatures: the sequence of basics of a type as a polynomial over the field of 2^61 - 1,
+//   hash(b_1 ... b_n) = sum of symbol(b_i) * kBase^(n - i),
+// so that hash(first second) = hash(first) * kBase^length(second) + hash(second), and n repetitions
+// of one sequence come from O(log n) such steps. Used to compare what two ends of a message move,
+// never to move it.
+#include "type/type.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
+// Any element will do; this one was drawn at random.
+constexpr uint64_t kBase = 0x1b5d70a3c94ef826 % kPrime;
+
+__extension__ typedef unsigned __int128 Wide;
+
+uint64_t add(uint64_t a, uint64_t b) {
+  const uint64_t sum = a + b;
+  return sum >= kPrime ? sum - kPrime : sum;
+}
+
+uint64_t multiply(uint64_t a, uint64_t b) {
+  const Wide product = Wide{a} * b;
+  return add(static_cast<uint64_t>(product >> 61), static_cast<uint64_t>(product) & kPrime);
+}
+
+uint64_t power(uint64_t base, int64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) result = multiply(result, base);
+    base = multiply(base, base);
+  }
+  return result;
+}
+
+// A number for a basic that depends on its name alone: FNV-1a, whose low bits mix well enough for a
+// few dozen names.
+uint64_t symbol(const Basic& basic) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : basic.name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  const uint64_t reduced = hash % kPrime;
+  return reduced != 0 ? reduced : 1;
+}
+
+}  // namespace
+
+Signature signature_of(const Basic& basic) { return {1, symbol(basic), &basic}; }
+
+Signature concat(const Signature& first, const Signature& second) {
+  if (first.length == 0) return second;
+  if (second.length == 0) return first;
+  return {first.length + second.length,
+          add(multiply(first.hash, power(kBase, second.length)), second.hash),
+          first.uniform == second.uniform ? first.uniform : nullptr};
+}
+
+Signature repeat(const Signature& once, int64_t count) {
+  Signature result;
+  // once, twice, four times ... what the bits of count call for.
+  uint64_t hash = once.hash;
+  uint64_t shift = power(kBase, once.length);
+  for (int64_t rest = count; rest > 0; rest >>= 1) {
+    if (rest & 1) result.hash = add(multiply(result.hash, shift), hash);
+    hash = add(multiply(hash, shift), hash);
+    shift = multiply(shift, shift);
+  }
+  result.length = once.length * count;
+  if (result.length > 0) result.uniform = once.uniform;
+  return result;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The text form of a type: constructors under MPI's names, arguments in MPI's order, e.g.
+//   struct([1, 3], [0, 8], [int, double])
+//   subarray([128, 128, 128], [1, 128, 128], [0, 0, 0], c, double)
+//   darray(4, 1, [100, 100], [block, cyclic], [default, 4], [2, 2], fortran, float)
+// docs/types.md has the grammar. parse(print(t)) is equal to t.
+#ifndef LACUNA_ENGINE_TYPE_TEXT_HPP_
+#define LACUNA_ENGINE_TYPE_TEXT_HPP_
+
+#include <string>
+#include <string_view>
+
+#include "type/type.hpp"
+
+namespace lacuna {
+
+// Names are case-insensitive and may carry MPI's prefix ("MPI_DOUBLE", "double"; "struct",
+// "MPI_Type_create_struct"), and integers may have digit separators (1_000_000). The error's
+// message has three lines: what is wrong and what would be right, the text (a window of it where it
+// is long), a caret under the place. Its status is LACUNA_PARSE_ERROR; where the text reads well
+// but a constructor refuses its arguments, it is the constructor's status, and the caret is under
+// its name.
+Result<TypePtr> parse_type(std::string_view text);
+
+std::string print_type(const Type& type);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_TYPE_TEXT_HPP_

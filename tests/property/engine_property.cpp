@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The ladder of oracles, engine part (DESIGN, Oracles): for each random type the text form, the typemap, the layout, the
+// reference kernels and each SIMD target in turn agree, whole and in random slices, packing and unpacking, between guard
+// pages, with every byte of every gap compared afterwards. Each plan is made for this host and for a tiny machine, on
+// which the blocked and non-temporal ways start at a few bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "exec/exec.hpp"
+#include "plan/plan.hpp"
+#include "property/case.hpp"
+#include "type/text.hpp"
+
+namespace lacuna::testing {
+namespace {
+
+Machine tiny_machine() {
+  Machine m;
+  m.l1_bytes = 1024;
+  m.l2_bytes = 4096;
+  m.l3_bytes = 16384;
+  m.tlb_entries = 4;
+  m.stream_transpose_bytes = 0;
+  m.stream_run_bytes = 0;
+  return m;
+}
+
+std::string check_text(const Case& c) {
+  const std::string text = print_type(*c.type);
+  auto parsed = parse_type(text);
+  if (!parsed) return "text does not parse: " + parsed.error().message;
+  if (!equal(*parsed.value(), *c.type)) return "text parses to " + print_type(*parsed.value());
+  return "";
+}
+
+// The layout's runs are the typemap's entries, adjacent ones merged.
+std::string check_layout(const Case& c) {
+  std::vector<TypemapEntry> want;
+  auto map = typemap(*c.type, 1);
+  for (const TypemapEntry& entry : map.value()) {
+    if (!want.empty() && want.back().offset_bytes + want.back().size_bytes == entry.offset_bytes) {
+      want.back().size_bytes += entry.size_bytes;
+    } else {
+      want.push_back(entry);
+    }
+  }
+  std::vector<TypemapEntry> got;
+  int64_t packed = 0;
+  std::string wrong;
+  const Layout layout = lower(*c.type);
+  for_each_run(layout.element, [&](int64_t mem, int64_t at, int64_t bytes) {
+    if (at != packed && wrong.empty()) wrong = "packed offset " + std::to_string(at) + ", not " + std::to_string(packed);
+    packed += bytes;
+    if (!got.empty() && got.back().offset_bytes + got.back().size_bytes == mem) {
+      got.back().size_bytes += bytes;
+    } else {
+      got.push_back({mem, bytes});
+    }
+  });
+  if (!wrong.empty()) return wrong;
+  if (got != want) return "the layout's runs are not the typemap's:\n" + dump(layout);
+  return "";
+}
+
+// Cuts [0, total) at random places and shuffles the pieces.
+std::vector<std::pair<int64_t, int64_t>> random_slices(Choices& choices, int64_t total) {
+  std::vector<int64_t> cuts = {0, total};
+  const int64_t n = std::min<int64_t>(total, choices.below(12));
+  for (int64_t i = 0; i < n; ++i) cuts.push_back(choices.below(total + 1));
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<std::pair<int64_t, int64_t>> slices;
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) slices.emplace_back(cuts[i], cuts[i + 1]);
+  for (size_t i = slices.size(); i > 1; --i) std::swap(slices[i - 1], slices[static_cast<size_t>(choices.below(static_cast<int64_t>(i)))]);
+  return slices;
+}
+
+std::string check_pack(const Case& c, const Plan& plan, const Expected& expected, Choices& choices) {
+  const size_t bytes = static_cast<size_t>(expected.packed_bytes());
+  const Guarded mem(expected.span(), choices.below(2) == 0);
+  expected.fill(mem.data(), mem.size(), 1);
+  const Guarded packed(bytes, choices.below(2) == 0);
+  const void* buffer = expected.buffer(mem);
+  std::memset(packed.data(), 0x5A, bytes);
+  pack(plan, buffer, c.count, packed.data());
+  std::string wrong = differ("pack", packed.data(), expected.packed().data(), bytes);
+  if (!wrong.empty()) return wrong;
+  std::memset(packed.data(), 0x5A, bytes);
+  for (const auto& [begin, end] : random_slices(choices, expected.packed_bytes())) {
+    pack_slice(plan, buffer, c.count, begin, end, packed.data() + begin);
+  }
+  return differ("pack in slices", packed.data(), expected.packed().data(), bytes);
+}
+
+std::string check_unpack(const Case& c, const Plan& plan, const Expected& expected, Choices& choices) {
+  const size_t bytes = static_cast<size_t>(expected.packed_bytes());
+  const Guarded packed(bytes, choices.below(2) == 0);
+  if (bytes > 0) std::memcpy(packed.data(), expected.packed().data(), bytes);
+  const Guarded mem(expected.span(), choices.below(2) == 0);
+  void* buffer = expected.buffer(mem);
+  const std::vector<std::byte> want = expected.unpacked();
+  expected.fill(mem.data(), mem.size(), 2);
+  unpack(plan, packed.data(), c.count, buffer);
+  std::string wrong = differ("unpack", mem.data(), want.data(), want.size());
+  if (!wrong.empty()) return wrong;
+  expected.fill(mem.data(), mem.size(), 2);
+  for (const auto& [begin, end] : random_slices(choices, expected.packed_bytes())) {
+    unpack_slice(plan, packed.data() + begin, c.count, begin, end, buffer);
+  }
+  return differ("unpack in slices", mem.data(), want.data(), want.size());
+}
+
+// The same type at absolute addresses, handed over with a null buffer as MPI_BOTTOM is.
+std::string check_bottom(const Case& c, const Expected& expected, const KernelTable& kernels) {
+  if (c.count == 0) return "";
+  const Guarded mem(expected.span(), true);
+  expected.fill(mem.data(), mem.size(), 1);
+  const int64_t at = static_cast<int64_t>(reinterpret_cast<uintptr_t>(expected.buffer(mem)));
+  auto absolute = make_hindexed({c.count}, {at}, c.type);
+  if (!absolute) return "absolute: " + absolute.error().message;
+  auto plan = make_plan(absolute.value(), kernels);
+  std::vector<std::byte> packed(expected.packed().size());
+  pack(*plan.value(), nullptr, 1, packed.data());
+  return differ("pack from MPI_BOTTOM", packed.data(), expected.packed().data(), packed.size());
+}
+
+std::string check(const Case& c) {
+  static const Machine tiny = tiny_machine();
+  std::string wrong = check_text(c);
+  if (wrong.empty()) wrong = check_layout(c);
+  if (!wrong.empty()) return wrong;
+  const Expected expected(c);
+  Choices choices(c.seed + 1);
+  for (const KernelTable* kernels : kernel_tables()) {
+    for (const Machine* host : {&machine(), &tiny}) {
+      auto plan = make_plan(c.type, *kernels, *host);
+      if (!plan) return plan.error().message;
+      wrong = check_pack(c, *plan.value(), expected, choices);
+      if (wrong.empty() && c.receivable) wrong = check_unpack(c, *plan.value(), expected, choices);
+      if (!wrong.empty()) {
+        return std::string(kernels->isa) + (host == &tiny ? ", tiny machine: " : ": ") + wrong + "\n" +
+               explain(*plan.value(), c.count);
+      }
+    }
+    wrong = check_bottom(c, expected, *kernels);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+}  // namespace
+}  // namespace lacuna::testing
+
+int main(int argc, char** argv) { return lacuna::testing::run_seeds(argc, argv, argv[0], lacuna::testing::check); }
