@@ -44,7 +44,6 @@ void Bounds::add(const Type& child, Checked copies, Checked first, Checked last)
 
 void Bounds::add_blocks(const Type& child, int64_t blocks, int64_t blocklength, Checked first,
                         Checked last) {
-  if (blocks == 0 || blocklength == 0) return;  // no place, whatever the displacement
   const Checked span = Checked(blocklength - 1) * child.extent();
   add(child, Checked(blocks) * blocklength, least(first, last) + least(span, 0),
       greatest(first, last) + greatest(span, 0));

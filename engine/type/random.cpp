@@ -52,7 +52,6 @@ class Generator : detail::Draw {
       if (!options_.negative && bound < 0) return nullptr;
     }
     if (type.true_extent() > most || type.depth > options_.max_depth) return nullptr;
-    if (!options_.negative && type.extent() < 0) return nullptr;
     if (!typemap(type, 1, options_.max_entries).ok()) return nullptr;
     if (!options_.overlap && has_overlap(type, 1)) return nullptr;
     return *candidate;
