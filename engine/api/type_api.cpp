@@ -67,7 +67,7 @@ lacuna_status lacuna_type_named(const char* name, lacuna_type** type) {
     if (type == nullptr) return invalid(null_argument("type"));
     const lacuna::Basic* basic = lacuna::find_basic(name);
     if (basic == nullptr) {
-      return invalid("\"" + std::string(name) + "\" is no predefined datatype; names are MPI's, e.g. \"double\"");
+      return invalid(std::string(name).append(" is no predefined datatype; names are MPI's, e.g. double"));
     }
     return give(lacuna::make_named(*basic), type);
   });

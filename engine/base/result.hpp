@@ -29,9 +29,10 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  // By value: a reference into a temporary result would dangle in a range-for.
+  T value() && { return std::get<0>(std::move(state_)); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   const T* operator->() const { return &value(); }
 
   const Error& error() const { return std::get<1>(state_); }

@@ -6,12 +6,14 @@
 // Blocking after Byna, Gropp, Sun & Thakur 2003, section 5.3 (half the TLB for the strided side), with today's shapes:
 //   - a register tile of N x N elements, N*W = one vector, so each source line is read once, as a whole;
 //   - tile_rows source rows together (at most half the TLB's pages), swept along one page of columns before the next rows;
-//   - outputs past the cache are written as whole 64-byte lines by non-temporal stores. Where the rows of the destination
-//     do not all start at the same place in a line (odd pitches), tiles go through a small buffer in the first-level cache
-//     and each destination row is cut at its own line boundaries: blocks of source rows overlap by one line's worth.
-// Measured on Zen 4, n x n doubles, time over memcpy of the same bytes: 0.7 to 1.0 (direct), docs/performance.md.
-// Tried: direct unaligned stores for odd pitches, 2.0 to 3.4 of memcpy (each line is written in two halves, far apart);
-//   the buffer without overlapping blocks, 1.3 to 2.0 (both ends of each piece are half lines).
+//   - outputs past the cache are written as whole 64-byte lines by non-temporal stores;
+//   - where tiles are lines and all rows of the destination start at the same place in one, tiles go straight there, both
+//     sides cut at line boundaries. Elsewhere (odd pitches, short vectors) they go through a small buffer in the first-level
+//     cache and each row of the destination is cut at its own boundaries; blocks of source rows overlap by one line.
+// Measured on Zen 4, n x n doubles, time over memcpy of the same bytes: 0.7 to 1.4 (direct, n >= 1024), docs/kernels.md.
+// Tried: unaligned stores straight to odd pitches, 2.0 to 3.4 of memcpy (each line is written in two halves, far apart);
+//   the buffer without overlap, 1.3 to 2.4 (both ends of each piece are half lines); the buffer for cached outputs of even
+//   pitch, 3.9 to 6 where direct takes 1.6 to 2; software prefetch of the next tiles' lines, source or destination, 0..+20 %.
 
 template <int64_t kWidth>
 struct TileLane;
@@ -121,8 +123,12 @@ class Transposer {
     // Whole lines exist only where elements do not straddle them.
     const bool elements_aligned = (reinterpret_cast<uintptr_t>(dst_) | static_cast<uintptr_t>(dst_pitch_)) % kWidth == 0;
     stream = stream && elements_aligned;
-    if (stream && dst_pitch_ % 64 == 0 && kN * kWidth == 64) {
-      direct();
+    if (elements_aligned && dst_pitch_ % 64 == 0 && kN * kWidth == 64) {
+      if (stream) {
+        direct<true>();
+      } else {
+        direct<false>();
+      }
     } else {
       const int64_t tiled_cols = cols_ / kN * kN;
       staged(tiled_cols, stream);
@@ -150,7 +156,9 @@ class Transposer {
 
   // All destination rows start at the same place in a line: skip to the first boundary, then tiles are lines. Where the
   // source rows do so too, the columns are cut at its boundaries, so that no load takes two lines.
+  template <bool kStream>
   void direct() const {
+    constexpr int64_t kRows = kStream ? 2 * kN : 4 * kN;  // measured; docs/kernels.md
     const int64_t head = elements_to_line(dst_, rows_);
     const int64_t end = head + (rows_ - head) / kN * kN;
     const bool cut_cols = src_pitch_ % 64 == 0 && reinterpret_cast<uintptr_t>(src_) % kWidth == 0;
@@ -158,11 +166,11 @@ class Transposer {
     const int64_t end_col = first_col + (cols_ - first_col) / kN * kN;
     for (int64_t c0 = first_col; c0 < end_col; c0 += tile_cols_) {
       const int64_t c1 = c0 + tile_cols_ < end_col ? c0 + tile_cols_ : end_col;
-      for (int64_t r0 = head; r0 < end; r0 += kDirectRows) {
-        const int64_t r1 = r0 + kDirectRows < end ? r0 + kDirectRows : end;
+      for (int64_t r0 = head; r0 < end; r0 += kRows) {
+        const int64_t r1 = r0 + kRows < end ? r0 + kRows : end;
         for (int64_t c = c0; c < c1; c += kN) {
           for (int64_t r = r0; r < r1; r += kN) {
-            TileW::template run<true>(at_src(r, c), src_pitch_, at_dst(r, c), dst_pitch_);
+            TileW::template run<kStream>(at_src(r, c), src_pitch_, at_dst(r, c), dst_pitch_);
           }
         }
       }
@@ -217,9 +225,6 @@ class Transposer {
     }
     edge(tiled_rows, rows_, 0, tiled_cols);
   }
-
-  // Two tiles: more rows at once thrash the first-level cache where the pitch is a power of two.
-  static constexpr int64_t kDirectRows = 2 * kN;
 
   const std::byte* src_;
   std::byte* dst_;

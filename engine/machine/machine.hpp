@@ -19,9 +19,9 @@ struct Machine {
   // section 5.3 measures it, a profile will.
   int64_t tlb_entries = 64;
   // Transposes with an output from this size on write past the caches (non-temporal stores): whole lines go out without
-  // being read first, and no two lines fight for a cache set. Half of the second level: from there on it was never slower
-  // (docs/performance.md).
-  int64_t stream_transpose_bytes = int64_t{1} << 19;
+  // being read first, and no two lines fight for a cache set. Four times the second level: below it the output stays
+  // near for whoever sends it next, and the cached way is as fast (docs/kernels.md).
+  int64_t stream_transpose_bytes = int64_t{4} << 20;
   // The same for copies of long runs, which gain only once the output would not stay in the last level anyway.
   int64_t stream_run_bytes = int64_t{16} << 20;
 };
