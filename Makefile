@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The commands a person types; CMake does the work (see CMakePresets.json), setup/setup.sh brings what is missing.
+#
+#   make          libraries and programs in build/release, the `lacuna` command in .venv/bin
+#   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
+#   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
+#   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/sh
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CPP_SOURCES = $(shell find bench engine examples include interpose mpi tests -name '*.[ch]pp' -o -name '*.[ch]')
+
+.PHONY: all demo test format clean setup setup-test release dev
+
+all: release
+
+setup:
+	@setup/setup.sh build
+
+setup-test:
+	@setup/setup.sh test
+
+release: setup
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+dev: setup
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS)
+
+demo: release
+	@.venv/bin/lacuna demo --output build/demo
+
+# The last command is the released build's, so that the last line is the whole suite's.
+test: setup-test
+	@$(MAKE) dev
+	@$(MAKE) release
+	@ctest --preset dev -j $(JOBS)
+	@ctest --preset release -j $(JOBS)
+
+format: setup
+	@.venv/bin/clang-format -i $(CPP_SOURCES)
+	@.venv/bin/ruff check --quiet --fix python tests cmake interpose
+	@.venv/bin/ruff format --quiet python tests cmake interpose
+
+clean:
+	rm -rf build/release build/dev build/tsan build/demo

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keeps the arrows of docs/design.md one-way: names each line of a source file that breaks a rule.
+
+Rules: a folder includes only what is below it; mpi.h only where MPI is spoken; the engine prints
+nothing and never ends the process; sources are ASCII. Run as `layers.py [ROOT]`; exit code 1 if a
+rule is broken.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+# A folder of the engine, and the folders it may include. "public" is include/lacuna.
+_BELOW_PLAN = {"base", "type", "layout", "machine", "kernels"}
+ENGINE = {
+    "base": {"base", "public"},
+    "type": {"base", "type", "public"},
+    "layout": {"base", "type", "layout", "public"},
+    "machine": {"base", "type", "layout", "machine", "public"},
+    "kernels": {"base", "type", "layout", "kernels", "public"},
+    "plan": _BELOW_PLAN | {"plan", "public"},
+    "exec": _BELOW_PLAN | {"plan", "exec", "public"},
+    "api": _BELOW_PLAN | {"plan", "exec", "api", "public"},
+}
+# The other folders; tests/ may use everything and is not listed.
+OUTER = {
+    "include": {"public"},
+    "mpi": {"mpi", "base", "type", "public"},
+    "interpose": {"interpose", "mpi", "base", "type", "plan", "exec", "public"},
+    "bench": {"bench", "mpi", "public"},
+    "costs": {"costs", "mpi", "public"},
+    "optimizer": {"optimizer", "base", "type", "public"},
+    "examples": {"public"},
+}
+SPEAKS_MPI = (
+    "mpi/",
+    "interpose/",
+    "bench/",
+    "costs/",
+    "optimizer/templates/",
+    "tests/",
+)
+PUBLIC_WITH_MPI = "include/lacuna/lacuna_mpi.h"
+
+CODE = {".c", ".h", ".cpp", ".hpp", ".cu"}
+TEXT = CODE | {".py", ".cmake", ".sh", ".toml", ".ini", ".txt", ".json", ".in", ".types"}
+ROOTS = [*OUTER, "engine", "tests", "python", "cmake", "setup"]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+ENDS_OR_PRINTS = re.compile(
+    r"\b(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|abort|exit|_exit|_Exit|quick_exit|terminate)"
+    r"\s*\(|\bstd::(cerr|cout|clog)\b"
+)
+NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
+
+
+def without_comments_and_strings(text: str) -> str:
+    """The code alone, on the same lines."""
+    return NOT_CODE.sub(lambda match: "\n" * match.group().count("\n"), text)
+
+
+def folder_of_include(path: str) -> str | None:
+    """The folder of ours that an #include names, or None for a foreign header."""
+    first = path.split("/", 1)[0]
+    if first == "lacuna":
+        return "public"
+    return first if "/" in path and (first in ENGINE or first in OUTER) else None
+
+
+def check_code(name: str, text: str) -> list[tuple[int, str]]:
+    """(line, what) for every broken rule in one C or C++ file; `name` is below the root."""
+    parts = name.split("/")
+    in_engine = parts[0] == "engine"
+    here = parts[1] if in_engine else parts[0]
+    allowed = ENGINE.get(here) if in_engine and len(parts) > 2 else OUTER.get(here)
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        target = folder_of_include(match.group(1))
+        if allowed is not None and target is not None and target not in allowed:
+            found.append((number, f"{here} must not include {match.group(1)}"))
+        is_mpi = match.group(1) in ("mpi.h", "mpi_abi.h", "lacuna/lacuna_mpi.h")
+        if is_mpi and not name.startswith(SPEAKS_MPI) and name != PUBLIC_WITH_MPI:
+            found.append((number, f"{match.group(1)} may not be included in {here}"))
+    if in_engine and not name.endswith("_test.cpp"):
+        for number, line in enumerate(without_comments_and_strings(text).splitlines(), 1):
+            match = ENDS_OR_PRINTS.search(line)
+            if match:
+                found.append((number, f"the engine must not call {match.group().rstrip('( ')}"))
+    return found
+
+
+def check(root: Path) -> tuple[int, list[str]]:
+    """How many files were read, and one line for each broken rule."""
+    count, found = 0, []
+    for top in ROOTS:
+        for path in sorted((root / top).rglob("*")):
+            known = path.suffix in TEXT or path.name == "CMakeLists.txt"
+            if not path.is_file() or not known or "__pycache__" in path.parts:
+                continue
+            if any(part.endswith(".egg-info") for part in path.parts):
+                continue
+            count += 1
+            name = path.relative_to(root).as_posix()
+            data = path.read_bytes()
+            for number, line in enumerate(data.splitlines(), 1):
+                if not line.isascii():
+                    found.append(f"{name}:{number}: not ASCII")
+            if path.suffix in CODE:
+                text = data.decode("utf-8", "replace")
+                found += [f"{name}:{number}: {what}" for number, what in check_code(name, text)]
+    return count, found
+
+
+def main(argv: list[str]) -> int:
+    """Prints what is broken; the exit code says whether anything is."""
+    root = Path(argv[1]) if len(argv) > 1 else Path(__file__).resolve().parent.parent
+    count, found = check(root)
+    for line in found:
+        print(line)
+    print(f"layers: {count} files read, {len(found)} broken rules")
+    return 1 if found or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,152 @@
+# The MPI libraries that lacuna builds for and tests on. Needs no mpicc and finds nothing by itself: setup/setup.sh put
+# one prefix per library under LACUNA_MPI_ROOT, and Debian's own are taken from their known places where installed.
+#
+# To compile (headers and LACUNA_MPI_FAMILY_* only; nothing is linked, as for the preload libraries):
+#   lacuna_mpi_mpich   lacuna_mpi_ompi   lacuna_mpi_mpiabi
+# To make programs (the library by its soname and no RPATH: what runs is what LD_LIBRARY_PATH says, so that one program
+# for the MPICH ABI runs on MPICH and on Intel MPI):
+#   lacuna_mpi_mpich_link   lacuna_mpi_ompi_link   lacuna_mpi_mpiabi_link
+#   lacuna_mpi_debian_mpich_link   lacuna_mpi_debian_ompi_link      only if Debian's packages are installed
+#
+# lacuna_mpi_test(NAME PROGRAM MPI RANKS n [PRELOAD] [ARGS arg ...] [ENV NAME=VALUE ...] [LABELS label ...] [TIMEOUT s])
+#   Registers the test NAME.MPI.n: PROGRAM (a target, or a path) on n ranks under the launcher of MPI, which is one of
+#     name             library                          program must be linked to          PRELOAD loads
+#     mpich            MPICH 5.0                        lacuna_mpi_mpich_link              liblacuna-mpich.so
+#     intelmpi         Intel MPI 2021                   lacuna_mpi_mpich_link              liblacuna-mpich.so
+#     openmpi          Open MPI 5.0                     lacuna_mpi_ompi_link               liblacuna-ompi.so
+#     mpiabi           MPICH 5.0, MPI-5 standard ABI    lacuna_mpi_mpiabi_link             liblacuna-mpiabi.so
+#     intelmpi-mpiabi  Intel MPI, MPI-5 standard ABI    lacuna_mpi_mpiabi_link             liblacuna-mpiabi.so
+#     debian-mpich     MPICH 4.0                        lacuna_mpi_debian_mpich_link       liblacuna-mpich.so
+#     debian-openmpi   Open MPI 4.1                     lacuna_mpi_debian_ompi_link        liblacuna-ompi.so
+#   PRELOAD sets LD_PRELOAD in the ranks and not in the launcher. ENV reaches the ranks too. The label `mpi` is always set.
+#   Where Debian's library is not installed, the test is registered all the same and fails, saying what to install.
+include_guard(GLOBAL)
+
+set(LACUNA_MPI_ROOT ${CMAKE_SOURCE_DIR}/build/mpi CACHE PATH "Where setup/setup.sh put the MPI libraries")
+foreach(name mpich openmpi intelmpi)
+  if(NOT EXISTS ${LACUNA_MPI_ROOT}/${name}/include/mpi.h)
+    message(FATAL_ERROR "lacuna: no MPI library in ${LACUNA_MPI_ROOT}/${name}; remedy: setup/setup.sh build "
+                        "(or -DLACUNA_MPI=OFF to build the engine alone)")
+  endif()
+endforeach()
+
+# ---- Targets ---------------------------------------------------------------------------------------------------------
+# lacuna_mpi_family(NAME DEFINITION INCLUDE LIBRARY [COMPILE_ONLY_TOO])
+function(lacuna_mpi_family name definition include library)
+  add_library(lacuna_mpi_${name}_link INTERFACE)
+  target_include_directories(lacuna_mpi_${name}_link SYSTEM INTERFACE ${include})
+  # *_SKIP_MPICXX: without the C++ bindings of MPI-2, which the standard has dropped.
+  target_compile_definitions(lacuna_mpi_${name}_link INTERFACE ${definition} MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
+  # -Wl, keeps CMake from adding an RPATH for a library outside the system's folders.
+  target_link_libraries(lacuna_mpi_${name}_link INTERFACE -Wl,${library} -Wl,--allow-shlib-undefined)
+  if("COMPILE_ONLY_TOO" IN_LIST ARGN)
+    add_library(lacuna_mpi_${name} INTERFACE)
+    target_include_directories(lacuna_mpi_${name} SYSTEM INTERFACE ${include})
+    target_compile_definitions(lacuna_mpi_${name} INTERFACE ${definition} MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
+  endif()
+endfunction()
+
+# The standard ABI's header is called mpi.h for programs; MPICH ships it as mpi_abi.h beside its own mpi.h.
+set(lacuna_mpiabi_include ${CMAKE_BINARY_DIR}/mpiabi/include)
+file(CONFIGURE OUTPUT ${lacuna_mpiabi_include}/mpi.h CONTENT "#include \"@LACUNA_MPI_ROOT@/mpich/include/mpi_abi.h\"\n" @ONLY)
+
+lacuna_mpi_family(mpich LACUNA_MPI_FAMILY_MPICH
+  ${LACUNA_MPI_ROOT}/mpich/include ${LACUNA_MPI_ROOT}/mpich/lib/libmpi.so.12 COMPILE_ONLY_TOO)
+lacuna_mpi_family(ompi LACUNA_MPI_FAMILY_OMPI
+  ${LACUNA_MPI_ROOT}/openmpi/include ${LACUNA_MPI_ROOT}/openmpi/lib/libmpi.so.40 COMPILE_ONLY_TOO)
+lacuna_mpi_family(mpiabi LACUNA_MPI_FAMILY_MPIABI
+  ${lacuna_mpiabi_include} ${LACUNA_MPI_ROOT}/mpich/lib/libmpi_abi.so.1 COMPILE_ONLY_TOO)
+
+set(lacuna_debian_lib /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+set(lacuna_debian_mpich_include /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich)
+if(EXISTS ${lacuna_debian_mpich_include}/mpi.h AND EXISTS /usr/bin/mpiexec.mpich)
+  lacuna_mpi_family(debian_mpich LACUNA_MPI_FAMILY_MPICH ${lacuna_debian_mpich_include} ${lacuna_debian_lib}/libmpich.so)
+endif()
+if(EXISTS ${lacuna_debian_lib}/openmpi/include/mpi.h AND EXISTS /usr/bin/mpiexec.openmpi)
+  lacuna_mpi_family(debian_ompi LACUNA_MPI_FAMILY_OMPI
+    ${lacuna_debian_lib}/openmpi/include ${lacuna_debian_lib}/openmpi/lib/libmpi.so)
+endif()
+
+# ---- Tests -----------------------------------------------------------------------------------------------------------
+function(lacuna_mpi_test name program mpi)
+  cmake_parse_arguments(arg "PRELOAD" "RANKS;TIMEOUT" "ARGS;ENV;LABELS" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_RANKS)
+    message(FATAL_ERROR "lacuna_mpi_test(${name} ${program} ${mpi}): RANKS is needed; not understood: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+
+  set(hydra FALSE)
+  set(needs "")
+  set(environment "")
+  if(mpi MATCHES "^(mpich|mpiabi)$")
+    set(launcher ${LACUNA_MPI_ROOT}/mpich/bin/mpiexec)
+    set(library_path ${LACUNA_MPI_ROOT}/mpich/lib)
+    set(hydra TRUE)
+  elseif(mpi MATCHES "^intelmpi(-mpiabi)?$")
+    set(launcher ${LACUNA_MPI_ROOT}/intelmpi/bin/mpiexec)
+    set(library_path ${LACUNA_MPI_ROOT}/intelmpi/lib)
+    set(hydra TRUE)
+    # One node: no fabric to look for; several jobs share the cores: no pinning.
+    list(APPEND environment I_MPI_ROOT=${LACUNA_MPI_ROOT}/intelmpi I_MPI_FABRICS=shm I_MPI_PIN=off)
+  elseif(mpi STREQUAL openmpi)
+    set(launcher ${LACUNA_MPI_ROOT}/openmpi/bin/mpiexec)
+    set(library_path ${LACUNA_MPI_ROOT}/openmpi/lib)
+    set(options --map-by :OVERSUBSCRIBE --bind-to none)
+  elseif(mpi STREQUAL debian-mpich)
+    set(launcher /usr/bin/mpiexec.mpich)
+    set(hydra TRUE)
+    if(NOT TARGET lacuna_mpi_debian_mpich_link)
+      set(needs "mpich libmpich-dev")
+    endif()
+  elseif(mpi STREQUAL debian-openmpi)
+    set(launcher /usr/bin/mpiexec.openmpi)
+    set(options --oversubscribe --bind-to none)
+    if(NOT TARGET lacuna_mpi_debian_ompi_link)
+      set(needs "openmpi-bin libopenmpi-dev")
+    endif()
+  else()
+    message(FATAL_ERROR "lacuna_mpi_test(${name}): no MPI is called ${mpi}; "
+                        "known: mpich intelmpi openmpi mpiabi intelmpi-mpiabi debian-mpich debian-openmpi")
+  endif()
+
+  set(test ${name}.${mpi}.${arg_RANKS})
+  if(needs)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/missing/${mpi}.cmake @ONLY
+      CONTENT "message(FATAL_ERROR \"lacuna: @mpi@ is not installed; remedy: apt-get install -y @needs@, then run cmake again\")\n")
+    add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} -P ${CMAKE_BINARY_DIR}/missing/${mpi}.cmake)
+    set_tests_properties(${test} PROPERTIES LABELS "mpi;${arg_LABELS}")
+    return()
+  endif()
+
+  if(mpi MATCHES "mpiabi$")
+    set(family mpiabi)
+  elseif(hydra)
+    set(family mpich)
+  else()
+    set(family ompi)
+  endif()
+  set(preload ${CMAKE_BINARY_DIR}/lib/liblacuna-${family}.so)
+  if(hydra)
+    if(arg_PRELOAD)
+      set(options -genv LD_PRELOAD ${preload})
+    endif()
+  else()
+    if(arg_PRELOAD)
+      list(APPEND options -x LD_PRELOAD=${preload})
+    endif()
+    # Both spellings: Open MPI 4 reads the OMPI_ ones, the PRRTE of Open MPI 5 both. Harmless for other users.
+    list(APPEND environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1)
+  endif()
+  if(library_path)
+    list(APPEND environment LD_LIBRARY_PATH=${library_path})
+  endif()
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${test} COMMAND ${launcher} ${options} -n ${arg_RANKS} ${program} ${arg_ARGS})
+  set_tests_properties(${test} PROPERTIES
+    ENVIRONMENT "${environment};${arg_ENV}" LABELS "mpi;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_RANKS})
+endfunction()

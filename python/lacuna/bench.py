@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna bench transpose`: runs the program on each MPI library and shows what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from lacuna import mpis, places, provenance, results, run
+from lacuna.errors import Exit, LacunaError
+from lacuna.results import Row
+
+_POLL_SECONDS = 0.1
+_SHOWN_LINES = 5
+MOST_ORDER = 16383  # MPI_Pack counts bytes in an int
+
+
+@dataclass
+class Options:
+    """What the command line asked for."""
+
+    mpis: list[str]
+    orders: list[int]
+    repetitions: int | None = None
+    mpi_root: Path = field(default_factory=places.default_mpi_root)
+    json: Path | None = None
+    csv: Path | None = None
+    plots: Path | None = None
+
+
+def transpose(options: Options) -> None:
+    """Runs, writes the files, prints the table."""
+    targets = [mpis.installed(name, options.mpi_root) for name in options.mpis]
+    programs = [
+        places.program(f"lacuna-bench-transpose-{places.family_of(name)}") for name in options.mpis
+    ]
+    for file in (options.json, options.csv):
+        if file:
+            results.make_folder(file.absolute().parent)
+    if options.plots:
+        results.make_folder(options.plots)
+    header = provenance.collect() | {"mpi": {}}
+    found: list[Row] = []
+    with _progress() as progress:
+        for target, program in zip(targets, programs, strict=True):
+            told, samples = _run_one(target, program, options, progress)
+            header["mpi"][target.name] = told["mpi_library"].strip()
+            header["compiler"] = told["compiler"]
+            found += results.rows(target.name, samples)
+    if options.json:
+        results.write_json(options.json, header, found)
+    if options.csv:
+        results.write_csv(options.csv, found)
+    _print_table(found)
+    written = [path for path in (options.json, options.csv) if path]
+    if options.plots:
+        from lacuna import plots  # matplotlib takes a second to load
+
+        written += plots.draw(options.plots, header, found)
+    for path in written:
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def _progress() -> AbstractContextManager[Progress | None]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return nullcontext()
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+def _run_one(
+    target: mpis.Installed, program: Path, options: Options, progress: Progress | None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The program's header and samples on one MPI library."""
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+        out = Path(folder) / "samples"
+        words = [str(program), "--out", str(out), "--n", ",".join(map(str, options.orders))]
+        if options.repetitions:
+            words += ["--repetitions", str(options.repetitions)]
+        environment = dict(os.environ) | target.environment()
+        command, environment = run.build(target.command(2, words), target.name, environment)
+        task = progress.add_task(mpis.TITLE[target.name], total=None) if progress else None
+        with (Path(folder) / "words").open("w+", encoding="utf-8", errors="replace") as said:
+            process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+            try:
+                lines = _follow(process, out, progress, task)
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+                    process.wait()
+            said.seek(0)
+            last_words = said.read().strip().splitlines()[-_SHOWN_LINES:]
+    if process.returncode != 0 or not lines or lines[-1]["kind"] != "end":
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"the program failed on {target.name}: exit code {process.returncode}",
+            "its last words are below",
+            "\n".join(last_words),
+        )
+    if not lines[0]["lacuna_loaded"]:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"lacuna was not loaded into the ranks on {target.name}",
+            "check LD_PRELOAD and that the preload library fits this MPI library",
+        )
+    return lines[0], [line for line in lines if line["kind"] == "sample"]
+
+
+def _samples(lines: list[dict[str, Any]]) -> int:
+    return sum(line["kind"] == "sample" for line in lines)
+
+
+def _follow(
+    process: subprocess.Popen[bytes], out: Path, progress: Progress | None, task: Any
+) -> list[dict[str, Any]]:
+    """The lines that the program writes, as they come."""
+    lines: list[dict[str, Any]] = []
+    rest, position = "", 0
+    while True:
+        is_over = process.poll() is not None
+        if out.exists():
+            with out.open(encoding="utf-8") as file:
+                file.seek(position)
+                rest += file.read()
+                position = file.tell()
+            *whole, rest = rest.split("\n")
+            lines += [json.loads(line) for line in whole]
+            if progress and lines:
+                progress.update(task, total=lines[0]["samples"], completed=_samples(lines))
+        if is_over:
+            return lines
+        time.sleep(_POLL_SECONDS)
+
+
+_TRANSFER = ["native\nms", "by hand\nms", "lacuna\nms", "contiguous\nms", "lacuna is\nfaster by"]
+_PACKING = ["MPI_Pack\n/ memcpy", "lacuna\n/ memcpy", "MPI_Unpack\n/ memcpy", "lacuna\n/ memcpy"]
+_TITLE = "Transpose of n x n doubles: one transfer between two ranks, and packing alone"
+_WIDE = 120
+
+
+def _print_table(found: list[Row]) -> None:
+    """One line for each MPI library and size; two tables where one is too wide for the terminal."""
+    by_key = {(row["mpi"], row["n"], row["method"]): row for row in found}
+    keys, transfers, packing = [], [], []
+    for mpi, n in dict.fromkeys((row["mpi"], row["n"]) for row in found):
+        rows = {method: row for (m, k, method), row in by_key.items() if (m, k) == (mpi, n)}
+        keys.append([mpis.TITLE[mpi], str(n), f"{rows['native']['bytes'] / 2**20:.3g}"])
+        faster = rows["native"]["median_s"] / rows["lacuna"]["median_s"]
+        times = [f"{rows[method]['median_s'] * 1e3:.3f}" for method in results.PING_PONG]
+        transfers.append([*times, f"{faster:.2f}x"])
+        methods = ("pack_native", "pack_lacuna", "unpack_native", "unpack_lacuna")
+        packing.append([f"{rows[method]['over_memcpy']:.2f}" for method in methods])
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDE + 20)
+    parts = [(_TRANSFER, transfers), (_PACKING, packing)]
+    if console.width >= _WIDE:
+        both = [one + other for one, other in zip(transfers, packing, strict=True)]
+        parts = [(_TRANSFER + _PACKING, both)]
+    for index, (names, values) in enumerate(parts):
+        table = Table(title=None if index else _TITLE, box=SIMPLE_HEAD)
+        for name in ["MPI", "n", "MiB", *names]:
+            table.add_column(name, justify="left" if name == "MPI" else "right")
+        for key, cells in zip(keys, values, strict=True):
+            table.add_row(*key, *cells)
+        console.print(table)

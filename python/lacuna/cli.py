@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `lacuna` command: reads the command line and calls the parts.
+
+The result goes to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacuna import VERSION, bench, mpis, places, run
+from lacuna.errors import Exit, LacunaError
+
+app = typer.Typer(
+    help="MPI derived datatypes as fast as plain copies.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+bench_app = typer.Typer(
+    help="Benchmarks: with and without lacuna in one job.", rich_markup_mode=None
+)
+app.add_typer(bench_app, name="bench")
+
+MPI_NAMES = ", ".join(places.FAMILY_OF)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"lacuna {VERSION}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("explain")
+def explain_command(
+    type_text: Annotated[
+        str, typer.Argument(metavar="TYPE-TEXT", help="As in: vector(4, 1, 4, double)")
+    ],
+    count: Annotated[int, typer.Option("--count", help="How many elements.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Show a type's size, extent and memory, and how lacuna moves it and why."""
+    from lacuna import explain  # numpy and the library are loaded only where needed
+
+    explain.explain(type_text, count, as_json)
+
+
+@app.command("preload")
+def preload_command(
+    mpi: Annotated[str | None, typer.Option("--mpi", help=f"One of {MPI_NAMES}.")] = None,
+) -> None:
+    """Print the path of the library to set LD_PRELOAD to in the ranks."""
+    if mpi is None:
+        raise LacunaError(
+            Exit.USAGE, "no MPI named", f"name it with --mpi, one of {', '.join(places.FAMILY_OF)}"
+        )
+    print(places.preload_library(places.family_of(mpi)))
+
+
+@app.command("run", context_settings={"allow_interspersed_args": False})
+def run_command(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND...", help="As in: mpirun -n 4 ./program")
+    ] = None,
+    mpi: Annotated[
+        str | None, typer.Option("--mpi", help=f"Which MPI, if not found: one of {MPI_NAMES}.")
+    ] = None,
+    disable: Annotated[
+        bool, typer.Option("--disable", help="Load lacuna, but let all calls pass.")
+    ] = False,
+    isa: Annotated[
+        str | None, typer.Option("--isa", help="The instruction set of the kernels.")
+    ] = None,
+    log: Annotated[
+        bool, typer.Option("--log", help="Say on stderr what is taken, and what not and why.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command instead.")] = False,
+) -> None:
+    """Run an MPI program with lacuna in its ranks. Options come before COMMAND."""
+    options = {}
+    if disable:
+        options["LACUNA_DISABLE"] = "1"
+    if isa:
+        options["LACUNA_ISA"] = isa
+    if log:
+        options["LACUNA_LOG"] = "1"
+    run.run(list(command or []), mpi, options, dry_run)
+
+
+@bench_app.command("transpose")
+def bench_transpose_command(
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option("--mpi", help="mpich (default), openmpi, intelmpi, mpiabi, or all."),
+    ] = None,
+    n: Annotated[
+        list[int] | None, typer.Option("--n", help="Order of the matrix; may be repeated.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also 8192 (needs 4 GiB of memory).")
+    ] = False,
+    repetitions: Annotated[
+        int | None, typer.Option("--repetitions", help="Samples of each method (default: by size).")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
+    ] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write rows here.")] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the two figures into this folder.")
+    ] = None,
+    mpi_root: Annotated[
+        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
+    ] = None,
+) -> None:
+    """Send a transposed matrix: MPI alone, lacuna, by hand, contiguous. And MPI_Pack alone."""
+    bench.transpose(_bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root))
+
+
+@app.command("demo", hidden=True)
+def demo_command(
+    output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(
+        "lacuna-demo"
+    ),
+) -> None:
+    """The transpose on MPICH with all its files; what `make demo` runs."""
+    json_file = output / "transpose.json"
+    bench.transpose(_bench_options(None, None, False, None, json_file, None, output, None))
+
+
+def _bench_options(
+    mpi: list[str] | None,
+    n: list[int] | None,
+    full: bool,
+    repetitions: int | None,
+    json_file: Path | None,
+    csv_file: Path | None,
+    plots: Path | None,
+    mpi_root: Path | None,
+) -> bench.Options:
+    orders = list(n or [512, 1024, 2048, 4096])
+    if full and 8192 not in orders:
+        orders.append(8192)
+    for order in orders:
+        if not 1 <= order <= bench.MOST_ORDER:
+            raise LacunaError(
+                Exit.USAGE, f"bad order in --n: {order}", f"give 1 to {bench.MOST_ORDER}"
+            )
+    if repetitions is not None and repetitions < 1:
+        raise LacunaError(
+            Exit.USAGE, f"bad number in --repetitions: {repetitions}", "give 1 or more"
+        )
+    names: list[str] = []
+    for name in mpi or ["mpich"]:
+        names += mpis.ALL if name == "all" else [name]
+    return bench.Options(
+        list(dict.fromkeys(names)),
+        list(dict.fromkeys(orders)),
+        repetitions,
+        mpi_root or places.default_mpi_root(),
+        json_file,
+        csv_file,
+        plots,
+    )
+
+
+def _command_name(words: list[str]) -> str:
+    """The words that name the command, for messages."""
+    names = [word for word in words[:2] if not word.startswith("-")]
+    if names and names[0] == "bench":
+        return " ".join(names)
+    return names[0] if names else ""
+
+
+def main() -> None:
+    """The entry point: every failure is one line on stderr and an exit code."""
+    words = sys.argv[1:]
+    name = _command_name(words)
+    try:
+        if not words:
+            raise LacunaError(Exit.USAGE, "no command", "see lacuna --help")
+        code = app(words, prog_name="lacuna", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except LacunaError as error:
+        print(error.line(name), file=sys.stderr)
+        code = error.code
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        # Whoever read our output has stopped; nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except Exception as error:
+        code = _unexpected(error, name)
+    sys.exit(int(code))
+
+
+def _unexpected(error: Exception, name: str) -> int:
+    """Usage errors of the option parser, and defects."""
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        what = " ".join(error.format_message().split()).rstrip(".")
+        is_known = not what.startswith("No such command")
+        help_command = " ".join(["lacuna", *(name.split() if is_known else []), "--help"])
+        print(LacunaError(Exit.USAGE, what, f"see {help_command}").line(name), file=sys.stderr)
+        return Exit.USAGE
+    if type(error).__name__ == "Abort":
+        return 130
+    what = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
+    remedy = "please report it with this command line"
+    print(LacunaError(Exit.INTERNAL, what, remedy).line(name), file=sys.stderr)
+    return Exit.INTERNAL

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The shared libraries a program needs, also through others, found as the dynamic linker would."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+_MOST_FILES = 500
+_DEFAULT_DIRS = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """The dynamic section of one file: what it needs and where it says to look."""
+
+    needed: tuple[str, ...]
+    rpath: tuple[str, ...]
+    runpath: tuple[str, ...]
+
+
+def is_elf(path: Path) -> bool:
+    """Whether a file begins like an ELF file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def read(path: Path) -> Dynamic | None:
+    """The dynamic section, or None where there is none or the file is damaged."""
+    needed: list[str] = []
+    paths: dict[str, list[str]] = {"DT_RPATH": [], "DT_RUNPATH": []}
+    try:
+        with path.open("rb") as file:
+            for section in ELFFile(file).iter_segments("PT_DYNAMIC"):
+                for tag in section.iter_tags():
+                    if tag.entry.d_tag == "DT_NEEDED":
+                        needed.append(tag.needed)
+                    elif tag.entry.d_tag in paths:
+                        value = tag.rpath if tag.entry.d_tag == "DT_RPATH" else tag.runpath
+                        origin = str(path.resolve().parent)
+                        value = value.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)
+                        paths[tag.entry.d_tag] += [part for part in value.split(":") if part]
+    except (OSError, ELFError, ValueError, KeyError, AttributeError):
+        return None
+    return Dynamic(tuple(needed), tuple(paths["DT_RPATH"]), tuple(paths["DT_RUNPATH"]))
+
+
+@cache
+def _system_libraries() -> dict[str, str]:
+    """What the dynamic linker's cache holds: soname to path."""
+    for tool in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
+        try:
+            listing = subprocess.run([tool, "-p"], capture_output=True, text=True, check=False)
+        except OSError:
+            continue
+        found: dict[str, str] = {}
+        for line in listing.stdout.splitlines():
+            name, arrow, path = line.strip().partition(" => ")
+            if arrow:
+                found.setdefault(name.split(" ")[0], path)
+        return found
+    return {}
+
+
+def _resolve(soname: str, dynamic: Dynamic, inherited: tuple[str, ...]) -> Path | None:
+    if "/" in soname:
+        return Path(soname) if Path(soname).is_file() else None
+    before = () if dynamic.runpath else dynamic.rpath + inherited
+    environment = [part for part in os.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
+    for folder in (*before, *environment, *dynamic.runpath):
+        if (Path(folder) / soname).is_file():
+            return Path(folder) / soname
+    known = _system_libraries().get(soname)
+    if known:
+        return Path(known)
+    for folder in _DEFAULT_DIRS:
+        if (Path(folder) / soname).is_file():
+            return Path(folder) / soname
+    return None
+
+
+def needed_libraries(program: Path) -> Iterator[tuple[str, Path | None]]:
+    """(soname, path or None if not found) of all libraries a program needs, nearest first."""
+    start = read(program)
+    if start is None:
+        return
+    seen: set[str] = set()
+    queue: deque[tuple[Dynamic, tuple[str, ...]]] = deque([(start, ())])
+    while queue and len(seen) < _MOST_FILES:
+        dynamic, inherited = queue.popleft()
+        for soname in dynamic.needed:
+            if soname in seen:
+                continue
+            seen.add(soname)
+            path = _resolve(soname, dynamic, inherited)
+            yield soname, path
+            below = read(path) if path else None
+            if below is not None:
+                queue.append((below, inherited + dynamic.rpath))

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna explain`: what a type is, what lacuna would do with it, and why."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+
+from lacuna import picture
+from lacuna.engine import Plan, Type
+from lacuna.errors import Exit, LacunaError
+
+
+def facts(text: str, count: int) -> tuple[dict[str, Any], picture.Picture | str]:
+    """The numbers and the words about `count` elements of a type, and its picture."""
+    if not 0 <= count < 2**63:
+        raise LacunaError(Exit.USAGE, f"bad count in --count: {count}", "give 0 to 2^63 - 1")
+    datatype = Type(text)
+    plan = Plan(datatype)
+    lb, extent = datatype.extent()
+    true_lb, true_extent = datatype.true_extent()
+    found = {
+        "type": datatype.text(),
+        "count": count,
+        "size": datatype.size(),
+        "lb": lb,
+        "extent": extent,
+        "true_lb": true_lb,
+        "true_extent": true_extent,
+        "packed_bytes": plan.packed_size(count),
+        "explain": plan.explain(count),
+    }
+    return found, picture.draw(datatype, plan, count)
+
+
+def explain(text: str, count: int, as_json: bool) -> None:
+    """Prints the explanation on stdout."""
+    found, drawn = facts(text, count)
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(found["explain"].rstrip(), markup=False)
+    console.print()
+    console.print(drawn if isinstance(drawn, str) else picture.render(drawn))

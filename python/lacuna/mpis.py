@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The MPI libraries that `make` fetched: how to start two ranks of a program of ours on each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacuna.errors import Exit, LacunaError
+
+ALL = ["mpich", "openmpi", "intelmpi"]  # what `--mpi all` means
+_FOLDER = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
+TITLE = {
+    "mpich": "MPICH",
+    "mpiabi": "MPICH, standard ABI",
+    "openmpi": "Open MPI",
+    "intelmpi": "Intel MPI",
+}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """One MPI library on this machine."""
+
+    name: str
+    prefix: Path
+
+    def command(self, ranks: int, program: list[str]) -> list[str]:
+        """The launcher's command line."""
+        options: list[str] = []
+        if self.name == "openmpi" and len(os.sched_getaffinity(0)) < ranks:
+            options = ["--map-by", ":OVERSUBSCRIBE"]
+        return [str(self.prefix / "bin" / "mpiexec"), *options, "-n", str(ranks), *program]
+
+    def environment(self) -> dict[str, str]:
+        """What the launcher and the ranks need to find this library and no other."""
+        before = os.environ.get("LD_LIBRARY_PATH")
+        own = str(self.prefix / "lib")
+        found = {"LD_LIBRARY_PATH": f"{own}:{before}" if before else own}
+        if self.name == "openmpi":
+            # Root is usual in containers; both spellings, for Open MPI 4 and 5.
+            for tool in ("OMPI", "PRTE"):
+                found[f"{tool}_ALLOW_RUN_AS_ROOT"] = "1"
+                found[f"{tool}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+        if self.name == "intelmpi":
+            found |= {"I_MPI_ROOT": str(self.prefix), "I_MPI_FABRICS": "shm"}
+        return found
+
+
+def installed(name: str, root: Path) -> Installed:
+    """The library of that name below `root`."""
+    if name not in _FOLDER:
+        raise LacunaError(
+            Exit.USAGE, f"unknown MPI in --mpi: {name}", f"known are {', '.join(_FOLDER)} and all"
+        )
+    prefix = root / _FOLDER[name]
+    if not (prefix / "bin" / "mpiexec").is_file():
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no MPI library {name} in {prefix}",
+            "fetch it with `make`, or name the folder that holds it with --mpi-root",
+        )
+    return Installed(name, prefix)

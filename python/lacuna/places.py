@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where lacuna's own files are: libraries, programs, and the MPI libraries that `make` fetched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lacuna.errors import Exit, LacunaError
+
+LIBRARY_DIR = "LACUNA_LIBRARY_DIR"  # the environment variable that says where our libraries are
+_PACKAGE = Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent.parent
+
+# The names people give, and the preload library of that family.
+FAMILY_OF = {
+    "mpich": "mpich",
+    "intelmpi": "mpich",
+    "mvapich": "mpich",
+    "openmpi": "ompi",
+    "mpiabi": "mpiabi",
+}
+# For what a family is called in messages.
+NAMES_OF = {"mpich": "mpich, intelmpi or mvapich", "ompi": "openmpi", "mpiabi": "mpiabi"}
+
+
+def family_of(name: str) -> str:
+    """The family for a name on the command line."""
+    if name not in FAMILY_OF:
+        raise LacunaError(
+            Exit.USAGE, f"unknown MPI in --mpi: {name}", f"known are {', '.join(FAMILY_OF)}"
+        )
+    return FAMILY_OF[name]
+
+
+def library_dirs() -> list[Path]:
+    """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set."""
+    chosen = os.environ.get(LIBRARY_DIR)
+    if chosen:
+        return [Path(chosen).absolute()]
+    return [_PACKAGE / "lib", _CHECKOUT / "build" / "release" / "lib"]
+
+
+def library(name: str) -> Path:
+    """The path of one of lacuna's own shared libraries."""
+    dirs = library_dirs()
+    for folder in dirs:
+        if (folder / name).is_file():
+            return folder / name
+    raise LacunaError(
+        Exit.ENVIRONMENT,
+        f"no {name} in {' or '.join(map(str, dirs))}",
+        f"build it with `make`, or set {LIBRARY_DIR} to the folder that has it",
+    )
+
+
+def preload_library(family: str) -> Path:
+    """The library to preload into programs of a family of MPI libraries."""
+    return library(f"liblacuna-{family}.so")
+
+
+def program(name: str) -> Path:
+    """The path of one of lacuna's own programs, which stand beside the libraries."""
+    dirs = [folder.parent / "bin" for folder in library_dirs()]
+    for folder in dirs:
+        if (folder / name).is_file():
+            return folder / name
+    raise LacunaError(
+        Exit.ENVIRONMENT, f"no {name} in {' or '.join(map(str, dirs))}", "build it with `make`"
+    )
+
+
+def default_mpi_root() -> Path:
+    """Where `make` puts the MPI libraries, one prefix each."""
+    return _CHECKOUT / "build" / "mpi"
+
+
+def checkout() -> Path:
+    """The root of the source tree (for the commit in a result's provenance)."""
+    return _CHECKOUT

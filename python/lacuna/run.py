@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna run`: starts a program with lacuna preloaded into its ranks, not into the launcher."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from lacuna import detect, launchers, places
+from lacuna.errors import Exit, LacunaError
+from lacuna.launchers import HYDRA, OPEN_MPI, SLURM, Launcher
+
+PRELOAD = "LD_PRELOAD"
+
+
+def run(command: list[str], mpi: str | None, options: dict[str, str], dry_run: bool) -> None:
+    """Becomes the command (so signals and the exit code are its own), or prints it (`dry_run`)."""
+    environment = dict(os.environ) | options
+    words, environment = build(command, mpi, environment)
+    if dry_run:
+        changed = {k: v for k, v in environment.items() if os.environ.get(k) != v}
+        print(shlex.join([*([f"{k}={v}" for k, v in sorted(changed.items())]), *words]))
+        return
+    try:
+        os.execvpe(words[0], words, environment)
+    except OSError as error:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"cannot start {words[0]}: {error.strerror}",
+            "check its path and that it is executable",
+        ) from error
+
+
+def build(
+    command: list[str], mpi: str | None, environment: dict[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """The command to start instead, and its environment."""
+    if not command:
+        raise LacunaError(
+            Exit.USAGE, "no command", "give one, as in: lacuna run mpirun -n 2 ./program"
+        )
+    family = places.family_of(mpi) if mpi else None
+    launcher = launchers.find(command[0])
+    if launcher is None:
+        family = family or _family_alone(command)
+        ours = _before(_library(family), environment.get(PRELOAD))
+        return command, environment | {PRELOAD: ours}
+    contexts = launchers.split_contexts(launcher, command[1:])
+    family = family or _family_launched(launcher, contexts, command)
+    library = _library(family)
+    # What the ranks get: our library before what they would have got, and our own options.
+    passed = {
+        name: value
+        for name, value in sorted(environment.items())
+        if name.startswith("LACUNA_") and name != places.LIBRARY_DIR
+    }
+    passed[PRELOAD] = _before(library, environment.get(PRELOAD))
+    if launcher is SLURM:
+        return [command[0], *_for_srun(contexts, library, passed)], environment
+    if launcher is HYDRA:
+        return [command[0], *_for_hydra(contexts, library, passed)], environment
+    return [command[0], *_for_open_mpi(contexts, library, passed)], environment
+
+
+def _library(family: str) -> Path:
+    path = places.preload_library(family)
+    if any(letter in str(path) for letter in " :"):
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"blank or colon in the path of the library, which LD_PRELOAD cannot hold: {path}",
+            f"copy the libraries elsewhere and set {places.LIBRARY_DIR}",
+        )
+    return path
+
+
+def _before(library: Path, others: str | None) -> str:
+    return f"{library}:{others}" if others else str(library)
+
+
+def _family_alone(command: list[str]) -> str:
+    """The family of a program that is started without a launcher."""
+    path = detect.find_program(command[0])
+    if path is None and "/" not in command[0] and not Path(command[0]).exists():
+        raise LacunaError(
+            Exit.USAGE, f"no program {command[0]} found in PATH", "check its name, or give its path"
+        )
+    family = detect.family_of_program(command)
+    if family is None:
+        raise LacunaError(
+            Exit.USAGE,
+            f"no MPI found in {command[0]}: it is not linked to a known MPI library",
+            "start it under its launcher, or name its MPI with --mpi",
+        )
+    found = detect.family_of_file(path) if path else None
+    if found and found[2] is None:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"the MPI library {found[1]} that {command[0]} needs is not found",
+            "load its module, or add its folder to LD_LIBRARY_PATH",
+        )
+    return family
+
+
+def _family_launched(launcher: Launcher, contexts: list[list[str]], command: list[str]) -> str:
+    """The family of all programs under a launcher; the launcher's own where they do not tell."""
+    families = set()
+    for words in contexts:
+        at = launchers.program_at(launcher, words)
+        if at is None:
+            if any(word.lstrip("-").split("=")[0] in ("configfile", "app") for word in words):
+                continue
+            raise LacunaError(
+                Exit.USAGE,
+                f"no program in the command: {shlex.join(command)}",
+                "give one, as in: lacuna run mpirun -n 2 ./program",
+            )
+        families.add(detect.family_of_program(_first_program(words[at:])) or launcher.family)
+    families.discard(None)
+    if len(families) > 1:
+        names = " and ".join(sorted(places.NAMES_OF[family] for family in families if family))
+        raise LacunaError(
+            Exit.USAGE,
+            f"programs of several MPI libraries in one command: {names}",
+            "start them apart, or name one MPI with --mpi",
+        )
+    family = families.pop() if families else launcher.family
+    if family is None:
+        raise LacunaError(
+            Exit.USAGE,
+            f"no MPI found in the command: {shlex.join(command)}",
+            "name it with --mpi",
+        )
+    return family
+
+
+def _first_program(words: list[str]) -> list[str]:
+    """Skips what an option that we do not know may have left before the program."""
+    for at, word in enumerate(words):
+        if detect.find_program(word):
+            return words[at:]
+        if not at and ("/" in word or Path(word).exists()):
+            break
+    return words
+
+
+def _for_hydra(contexts: list[list[str]], library: Path, passed: dict[str, str]) -> list[str]:
+    """-genv holds for all programs; where the user sets LD_PRELOAD himself, ours goes before it."""
+    result: list[str] = []
+    for name, value in passed.items():
+        result += ["-genv", name, value]
+    for index, words in enumerate(contexts):
+        end = launchers.program_at(HYDRA, words)
+        words = list(words)
+        for at in range(len(words) if end is None else end):
+            is_env = words[at].lstrip("-") in ("genv", "env") and at + 1 < len(words)
+            if is_env and words[at + 1] == PRELOAD and at + 2 < len(words):
+                words[at + 2] = _before(library, words[at + 2])
+            elif is_env and words[at + 1].startswith(f"{PRELOAD}="):
+                words[at + 1] = f"{PRELOAD}={_before(library, words[at + 1].partition('=')[2])}"
+        result += [":", *words] if index else words
+    return result
+
+
+def _for_open_mpi(contexts: list[list[str]], library: Path, passed: dict[str, str]) -> list[str]:
+    """-x holds for one program in Open MPI 4; in 5 the first wins. So each program gets its own."""
+    result: list[str] = []
+    for index, words in enumerate(contexts):
+        end = launchers.program_at(OPEN_MPI, words)
+        kept: list[str] = []
+        mine = dict(passed)
+        at = 0
+        while at < len(words):
+            name, is_set, value = (
+                words[at + 1].partition("=") if at + 1 < len(words) else ("", "", "")
+            )
+            in_options = end is None or at < end
+            if in_options and words[at].lstrip("-") == "x" and name in mine:
+                if name == PRELOAD and is_set:
+                    mine[name] = _before(library, value)
+                elif is_set:
+                    mine[name] = value
+                at += 2
+                continue
+            kept.append(words[at])
+            at += 1
+        options = [word for name, value in mine.items() for word in ("-x", f"{name}={value}")]
+        result += [":"] if index else []
+        result += options + kept
+    return result
+
+
+def _for_srun(contexts: list[list[str]], library: Path, passed: dict[str, str]) -> list[str]:
+    """--export names what the ranks get; the user's own is kept and gets ours in addition."""
+    for name, value in passed.items():
+        if "," in value:
+            raise LacunaError(
+                Exit.USAGE,
+                f"srun --export cannot carry a comma in {name}: {value}",
+                f"export {name} in a job script and use --export=ALL there",
+            )
+    result: list[str] = []
+    for index, words in enumerate(contexts):
+        result += [":"] if index else []
+        result += _one_for_srun(list(words), library, passed)
+    return result
+
+
+def _one_for_srun(words: list[str], library: Path, passed: dict[str, str]) -> list[str]:
+    end = launchers.program_at(SLURM, words)
+    for at in range(len(words) if end is None else end):
+        if words[at].startswith("--export="):
+            words[at] = f"--export={_export(words[at].partition('=')[2], library, passed)}"
+            return words
+        if words[at] == "--export" and at + 1 < len(words):
+            words[at + 1] = _export(words[at + 1], library, passed)
+            return words
+    return [f"--export={_export('ALL', library, passed)}", *words]
+
+
+def _export(wanted: str, library: Path, passed: dict[str, str]) -> str:
+    kept = []
+    mine = dict(passed)
+    for part in wanted.split(","):
+        name, is_set, value = part.partition("=")
+        if name == PRELOAD and is_set:
+            mine[name] = _before(library, value)
+        elif name in ("NONE", "NIL", "") or name in mine:
+            continue
+        else:
+            kept.append(part)
+    return ",".join([*kept, *(f"{name}={value}" for name, value in mine.items())])

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the command share: how to call it, and where the built things are."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("LACUNA_BUILD_DIR", ROOT / "build" / "release"))
+MPI_ROOT = ROOT / "build" / "mpi"
+COMMAND = Path(sys.executable).parent / "lacuna"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch):
+    """No option of whoever runs the tests reaches them; the libraries are those just built."""
+    for name in list(os.environ):
+        if name.startswith("LACUNA_") or name in ("LD_PRELOAD", "LD_LIBRARY_PATH"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("LACUNA_LIBRARY_DIR", str(BUILD / "lib"))
+    for tool in ("OMPI", "PRTE"):  # containers and continuous integration are root
+        monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT", "1")
+        monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    monkeypatch.setenv("I_MPI_ROOT", str(MPI_ROOT / "intelmpi"))
+    monkeypatch.setenv("I_MPI_FABRICS", "shm")
+
+
+@pytest.fixture
+def lacuna(tmp_path):
+    """Calls the command in an empty folder, as a script would: no terminal, no input."""
+
+    def call(*words, **environment):
+        return subprocess.run(
+            [str(COMMAND), *map(str, words)],
+            cwd=tmp_path,
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Makes an executable script and returns its path."""
+
+    def make(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+def program(family):
+    """A program that is linked to the MPI library of a family."""
+    return BUILD / "bin" / f"lacuna-bench-transpose-{family}"
+
+
+def preload(family):
+    """The preload library of a family."""
+    return BUILD / "lib" / f"liblacuna-{family}.so"
+
+
+def one_line_error(result, code, *parts):
+    """The rule for errors: this exit code, nothing on stdout, one line with all the parts."""
+    assert result.returncode == code, (result.stdout, result.stderr)
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    for part in ("lacuna", "; ", *parts):
+        assert str(part) in lines[0]

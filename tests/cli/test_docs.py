@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documents say what is so: options, links, and nothing of the machine they were written on."""
+
+import re
+import subprocess
+
+from conftest import ROOT
+
+TABLE = re.compile(r'\{OptionId::k\w+, "(LACUNA_\w+)"')
+
+
+def documents():
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return found + sorted(ROOT.glob("*/README.md"))
+
+
+def test_every_option_is_documented_and_no_other():
+    known = set(TABLE.findall((ROOT / "engine/base/options.cpp").read_text()))
+    assert known
+    for name in ("README.md", "docs/options.md"):
+        text = (ROOT / name).read_text()
+        told = set(re.findall(r"^\| `(LACUNA_\w+)", text, re.MULTILINE))
+        assert told == known, name
+
+
+def test_links_lead_somewhere():
+    for document in documents():
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text()):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document}: {target}"
+
+
+def test_setup_refuses_an_unknown_word():
+    command = [ROOT / "setup" / "setup.sh", "everything"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "lacuna setup: usage: setup/setup.sh build|test\n"

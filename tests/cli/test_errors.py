@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bad input of every kind: one line that names the remedy, and the right exit code."""
+
+import pytest
+from conftest import MPI_ROOT, one_line_error, program
+
+USAGE, ENVIRONMENT = 2, 3
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ([], ["no command", "lacuna --help"]),
+        (["nosuch"], ["nosuch", "lacuna --help"]),
+        (["explain"], ["TYPE-TEXT", "lacuna explain --help"]),
+        (["explain", "int", "--count", "x"], ["--count", "lacuna explain --help"]),
+        (["explain", "int", "--count", "-1"], ["bad count", "-1"]),
+        (["explain", "int", "--count", str(2**63)], ["bad count", str(2**63)]),
+        (["explain", "int", "--count", str(2**62)], [str(2**62), "64 bits"]),
+        (["preload"], ["no MPI named", "--mpi", "mpich"]),
+        (["preload", "--mpi", "lam"], ["unknown MPI", "lam", "openmpi"]),
+        (["run"], ["no command", "lacuna run mpirun -n 2 ./program"]),
+        (["run", "--"], ["no command"]),
+        (["run", "--bogus", "x"], ["--bogus", "lacuna run --help"]),
+        (["run", "--mpi", "lam", "./a.out"], ["unknown MPI", "lam"]),
+        (["run", "./nosuch"], ["no such program", "./nosuch", "--mpi"]),
+        (["run", "nosuchprogram"], ["no program nosuchprogram", "PATH"]),
+        (["run", "/bin/true"], ["no MPI found", "/bin/true", "--mpi"]),
+        (["run", "aprun", "-n", "2", "./a.out"], ["unknown launcher", "aprun", "lacuna preload"]),
+        (["bench"], ["lacuna bench --help"]),
+        (["bench", "transpose", "--mpi", "lam"], ["unknown MPI", "lam", "intelmpi"]),
+        (["bench", "transpose", "--n", "0"], ["bad order", "0", "16383"]),
+        (["bench", "transpose", "--n", "x"], ["--n"]),
+        (["bench", "transpose", "--repetitions", "0"], ["--repetitions", "1 or more"]),
+    ],
+)
+def test_usage_errors(lacuna, words, parts):
+    one_line_error(lacuna(*words), USAGE, *parts)
+
+
+def test_a_file_that_is_no_program(lacuna, tmp_path):
+    (tmp_path / "notes.txt").write_text("not a program\n")
+    one_line_error(lacuna("run", "./notes.txt"), USAGE, "not an executable", "chmod +x")
+    (tmp_path / "notes.txt").chmod(0o755)
+    one_line_error(lacuna("run", "./notes.txt"), USAGE, "neither an ELF file nor a script")
+    hydra = MPI_ROOT / "mpich" / "bin" / "mpiexec"
+    one_line_error(lacuna("run", hydra, "-n", 2, "./notes.txt"), USAGE, "neither an ELF file")
+
+
+def test_a_damaged_program(lacuna, script):
+    script("broken", "\x7fELF and then nothing of the kind")
+    one_line_error(lacuna("run", "./broken"), USAGE, "no MPI found", "./broken")
+
+
+def test_a_launcher_without_a_program(lacuna):
+    hydra = MPI_ROOT / "mpich" / "bin" / "mpiexec"
+    one_line_error(lacuna("run", hydra, "-n", "2"), USAGE, "no program in the command")
+    one_line_error(lacuna("run", hydra, "-n", "2", "./nosuch"), USAGE, "no such program")
+
+
+def test_programs_of_several_mpi_libraries(lacuna):
+    hydra = MPI_ROOT / "mpich" / "bin" / "mpiexec"
+    result = lacuna("run", hydra, "-n", 1, program("mpich"), ":", "-n", 1, program("ompi"))
+    one_line_error(result, USAGE, "several MPI libraries", "openmpi", "--mpi")
+
+
+def test_an_mpi_that_is_not_there(lacuna):
+    one_line_error(lacuna("run", program("mpich")), ENVIRONMENT, "libmpi.so.12", "LD_LIBRARY_PATH")
+    one_line_error(lacuna("run", "mpirun.nosuch", "./x"), ENVIRONMENT, "no launcher", "PATH")
+    result = lacuna("bench", "transpose", "--mpi-root", "nowhere")
+    one_line_error(result, ENVIRONMENT, "no MPI library mpich in nowhere", "make")
+
+
+def test_a_launcher_that_says_nothing_we_know(lacuna, script):
+    launcher = script("bin/mpirun", "#!/bin/sh\necho My own launcher 1.0\n")
+    one_line_error(lacuna("run", launcher, "./x"), USAGE, "unknown launcher", "lacuna preload")
+
+
+def test_lacuna_not_built(lacuna, tmp_path):
+    empty = {"LACUNA_LIBRARY_DIR": str(tmp_path)}
+    one_line_error(lacuna("explain", "int", **empty), ENVIRONMENT, "liblacuna.so", "make")
+    result = lacuna("preload", "--mpi", "mpich", **empty)
+    one_line_error(result, ENVIRONMENT, "liblacuna-mpich.so", "make", tmp_path)
+    result = lacuna("bench", "transpose", **empty)
+    one_line_error(result, ENVIRONMENT, "lacuna-bench-transpose-mpich", "make")
+
+
+def test_a_path_that_ld_preload_cannot_hold(lacuna, tmp_path):
+    folder = tmp_path / "with blank"
+    folder.mkdir()
+    (folder / "liblacuna-mpich.so").write_text("")
+    result = lacuna("run", "--mpi", "mpich", "./x", LACUNA_LIBRARY_DIR=str(folder))
+    one_line_error(result, ENVIRONMENT, "blank or colon", folder, "LACUNA_LIBRARY_DIR")
+
+
+def test_a_library_that_is_none(lacuna, tmp_path):
+    (tmp_path / "liblacuna.so").write_text("not a library")
+    result = lacuna("explain", "int", LACUNA_LIBRARY_DIR=str(tmp_path))
+    one_line_error(result, ENVIRONMENT, "cannot use", "liblacuna.so", "make")
+
+
+@pytest.mark.parametrize("option", ["--json", "--csv"])
+def test_a_place_that_cannot_be_written(lacuna, tmp_path, option):
+    (tmp_path / "file").write_text("")
+    result = lacuna("bench", "transpose", "--n", 8, option, "file/below.out")
+    one_line_error(result, ENVIRONMENT, "cannot write", "give another place")
+
+
+def test_help_and_version(lacuna):
+    assert lacuna("--version").stdout == "lacuna 0.1.0\n"
+    for words in ([], ["explain"], ["preload"], ["run"], ["bench"], ["bench", "transpose"]):
+        result = lacuna(*words, "--help")
+        assert result.returncode == 0
+        assert result.stdout.startswith("Usage: lacuna")
+        assert result.stderr == ""
+
+
+def test_preload_prints_only_the_path(lacuna):
+    for name, family in [
+        ("mpich", "mpich"),
+        ("intelmpi", "mpich"),
+        ("mvapich", "mpich"),
+        ("openmpi", "ompi"),
+        ("mpiabi", "mpiabi"),
+    ]:
+        result = lacuna("preload", "--mpi", name)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.endswith(f"/liblacuna-{family}.so\n")
+        assert result.stdout.count("\n") == 1

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna run`: the command line for each launcher, and programs that really run."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import BUILD, COMMAND, MPI_ROOT, preload, program
+
+HYDRA = MPI_ROOT / "mpich" / "bin" / "mpiexec"
+INTEL = MPI_ROOT / "intelmpi" / "bin" / "mpirun"
+OPEN_MPI = MPI_ROOT / "openmpi" / "bin" / "mpirun"
+OTHER = str(BUILD / "lib" / "liblacuna.so")  # any library that can be preloaded
+
+
+def dry(lacuna, *words, **environment):
+    result = lacuna("run", "--dry-run", *words, **environment)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return shlex.split(result.stdout)
+
+
+@pytest.mark.parametrize("launcher", [HYDRA, INTEL, MPI_ROOT / "mpich/bin/mpiexec.gforker"])
+def test_hydra(lacuna, launcher):
+    words = [str(launcher), "-n", "2", str(program("mpich")), "-x", "-n"]
+    ours = ["-genv", "LD_PRELOAD", str(preload("mpich"))]
+    assert dry(lacuna, *words) == [words[0], *ours, *words[1:]]
+    assert dry(lacuna, "--", *words) == [words[0], *ours, *words[1:]]
+
+
+def test_the_standard_abi_under_hydra(lacuna):
+    words = dry(lacuna, HYDRA, "-n", 2, program("mpiabi"))
+    assert words[1:4] == ["-genv", "LD_PRELOAD", str(preload("mpiabi"))]
+
+
+def test_open_mpi_gets_it_for_each_program(lacuna):
+    ours = ["-x", f"LD_PRELOAD={preload('ompi')}"]
+    app = str(program("ompi"))
+    words = dry(lacuna, OPEN_MPI, "-n", 1, app, "a", ":", "-n", 1, app, "b")
+    assert words == [str(OPEN_MPI), *ours, "-n", "1", app, "a", ":", *ours, "-n", "1", app, "b"]
+
+
+def test_hydra_needs_it_once_for_several_programs(lacuna):
+    app = str(program("mpich"))
+    words = dry(lacuna, HYDRA, "-n", 1, app, ":", "-n", 1, app)
+    ours = ["-genv", "LD_PRELOAD", str(preload("mpich"))]
+    assert words == [str(HYDRA), *ours, "-n", "1", app, ":", "-n", "1", app]
+
+
+def test_options_and_the_environment_reach_the_ranks(lacuna):
+    words = dry(lacuna, "--isa", "avx2", "--log", HYDRA, program("mpich"), LACUNA_POOL_MB="7")
+    assert words[:2] == ["LACUNA_ISA=avx2", "LACUNA_LOG=1"]
+    text = " ".join(words)
+    for name, value in [("ISA", "avx2"), ("LOG", "1"), ("POOL_MB", "7")]:
+        assert f"-genv LACUNA_{name} {value}" in text
+    words = dry(lacuna, "--disable", OPEN_MPI, program("ompi"))
+    assert "-x LACUNA_DISABLE=1" in " ".join(words)
+
+
+def test_another_preload_stays_behind_ours(lacuna):
+    words = dry(lacuna, HYDRA, program("mpich"), LD_PRELOAD=f"{OTHER}:{OTHER}")
+    assert f"{preload('mpich')}:{OTHER}:{OTHER}" in words
+    words = dry(lacuna, HYDRA, "-env", "LD_PRELOAD", "/lib/a.so", program("mpich"))
+    assert words[4:7] == ["-env", "LD_PRELOAD", f"{preload('mpich')}:/lib/a.so"]
+    words = dry(lacuna, OPEN_MPI, "-x", "LD_PRELOAD=/lib/a.so", program("ompi"))
+    assert words[1:] == ["-x", f"LD_PRELOAD={preload('ompi')}:/lib/a.so", str(program("ompi"))]
+
+
+def test_srun(lacuna, script):
+    srun, app = str(script("bin/srun", "#!/bin/sh\n")), str(program("ompi"))
+    ours = f"LD_PRELOAD={preload('ompi')}"
+    assert dry(lacuna, srun, "-n4", app) == [srun, f"--export=ALL,{ours}", "-n4", app]
+    words = dry(lacuna, srun, "-N", 2, "--export=NONE", app, LACUNA_LOG="1")
+    assert words == [srun, "-N", "2", f"--export=LACUNA_LOG=1,{ours}", app]
+    words = dry(lacuna, srun, "--export", "ALL,A=1,LD_PRELOAD=/x.so", app)
+    assert words == [srun, "--export", f"ALL,A=1,{ours}:/x.so", app]
+
+
+def test_srun_starts_programs_of_any_mpi(lacuna, script):
+    srun = script("bin/srun", "#!/bin/sh\n")
+    for family in ("mpich", "ompi", "mpiabi"):
+        assert str(preload(family)) in dry(lacuna, srun, program(family))[1]
+    result = lacuna("run", "--dry-run", srun, "/bin/true")
+    assert result.returncode == 2 and "--mpi" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "family"),
+    [
+        ("HYDRA build details:", "mpich"),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.19", "mpich"),
+        ("mpirun (Open MPI) 5.0.11", "ompi"),
+        ("mpirun (OpenRTE) 4.1.4", "ompi"),
+        ("mpirun (PRRTE) 3.0", "ompi"),
+    ],
+)
+def test_a_script_is_of_its_launcher_s_mpi(lacuna, script, answer, family):
+    launcher = script("bin/mpirun", f"#!/bin/sh\necho '{answer}'\n")
+    start = script("start.sh", "#!/bin/sh\nexit 0\n")
+    assert str(preload(family)) in " ".join(dry(lacuna, launcher, "-np", 2, start))
+
+
+def test_wrappers_are_looked_through(lacuna):
+    words = dry(lacuna, HYDRA, "-n", 2, "env", "A=1", "nice", "-n", 5, program("mpiabi"), "x")
+    assert words[3] == str(preload("mpiabi"))
+    words = dry(lacuna, HYDRA, "--some-new-option", "its-value", program("mpiabi"))
+    assert words[3] == str(preload("mpiabi"))
+
+
+def test_python_tells_which_mpi_mpi4py_loads(lacuna, script, tmp_path):
+    # A stand-in for mpi4py whose extension module is linked to Open MPI.
+    extension = tmp_path / "extension"
+    script("mpi4py/__init__.py", "class rc: pass\n")
+    script("mpi4py/MPI.py", f"__file__ = {str(extension)!r}\n")
+    extension.symlink_to(program("ompi"))
+    srun = script("bin/srun", "#!/bin/sh\n")
+    words = dry(lacuna, srun, "python3", "-m", "mpi4py", PYTHONPATH=str(tmp_path))
+    assert str(preload("ompi")) in words[1]
+    start = script("job.py", "#!/usr/bin/env python3\n")
+    words = dry(lacuna, srun, "-n", 2, start, PYTHONPATH=str(tmp_path))
+    assert str(preload("ompi")) in words[1]
+
+
+def test_a_program_alone(lacuna):
+    library_path = str(MPI_ROOT / "mpich" / "lib")
+    words = dry(lacuna, program("mpich"), "a", LD_LIBRARY_PATH=library_path)
+    assert words == [f"LD_PRELOAD={preload('mpich')}", str(program("mpich")), "a"]
+    words = dry(lacuna, "--mpi", "openmpi", "./anything", LD_PRELOAD=OTHER)
+    assert words == [f"LD_PRELOAD={preload('ompi')}:{OTHER}", "./anything"]
+
+
+def test_exit_codes_pass_through(lacuna, script):
+    # A shell is no MPI program: the library is loaded there too and must not mind.
+    start = script("start.sh", '#!/bin/sh\necho "$LD_PRELOAD"\nexit 7\n')
+    result = lacuna("run", "--mpi", "mpich", start)
+    assert (result.returncode, result.stdout) == (7, f"{preload('mpich')}\n"), result.stderr
+    assert result.stderr == ""
+
+
+def test_signals_pass_through(script):
+    start = script(
+        "start.sh", "#!/bin/sh\ntrap 'exit 9' TERM\necho ready\nwhile :; do sleep 0.1; done\n"
+    )
+    process = subprocess.Popen(
+        [COMMAND, "run", "--mpi", "mpich", start], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    deadline = time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert process.returncode == 9
+
+
+@pytest.mark.parametrize(
+    ("launcher", "prefix", "family"),
+    [
+        (HYDRA, "mpich", "mpich"),
+        (HYDRA, "mpich", "mpiabi"),
+        (INTEL, "intelmpi", "mpich"),
+        (INTEL, "intelmpi", "mpiabi"),
+        (OPEN_MPI, "openmpi", "ompi"),
+        ("mpirun.openmpi", None, "ompi"),
+    ],
+)
+def test_the_library_is_in_the_ranks(lacuna, tmp_path, launcher, prefix, family):
+    options = ["--oversubscribe"] if family == "ompi" else []
+    words = [launcher, *options, "-n", 2, program(family)]
+    environment = {}
+    if prefix:  # as its module or vars.sh would; Intel's mpirun starts the mpiexec.hydra of PATH
+        environment["LD_LIBRARY_PATH"] = str(MPI_ROOT / prefix / "lib")
+        environment["PATH"] = f"{MPI_ROOT / prefix / 'bin'}:{os.environ['PATH']}"
+    arguments = ["--out", tmp_path / "out", "--n", "16", "--repetitions", 1]
+    result = lacuna("run", *words, *arguments, **environment)
+    assert result.returncode == 0, result.stderr
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert json.loads(lines[0])["lacuna_loaded"] is True
+    assert json.loads(lines[-1])["kind"] == "end"
+
+
+def test_the_launcher_itself_is_not_preloaded(lacuna, script):
+    launcher = script(
+        "bin/mpirun",
+        '#!/bin/sh\n[ "$1" = --version ] && { echo HYDRA; exit; }\necho "${LD_PRELOAD-unset} $*"\n',
+    )
+    result = lacuna("run", launcher, "-n", 1, program("mpich"))
+    assert result.stdout.startswith("unset -genv LD_PRELOAD"), result.stderr
+    assert "LD_PRELOAD" not in os.environ
