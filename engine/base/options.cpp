@@ -18,13 +18,16 @@ constexpr Option kTable[] = {
     {OptionId::kDisableP2p, "LACUNA_DISABLE_P2P", OptionKind::kFlag, "0",
      "The same for point-to-point communication alone (MPI_Send, MPI_Recv, MPI_Isend and kin)."},
     {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
-     "The instruction set the kernels use, e.g. `reference`, `sse4`, `avx2`, `avx3`. Unset, or one that this machine "
+     "The instruction set the kernels use, e.g. `reference`, `sse4`, `avx2`, `avx3`. Unset, or one "
+     "that this machine "
      "does not have: the best it has."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
-     "Most MiB of memory that one process holds for packed data. A call that would need more goes to the MPI library.",
+     "Most MiB of memory that one process holds for packed data. A call that would need more goes "
+     "to the MPI library.",
      0, int64_t{1} << 24},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
-     "One line on stderr, `lacuna[rank]: ...`, for each type and each reason why a call on it was or was not taken."},
+     "One line on stderr, `lacuna[rank]: ...`, for each type and each reason why a call on it was "
+     "or was not taken."},
 };
 
 struct Value {
@@ -62,11 +65,13 @@ bool read(const Option& option, std::string_view text, Value* value) {
 }
 
 std::string complaint(const Option& option, std::string_view text) {
-  std::string sentence = std::string(option.name) + "=" + std::string(text) + " is not understood: it must be ";
+  std::string sentence =
+      std::string(option.name) + "=" + std::string(text) + " is not understood: it must be ";
   if (option.kind == OptionKind::kFlag) {
     sentence += "1 or 0";
   } else {
-    sentence += "an integer from " + std::to_string(option.least) + " to " + std::to_string(option.most);
+    sentence +=
+        "an integer from " + std::to_string(option.least) + " to " + std::to_string(option.most);
   }
   return sentence + "; " + std::string(option.fallback) + " is used";
 }
@@ -122,7 +127,8 @@ bool read_flag(std::string_view text, bool* value) {
 bool read_integer(std::string_view text, int64_t least, int64_t most, int64_t* value) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) return false;
+  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most)
+    return false;
   *value = number;
   return true;
 }

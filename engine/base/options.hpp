@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Options: the one table of LACUNA_* environment variables. Each is read once, at the first question; docs/options.md is
-// printed from the table (and a test keeps it so). Nothing here prints: a value that makes no sense counts as unset, and
-// option_complaints() has the sentences for whoever may speak to the user.
+// Options: the one table of LACUNA_* environment variables. Each is read once, at the first
+// question; docs/options.md is printed from the table (and a test keeps it so). Nothing here
+// prints: a value that makes no sense counts as unset, and option_complaints() has the sentences
+// for whoever may speak to the user.
 #ifndef LACUNA_ENGINE_BASE_OPTIONS_HPP_
 #define LACUNA_ENGINE_BASE_OPTIONS_HPP_
 
@@ -42,7 +43,8 @@ struct Option {
 // All options, in the order of OptionId.
 std::span<const Option> option_table();
 
-// The value of an option of that kind: what the environment said at the first call of any of these, or the fallback.
+// The value of an option of that kind: what the environment said at the first call of any of these,
+// or the fallback.
 bool option_flag(OptionId id);
 int64_t option_integer(OptionId id);
 const std::string& option_text(OptionId id);
@@ -52,7 +54,8 @@ const std::vector<std::string>& option_complaints();
 
 namespace detail {
 
-// What `text` means for a flag or an integer: false when it means nothing. For tests and for options.cpp.
+// What `text` means for a flag or an integer: false when it means nothing. For tests and for
+// options.cpp.
 bool read_flag(std::string_view text, bool* value);
 bool read_integer(std::string_view text, int64_t least, int64_t most, int64_t* value);
 

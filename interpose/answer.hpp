@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Answer: what a hand-written body says about a call. `declined` means that nothing has happened
+// yet and nobody will know; the generated wrapper then passes the original arguments on. `taken`
+// means that the call is done.
+#ifndef LACUNA_INTERPOSE_ANSWER_HPP_
+#define LACUNA_INTERPOSE_ANSWER_HPP_
+
+namespace lacuna {
+
+struct Answer {
+  bool taken;
+  int code;  // what the MPI function returns, if taken
+};
+
+inline constexpr Answer kDeclined{false, 0};
+
+constexpr Answer taken(int code) { return {true, code}; }
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_ANSWER_HPP_

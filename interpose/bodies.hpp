@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The hand-written halves of the wrappers, called by the generated ones (functions.ini names them).
+// Counts are MPI_Count for both forms of a function. None throws; a body that runs out of memory
+// before it has done anything declines.
+#ifndef LACUNA_INTERPOSE_BODIES_HPP_
+#define LACUNA_INTERPOSE_BODIES_HPP_
+
+#include <cstdint>
+
+#include "interpose/answer.hpp"
+#include "mpi/header.hpp"
+
+namespace lacuna {
+
+// init.cpp
+int around_init(int* argc, char*** argv) noexcept;
+int around_init_thread(int* argc, char*** argv, int required, int* provided) noexcept;
+int around_finalize() noexcept;
+
+// pack.cpp; Count is int or MPI_Count.
+template <typename Count>
+Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+                 MPI_Count outsize, Count* position, MPI_Comm comm) noexcept;
+template <typename Count>
+Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
+                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept;
+
+// p2p.cpp
+enum class SendMode : uint8_t { kStandard, kSynchronous, kReady };
+Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 int tag, MPI_Comm comm) noexcept;
+Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Status* status) noexcept;
+Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept;
+
+// request.cpp
+Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                  MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_request_free(MPI_Request* request) noexcept;
+
+// completion.cpp
+Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept;
+Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept;
+Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
+
+// completion_many.cpp
+Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) noexcept;
+Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) noexcept;
+Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses) noexcept;
+Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;
+Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
+                    MPI_Status* status) noexcept;
+Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses) noexcept;
+Answer take_request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                                   MPI_Status* statuses) noexcept;
+Answer take_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                                   MPI_Status* status) noexcept;
+Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
+                                    int* indices, MPI_Status* statuses) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_BODIES_HPP_

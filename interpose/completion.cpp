@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Completing one request: MPI_Wait, MPI_Test, MPI_Request_get_status.
+#include "interpose/bodies.hpp"
+#include "interpose/next.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna {
+
+// A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind; one that
+// the call has not touched is as it was. The code does not always tell (transfer.hpp, OwnStatus).
+Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept {
+  finish_freed_requests();
+  PendingRequest* entry = request != nullptr ? claim_pending(*request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  MPI_Status own;
+  if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
+  const int code = next_functions().MPI_Wait(request, status);
+  if (handle_bits(*request) == entry->key) {
+    put_back(entry);
+  } else {
+    finish_pending(entry, code == MPI_SUCCESS ? status : nullptr);
+  }
+  return taken(code);
+}
+
+Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
+  finish_freed_requests();
+  PendingRequest* entry = request != nullptr && flag != nullptr ? claim_pending(*request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  MPI_Status own;
+  if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
+  const int code = next_functions().MPI_Test(request, flag, status);
+  if (handle_bits(*request) == entry->key) {
+    put_back(entry);
+  } else {
+    finish_pending(entry, code == MPI_SUCCESS ? status : nullptr);
+  }
+  return taken(code);
+}
+
+// The request stays the program's, but the operation is over and lacuna's part in it, too.
+Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {
+  finish_freed_requests();
+  PendingRequest* entry = flag != nullptr ? claim_pending(request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  MPI_Status own;
+  if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
+  const int code = next_functions().MPI_Request_get_status(request, flag, status);
+  if (code == MPI_SUCCESS && *flag != 0) {
+    finish_pending(entry, status);
+  } else {
+    put_back(entry);
+  }
+  return taken(code);
+}
+
+}  // namespace lacuna

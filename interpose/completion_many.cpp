@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Completing arrays of requests. The library decides which are complete and writes statuses and
+// indices; what is lacuna's among them is unpacked before the call returns, the rest is put back.
+#include <cstdlib>
+
+#include "interpose/bodies.hpp"
+#include "interpose/next.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna {
+namespace {
+
+// The caller's statuses, or our own where it wants none and a receive of ours needs one.
+class Statuses {
+ public:
+  Statuses(int count, MPI_Status* callers, bool needed) noexcept : statuses_(callers) {
+    if (callers != MPI_STATUSES_IGNORE || !needed) return;
+    statuses_ = few_;
+    if (count <= kFew) return;
+    many_ = static_cast<MPI_Status*>(std::malloc(sizeof(MPI_Status) * static_cast<size_t>(count)));
+    statuses_ = many_;
+    ok_ = many_ != nullptr;
+  }
+  ~Statuses() { std::free(many_); }
+  Statuses(const Statuses&) = delete;
+  Statuses& operator=(const Statuses&) = delete;
+
+  bool ok() const { return ok_; }
+  MPI_Status* get() const { return statuses_; }
+  const MPI_Status* at(int i) const {
+    return statuses_ != MPI_STATUSES_IGNORE ? statuses_ + i : nullptr;
+  }
+
+ private:
+  static constexpr int kFew = 64;
+  MPI_Status few_[kFew];
+  MPI_Status* many_ = nullptr;
+  MPI_Status* statuses_;
+  bool ok_ = true;
+};
+
+// Nothing has been done; the requests are as they were.
+Answer out_of_memory(Claims* claims) noexcept {
+  claims->put_all_back();
+  next_functions().MPI_Comm_call_errhandler(runtime().comm_world, MPI_ERR_NO_MEM);
+  return taken(MPI_ERR_NO_MEM);
+}
+
+// A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind.
+bool is_gone(const PendingRequest& entry, const MPI_Request* requests) noexcept {
+  return handle_bits(requests[entry.index]) != entry.key;
+}
+
+// Which statuses of a call stand for success: all, those that say so themselves, or none.
+class Successes {
+ public:
+  explicit Successes(int code) noexcept : all_(code == MPI_SUCCESS) {
+    if (all_) return;
+    int error_class = code;
+    next_functions().MPI_Error_class(code, &error_class);
+    some_ = error_class == MPI_ERR_IN_STATUS;
+  }
+  // The status, if it stands for success.
+  const MPI_Status* of(const MPI_Status* status) const noexcept {
+    if (status == nullptr || all_) return status;
+    return some_ && status->MPI_ERROR == MPI_SUCCESS ? status : nullptr;
+  }
+  bool any() const noexcept { return all_ || some_; }
+
+ private:
+  bool all_;
+  bool some_ = false;
+};
+
+// What the call did to one entry: left it pending, or completed it, with a status if that was a
+// success.
+struct Outcome {
+  bool completed = false;
+  const MPI_Status* status = nullptr;
+};
+
+template <typename Judge>
+void settle(const Claims& claims, const Judge& judge) noexcept {
+  for (PendingRequest* entry = claims.first(); entry != nullptr;) {
+    PendingRequest* next = entry->next_claimed;
+    const Outcome outcome = judge(*entry);
+    if (outcome.completed) {
+      finish_pending(entry, outcome.status);
+    } else {
+      put_back(entry);
+    }
+    entry = next;
+  }
+}
+
+// After a form that has one status for each request.
+void settle_all(const Claims& claims, const MPI_Request* requests, const Statuses& statuses,
+                int code) noexcept {
+  const Successes successes(code);
+  settle(claims, [&](const PendingRequest& entry) {
+    return Outcome{is_gone(entry, requests), successes.of(statuses.at(entry.index))};
+  });
+}
+
+// After a form that completes one request at most.
+void settle_any(const Claims& claims, const MPI_Request* requests, const Statuses& status,
+                int code) noexcept {
+  const MPI_Status* success = code == MPI_SUCCESS ? status.at(0) : nullptr;
+  settle(claims,
+         [&](const PendingRequest& entry) { return Outcome{is_gone(entry, requests), success}; });
+}
+
+// Libraries list indices in ascending order, as the claims are, so that the search goes on where it
+// stopped.
+class IndexSearch {
+ public:
+  IndexSearch(int outcount, const int* indices)
+      : count_(outcount == MPI_UNDEFINED ? 0 : outcount), indices_(indices) {}
+
+  // Where `index` is in the list, or -1.
+  int find(int index) noexcept {
+    for (int step = 0; step < count_; ++step) {
+      const int at = (start_ + step) % count_;
+      if (indices_[at] != index) continue;
+      start_ = (at + 1) % count_;
+      return at;
+    }
+    return -1;
+  }
+
+ private:
+  int count_;
+  const int* indices_;
+  int start_ = 0;
+};
+
+// After a form that lists the indices of those it has completed.
+void settle_some(const Claims& claims, const MPI_Request* requests, int outcount,
+                 const int* indices, const Statuses& statuses, int code) noexcept {
+  const Successes successes(code);
+  IndexSearch search(successes.any() ? outcount : 0, indices);
+  settle(claims, [&](const PendingRequest& entry) {
+    if (!is_gone(entry, requests)) return Outcome{};
+    const int at = search.find(entry.index);
+    return Outcome{true, at >= 0 ? successes.of(statuses.at(at)) : nullptr};
+  });
+}
+
+}  // namespace
+
+Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
+  finish_freed_requests();
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(count, statuses, claims.any_receive());
+  if (!results.ok()) return out_of_memory(&claims);
+  const int code = next_functions().MPI_Waitall(count, requests, results.get());
+  settle_all(claims, requests, results, code);
+  return taken(code);
+}
+
+Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
+  finish_freed_requests();
+  if (flag == nullptr) return kDeclined;
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(count, statuses, claims.any_receive());
+  if (!results.ok()) return out_of_memory(&claims);
+  const int code = next_functions().MPI_Testall(count, requests, flag, results.get());
+  settle_all(claims, requests, results, code);
+  return taken(code);
+}
+
+Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
+  finish_freed_requests();
+  if (index == nullptr) return kDeclined;
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses result(1, status, claims.any_receive());
+  const int code = next_functions().MPI_Waitany(count, requests, index, result.get());
+  settle_any(claims, requests, result, code);
+  return taken(code);
+}
+
+Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
+                    MPI_Status* status) noexcept {
+  finish_freed_requests();
+  if (index == nullptr || flag == nullptr) return kDeclined;
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses result(1, status, claims.any_receive());
+  const int code = next_functions().MPI_Testany(count, requests, index, flag, result.get());
+  settle_any(claims, requests, result, code);
+  return taken(code);
+}
+
+Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses) noexcept {
+  finish_freed_requests();
+  if (outcount == nullptr || indices == nullptr) return kDeclined;
+  Claims claims(incount, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(incount, statuses, claims.any_receive());
+  if (!results.ok()) return out_of_memory(&claims);
+  const int code =
+      next_functions().MPI_Waitsome(incount, requests, outcount, indices, results.get());
+  settle_some(claims, requests, *outcount, indices, results, code);
+  return taken(code);
+}
+
+Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses) noexcept {
+  finish_freed_requests();
+  if (outcount == nullptr || indices == nullptr) return kDeclined;
+  Claims claims(incount, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(incount, statuses, claims.any_receive());
+  if (!results.ok()) return out_of_memory(&claims);
+  const int code =
+      next_functions().MPI_Testsome(incount, requests, outcount, indices, results.get());
+  settle_some(claims, requests, *outcount, indices, results, code);
+  return taken(code);
+}
+
+// The MPI 4.1 forms that leave the requests alone: a complete one is over for lacuna
+// (completion.cpp).
+
+Answer take_request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                                   MPI_Status* statuses) noexcept {
+  finish_freed_requests();
+  if (flag == nullptr) return kDeclined;
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(count, statuses, claims.any_receive());
+  if (!results.ok()) return out_of_memory(&claims);
+  const int code =
+      next_functions().MPI_Request_get_status_all(count, requests, flag, results.get());
+  const bool done = code == MPI_SUCCESS && *flag != 0;
+  settle(claims,
+         [&](const PendingRequest& entry) { return Outcome{done, results.at(entry.index)}; });
+  return taken(code);
+}
+
+Answer take_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                                   MPI_Status* status) noexcept {
+  finish_freed_requests();
+  if (index == nullptr || flag == nullptr) return kDeclined;
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses result(1, status, claims.any_receive());
+  const int code =
+      next_functions().MPI_Request_get_status_any(count, requests, index, flag, result.get());
+  const int done = code == MPI_SUCCESS && *flag != 0 ? *index : MPI_UNDEFINED;
+  settle(claims,
+         [&](const PendingRequest& entry) { return Outcome{entry.index == done, result.at(0)}; });
+  return taken(code);
+}
+
+Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
+                                    int* indices, MPI_Status* statuses) noexcept {
+  finish_freed_requests();
+  if (outcount == nullptr || indices == nullptr) return kDeclined;
+  Claims claims(incount, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(incount, statuses, claims.any_receive());
+  if (!results.ok()) return out_of_memory(&claims);
+  const int code = next_functions().MPI_Request_get_status_some(incount, requests, outcount,
+                                                                indices, results.get());
+  IndexSearch search(code == MPI_SUCCESS ? *outcount : 0, indices);
+  settle(claims, [&](const PendingRequest& entry) {
+    const int at = search.find(entry.index);
+    return at < 0 ? Outcome{} : Outcome{true, results.at(at)};
+  });
+  return taken(code);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Device memory can only come from a runtime that is loaded into the process, and any library may
+// load one at any time. The loader counts what it has loaded, so that a look at one number tells
+// whether there is anything new to look for.
+#include "interpose/device.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+namespace lacuna {
+namespace {
+
+// CUDA's driver interface, as far as it is needed (cuda.h: CUpointer_attribute, CUmemorytype).
+using PointerAttributeFn = int (*)(void* data, int attribute, uintptr_t address);
+constexpr int kMemoryType = 2;
+constexpr unsigned kHostMemory = 1;
+constexpr int kSuccess = 0;
+
+enum class Runtimes : int { kNone, kCuda, kOthers };
+
+constinit std::atomic<unsigned long long> g_seen_loads{0};
+constinit std::atomic<Runtimes> g_runtimes{Runtimes::kNone};
+constinit std::atomic<PointerAttributeFn> g_pointer_attribute{nullptr};
+
+int read_load_count(dl_phdr_info* info, size_t, void* count) {
+  *static_cast<unsigned long long*>(count) = info->dlpi_adds;
+  return 1;
+}
+
+struct Found {
+  char cuda[4096];
+  bool others;
+};
+
+bool is_called(const char* path, const char* name) {
+  const char* slash = std::strrchr(path, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : path, name, std::strlen(name)) == 0;
+}
+
+int look_at_object(dl_phdr_info* info, size_t, void* data) {
+  auto* found = static_cast<Found*>(data);
+  if (is_called(info->dlpi_name, "libcuda.so") &&
+      std::strlen(info->dlpi_name) < sizeof(found->cuda)) {
+    std::strcpy(found->cuda, info->dlpi_name);
+  }
+  found->others = found->others || is_called(info->dlpi_name, "libamdhip64.so") ||
+                  is_called(info->dlpi_name, "libze_loader.so") ||
+                  is_called(info->dlpi_name, "libsycl.so");
+  return 0;
+}
+
+PointerAttributeFn find_pointer_attribute(const char* path) {
+  void* cuda = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+  return cuda != nullptr
+             ? reinterpret_cast<PointerAttributeFn>(dlsym(cuda, "cuPointerGetAttribute"))
+             : nullptr;
+}
+
+// What cannot be asked counts as anything.
+void look_again(unsigned long long loads) noexcept {
+  Found found{};
+  dl_iterate_phdr(look_at_object, &found);
+  Runtimes runtimes = found.others ? Runtimes::kOthers : Runtimes::kNone;
+  if (found.cuda[0] != 0) {
+    const PointerAttributeFn ask = find_pointer_attribute(found.cuda);
+    g_pointer_attribute.store(ask, std::memory_order_release);
+    if (ask == nullptr) runtimes = Runtimes::kOthers;
+    if (runtimes == Runtimes::kNone) runtimes = Runtimes::kCuda;
+  }
+  g_runtimes.store(runtimes, std::memory_order_release);
+  g_seen_loads.store(loads, std::memory_order_release);
+}
+
+}  // namespace
+
+bool may_be_on_device(const void* address) noexcept {
+  unsigned long long loads = 0;
+  dl_iterate_phdr(read_load_count, &loads);
+  if (loads != g_seen_loads.load(std::memory_order_acquire)) look_again(loads);
+  switch (g_runtimes.load(std::memory_order_acquire)) {
+    case Runtimes::kNone:
+      return false;
+    case Runtimes::kOthers:
+      return true;
+    case Runtimes::kCuda:
+      break;
+  }
+  // An error means an address that CUDA has never heard of.
+  unsigned type = kHostMemory;
+  const PointerAttributeFn ask = g_pointer_attribute.load(std::memory_order_acquire);
+  return ask(&type, kMemoryType, reinterpret_cast<uintptr_t>(address)) == kSuccess &&
+         type != kHostMemory;
+}
+
+}  // namespace lacuna

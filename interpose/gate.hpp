@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Gate: what every wrapper asks first, in a few instructions, before anything else may cost
+// anything: is lacuna switched on for this family, and can this call concern it at all? A call that
+// does not pass the gate is one load and two tests slower than without lacuna.
+#ifndef LACUNA_INTERPOSE_GATE_HPP_
+#define LACUNA_INTERPOSE_GATE_HPP_
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/answer.hpp"
+#include "interpose/next.hpp"
+
+namespace lacuna {
+
+// Bits of Gate::open.
+inline constexpr uint32_t kPackSwitch = 1;
+inline constexpr uint32_t kP2pSwitch = 2;
+
+struct Gate {
+  // The families that are on. 0 before MPI_Init, from MPI_Finalize on, and after MPI_Pcontrol(0).
+  std::atomic<uint32_t> open{0};
+  // Requests that lacuna must see completed, those that the program has freed included.
+  std::atomic<int64_t> pending{0};
+  // Open MPI's ABI: where the predefined types lie, in libmpi's data and, moved there by the
+  // linker, in the program's.
+  struct Span {
+    std::atomic<uintptr_t> begin{0};
+    std::atomic<uintptr_t> bytes{0};
+    bool holds(uintptr_t address) const noexcept {
+      return address - begin.load(std::memory_order_relaxed) <
+             bytes.load(std::memory_order_relaxed);
+    }
+  };
+  Span library_data;
+  Span program_data;
+};
+extern constinit Gate g_gate;
+
+// Most predefined types, without a table; the others (pair types, copy relocations) are found out
+// later.
+inline bool plainly_predefined(MPI_Datatype datatype) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  return handle_bits(datatype) >> 30 ==
+         1;  // the kind of a handle is in its two upper bits; 1: built in
+#elif defined(LACUNA_MPI_FAMILY_MPIABI)
+  return handle_bits(datatype) < 4096;  // MPI 5.0, 20.3: predefined handles lie in the zero page
+#else
+  const uintptr_t bits = handle_bits(datatype);
+  return g_gate.program_data.holds(bits) ||
+         g_gate.library_data.holds(bits);  // derived types are on the heap
+#endif
+}
+
+inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
+  return (g_gate.open.load(std::memory_order_acquire) & family) != 0 &&
+         !plainly_predefined(datatype);
+}
+
+inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexcept {
+  return (g_gate.open.load(std::memory_order_acquire) & family) != 0 &&
+         !(plainly_predefined(one) && plainly_predefined(other));
+}
+
+inline bool anything_pending() noexcept {
+  return g_gate.pending.load(std::memory_order_relaxed) != 0;
+}
+
+// Counts the calls that got past the gate, for lacuna_interposed_calls().
+void note(FunctionId function, Answer answer) noexcept;
+
+}  // namespace lacuna
+
+#define LACUNA_EXPORT __attribute__((visibility("default")))
+
+#endif  // LACUNA_INTERPOSE_GATE_HPP_

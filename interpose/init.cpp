@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Start, end and switch. lacuna starts after the library's MPI_Init has returned and ends before
+// its MPI_Finalize begins; before, after and in programs that only use sessions, every gate is
+// closed and every call passes through.
+#include <cstdarg>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "base/options.hpp"
+#include "interpose/bodies.hpp"
+#include "interpose/gate.hpp"
+#include "interpose/log.hpp"
+#include "interpose/next.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/runtime.hpp"
+#include "interpose/staging.hpp"
+#include "interpose/types.hpp"
+
+namespace lacuna {
+
+constinit Gate g_gate;
+
+namespace {
+
+constinit Runtime g_runtime{};
+constinit std::mutex g_mutex;  // of start, stop and switch_on
+constinit bool g_started = false;
+constinit bool g_probing = false;
+constinit uint32_t g_allowed = 0;  // the families that the options leave on
+
+uint32_t allowed_families() {
+  uint32_t families = 0;
+  if (!option_flag(OptionId::kDisablePack)) families |= kPackSwitch;
+  if (!option_flag(OptionId::kDisableP2p)) families |= kP2pSwitch;
+  return families;
+}
+
+// What needs no communicator and makes no object.
+void learn_library(const Next& next, Runtime* rt) {
+  rt->mpi = mpi_functions_of(next);
+  rt->predefined = new PredefinedTypes;  // as long as the process
+  rt->comm_world = MPI_COMM_WORLD;
+  rt->comm_self = MPI_COMM_SELF;
+  rt->datatype_null = MPI_DATATYPE_NULL;
+  rt->byte = MPI_BYTE;
+  rt->packed = MPI_PACKED;
+  rt->request_null = MPI_REQUEST_NULL;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  next.MPI_Get_library_version(version, &length);
+  rt->flavour = flavour_of(version);
+  int level = MPI_THREAD_SINGLE;
+  next.MPI_Query_thread(&level);
+  rt->threads = level == MPI_THREAD_MULTIPLE;
+  next.MPI_Comm_rank(rt->comm_world, &rt->rank);
+}
+
+// An error handler of our own, for the standard ABI's libraries do not agree on the value of
+// MPI_ERRORS_RETURN (Intel MPI 2021.19 has another than MPICH 5.0.2, and takes that one for
+// MPI_ERRORS_ABORT). It must note the error itself: MPICH 5 returns MPI_SUCCESS after it has called
+// a handler that returns.
+bool make_probe(const Next& next, Runtime* rt) noexcept {
+  MPI_Errhandler handler;
+  if (next.MPI_Comm_create_errhandler(note_probe_error, &handler) != MPI_SUCCESS) return false;
+  const bool made = next.MPI_Comm_dup(rt->comm_self, &rt->probe_comm) == MPI_SUCCESS;
+  const bool set = made && next.MPI_Comm_set_errhandler(rt->probe_comm, handler) == MPI_SUCCESS;
+  next.MPI_Errhandler_free(&handler);
+  if (made && !set) next.MPI_Comm_free(&rt->probe_comm);
+  return set;
+}
+
+void complain() {
+  if (!log_wanted()) return;
+  for (const std::string& sentence : option_complaints()) log_line(sentence);
+}
+
+// Whatever fails here leaves lacuna off and the program as it was.
+void start() noexcept try {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_started) return;
+  const bool disabled = option_flag(OptionId::kDisable);
+  if (disabled || !next_is_complete()) {
+    if (!disabled && log_wanted())
+      log_line("off: the MPI library lacks functions that lacuna needs");
+    return;
+  }
+  const Next& next = next_functions();
+  learn_library(next, &g_runtime);
+  complain();
+  g_probing = make_probe(next, &g_runtime);
+  if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
+  find_mpi_code();
+  g_runtime.nonblocking = !completion_may_be_hidden();
+  g_started = true;
+  g_allowed = allowed_families();
+  g_gate.open.store(g_allowed, std::memory_order_release);
+} catch (...) {
+}
+
+// What other threads have accepted before finishes as accepted; MPI allows no calls of theirs from
+// here on.
+void stop() noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_gate.open.store(0, std::memory_order_release);
+  if (g_started) {
+    abandon_freed_requests();
+    stop_types(g_runtime.type_keyval);
+    trim_staging();
+  }
+  if (g_probing) next_functions().MPI_Comm_free(&g_runtime.probe_comm);
+  g_started = false;
+  g_probing = false;
+}
+
+}  // namespace
+
+const Runtime& runtime() noexcept { return g_runtime; }
+
+void switch_on(bool on) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_started) g_gate.open.store(on ? g_allowed : 0, std::memory_order_release);
+}
+
+int around_init(int* argc, char*** argv) noexcept {
+  const int code = next_functions().MPI_Init(argc, argv);
+  if (code == MPI_SUCCESS) start();
+  return code;
+}
+
+int around_init_thread(int* argc, char*** argv, int required, int* provided) noexcept {
+  const int code = next_functions().MPI_Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) start();
+  return code;
+}
+
+int around_finalize() noexcept {
+  stop();
+  return next_functions().MPI_Finalize();
+}
+
+}  // namespace lacuna
+
+using namespace lacuna;
+
+// Arguments after the level belong to other profiling tools and cannot be passed on in portable
+// C++; MPI's own levels 0, 1 and 2 have none.
+extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
+  if (level == 0 || level == 1) switch_on(level == 1);
+  return next_functions().MPI_Pcontrol(level);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a program may ask of the preload library itself, by dlsym: that it is there, its version,
+// and how often it did something. For tests and benchmarks, which must know that they measure what
+// they mean to.
+#include <atomic>
+#include <cstring>
+
+#include "interpose/gate.hpp"
+#include "lacuna/lacuna.h"
+
+namespace lacuna {
+namespace {
+
+struct Counter {
+  std::atomic<int64_t> taken{0};
+  std::atomic<int64_t> declined{0};
+};
+constinit Counter g_counters[static_cast<size_t>(FunctionId::kCount)];
+
+}  // namespace
+
+void note(FunctionId function, Answer answer) noexcept {
+  Counter& counter = g_counters[static_cast<size_t>(function)];
+  (answer.taken ? counter.taken : counter.declined).fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace lacuna
+
+using namespace lacuna;
+
+#define LACUNA_STRING(x) #x
+#define LACUNA_DOTTED(major, minor, patch) \
+  LACUNA_STRING(major) "." LACUNA_STRING(minor) "." LACUNA_STRING(patch)
+
+extern "C" {
+
+// The version of the preload library.
+LACUNA_EXPORT extern const char lacuna_interposed[];
+const char lacuna_interposed[] =
+    LACUNA_DOTTED(LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR, LACUNA_VERSION_PATCH);
+
+// How many calls of the function ("MPI_Send") got past the gate and were taken (`taken` != 0) or
+// declined. -1: lacuna does not know the function. Calls that the gate has sent straight through
+// are not counted.
+LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
+  const auto names = wrapped_names();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (std::strcmp(names[i], function) != 0) continue;
+    const Counter& counter = g_counters[i];
+    return (taken != 0 ? counter.taken : counter.declined).load(std::memory_order_relaxed);
+  }
+  return -1;
+}
+
+}  // extern "C"

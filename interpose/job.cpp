@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The accept rules that all families share, in one place: everything here happens before any side
+// effect.
+#include <cstdint>
+
+#include "interpose/device.hpp"
+#include "interpose/log.hpp"
+#include "interpose/runtime.hpp"
+#include "interpose/types.hpp"
+
+namespace lacuna {
+namespace {
+
+// No program owns the first page: an address there is a mistake (or a sentinel such as MPI_IN_PLACE
+// in Open MPI), and the library shall say so. MPI_BOTTOM with absolute addresses lands where the
+// data is.
+bool in_a_program(intptr_t address) { return static_cast<uintptr_t>(address) >= 4096; }
+
+// Where the first data byte is, if all addresses of the call make sense.
+bool is_plausible(const void* buf, MPI_Count count, const TypeRecord& record, const void** data) {
+  if (buf == MPI_IN_PLACE) return false;
+  intptr_t first = 0;
+  intptr_t span = 0;
+  intptr_t last = 0;
+  if (__builtin_add_overflow(reinterpret_cast<intptr_t>(buf), record.true_lb, &first) ||
+      __builtin_mul_overflow(static_cast<int64_t>(count - 1), record.extent_bytes, &span) ||
+      __builtin_add_overflow(first, span, &last)) {
+    return false;
+  }
+  *data = reinterpret_cast<const void*>(first);
+  return in_a_program(first) && in_a_program(last);
+}
+
+}  // namespace
+
+bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
+             Job* job) noexcept {
+  if (count <= 0) return false;
+  const TypeRecord* record = type_record(datatype);
+  if (record == nullptr || record->plan == nullptr) return false;
+  if (count == 1 && record->single_run) return false;
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &bytes)) return false;
+  const void* data = nullptr;
+  if (!is_plausible(buf, count, *record, &data)) return false;
+  if (!pays(runtime().flavour, operation, bytes, record->mean_run_bytes)) {
+    log_type(*record, Note::kLongRuns);
+    return false;
+  }
+  if (may_be_on_device(data)) {
+    log_type(*record, Note::kOnDevice);
+    return false;
+  }
+  job->record = record;
+  job->bytes = bytes;
+  return true;
+}
+
+Wire wire_of(const Job& job) noexcept {
+  return {job.record->wire, job.bytes / job.record->wire_bytes};
+}
+
+}  // namespace lacuna

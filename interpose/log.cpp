@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lines go out in one write each, so that ranks that share a terminal do not mix them.
+#include "interpose/log.hpp"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "base/options.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr size_t kLongestText = 300;
+
+std::string_view sentence_of(Note note) {
+  switch (note) {
+    case Note::kTaken:
+      return "taken";
+    case Note::kPredefined:
+      return "not taken: it is predefined";
+    case Note::kUndecoded:
+      return "not taken: it cannot be decoded";
+    case Note::kEmpty:
+      return "not taken: it has no data";
+    case Note::kContiguous:
+      return "not taken: it is contiguous";
+    case Note::kLongRuns:
+      return "not taken: its runs are so long that the library is as fast";
+    case Note::kNoMemory:
+      return "not taken: the pool is full (LACUNA_POOL_MB) or memory was refused";
+    case Note::kHiddenCompletion:
+      return "not taken in nonblocking calls: requests may be completed where lacuna cannot see it "
+             "(Fortran, or a tool "
+             "that stands before it)";
+    case Note::kTooLarge:
+      return "not taken: the message is too large for the library's int counts";
+    case Note::kOnDevice:
+      return "not taken: its data may be in the memory of an accelerator";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool log_wanted() noexcept { return option_flag(OptionId::kLog); }
+
+void log_line(std::string_view sentence) noexcept try {
+  std::string line = "lacuna[" + std::to_string(runtime().rank) + "]: ";
+  line += sentence;
+  line += '\n';
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+} catch (...) {
+}
+
+void log_type(const TypeRecord& record, Note note) noexcept try {
+  if (!log_wanted()) return;
+  const uint32_t bit = 1U << static_cast<unsigned>(note);
+  if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+  std::string sentence = record.text.substr(0, kLongestText);
+  if (record.text.size() > kLongestText) sentence += "...";
+  log_line(sentence.append(": ").append(sentence_of(note)));
+} catch (...) {
+}
+
+}  // namespace lacuna

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Finding the next symbols. Usually RTLD_NEXT has them. Programs that load libmpi late and
+// privately (Python's mpi4py: dlopen with RTLD_LOCAL) hide it from that search; then the loaded
+// library that speaks this ABI is asked directly. PMPI_ names are the last resort.
+#include "interpose/next.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+namespace lacuna {
+namespace detail {
+
+constinit std::atomic<const Next*> g_next{&kFirst};
+
+}  // namespace detail
+
+namespace {
+
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+constexpr char kFamily[] = "mpich";
+#elif defined(LACUNA_MPI_FAMILY_OMPI)
+constexpr char kFamily[] = "ompi";
+#else
+constexpr char kFamily[] = "mpiabi";
+#endif
+
+constinit std::mutex g_mutex;
+constinit Next g_table{};
+constinit bool g_complete = false;
+constinit bool g_large = false;
+constinit std::atomic<void*> g_library{nullptr};  // of dlopen, where RTLD_NEXT does not reach it
+
+const char* base_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+bool starts_with(const char* text, const char* prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+// Which family a loaded object belongs to, by what only that family has.
+const char* family_of(void* handle, const char* name) {
+  if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return "ompi";
+  if (starts_with(name, "libmpi_abi.")) return "mpiabi";
+  return "mpich";
+}
+
+struct Search {
+  char path[4096];
+};
+
+// Remembers the path of the first loaded object that is called like an MPI library. dlopen must
+// wait until the iteration (and the loader's lock that it holds) is over.
+int look_for_library(dl_phdr_info* info, size_t, void* data) {
+  const char* name = base_name(info->dlpi_name);
+#if defined(LACUNA_MPI_FAMILY_MPIABI)
+  const bool matches = starts_with(name, "libmpi_abi.so");
+#else
+  const bool matches = starts_with(name, "libmpi.so") || starts_with(name, "libmpich.so") ||
+                       starts_with(name, "libmpi_gnu") || starts_with(name, "libmpi_intel");
+#endif
+  if (!matches || std::strlen(info->dlpi_name) >= sizeof(Search::path)) return 0;
+  std::strcpy(static_cast<Search*>(data)->path, info->dlpi_name);
+  return 1;
+}
+
+void* open_library() {
+  Search search{};
+  if (dl_iterate_phdr(look_for_library, &search) == 0) return nullptr;
+  void* handle = dlopen(search.path, RTLD_NOLOAD | RTLD_LAZY);
+  if (handle == nullptr) return nullptr;
+  const bool usable = std::strcmp(family_of(handle, base_name(search.path)), kFamily) == 0 &&
+                      dlsym(handle, "MPI_Init") != nullptr;
+  if (!usable) dlclose(handle);
+  return usable ? handle : nullptr;
+}
+
+void* find_function(const char* name, void* library) {
+  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  if (library != nullptr) {
+    if (void* found = dlsym(library, name)) return found;
+  }
+  char profiling[64] = "P";
+  if (std::strlen(name) + 2 > sizeof(profiling)) return nullptr;
+  std::strcat(profiling, name);
+  if (void* found = dlsym(RTLD_NEXT, profiling)) return found;
+  return library != nullptr ? dlsym(library, profiling) : nullptr;
+}
+
+// A preload library of another ABI than the program's cannot pass calls on: handles differ in size
+// and meaning. It can only crash, later and without a word; so it says what is wrong at once.
+// `lacuna run` never gets here.
+void refuse_foreign_library() {
+  void* init = dlsym(RTLD_NEXT, "MPI_Init");
+  Dl_info info{};
+  if (init == nullptr || dladdr(init, &info) == 0 || info.dli_fname == nullptr) return;
+  const char* name = base_name(info.dli_fname);
+  if (!starts_with(name, "libmpi"))
+    return;  // another tool, or a static library: nothing can be said
+  const char* actual = family_of(RTLD_DEFAULT, name);
+  if (std::strcmp(actual, kFamily) == 0) return;
+  dprintf(STDERR_FILENO,
+          "lacuna: liblacuna-%s.so is preloaded into a program that uses %s, which needs "
+          "liblacuna-%s.so; remedy: use "
+          "`lacuna run`, or preload the right one\n",
+          kFamily, info.dli_fname, actual);
+  std::abort();
+}
+
+void fill_table(Next* table, void* library, bool* complete) {
+  *complete = true;
+  for (const NextRow& row : next_rows()) {
+    void* found = find_function(row.name, library);
+    if (found == nullptr) {
+      found = row.stand_in;
+      if (!row.optional) *complete = false;
+    }
+    std::memcpy(reinterpret_cast<char*>(table) + row.offset, &found, sizeof(found));
+  }
+}
+
+}  // namespace
+
+namespace detail {
+
+// Where no MPI library is loaded yet, the stand-ins answer and the next call looks again.
+const Next& resolve() noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  const Next* done = g_next.load(std::memory_order_acquire);
+  if (done != &kFirst) return *done;
+  refuse_foreign_library();
+  void* library = dlsym(RTLD_NEXT, "MPI_Init") == nullptr ? open_library() : nullptr;
+  g_library.store(library, std::memory_order_release);
+  fill_table(&g_table, library, &g_complete);
+  g_large = find_function("MPI_Send_c", library) != nullptr &&
+            find_function("MPI_Recv_c", library) != nullptr;
+  if (find_function("MPI_Init", library) == nullptr) {
+    g_complete = false;
+    return g_table;
+  }
+  g_next.store(&g_table, std::memory_order_release);
+  return g_table;
+}
+
+}  // namespace detail
+
+bool next_is_complete() noexcept { return g_complete; }
+
+bool next_has_large() noexcept { return g_large; }
+
+// The program's own copy first (mpi/header.hpp says why).
+void* mpi_data_symbol(const char* name) {
+  if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
+  void* library = g_library.load(std::memory_order_acquire);
+  return library != nullptr ? dlsym(library, name) : nullptr;
+}
+
+MpiFunctions mpi_functions_of(const Next& next) noexcept {
+  return {
+      .type_get_envelope = next.MPI_Type_get_envelope,
+      .type_get_contents = next.MPI_Type_get_contents,
+      .type_size_x = next.MPI_Type_size_x,
+      .type_get_extent_x = next.MPI_Type_get_extent_x,
+      .type_get_true_extent_x = next.MPI_Type_get_true_extent_x,
+      .type_free = next.MPI_Type_free,
+      .type_get_envelope_c = next.MPI_Type_get_envelope_c,
+      .type_get_contents_c = next.MPI_Type_get_contents_c,
+  };
+}
+
+}  // namespace lacuna

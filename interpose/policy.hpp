@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Policy: where packing first wins against the library's own way, as data. A library that packs
+// fragment by fragment while the receiver unpacks the one before is not always slower; where the
+// table says that it is as good, lacuna declines.
+#ifndef LACUNA_INTERPOSE_POLICY_HPP_
+#define LACUNA_INTERPOSE_POLICY_HPP_
+
+#include <cstdint>
+#include <string_view>
+
+namespace lacuna {
+
+enum class Flavour : uint8_t { kMpich, kIntelMpi, kMvapich, kOpenMpi, kOther };
+
+// From the first line of MPI_Get_library_version.
+Flavour flavour_of(std::string_view library_version);
+
+enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive };
+
+// Whether packing `bytes` of data, in runs of `mean_run_bytes`, pays.
+bool pays(Flavour flavour, Operation operation, int64_t bytes, double mean_run_bytes) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_POLICY_HPP_

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table: buckets in shards, a mutex for each, taken only where the program may call MPI from
+// several threads at once.
+#include "interpose/requests.hpp"
+
+#include <mutex>
+#include <new>
+
+#include "interpose/gate.hpp"
+#include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna {
+namespace detail {
+
+constinit std::atomic<int> g_freed{0};
+
+}  // namespace detail
+
+namespace {
+
+constexpr unsigned kBucketBits = 12;
+constexpr unsigned kShardBits = 6;
+
+constinit PendingRequest* g_buckets[1U << kBucketBits] = {};
+constinit std::mutex g_shards[1U << kShardBits];
+
+// Freed requests: anyone pushes, one thread at a time takes the whole list and pushes back what is
+// not done. No lock, as the library may call back into the program, and that into us, while we ask
+// it.
+constinit std::atomic<PendingRequest*> g_freed_list{nullptr};
+constinit std::atomic<bool> g_finishing{false};
+
+size_t bucket_of(uintptr_t key) {
+  return static_cast<size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - kBucketBits));
+}
+
+class BucketLock {
+ public:
+  explicit BucketLock(size_t bucket) noexcept {
+    if (!runtime().threads) return;
+    mutex_ = &g_shards[bucket >> (kBucketBits - kShardBits)];
+    mutex_->lock();
+  }
+  ~BucketLock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  BucketLock(const BucketLock&) = delete;
+  BucketLock& operator=(const BucketLock&) = delete;
+
+ private:
+  std::mutex* mutex_ = nullptr;
+};
+
+void unlink(PendingRequest* entry) noexcept {
+  const size_t bucket = bucket_of(entry->key);
+  const BucketLock lock(bucket);
+  PendingRequest** link = &g_buckets[bucket];
+  while (*link != entry) link = &(*link)->next;
+  *link = entry->next;
+}
+
+void count_pending(int64_t change) noexcept {
+  g_gate.pending.fetch_add(change, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+PendingRequest* new_pending() noexcept { return new (std::nothrow) PendingRequest; }
+
+void drop_pending(PendingRequest* entry) noexcept { delete entry; }
+
+void add_pending(PendingRequest* entry, MPI_Request request) noexcept {
+  entry->request = request;
+  entry->key = handle_bits(request);
+  const size_t bucket = bucket_of(entry->key);
+  {
+    const BucketLock lock(bucket);
+    entry->next = g_buckets[bucket];
+    g_buckets[bucket] = entry;
+  }
+  count_pending(1);
+}
+
+PendingRequest* claim_pending(MPI_Request request) noexcept {
+  const uintptr_t key = handle_bits(request);
+  const size_t bucket = bucket_of(key);
+  const BucketLock lock(bucket);
+  for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
+    if (entry->key != key || entry->claimed.load(std::memory_order_acquire)) continue;
+    entry->claimed.store(true, std::memory_order_relaxed);
+    return entry;
+  }
+  return nullptr;
+}
+
+void put_back(PendingRequest* entry) noexcept {
+  entry->claimed.store(false, std::memory_order_release);
+}
+
+void finish_pending(PendingRequest* entry, const MPI_Status* status) noexcept {
+  if (entry->receive && status != nullptr) deliver(entry->incoming, *status);
+  unlink(entry);
+  count_pending(-1);
+  delete entry;
+}
+
+Claims::Claims(int count, const MPI_Request* requests) noexcept {
+  if (requests == nullptr) return;
+  const MPI_Request null = runtime().request_null;
+  PendingRequest** end = &first_;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == null) continue;
+    PendingRequest* entry = claim_pending(requests[i]);
+    if (entry == nullptr) continue;
+    entry->index = i;
+    entry->next_claimed = nullptr;
+    *end = entry;
+    end = &entry->next_claimed;
+    any_receive_ = any_receive_ || entry->receive;
+  }
+}
+
+void Claims::put_all_back() noexcept {
+  for (PendingRequest* entry = first_; entry != nullptr;) {
+    PendingRequest* next = entry->next_claimed;
+    put_back(entry);
+    entry = next;
+  }
+  first_ = nullptr;
+}
+
+namespace {
+
+void push_freed(PendingRequest* entry) noexcept {
+  entry->next = g_freed_list.load(std::memory_order_relaxed);
+  while (!g_freed_list.compare_exchange_weak(entry->next, entry, std::memory_order_release)) {
+  }
+}
+
+void finish_freed(PendingRequest* entry, const MPI_Status* status) noexcept {
+  if (entry->receive && status != nullptr) deliver(entry->incoming, *status);
+  detail::g_freed.fetch_sub(1, std::memory_order_relaxed);
+  count_pending(-1);
+  delete entry;
+}
+
+}  // namespace
+
+// It stays counted as pending, so that completing calls keep looking at it.
+void keep_freed(PendingRequest* entry) noexcept {
+  unlink(entry);
+  detail::g_freed.fetch_add(1, std::memory_order_relaxed);
+  push_freed(entry);
+}
+
+namespace detail {
+
+void finish_freed_requests() noexcept {
+  if (g_finishing.exchange(true, std::memory_order_acquire)) return;
+  PendingRequest* entry = g_freed_list.exchange(nullptr, std::memory_order_acquire);
+  while (entry != nullptr) {
+    PendingRequest* next = entry->next;
+    int done = 0;
+    MPI_Status status;
+    const int code = next_functions().MPI_Test(&entry->request, &done, &status);
+    if (code == MPI_SUCCESS && done == 0) {
+      push_freed(entry);
+    } else {
+      finish_freed(entry, code == MPI_SUCCESS ? &status : nullptr);
+    }
+    entry = next;
+  }
+  g_finishing.store(false, std::memory_order_release);
+}
+
+}  // namespace detail
+
+// A send goes back to the library, which completes it as it would have; its data stay where they
+// are. A receive whose message has not come by now is cancelled, for waiting might never end.
+void abandon_freed_requests() noexcept {
+  finish_freed_requests();
+  const Next& next = next_functions();
+  PendingRequest* entry = g_freed_list.exchange(nullptr, std::memory_order_acquire);
+  while (entry != nullptr) {
+    PendingRequest* rest = entry->next;
+    MPI_Status status;
+    bool ok = false;
+    if (entry->receive) {
+      ok = next.MPI_Cancel(&entry->request) == MPI_SUCCESS &&
+           next.MPI_Wait(&entry->request, &status) == MPI_SUCCESS;
+      if (!ok) entry->incoming.staging.abandon();
+    } else {
+      next.MPI_Request_free(&entry->request);
+      entry->outgoing.abandon();
+    }
+    finish_freed(entry, ok ? &status : nullptr);
+    entry = rest;
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The side table: what must happen when a request completes. Requests stay the library's own
+// handles; an entry here says whose packed data it carries and, for a receive, where they go.
+//
+// Handles are reused at once when a request has completed, perhaps by another thread and for a
+// request that is not in this table. So a completing call claims its entries before it asks the
+// library (a claimed entry is found by nobody else) and then either finishes each or puts it back.
+// MPI allows one thread at a time to complete a request, so a claim never meets another.
+#ifndef LACUNA_INTERPOSE_REQUESTS_HPP_
+#define LACUNA_INTERPOSE_REQUESTS_HPP_
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/transfer.hpp"
+
+namespace lacuna {
+
+struct PendingRequest {
+  uintptr_t key = 0;  // bits of the handle
+  MPI_Request request;
+  bool receive = false;
+  Incoming incoming;  // a receive
+  Staging outgoing;   // a send
+
+  PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests
+  std::atomic<bool> claimed{false};
+  PendingRequest* next_claimed = nullptr;
+  int index = 0;  // in the array of a completing call
+};
+
+// nullptr: no memory.
+PendingRequest* new_pending() noexcept;
+void drop_pending(PendingRequest* entry) noexcept;
+
+// From here on the entry belongs to the table.
+void add_pending(PendingRequest* entry, MPI_Request request) noexcept;
+
+// The entry of a request, claimed; nullptr if it is not lacuna's.
+PendingRequest* claim_pending(MPI_Request request) noexcept;
+// The request has not completed.
+void put_back(PendingRequest* entry) noexcept;
+// The request has completed: successfully with this status (a send needs none), or not (nullptr for
+// a receive: nothing is unpacked). Removes the entry.
+void finish_pending(PendingRequest* entry, const MPI_Status* status) noexcept;
+
+// All claims of an array of requests, in its order.
+class Claims {
+ public:
+  Claims(int count, const MPI_Request* requests) noexcept;
+
+  PendingRequest* first() const { return first_; }
+  bool empty() const { return first_ == nullptr; }
+  bool any_receive() const { return any_receive_; }
+  void put_all_back() noexcept;
+
+ private:
+  PendingRequest* first_ = nullptr;
+  bool any_receive_ = false;
+};
+
+// MPI_Request_free: takes a claimed entry over; the program's handle is gone, the request lives on
+// here.
+void keep_freed(PendingRequest* entry) noexcept;
+
+namespace detail {
+extern std::atomic<int> g_freed;
+void finish_freed_requests() noexcept;
+}  // namespace detail
+
+// Finishes those freed requests that have completed meanwhile.
+inline void finish_freed_requests() noexcept {
+  if (detail::g_freed.load(std::memory_order_relaxed) != 0) detail::finish_freed_requests();
+}
+// In MPI_Finalize: finishes all, without waiting for a message that may never come.
+void abandon_freed_requests() noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_REQUESTS_HPP_

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Runtime: what lacuna learns about the MPI library at MPI_Init and holds until MPI_Finalize.
+// Read-only in between, so that any thread may read it; valid wherever a gate was open.
+#ifndef LACUNA_INTERPOSE_RUNTIME_HPP_
+#define LACUNA_INTERPOSE_RUNTIME_HPP_
+
+#include "interpose/policy.hpp"
+#include "mpi/functions.hpp"
+#include "mpi/predefined.hpp"
+
+namespace lacuna {
+
+struct Runtime {
+  MpiFunctions mpi;
+  const PredefinedTypes* predefined = nullptr;
+
+  // Handles that the code needs again and again; in Open MPI's ABI each costs a symbol lookup.
+  MPI_Comm comm_world;
+  MPI_Comm comm_self;
+  MPI_Datatype datatype_null;
+  MPI_Datatype byte;
+  MPI_Datatype packed;
+  MPI_Request request_null;
+
+  Flavour flavour = Flavour::kOther;
+  int rank = 0;              // in MPI_COMM_WORLD, for the log
+  bool threads = false;      // MPI_THREAD_MULTIPLE: state of ours needs locks
+  bool nonblocking = false;  // all completions go through our wrappers
+
+  int type_keyval;      // the attribute that ties a TypeRecord to its type
+  MPI_Comm probe_comm;  // a private copy of MPI_COMM_SELF that returns errors: to ask without
+                        // consequences
+};
+
+const Runtime& runtime() noexcept;
+
+// On and off by MPI_Pcontrol, within what the options allow.
+void switch_on(bool on) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_RUNTIME_HPP_

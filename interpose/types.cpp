@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Learning a type: ask the library whether it is committed, look for the attribute, else decode,
+// plan and attach.
+//
+// Locks: `g_learning` is only ever tried, never waited for (who does not get it declines), because
+// the library may hold locks of its own while it calls back. The delete callback takes `g_records`
+// alone, a leaf.
+#include "interpose/types.hpp"
+
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "base/options.hpp"
+#include "interpose/log.hpp"
+#include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
+#include "mpi/decode.hpp"
+#include "type/text.hpp"
+
+namespace lacuna {
+namespace detail {
+
+constinit std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits] = {};
+
+}  // namespace detail
+
+namespace {
+
+constinit std::mutex g_learning;
+constinit std::mutex g_records;
+constinit TypeRecord* g_free = nullptr;
+
+TypeRecord* new_record() noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(g_records);
+    if (TypeRecord* record = g_free) {
+      g_free = record->next_free;
+      return record;
+    }
+  }
+  return new (std::nothrow) TypeRecord;
+}
+
+void recycle(TypeRecord* record) noexcept {
+  record->handle.store(0, std::memory_order_release);
+  record->plan.reset();
+  record->text.clear();
+  record->logged.store(0, std::memory_order_relaxed);
+  const std::lock_guard<std::mutex> lock(g_records);
+  record->next_free = g_free;
+  g_free = record;
+}
+
+// A type that is copied does not take its record along: the copy is decoded when it is used.
+int copy_attribute(MPI_Datatype, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int delete_attribute(MPI_Datatype, int, void* value, void*) {
+  recycle(static_cast<TypeRecord*>(value));
+  return MPI_SUCCESS;
+}
+
+void remember(TypeRecord* record, uintptr_t handle) noexcept {
+  detail::g_type_cache[detail::cache_slot(handle)].store(record, std::memory_order_release);
+}
+
+TypeRecord* attached_record(MPI_Datatype datatype) noexcept {
+  void* value = nullptr;
+  int found = 0;
+  const int code =
+      next_functions().MPI_Type_get_attr(datatype, runtime().type_keyval, &value, &found);
+  return code == MPI_SUCCESS && found != 0 ? static_cast<TypeRecord*>(value) : nullptr;
+}
+
+thread_local bool t_probe_failed = false;
+
+// Whether the library takes the type for communication, asked where the answer has no consequences:
+// packing nothing, on a communicator of our own that returns errors. Tells invalid handles and
+// uncommitted types alike, on all known libraries.
+bool is_committed(MPI_Datatype datatype) noexcept {
+  char nothing = 0;
+  int position = 0;
+  t_probe_failed = false;
+  const int code = next_functions().MPI_Pack(&nothing, 0, datatype, &nothing, 1, &position,
+                                             runtime().probe_comm);
+  return code == MPI_SUCCESS && !t_probe_failed;
+}
+
+void fill(TypeRecord* record, MPI_Datatype datatype) {
+  const Runtime& rt = runtime();
+  Result<DecodedType> decoded = decode_type(datatype, rt.mpi, *rt.predefined);
+  if (!decoded) {
+    record->note = Note::kUndecoded;
+    if (log_wanted()) record->text = decoded.error().message;
+    return;
+  }
+  const TypePtr type = decoded->type;
+  if (log_wanted()) record->text = print_type(*type);
+  Result<PlanPtr> made = make_plan(type);
+  if (!made) {
+    record->note = Note::kUndecoded;
+    return;
+  }
+  const PlanPtr plan = *made;
+  record->size_bytes = plan->size();
+  record->extent_bytes = plan->extent();
+  record->true_lb = type->true_lb;
+  record->mean_run_bytes = plan->mean_run_bytes();
+  record->single_run = plan->is_single_run();
+  if (plan->size() == 0) {
+    record->note = Note::kEmpty;
+  } else if (plan->is_contiguous()) {
+    record->note = Note::kContiguous;
+  } else {
+    record->plan = plan;
+  }
+  const bool uniform = decoded->uniform != rt.datatype_null;
+  record->wire = uniform ? decoded->uniform : rt.packed;
+  record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
+}
+
+TypeRecord* make_record(MPI_Datatype datatype) noexcept {
+  TypeRecord* record = new_record();
+  if (record == nullptr) return nullptr;
+  try {
+    fill(record, datatype);
+  } catch (...) {
+    recycle(record);
+    return nullptr;
+  }
+  if (next_functions().MPI_Type_set_attr(datatype, runtime().type_keyval, record) != MPI_SUCCESS) {
+    recycle(record);
+    return nullptr;
+  }
+  record->handle.store(handle_bits(datatype), std::memory_order_release);
+  if (record->plan == nullptr) log_type(*record, record->note);
+  return record;
+}
+
+// Records of the predefined types, that what plainly_predefined() does not know is declined from
+// the cache as well.
+class PredefinedRecords {
+ public:
+  bool fill(const PredefinedTypes& types) noexcept {
+    count_ = types.all().size();
+    records_ = new (std::nothrow) TypeRecord[count_];
+    if (records_ == nullptr) return false;
+    for (size_t i = 0; i < count_; ++i) records_[i].handle = handle_bits(types.all()[i].handle);
+    return true;
+  }
+  TypeRecord* find(const PredefinedTypes& types, MPI_Datatype datatype) const noexcept {
+    const Predefined* entry = types.find(datatype);
+    return entry != nullptr ? &records_[entry - types.all().data()] : nullptr;
+  }
+
+ private:
+  TypeRecord* records_ = nullptr;  // as long as the process
+  size_t count_ = 0;
+};
+constinit PredefinedRecords g_predefined_records;
+
+}  // namespace
+
+namespace detail {
+
+const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
+  const Runtime& rt = runtime();
+  if (datatype == rt.datatype_null) return nullptr;
+  const uintptr_t handle = handle_bits(datatype);
+  if (TypeRecord* record = g_predefined_records.find(*rt.predefined, datatype)) {
+    remember(record, handle);
+    return record;
+  }
+  if (!is_committed(datatype)) return nullptr;
+  TypeRecord* record = attached_record(datatype);
+  if (record == nullptr) {
+    const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
+    if (!lock.owns_lock()) return nullptr;
+    record = attached_record(datatype);  // another thread may have been faster
+    if (record == nullptr) record = make_record(datatype);
+    if (record == nullptr) return nullptr;
+  }
+  remember(record, handle);
+  return record;
+}
+
+}  // namespace detail
+
+void note_probe_error(MPI_Comm*, int*, ...) { t_probe_failed = true; }
+
+bool start_types(int* keyval) noexcept {
+  if (!g_predefined_records.fill(*runtime().predefined)) return false;
+  return next_functions().MPI_Type_create_keyval(copy_attribute, delete_attribute, keyval,
+                                                 nullptr) == MPI_SUCCESS;
+}
+
+void stop_types(int keyval) noexcept { next_functions().MPI_Type_free_keyval(&keyval); }
+
+}  // namespace lacuna

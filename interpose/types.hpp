@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// TypeRecord: what lacuna knows about one MPI datatype handle. It hangs on the type as an
+// attribute, so that the library itself says when the type is gone (delete callback), whoever freed
+// it and however long the library kept it; a small cache by handle spares the question in most
+// calls.
+//
+// Records are never returned to the system, only recycled: a stale pointer in the cache may be
+// read, and is known by its handle. A type that is used in a call cannot be freed by a correct
+// program before that call has its record.
+#ifndef LACUNA_INTERPOSE_TYPES_HPP_
+#define LACUNA_INTERPOSE_TYPES_HPP_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "interpose/policy.hpp"
+#include "mpi/header.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna {
+
+// Why a type or a call on it was not taken, and what happened when it was; for the log.
+enum class Note : uint8_t {
+  kTaken,
+  kPredefined,
+  kUndecoded,
+  kEmpty,
+  kContiguous,
+  kLongRuns,
+  kNoMemory,
+  kHiddenCompletion,
+  kTooLarge,
+  kOnDevice,
+};
+
+struct TypeRecord {
+  std::atomic<uintptr_t> handle{0};  // 0: not in use
+  PlanPtr plan;                      // null: never taken
+  int64_t size_bytes = 0;
+  int64_t extent_bytes = 0;
+  int64_t true_lb = 0;
+  double mean_run_bytes = 0;
+  bool single_run = false;  // one element is one run: a count of 1 is no work
+  MPI_Datatype wire;        // messages of packed data are arrays of it
+  int64_t wire_bytes = 1;
+  Note note = Note::kPredefined;            // without a plan: why
+  std::string text;                         // only for the log
+  mutable std::atomic<uint32_t> logged{0};  // by operation and note
+  TypeRecord* next_free = nullptr;
+};
+
+namespace detail {
+inline constexpr unsigned kCacheBits = 10;
+extern std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits];
+const TypeRecord* learn_type(MPI_Datatype datatype) noexcept;
+
+inline size_t cache_slot(uintptr_t handle) {
+  return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
+}
+}  // namespace detail
+
+// The record of a datatype, or nullptr where the call must go to the library now: an invalid or
+// uncommitted handle, or one that another thread is just decoding. The gate must be open.
+inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
+  const uintptr_t handle = handle_bits(datatype);
+  TypeRecord* record =
+      detail::g_type_cache[detail::cache_slot(handle)].load(std::memory_order_acquire);
+  if (record != nullptr && record->handle.load(std::memory_order_acquire) == handle) return record;
+  return detail::learn_type(datatype);
+}
+
+// Whether the cache says that calls on this type are never taken: enough for most calls that pass
+// the gate in vain.
+inline bool is_never_taken(MPI_Datatype datatype) noexcept {
+  const uintptr_t handle = handle_bits(datatype);
+  const TypeRecord* record =
+      detail::g_type_cache[detail::cache_slot(handle)].load(std::memory_order_acquire);
+  return record != nullptr && record->handle.load(std::memory_order_acquire) == handle &&
+         record->plan == nullptr;
+}
+inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
+  return is_never_taken(one) && is_never_taken(other);
+}
+
+// A call that lacuna may do: what there is to move. The plan is the record's; who needs it after
+// the call has ended, or while other threads may free the type, copies the pointer first.
+struct Job {
+  const TypeRecord* record = nullptr;
+  int64_t bytes = 0;
+};
+
+// Whether the data of this call is lacuna's, by all rules that need no communicator. False:
+// decline.
+bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
+             Job* job) noexcept;
+
+// How `bytes` of packed data travel: as `count` elements of `type`.
+struct Wire {
+  MPI_Datatype type;
+  MPI_Count count;
+};
+Wire wire_of(const Job& job) noexcept;
+
+// The error handler of Runtime::probe_comm.
+void note_probe_error(MPI_Comm*, int*, ...);
+
+// Makes the keyval, the records of predefined types, and the empty cache. False: out of memory or
+// refused by the library.
+bool start_types(int* keyval) noexcept;
+void stop_types(int keyval) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_TYPES_HPP_

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Contents: what MPI_Type_get_envelope and MPI_Type_get_contents say about one datatype, read
+// argument by argument in the order of its constructor, whichever form the library answered in.
+// Owns the handles of the children.
+//
+// The two forms (MPI 4.1, 5.1.13): a type made by an int constructor has its counts among the
+// integers and its byte displacements among the addresses; one made by a large-count constructor
+// has both among the large counts, and keeps only ndims, order, size, rank, distribs, dargs and
+// psizes among the integers.
+#ifndef LACUNA_MPI_CONTENTS_HPP_
+#define LACUNA_MPI_CONTENTS_HPP_
+
+#include <cstdint>
+#include <vector>
+
+#include "mpi/functions.hpp"
+#include "mpi/predefined.hpp"
+#include "type/type.hpp"
+
+namespace lacuna {
+
+class Contents {
+ public:
+  Contents(const MpiFunctions& mpi, const PredefinedTypes& predefined, MPI_Datatype handle);
+  ~Contents();
+  Contents(const Contents&) = delete;
+  Contents& operator=(const Contents&) = delete;
+
+  // Whether the library answered and the combiner is known.
+  bool ok() const { return ok_; }
+  Combiner combiner() const { return combiner_; }
+
+  // The next argument. Reading past the end gives 0 and sets failed().
+  int64_t integer();
+  int64_t count();    // or a displacement in elements
+  int64_t address();  // bytes
+  std::vector<int64_t> integers(int64_t n);
+  std::vector<int64_t> counts(int64_t n);
+  std::vector<int64_t> addresses(int64_t n);
+  std::vector<Distribution> distributions(int64_t n);
+  std::vector<int64_t> dargs(int64_t n);
+  Order order();
+
+  int64_t children() const { return static_cast<int64_t>(datatypes_.size()); }
+  MPI_Datatype child(int64_t i);
+
+  bool failed() const { return failed_; }
+
+ private:
+  bool read_envelope(MPI_Datatype handle, int* mpi_combiner);
+  bool read_contents(MPI_Datatype handle);
+  // Whether a list of that length can be; so that a wrong length never becomes an allocation.
+  bool plausible(int64_t n);
+
+  const MpiFunctions& mpi_;
+  const PredefinedTypes& predefined_;
+  bool ok_ = false;
+  bool failed_ = false;
+  bool integer_addresses_ = false;  // the combiners of MPI-1's Fortran constructors
+  Combiner combiner_ = Combiner::kNamed;
+  std::vector<int> integers_;
+  std::vector<MPI_Aint> addresses_;
+  std::vector<MPI_Count> counts_;
+  std::vector<MPI_Datatype> datatypes_;
+  size_t next_integer_ = 0;
+  size_t next_address_ = 0;
+  size_t next_count_ = 0;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_MPI_CONTENTS_HPP_

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Decoding, after Byna et al. 2003, section 5.1 (envelope and contents), with the large-count forms
+// of MPI 4.0 first: the int forms fail on types that were made by large-count constructors, and
+// mpi4py makes all of its types so.
+#include "mpi/decode.hpp"
+
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "mpi/contents.hpp"
+
+namespace lacuna {
+namespace {
+
+// Deeper trees are left to the library: everything that walks a type here is recursive.
+constexpr int kMaxDepth = 128;
+
+Error decline(std::string reason) { return Error{LACUNA_UNSUPPORTED, std::move(reason)}; }
+
+class Decoder {
+ public:
+  Decoder(const MpiFunctions& mpi, const PredefinedTypes& predefined)
+      : mpi_(mpi), predefined_(predefined) {}
+
+  Result<TypePtr> decode(MPI_Datatype handle, int depth);
+
+  // Whether a part came from MPI_Type_create_f90_*: it may only match a type made with the same
+  // arguments, so that no named type may stand for it in a message.
+  bool has_f90() const { return has_f90_; }
+
+ private:
+  Result<TypePtr> build(Contents& contents, MPI_Datatype handle, int depth);
+  Result<TypePtr> build_struct(Contents& contents, int depth);
+  Result<TypePtr> build_f90(Contents& contents, MPI_Datatype handle);
+  Result<TypePtr> hold_against_library(TypePtr type, MPI_Datatype handle);
+
+  const MpiFunctions& mpi_;
+  const PredefinedTypes& predefined_;
+  bool has_f90_ = false;
+};
+
+Result<TypePtr> Decoder::decode(MPI_Datatype handle, int depth) {
+  if (depth > kMaxDepth) return decline("it is nested deeper than 128 constructors");
+  if (const Predefined* known = predefined_.find(handle)) {
+    if (known->basic == nullptr) return decline("a marker of MPI-1 stands where data must be");
+    return hold_against_library(make_named(*known->basic), handle);
+  }
+  Contents contents(mpi_, predefined_, handle);
+  if (!contents.ok()) return decline("the library does not tell its contents");
+  Result<TypePtr> type = build(contents, handle, depth);
+  if (!type) return type;
+  if (contents.failed()) return decline("its contents are not what the standard says");
+  return hold_against_library(std::move(type).value(), handle);
+}
+
+Result<TypePtr> Decoder::build(Contents& contents, MPI_Datatype handle, int depth) {
+  switch (contents.combiner()) {
+    case Combiner::kStruct:
+      return build_struct(contents, depth);
+    case Combiner::kF90Real:
+    case Combiner::kF90Complex:
+    case Combiner::kF90Integer:
+      return build_f90(contents, handle);
+    case Combiner::kNamed:
+      return decline("it holds a predefined type that lacuna does not know");
+    case Combiner::kValueIndex: {
+      Result<TypePtr> value = decode(contents.child(0), depth + 1);
+      if (!value) return value;
+      Result<TypePtr> index = decode(contents.child(1), depth + 1);
+      if (!index) return index;
+      return make_value_index(std::move(value).value(), std::move(index).value());
+    }
+    default:
+      break;
+  }
+
+  Result<TypePtr> decoded = decode(contents.child(0), depth + 1);
+  if (!decoded) return decoded;
+  TypePtr child = std::move(decoded).value();
+  switch (contents.combiner()) {
+    case Combiner::kDup:
+      return make_dup(std::move(child));
+    case Combiner::kContiguous:
+      return make_contiguous(contents.count(), std::move(child));
+    case Combiner::kVector: {
+      const int64_t count = contents.count();
+      const int64_t blocklength = contents.count();
+      const int64_t stride = contents.count();
+      return make_vector(count, blocklength, stride, std::move(child));
+    }
+    case Combiner::kHvector: {
+      const int64_t count = contents.count();
+      const int64_t blocklength = contents.count();
+      const int64_t stride = contents.address();
+      return make_hvector(count, blocklength, stride, std::move(child));
+    }
+    case Combiner::kIndexed: {
+      const int64_t count = contents.count();
+      std::vector<int64_t> blocklengths = contents.counts(count);
+      std::vector<int64_t> displacements = contents.counts(count);
+      return make_indexed(std::move(blocklengths), std::move(displacements), std::move(child));
+    }
+    case Combiner::kHindexed: {
+      const int64_t count = contents.count();
+      std::vector<int64_t> blocklengths = contents.counts(count);
+      std::vector<int64_t> displacements = contents.addresses(count);
+      return make_hindexed(std::move(blocklengths), std::move(displacements), std::move(child));
+    }
+    case Combiner::kIndexedBlock: {
+      const int64_t count = contents.count();
+      const int64_t blocklength = contents.count();
+      return make_indexed_block(blocklength, contents.counts(count), std::move(child));
+    }
+    case Combiner::kHindexedBlock: {
+      const int64_t count = contents.count();
+      const int64_t blocklength = contents.count();
+      return make_hindexed_block(blocklength, contents.addresses(count), std::move(child));
+    }
+    case Combiner::kSubarray: {
+      const int64_t ndims = contents.integer();
+      std::vector<int64_t> sizes = contents.counts(ndims);
+      std::vector<int64_t> subsizes = contents.counts(ndims);
+      std::vector<int64_t> starts = contents.counts(ndims);
+      const Order order = contents.order();
+      return make_subarray(std::move(sizes), std::move(subsizes), std::move(starts), order,
+                           std::move(child));
+    }
+    case Combiner::kDarray: {
+      const int64_t size = contents.integer();
+      const int64_t rank = contents.integer();
+      const int64_t ndims = contents.integer();
+      std::vector<int64_t> gsizes = contents.counts(ndims);
+      std::vector<Distribution> distribs = contents.distributions(ndims);
+      std::vector<int64_t> dargs = contents.dargs(ndims);
+      std::vector<int64_t> psizes = contents.integers(ndims);
+      const Order order = contents.order();
+      return make_darray(size, rank, std::move(gsizes), std::move(distribs), std::move(dargs),
+                         std::move(psizes), order, std::move(child));
+    }
+    case Combiner::kResized: {
+      const int64_t lb = contents.address();
+      const int64_t extent = contents.address();
+      return make_resized(lb, extent, std::move(child));
+    }
+    default:
+      return decline("its combiner is not known");
+  }
+}
+
+// Entries with MPI-1's markers are left out: they have no data, and the bounds they give the struct
+// come from the library (hold_against_library).
+Result<TypePtr> Decoder::build_struct(Contents& contents, int depth) {
+  const int64_t count = contents.count();
+  const std::vector<int64_t> blocklengths = contents.counts(count);
+  const std::vector<int64_t> displacements = contents.addresses(count);
+  if (contents.failed() || contents.children() != count) {
+    return decline("its contents are not what the standard says");
+  }
+  std::vector<int64_t> kept_blocklengths;
+  std::vector<int64_t> kept_displacements;
+  std::vector<TypePtr> children;
+  std::unordered_map<uintptr_t, TypePtr>
+      seen;  // all handles are held meanwhile, so equal bits mean equal types
+  for (int64_t i = 0; i < count; ++i) {
+    const MPI_Datatype handle = contents.child(i);
+    const Predefined* known = predefined_.find(handle);
+    if (known != nullptr && known->basic == nullptr) continue;
+    TypePtr& child = seen[handle_bits(handle)];
+    if (child == nullptr) {
+      Result<TypePtr> decoded = decode(handle, depth + 1);
+      if (!decoded) return decoded;
+      child = std::move(decoded).value();
+    }
+    kept_blocklengths.push_back(blocklengths[static_cast<size_t>(i)]);
+    kept_displacements.push_back(displacements[static_cast<size_t>(i)]);
+    children.push_back(child);
+  }
+  return make_struct(std::move(kept_blocklengths), std::move(kept_displacements),
+                     std::move(children));
+}
+
+// The representation is the library's business; its size says which it is.
+Result<TypePtr> Decoder::build_f90(Contents& contents, MPI_Datatype handle) {
+  has_f90_ = true;
+  MPI_Count size = 0;
+  if (mpi_.type_size_x(handle, &size) != MPI_SUCCESS)
+    return decline("the library does not tell its size");
+  const std::string bytes = std::to_string(static_cast<long long>(size));
+  if (contents.combiner() == Combiner::kF90Integer) {
+    const int64_t range = contents.integer();
+    return make_f90_integer(range, find_basic("integer" + bytes));
+  }
+  const int64_t precision = contents.integer();
+  const int64_t range = contents.integer();
+  if (contents.combiner() == Combiner::kF90Complex) {
+    return make_f90_complex(precision, range, find_basic("complex" + bytes));
+  }
+  return make_f90_real(precision, range, find_basic("real" + bytes));
+}
+
+// The library has the last word on bounds: where only they differ (it may pad structs by another
+// rule), the node gets them explicitly. Where it moves other bytes than the standard's definition
+// says, the type is not lacuna's.
+Result<TypePtr> Decoder::hold_against_library(TypePtr type, MPI_Datatype handle) {
+  MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+  if (mpi_.type_size_x(handle, &size) != MPI_SUCCESS ||
+      mpi_.type_get_extent_x(handle, &lb, &extent) != MPI_SUCCESS ||
+      mpi_.type_get_true_extent_x(handle, &true_lb, &true_extent) != MPI_SUCCESS) {
+    return decline("the library does not tell its size");
+  }
+  if (size != type->size_bytes) {
+    return decline("the library gives a part of it another size");
+  }
+  if (size > 0 && (true_lb != type->true_lb || true_extent != type->true_extent())) {
+    return decline("the library gives a part of it another true extent");
+  }
+  if (lb == type->lb && extent == type->extent()) return type;
+  return make_resized(lb, extent, std::move(type));
+}
+
+}  // namespace
+
+Result<DecodedType> decode_type(MPI_Datatype handle, const MpiFunctions& mpi,
+                                const PredefinedTypes& predefined) {
+  Decoder decoder(mpi, predefined);
+  Result<TypePtr> type = decoder.decode(handle, 0);
+  if (!type) return type.error();
+  DecodedType decoded{std::move(type).value(), predefined.null()};
+  const Basic* basic = decoded.type->signature.uniform;
+  if (basic != nullptr && basic->size_bytes == basic->extent_bytes && !decoder.has_f90()) {
+    decoded.uniform = predefined.handle_of(basic);
+  }
+  return decoded;
+}
+
+}  // namespace lacuna

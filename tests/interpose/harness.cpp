@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+namespace test {
+
+int g_rank = 0;
+int g_size = 0;
+
+namespace {
+
+struct Registered {
+  const char* name;
+  void (*run)();
+};
+
+std::vector<Registered>& topics() {
+  static std::vector<Registered> all;
+  return all;
+}
+
+std::mutex g_mutex;
+std::string g_context;
+int g_checks = 0;
+int g_failures = 0;
+constexpr int kMostPrinted = 20;
+
+using CallsFn = int64_t (*)(const char*, int);
+CallsFn calls() {
+  static const auto found =
+      reinterpret_cast<CallsFn>(dlsym(RTLD_DEFAULT, "lacuna_interposed_calls"));
+  return found;
+}
+
+std::atomic<int> g_handled{0};
+void count_error(MPI_Comm*, int*, ...) { ++g_handled; }
+
+}  // namespace
+
+Topic::Topic(const char* name, void (*run)()) { topics().push_back({name, run}); }
+
+void check(bool ok, const char* what, const char* file, int line) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  ++g_checks;
+  if (ok || ++g_failures > kMostPrinted) return;
+  std::fprintf(stderr, "%s:%d: rank %d: %s%s%s\n", file, line, g_rank, what,
+               g_context.empty() ? "" : "; with ", g_context.c_str());
+}
+
+void context(std::string text) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_context = std::move(text);
+}
+
+void lacuna(bool on) { MPI_Pcontrol(on ? 1 : 0); }
+
+int64_t taken(const char* function) { return calls() != nullptr ? calls()(function, 1) : 0; }
+
+int64_t taken_in_all() {
+  int64_t sum = 0;
+  for (const char* name : {"MPI_Pack", "MPI_Unpack", "MPI_Send", "MPI_Ssend", "MPI_Rsend",
+                           "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv"}) {
+    sum += taken(name) + taken((std::string(name) + "_c").c_str());
+  }
+  return sum;
+}
+
+int64_t taken_by(const char* function, const std::function<void()>& body) {
+  const int64_t before = taken(function);
+  body();
+  return taken(function) - before;
+}
+
+bool has_function(const char* name) {
+  return dlsym(RTLD_NEXT, name) != nullptr && dlsym(RTLD_DEFAULT, name) != nullptr;
+}
+
+void return_errors(MPI_Comm comm) {
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(count_error, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  MPI_Errhandler_free(&handler);
+}
+
+int handled_errors() { return g_handled; }
+
+bool unpacks_nothing() {
+  static const bool safe = [] {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    return std::strncmp(version, "MPICH Version:\t4.0", 18) != 0;
+  }();
+  return safe;
+}
+
+int64_t data_bytes(MPI_Datatype type, int count) {
+  int size = 0;
+  MPI_Type_size(type, &size);
+  return int64_t{size} * count;
+}
+
+StatusView::StatusView(const MPI_Status& status, MPI_Datatype type)
+    : source(status.MPI_SOURCE), tag(status.MPI_TAG) {
+  MPI_Get_count(&status, type, &count);
+  MPI_Get_elements(&status, type, &elements);
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  MPI_Test_cancelled(&status, &cancelled);
+}
+
+int class_of(int code) {
+  int result = -1;
+  MPI_Error_class(code, &result);
+  return result;
+}
+
+}  // namespace test
+
+using namespace test;
+
+// Usage: interpose_test TOPIC [without]. `without`: lacuna is expected to be absent or disabled.
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    for (const Registered& topic : topics()) std::printf("%s\n", topic.name);
+    return 2;
+  }
+  const bool without = argc > 2 && std::strcmp(argv[2], "without") == 0;
+  const bool threads = std::strncmp(argv[1], "threads", 7) == 0;
+  int provided = MPI_THREAD_SINGLE;
+  if (threads) {
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  } else {
+    MPI_Init(&argc, &argv);
+  }
+  MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &g_size);
+  if (!without) CHECK(dlsym(RTLD_DEFAULT, "lacuna_interposed") != nullptr);
+  if (threads) CHECK(provided == MPI_THREAD_MULTIPLE);
+
+  bool found = false;
+  for (const Registered& topic : topics()) {
+    if (std::strcmp(topic.name, argv[1]) != 0) continue;
+    topic.run();
+    found = true;
+  }
+  CHECK(found);
+  if (without) {
+    CHECK(taken_in_all() == 0);
+  } else {
+    int64_t mine = taken_in_all(), all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(all > 0);  // a test in which lacuna does nothing tests nothing
+  }
+  int counts[2] = {g_checks, g_failures};
+  int sums[2] = {0, 0};
+  MPI_Allreduce(counts, sums, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (g_rank == 0) std::printf("%s: %d checks, %d failed\n", argv[1], sums[0], sums[1]);
+  MPI_Finalize();
+  return sums[1] == 0 && sums[0] > 0 ? 0 : 1;
+}

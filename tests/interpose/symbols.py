@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Looks at the dynamic symbols of a preload library.
+
+Nothing of MPI may be undefined (the library must load into programs that load MPI late, or never),
+and what it shows is the table of functions and two names of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+OWN = {"lacuna_interposed", "lacuna_interposed_calls"}
+FOREIGN = re.compile(r"^(P?MPI|MPIX|ompi|opal|orte|mca|MPICH|MPIR)_", re.IGNORECASE)
+
+
+def dynamic_symbols(nm: str, library: str, which: str) -> set[str]:
+    command = [nm, "-D", which, library]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in text.splitlines() if line.strip()}
+
+
+def table_of(generator: Path):
+    """The functions of functions.ini, as the generator reads them."""
+    spec = importlib.util.spec_from_file_location("generate", generator)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["generate"] = module
+    spec.loader.exec_module(module)
+    return module.read_table(generator.parent / "functions.ini")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--nm", default="nm")
+    parser.add_argument("--generator", type=Path, required=True)
+    parser.add_argument("--family", choices=["mpich", "ompi", "mpiabi"], required=True)
+    parser.add_argument("library")
+    options = parser.parse_args()
+    undefined = dynamic_symbols(options.nm, options.library, "--undefined-only")
+    shown = dynamic_symbols(options.nm, options.library, "--defined-only")
+    foreign = {name for name in undefined if FOREIGN.match(name)}
+    wrapped = [f for f in table_of(options.generator) if f.wrapped]
+    large = options.family != "ompi"  # Open MPI 5 has no large-count functions
+    expected = {f.symbol for f in wrapped if large or not f.large} | OWN
+    for what, names in {
+        "undefined symbols of MPI": foreign,
+        "shown, but not in the table": shown - expected,
+        "in the table, but not shown": expected - shown,
+    }.items():
+        if names:
+            print(f"{options.library}: {what}: {' '.join(sorted(names))}")
+    return 1 if foreign or shown != expected or not undefined else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
