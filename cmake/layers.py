@@ -28,7 +28,7 @@ ENGINE = {
 # The other folders; tests/ may use everything and is not listed.
 OUTER = {
     "include": {"public"},
-    "mpi": {"mpi", "base", "type", "public"},
+    "mpi": {"mpi", "base", "type", "api", "public"},
     "interpose": {"interpose", "mpi", "base", "type", "plan", "exec", "public"},
     "bench": {"bench", "mpi", "public"},
     "costs": {"costs", "mpi", "public"},

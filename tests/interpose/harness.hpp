@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The harness of the preload tests: one MPI program per ABI, one topic per run (`interpose_test
-// TOPIC`). Each rule is a check; where a comparison means something, the same code runs natively
+// The harness of the preload tests: one MPI program per ABI, made of topics (`interpose_test TOPIC
+// ...`). Each rule is a check; where a comparison means something, the same code runs natively
 // and under lacuna in one job, switched by MPI_Pcontrol.
 #ifndef LACUNA_TESTS_INTERPOSE_HARNESS_HPP_
 #define LACUNA_TESTS_INTERPOSE_HARNESS_HPP_
@@ -35,7 +35,7 @@ struct Topic {
 
 // lacuna on or off in this rank.
 void lacuna(bool on);
-// Calls of an MPI function that lacuna has taken so far in this rank.
+// Calls of an MPI function that lacuna has taken in this rank since the topic began.
 int64_t taken(const char* function);
 // Calls of all functions.
 int64_t taken_in_all();
