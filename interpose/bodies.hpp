@@ -65,6 +65,14 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
 Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
                                     int* indices, MPI_Status* statuses) noexcept;
 
+// missing.cpp: what stands in for functions of MPI 4.1 under an older library
+int missing_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status) noexcept;
+int missing_get_status_all(int count, const MPI_Request* requests, int* flag,
+                           MPI_Status* statuses) noexcept;
+int missing_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
+                            MPI_Status* statuses) noexcept;
+
 }  // namespace lacuna
 
 #endif  // LACUNA_INTERPOSE_BODIES_HPP_

@@ -60,6 +60,7 @@ enum class FunctionId : unsigned {
 """
 
 NEXT_SOURCE = """\
+#include "interpose/bodies.hpp"
 #include "interpose/next.hpp"
 
 namespace lacuna {
@@ -107,6 +108,11 @@ int missing_@symbol@(@declaration@) {
 
 MISSING = """\
 int missing_@symbol@(@types@) { return kUnsupported; }
+
+"""
+
+MISSING_BY_HAND = """\
+int missing_@symbol@(@declaration@) { return @missing@; }
 
 """
 
@@ -207,6 +213,11 @@ class Function:
         return self.wrapped or self.entry["calls"] == "optional"
 
     @property
+    def newer(self) -> bool:
+        """Whether MPI 3.1 lacks it."""
+        return self.large or "since" in self.entry
+
+    @property
     def symbol(self) -> str:
         return self.name + ("_c" if self.large else "")
 
@@ -264,6 +275,8 @@ def next_header(functions: list[Function]) -> str:
 
 
 def missing(function: Function) -> str:
+    if "missing" in function.entry:
+        return fill(MISSING_BY_HAND, missing=function.entry["missing"], **function.texts())
     if not function.large:
         return fill(MISSING, **function.texts())
     values = [p.name for p in function.parameters if p.type == "COUNT"]
@@ -321,8 +334,8 @@ def wrappers_source(functions: list[Function]) -> str:
     return NOTICE + fill(WRAPPERS, wrappers="".join(map(wrapper, chosen)))
 
 
-def exports(functions: list[Function], large: bool) -> str:
-    shown = [f.symbol for f in functions if f.wrapped and (large or not f.large)]
+def exports(functions: list[Function]) -> str:
+    shown = [f.symbol for f in functions if f.wrapped]
     return fill(EXPORTS, names="".join(f"    {symbol};\n" for symbol in shown))
 
 
@@ -368,8 +381,8 @@ def main() -> int:
             "next.gen.hpp": next_header(functions),
             "next.gen.cpp": next_source(functions),
             "wrappers.gen.cpp": wrappers_source(functions),
-            "exports.map": exports(functions, large=True),
-            "exports-int.map": exports(functions, large=False),
+            "exports.map": exports(functions),
+            "exports-3.1.map": exports([f for f in functions if not f.newer]),
         }.items():
             write_if_changed(options.output / name, text)
         return 0

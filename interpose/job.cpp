@@ -44,7 +44,8 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &bytes)) return false;
   const void* data = nullptr;
   if (!is_plausible(buf, count, *record, &data)) return false;
-  if (!pays(runtime().flavour, operation, bytes, record->mean_run_bytes)) {
+  const Load load = {bytes, record->mean_run_bytes, record->plan->is_transpose(count)};
+  if (!runtime().always && !pays(runtime().flavour, operation, load)) {
     log_type(*record, Note::kLongRuns);
     return false;
   }

@@ -18,8 +18,15 @@ Flavour flavour_of(std::string_view library_version);
 
 enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive };
 
-// Whether packing `bytes` of data, in runs of `mean_run_bytes`, pays.
-bool pays(Flavour flavour, Operation operation, int64_t bytes, double mean_run_bytes) noexcept;
+// What there is to move in a call.
+struct Load {
+  int64_t bytes;
+  double mean_run_bytes;
+  bool transposed;  // neighbours in memory are far apart in the packed stream (Plan::is_transpose)
+};
+
+// Whether packing it first pays.
+bool pays(Flavour flavour, Operation operation, const Load& load) noexcept;
 
 }  // namespace lacuna
 

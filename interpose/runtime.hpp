@@ -24,6 +24,7 @@ struct Runtime {
   MPI_Request request_null;
 
   Flavour flavour = Flavour::kOther;
+  bool always = false;       // LACUNA_ALWAYS
   int rank = 0;              // in MPI_COMM_WORLD, for the log
   bool threads = false;      // MPI_THREAD_MULTIPLE: state of ours needs locks
   bool nonblocking = false;  // all completions go through our wrappers

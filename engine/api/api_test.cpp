@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface: every constructor reaches the engine, and every wrong argument is a status with a sentence, with the
-// outputs left alone.
+// The C interface: every constructor reaches the engine, and every wrong argument is a status with
+// a sentence, with the outputs left alone.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -56,15 +56,20 @@ TEST_F(Api, EveryConstructor) {
   expect_text(lacuna_type_contiguous(3, dbl_, &t), &t, "contiguous(3, double)");
   expect_text(lacuna_type_vector(3, 1, 4, dbl_, &t), &t, "vector(3, 1, 4, double)");
   expect_text(lacuna_type_hvector(3, 1, -4, dbl_, &t), &t, "hvector(3, 1, -4, double)");
-  expect_text(lacuna_type_indexed(2, ones, places, dbl_, &t), &t, "indexed([1, 2], [0, 24], double)");
-  expect_text(lacuna_type_hindexed(2, ones, places, dbl_, &t), &t, "hindexed([1, 2], [0, 24], double)");
-  expect_text(lacuna_type_indexed_block(2, 5, places, dbl_, &t), &t, "indexed_block(5, [0, 24], double)");
-  expect_text(lacuna_type_hindexed_block(2, 5, places, dbl_, &t), &t, "hindexed_block(5, [0, 24], double)");
-  expect_text(lacuna_type_struct(2, ones, places, both, &t), &t, "struct([1, 2], [0, 24], [double, double])");
+  expect_text(lacuna_type_indexed(2, ones, places, dbl_, &t), &t,
+              "indexed([1, 2], [0, 24], double)");
+  expect_text(lacuna_type_hindexed(2, ones, places, dbl_, &t), &t,
+              "hindexed([1, 2], [0, 24], double)");
+  expect_text(lacuna_type_indexed_block(2, 5, places, dbl_, &t), &t,
+              "indexed_block(5, [0, 24], double)");
+  expect_text(lacuna_type_hindexed_block(2, 5, places, dbl_, &t), &t,
+              "hindexed_block(5, [0, 24], double)");
+  expect_text(lacuna_type_struct(2, ones, places, both, &t), &t,
+              "struct([1, 2], [0, 24], [double, double])");
   expect_text(lacuna_type_subarray(2, sizes, subsizes, starts, LACUNA_ORDER_FORTRAN, dbl_, &t), &t,
               "subarray([4, 6], [2, 3], [1, 2], fortran, double)");
-  expect_text(lacuna_type_darray(2, 1, 2, sizes, distribs, dargs, grid, LACUNA_ORDER_C, dbl_, &t), &t,
-              "darray(2, 1, [4, 6], [block, cyclic], [default, 3], [2, 1], c, double)");
+  expect_text(lacuna_type_darray(2, 1, 2, sizes, distribs, dargs, grid, LACUNA_ORDER_C, dbl_, &t),
+              &t, "darray(2, 1, [4, 6], [block, cyclic], [default, 3], [2, 1], c, double)");
   expect_text(lacuna_type_resized(-8, 32, dbl_, &t), &t, "resized(-8, 32, double)");
   expect_text(lacuna_type_struct(0, nullptr, nullptr, nullptr, &t), &t, "struct([], [], [])");
 }
@@ -124,8 +129,10 @@ TEST_F(Api, WrongArgumentsAreNamedAndOutputsLeftAlone) {
   expect_wrong(lacuna_type_contiguous(-1, dbl_, &t), LACUNA_INVALID_ARGUMENT, "count");
   expect_wrong(lacuna_type_contiguous(1, nullptr, &t), LACUNA_INVALID_ARGUMENT, "oldtype");
   expect_wrong(lacuna_type_contiguous(1, dbl_, nullptr), LACUNA_INVALID_ARGUMENT, "type");
-  expect_wrong(lacuna_type_indexed(1, nullptr, one, dbl_, &t), LACUNA_INVALID_ARGUMENT, "blocklengths");
-  expect_wrong(lacuna_type_indexed(1, one, nullptr, dbl_, &t), LACUNA_INVALID_ARGUMENT, "displacements");
+  expect_wrong(lacuna_type_indexed(1, nullptr, one, dbl_, &t), LACUNA_INVALID_ARGUMENT,
+               "blocklengths");
+  expect_wrong(lacuna_type_indexed(1, one, nullptr, dbl_, &t), LACUNA_INVALID_ARGUMENT,
+               "displacements");
   expect_wrong(lacuna_type_indexed(-3, one, one, dbl_, &t), LACUNA_INVALID_ARGUMENT, "count is -3");
   expect_wrong(lacuna_type_named("quadruple", &t), LACUNA_INVALID_ARGUMENT, "quadruple");
   expect_wrong(lacuna_type_parse("vector(1, 2, double)", &t), LACUNA_PARSE_ERROR, "^");

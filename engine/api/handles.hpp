@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the opaque handles of lacuna.h are, and how a call that may fail becomes a status. For engine/api and for the C
-// interface of mpi/ alone.
+// What the opaque handles of lacuna.h are, and how a call that may fail becomes a status. For
+// engine/api and for the C interface of mpi/ alone.
 #ifndef LACUNA_ENGINE_API_HANDLES_HPP_
 #define LACUNA_ENGINE_API_HANDLES_HPP_
 
@@ -26,7 +26,9 @@ namespace lacuna::api {
 // Remembers the message for lacuna_last_error and returns the status.
 lacuna_status fail(lacuna_status status, std::string message) noexcept;
 
-inline lacuna_status invalid(std::string message) { return fail(LACUNA_INVALID_ARGUMENT, std::move(message)); }
+inline lacuna_status invalid(std::string message) {
+  return fail(LACUNA_INVALID_ARGUMENT, std::move(message));
+}
 
 // Runs `body`, which returns a status; no exception passes.
 template <typename Body>

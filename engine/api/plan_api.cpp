@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface of plans: the only place where a count, a slice or a buffer is checked before bytes move.
+// The C interface of plans: the only place where a count, a slice or a buffer is checked before
+// bytes move.
 #include "api/handles.hpp"
 #include "exec/exec.hpp"
 
@@ -14,35 +15,40 @@ using lacuna::api::invalid;
 lacuna_status check_count(const lacuna_plan* plan, int64_t count) noexcept {
   return guarded([&] {
     if (plan == nullptr) return invalid("plan is NULL; give one from lacuna_plan_create");
-    if (count < 0) return invalid("count is " + std::to_string(count) + "; it must not be negative");
+    if (count < 0)
+      return invalid("count is " + std::to_string(count) + "; it must not be negative");
     int64_t bytes = 0;
     if (__builtin_mul_overflow(count, plan->plan->size(), &bytes)) {
-      return fail(LACUNA_OVERFLOW, std::to_string(count) + " elements of " + std::to_string(plan->plan->size()) +
+      return fail(LACUNA_OVERFLOW, std::to_string(count) + " elements of " +
+                                       std::to_string(plan->plan->size()) +
                                        " bytes do not fit into 64 bits");
     }
     return LACUNA_OK;
   });
 }
 
-lacuna_status check_buffers(const lacuna_plan* plan, const void* mem, int64_t bytes, const void* packed) noexcept {
+lacuna_status check_buffers(const lacuna_plan* plan, const void* mem, int64_t bytes,
+                            const void* packed) noexcept {
   return guarded([&] {
     if (bytes == 0) return LACUNA_OK;
     if (packed == nullptr) return invalid("packed is NULL; give a buffer for the packed stream");
     // A null `mem` means absolute addresses; they do not begin in the first page.
     if (mem == nullptr && plan->plan->type().true_lb >= 0 &&
         plan->plan->type().true_lb < plan->plan->machine().page_bytes) {
-      return invalid("mem is NULL and the type holds no absolute addresses; give the buffer's address");
+      return invalid(
+          "mem is NULL and the type holds no absolute addresses; give the buffer's address");
     }
     return LACUNA_OK;
   });
 }
 
-lacuna_status check_slice(const lacuna_plan* plan, int64_t count, int64_t begin, int64_t end) noexcept {
+lacuna_status check_slice(const lacuna_plan* plan, int64_t count, int64_t begin,
+                          int64_t end) noexcept {
   return guarded([&] {
     const int64_t bytes = count * plan->plan->size();
     if (begin < 0 || begin > end || end > bytes) {
-      return invalid("slice [" + std::to_string(begin) + ", " + std::to_string(end) + ") is not inside [0, " +
-                     std::to_string(bytes) + ")");
+      return invalid("slice [" + std::to_string(begin) + ", " + std::to_string(end) +
+                     ") is not inside [0, " + std::to_string(bytes) + ")");
     }
     return LACUNA_OK;
   });
@@ -52,7 +58,8 @@ lacuna_status check_slice(const lacuna_plan* plan, int64_t count, int64_t begin,
 
 lacuna_status lacuna_plan_create(const lacuna_type* type, lacuna_plan** plan) {
   return guarded([&] {
-    if (type == nullptr) return invalid("type is NULL; give one from lacuna_type_parse or a constructor");
+    if (type == nullptr)
+      return invalid("type is NULL; give one from lacuna_type_parse or a constructor");
     if (plan == nullptr) return invalid("plan is NULL; give the address of a lacuna_plan*");
     auto made = lacuna::make_plan(type->type);
     if (!made) return fail(made.error().status, made.error().message);
@@ -66,7 +73,8 @@ void lacuna_plan_destroy(lacuna_plan* plan) { delete plan; }
 lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count, int64_t* bytes) {
   const lacuna_status status = check_count(plan, count);
   if (status != LACUNA_OK) return status;
-  if (bytes == nullptr) return guarded([] { return invalid("bytes is NULL; give a valid pointer"); });
+  if (bytes == nullptr)
+    return guarded([] { return invalid("bytes is NULL; give a valid pointer"); });
   *bytes = count * plan->plan->size();
   return LACUNA_OK;
 }
@@ -85,8 +93,8 @@ lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed, int64_t
   return status;
 }
 
-lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_t count, int64_t begin, int64_t end,
-                                void* packed) {
+lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_t count,
+                                int64_t begin, int64_t end, void* packed) {
   lacuna_status status = check_count(plan, count);
   if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
   if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
@@ -94,8 +102,8 @@ lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_
   return status;
 }
 
-lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, int64_t count, int64_t begin,
-                                  int64_t end, void* mem) {
+lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, int64_t count,
+                                  int64_t begin, int64_t end, void* mem) {
   lacuna_status status = check_count(plan, count);
   if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
   if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
@@ -103,9 +111,11 @@ lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, i
   return status;
 }
 
-lacuna_status lacuna_plan_explain(const lacuna_plan* plan, int64_t count, size_t capacity, char* text, size_t* needed) {
+lacuna_status lacuna_plan_explain(const lacuna_plan* plan, int64_t count, size_t capacity,
+                                  char* text, size_t* needed) {
   const lacuna_status status = check_count(plan, count);
   if (status != LACUNA_OK) return status;
-  return guarded(
-      [&] { return lacuna::api::give_text(lacuna::explain(*plan->plan, count), capacity, text, needed); });
+  return guarded([&] {
+    return lacuna::api::give_text(lacuna::explain(*plan->plan, count), capacity, text, needed);
+  });
 }

@@ -33,8 +33,8 @@ lacuna_status give_text(const std::string& text, size_t capacity, char* out, siz
   const size_t bytes = text.size() + 1;
   if (needed != nullptr) *needed = bytes;
   if (capacity < bytes) {
-    return fail(LACUNA_TRUNCATED,
-                "the text needs " + std::to_string(bytes) + " bytes; capacity is " + std::to_string(capacity));
+    return fail(LACUNA_TRUNCATED, "the text needs " + std::to_string(bytes) +
+                                      " bytes; capacity is " + std::to_string(capacity));
   }
   if (out == nullptr) return invalid("text is NULL; give a valid pointer");
   std::memcpy(out, text.c_str(), bytes);
@@ -68,6 +68,6 @@ const char* lacuna_status_message(lacuna_status status) {
 const char* lacuna_last_error(void) { return lacuna::api::last_error().c_str(); }
 
 const char* lacuna_version(void) {
-  return LACUNA_STRING(LACUNA_VERSION_MAJOR) "." LACUNA_STRING(LACUNA_VERSION_MINOR) "." LACUNA_STRING(
-      LACUNA_VERSION_PATCH);
+  return LACUNA_STRING(LACUNA_VERSION_MAJOR) "." LACUNA_STRING(
+      LACUNA_VERSION_MINOR) "." LACUNA_STRING(LACUNA_VERSION_PATCH);
 }

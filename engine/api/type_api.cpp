@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface of types: checks the pointers, leaves the rest to the constructors, converts Result to status.
+// The C interface of types: checks the pointers, leaves the rest to the constructors, converts
+// Result to status.
 #include <cstring>
 #include <vector>
 
@@ -17,7 +18,9 @@ using lacuna::api::give;
 using lacuna::api::guarded;
 using lacuna::api::invalid;
 
-std::string null_argument(const char* name) { return std::string(name) + " is NULL; give a valid pointer"; }
+std::string null_argument(const char* name) {
+  return std::string(name) + " is NULL; give a valid pointer";
+}
 
 std::vector<int64_t> list(int64_t count, const int64_t* values) {
   return count > 0 ? std::vector<int64_t>(values, values + count) : std::vector<int64_t>();
@@ -42,13 +45,17 @@ lacuna_status construct(const lacuna_type* oldtype, lacuna_type** type, Make mak
 
 // The same with two lists of `count` values before the child.
 template <typename Make>
-lacuna_status construct_indexed(int64_t count, const int64_t* blocklengths, const int64_t* displacements,
-                                const lacuna_type* oldtype, lacuna_type** type, Make make) {
+lacuna_status construct_indexed(int64_t count, const int64_t* blocklengths,
+                                const int64_t* displacements, const lacuna_type* oldtype,
+                                lacuna_type** type, Make make) {
   if (count < 0) return guarded([&] { return negative("count", count); });
-  if (missing(count, blocklengths)) return guarded([] { return invalid(null_argument("blocklengths")); });
-  if (missing(count, displacements)) return guarded([] { return invalid(null_argument("displacements")); });
-  return construct(oldtype, type,
-                   [&](TypePtr child) { return make(list(count, blocklengths), list(count, displacements), child); });
+  if (missing(count, blocklengths))
+    return guarded([] { return invalid(null_argument("blocklengths")); });
+  if (missing(count, displacements))
+    return guarded([] { return invalid(null_argument("displacements")); });
+  return construct(oldtype, type, [&](TypePtr child) {
+    return make(list(count, blocklengths), list(count, displacements), child);
+  });
 }
 
 }  // namespace
@@ -67,7 +74,8 @@ lacuna_status lacuna_type_named(const char* name, lacuna_type** type) {
     if (type == nullptr) return invalid(null_argument("type"));
     const lacuna::Basic* basic = lacuna::find_basic(name);
     if (basic == nullptr) {
-      return invalid(std::string(name).append(" is no predefined datatype; names are MPI's, e.g. double"));
+      return invalid(
+          std::string(name).append(" is no predefined datatype; names are MPI's, e.g. double"));
     }
     return give(lacuna::make_named(*basic), type);
   });
@@ -77,51 +85,63 @@ lacuna_status lacuna_type_dup(const lacuna_type* oldtype, lacuna_type** type) {
   return construct(oldtype, type, [](TypePtr child) { return lacuna::make_dup(child); });
 }
 
-lacuna_status lacuna_type_contiguous(int64_t count, const lacuna_type* oldtype, lacuna_type** type) {
-  return construct(oldtype, type, [&](TypePtr child) { return lacuna::make_contiguous(count, child); });
-}
-
-lacuna_status lacuna_type_vector(int64_t count, int64_t blocklength, int64_t stride, const lacuna_type* oldtype,
-                                 lacuna_type** type) {
+lacuna_status lacuna_type_contiguous(int64_t count, const lacuna_type* oldtype,
+                                     lacuna_type** type) {
   return construct(oldtype, type,
-                   [&](TypePtr child) { return lacuna::make_vector(count, blocklength, stride, child); });
+                   [&](TypePtr child) { return lacuna::make_contiguous(count, child); });
 }
 
-lacuna_status lacuna_type_hvector(int64_t count, int64_t blocklength, int64_t stride_bytes, const lacuna_type* oldtype,
-                                  lacuna_type** type) {
-  return construct(oldtype, type,
-                   [&](TypePtr child) { return lacuna::make_hvector(count, blocklength, stride_bytes, child); });
+lacuna_status lacuna_type_vector(int64_t count, int64_t blocklength, int64_t stride,
+                                 const lacuna_type* oldtype, lacuna_type** type) {
+  return construct(oldtype, type, [&](TypePtr child) {
+    return lacuna::make_vector(count, blocklength, stride, child);
+  });
 }
 
-lacuna_status lacuna_type_indexed(int64_t count, const int64_t* blocklengths, const int64_t* displacements,
+lacuna_status lacuna_type_hvector(int64_t count, int64_t blocklength, int64_t stride_bytes,
                                   const lacuna_type* oldtype, lacuna_type** type) {
+  return construct(oldtype, type, [&](TypePtr child) {
+    return lacuna::make_hvector(count, blocklength, stride_bytes, child);
+  });
+}
+
+lacuna_status lacuna_type_indexed(int64_t count, const int64_t* blocklengths,
+                                  const int64_t* displacements, const lacuna_type* oldtype,
+                                  lacuna_type** type) {
   return construct_indexed(count, blocklengths, displacements, oldtype, type, lacuna::make_indexed);
 }
 
-lacuna_status lacuna_type_hindexed(int64_t count, const int64_t* blocklengths, const int64_t* displacements_bytes,
-                                   const lacuna_type* oldtype, lacuna_type** type) {
-  return construct_indexed(count, blocklengths, displacements_bytes, oldtype, type, lacuna::make_hindexed);
+lacuna_status lacuna_type_hindexed(int64_t count, const int64_t* blocklengths,
+                                   const int64_t* displacements_bytes, const lacuna_type* oldtype,
+                                   lacuna_type** type) {
+  return construct_indexed(count, blocklengths, displacements_bytes, oldtype, type,
+                           lacuna::make_hindexed);
 }
 
-lacuna_status lacuna_type_indexed_block(int64_t count, int64_t blocklength, const int64_t* displacements,
-                                        const lacuna_type* oldtype, lacuna_type** type) {
+lacuna_status lacuna_type_indexed_block(int64_t count, int64_t blocklength,
+                                        const int64_t* displacements, const lacuna_type* oldtype,
+                                        lacuna_type** type) {
   if (count < 0) return guarded([&] { return negative("count", count); });
-  if (missing(count, displacements)) return guarded([] { return invalid(null_argument("displacements")); });
+  if (missing(count, displacements))
+    return guarded([] { return invalid(null_argument("displacements")); });
   return construct(oldtype, type, [&](TypePtr child) {
     return lacuna::make_indexed_block(blocklength, list(count, displacements), child);
   });
 }
 
-lacuna_status lacuna_type_hindexed_block(int64_t count, int64_t blocklength, const int64_t* displacements_bytes,
+lacuna_status lacuna_type_hindexed_block(int64_t count, int64_t blocklength,
+                                         const int64_t* displacements_bytes,
                                          const lacuna_type* oldtype, lacuna_type** type) {
   if (count < 0) return guarded([&] { return negative("count", count); });
-  if (missing(count, displacements_bytes)) return guarded([] { return invalid(null_argument("displacements")); });
+  if (missing(count, displacements_bytes))
+    return guarded([] { return invalid(null_argument("displacements")); });
   return construct(oldtype, type, [&](TypePtr child) {
     return lacuna::make_hindexed_block(blocklength, list(count, displacements_bytes), child);
   });
 }
 
-lacuna_status lacuna_type_struct(int64_t count, const int64_t* blocklengths, const int64_t* displacements_bytes,
+lacuna_status lacuna_type_struct(int64_t count, const int64_t* blocklengths,
+                                 const int64_t* displacements_bytes,
                                  const lacuna_type* const* oldtypes, lacuna_type** type) {
   return guarded([&] {
     if (count < 0) return negative("count", count);
@@ -131,16 +151,19 @@ lacuna_status lacuna_type_struct(int64_t count, const int64_t* blocklengths, con
     if (type == nullptr) return invalid(null_argument("type"));
     std::vector<TypePtr> children;
     for (int64_t i = 0; i < count; ++i) {
-      if (oldtypes[i] == nullptr) return invalid(null_argument(("oldtypes[" + std::to_string(i) + "]").c_str()));
+      if (oldtypes[i] == nullptr)
+        return invalid(null_argument(("oldtypes[" + std::to_string(i) + "]").c_str()));
       children.push_back(oldtypes[i]->type);
     }
-    return give(lacuna::make_struct(list(count, blocklengths), list(count, displacements_bytes), std::move(children)),
+    return give(lacuna::make_struct(list(count, blocklengths), list(count, displacements_bytes),
+                                    std::move(children)),
                 type);
   });
 }
 
-lacuna_status lacuna_type_subarray(int64_t ndims, const int64_t* sizes, const int64_t* subsizes, const int64_t* starts,
-                                   lacuna_order order, const lacuna_type* oldtype, lacuna_type** type) {
+lacuna_status lacuna_type_subarray(int64_t ndims, const int64_t* sizes, const int64_t* subsizes,
+                                   const int64_t* starts, lacuna_order order,
+                                   const lacuna_type* oldtype, lacuna_type** type) {
   if (ndims < 0) return guarded([&] { return negative("ndims", ndims); });
   if (missing(ndims, sizes)) return guarded([] { return invalid(null_argument("sizes")); });
   if (missing(ndims, subsizes)) return guarded([] { return invalid(null_argument("subsizes")); });
@@ -152,8 +175,9 @@ lacuna_status lacuna_type_subarray(int64_t ndims, const int64_t* sizes, const in
 }
 
 lacuna_status lacuna_type_darray(int64_t size, int64_t rank, int64_t ndims, const int64_t* gsizes,
-                                 const lacuna_distribution* distribs, const int64_t* dargs, const int64_t* psizes,
-                                 lacuna_order order, const lacuna_type* oldtype, lacuna_type** type) {
+                                 const lacuna_distribution* distribs, const int64_t* dargs,
+                                 const int64_t* psizes, lacuna_order order,
+                                 const lacuna_type* oldtype, lacuna_type** type) {
   if (ndims < 0) return guarded([&] { return negative("ndims", ndims); });
   if (missing(ndims, gsizes)) return guarded([] { return invalid(null_argument("gsizes")); });
   if (missing(ndims, distribs)) return guarded([] { return invalid(null_argument("distribs")); });
@@ -162,13 +186,16 @@ lacuna_status lacuna_type_darray(int64_t size, int64_t rank, int64_t ndims, cons
   return construct(oldtype, type, [&](TypePtr child) {
     std::vector<Distribution> kinds;
     for (int64_t i = 0; i < ndims; ++i) kinds.push_back(static_cast<Distribution>(distribs[i]));
-    return lacuna::make_darray(size, rank, list(ndims, gsizes), std::move(kinds), list(ndims, dargs),
-                               list(ndims, psizes), static_cast<Order>(order), child);
+    return lacuna::make_darray(size, rank, list(ndims, gsizes), std::move(kinds),
+                               list(ndims, dargs), list(ndims, psizes), static_cast<Order>(order),
+                               child);
   });
 }
 
-lacuna_status lacuna_type_resized(int64_t lb, int64_t extent, const lacuna_type* oldtype, lacuna_type** type) {
-  return construct(oldtype, type, [&](TypePtr child) { return lacuna::make_resized(lb, extent, child); });
+lacuna_status lacuna_type_resized(int64_t lb, int64_t extent, const lacuna_type* oldtype,
+                                  lacuna_type** type) {
+  return construct(oldtype, type,
+                   [&](TypePtr child) { return lacuna::make_resized(lb, extent, child); });
 }
 
 void lacuna_type_destroy(lacuna_type* type) { delete type; }
@@ -185,14 +212,16 @@ lacuna_status lacuna_type_size(const lacuna_type* type, int64_t* size) {
 lacuna_status lacuna_type_extent(const lacuna_type* type, int64_t* lb, int64_t* extent) {
   return guarded([&] {
     if (type == nullptr) return invalid(null_argument("type"));
-    if (lb == nullptr || extent == nullptr) return invalid(null_argument(lb == nullptr ? "lb" : "extent"));
+    if (lb == nullptr || extent == nullptr)
+      return invalid(null_argument(lb == nullptr ? "lb" : "extent"));
     *lb = type->type->lb;
     *extent = type->type->extent();
     return LACUNA_OK;
   });
 }
 
-lacuna_status lacuna_type_true_extent(const lacuna_type* type, int64_t* true_lb, int64_t* true_extent) {
+lacuna_status lacuna_type_true_extent(const lacuna_type* type, int64_t* true_lb,
+                                      int64_t* true_extent) {
   return guarded([&] {
     if (type == nullptr) return invalid(null_argument("type"));
     if (true_lb == nullptr || true_extent == nullptr) {
@@ -204,7 +233,8 @@ lacuna_status lacuna_type_true_extent(const lacuna_type* type, int64_t* true_lb,
   });
 }
 
-lacuna_status lacuna_type_text(const lacuna_type* type, size_t capacity, char* text, size_t* needed) {
+lacuna_status lacuna_type_text(const lacuna_type* type, size_t capacity, char* text,
+                               size_t* needed) {
   return guarded([&] {
     if (type == nullptr) return invalid(null_argument("type"));
     return lacuna::api::give_text(lacuna::print_type(*type->type), capacity, text, needed);

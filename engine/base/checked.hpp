@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Checked: an int64 that remembers whether any step on the way to it overflowed. All arithmetic on sizes, extents and
-// offsets that come from a user goes through it; one look at ok() at the end answers for the whole formula.
+// Checked: an int64 that remembers whether any step on the way to it overflowed. All arithmetic on
+// sizes, extents and offsets that come from a user goes through it; one look at ok() at the end
+// answers for the whole formula.
 #ifndef LACUNA_ENGINE_BASE_CHECKED_HPP_
 #define LACUNA_ENGINE_BASE_CHECKED_HPP_
 
@@ -40,7 +41,8 @@ class Checked {
   bool ok_ = true;
 };
 
-// Product modulo 2^64, for strides that may be meaningless (a loop of one iteration has any stride).
+// Product modulo 2^64, for strides that may be meaningless (a loop of one iteration has any
+// stride).
 constexpr int64_t wrapping_mul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }

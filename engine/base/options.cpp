@@ -25,6 +25,10 @@ constexpr Option kTable[] = {
      "Most MiB of memory that one process holds for packed data. A call that would need more goes "
      "to the MPI library.",
      0, int64_t{1} << 24},
+    {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
+     "Every call that lacuna can take is taken, also where packing first is not expected to pay. "
+     "For tests and "
+     "experiments."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "One line on stderr, `lacuna[rank]: ...`, for each type and each reason why a call on it was "
      "or was not taken."},

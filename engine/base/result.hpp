@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Result<T>: a value, or an error with its status and the text a user reads. The engine's only way to report failure at
-// plan time; kernels and exec cannot fail. (std::expected is C++23; gcc 12 has none.)
+// Result<T>: a value, or an error with its status and the text a user reads. The engine's only way
+// to report failure at plan time; kernels and exec cannot fail. (std::expected is C++23; gcc 12 has
+// none.)
 #ifndef LACUNA_ENGINE_BASE_RESULT_HPP_
 #define LACUNA_ENGINE_BASE_RESULT_HPP_
 
@@ -22,8 +23,10 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// exec: follows a plan. Packs and unpacks whole messages and slices of the packed stream. Decides nothing that a plan can
-// decide, cannot fail, allocates nothing, takes no lock, reads no environment.
+// exec: follows a plan. Packs and unpacks whole messages and slices of the packed stream. Decides
+// nothing that a plan can decide, cannot fail, allocates nothing, takes no lock, reads no
+// environment.
 #ifndef LACUNA_ENGINE_EXEC_EXEC_HPP_
 #define LACUNA_ENGINE_EXEC_EXEC_HPP_
 
@@ -11,14 +12,18 @@
 
 namespace lacuna {
 
-// packed[0, count*size) <- `count` elements at `mem` (element i at mem + i*extent). count >= 0. No overlap of the two.
+// packed[0, count*size) <- `count` elements at `mem` (element i at mem + i*extent). count >= 0. No
+// overlap of the two.
 void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexcept;
 void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept;
 
-// Bytes [begin, end) of the packed stream of `count` elements, 0 <= begin <= end <= count*size; `packed` is where byte
-// `begin` is. The place of `begin` is found in O(depth * log(entries)); slices may cut basic elements.
-void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end, void* packed) noexcept;
-void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end, void* mem) noexcept;
+// Bytes [begin, end) of the packed stream of `count` elements, 0 <= begin <= end <= count*size;
+// `packed` is where byte `begin` is. The place of `begin` is found in O(depth * log(entries));
+// slices may cut basic elements.
+void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end,
+                void* packed) noexcept;
+void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
+                  void* mem) noexcept;
 
 }  // namespace lacuna
 

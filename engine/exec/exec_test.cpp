@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Known moves, and what random types seldom reach: sizes at which the host's own thresholds switch to non-temporal and
-// blocked ways, and concurrent slices. The random ladder of oracles is tests/property/engine_property.cpp.
+// Known moves, and what random types seldom reach: sizes at which the host's own thresholds switch
+// to non-temporal and blocked ways, and concurrent slices. The random ladder of oracles is
+// tests/property/engine_property.cpp.
 #include "exec/exec.hpp"
 
 #include <gtest/gtest.h>
@@ -51,8 +52,8 @@ TEST(Exec, CountZeroAndEmptyTypesTouchNothing) {
   pack_slice(*column, nullptr, 1, 7, 7, nullptr);
 }
 
-// The whole way of a transposed matrix at sizes on both sides of the streaming threshold, by elements and as one type, at
-// an odd size too.
+// The whole way of a transposed matrix at sizes on both sides of the streaming threshold, by
+// elements and as one type, at an odd size too.
 TEST(Exec, TransposesOfManySizes) {
   for (const size_t n : {8u, 31u, 64u, 100u, 255u, 300u, 512u, 777u}) {
     const std::vector<double> matrix = numbers(n * n);
@@ -84,7 +85,9 @@ TEST(Exec, LongRunsPastTheCaches) {
   std::vector<double> packed(rows * 8001);
   pack(*plan, matrix.data(), 1, packed.data());
   for (size_t r = 0; r < rows; ++r) {
-    ASSERT_EQ(std::memcmp(packed.data() + r * 8001, matrix.data() + r * pitch, 8001 * sizeof(double)), 0) << r;
+    ASSERT_EQ(
+        std::memcmp(packed.data() + r * 8001, matrix.data() + r * pitch, 8001 * sizeof(double)), 0)
+        << r;
   }
 }
 

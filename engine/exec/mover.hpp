@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Mover: walks a plan for one message. Packing and unpacking are one walk; only which side is the source differs, and that
-// is decided where a loop becomes a kernel's dimensions. Whole iterations go to kernels; slice.cpp cuts what is not whole.
+// Mover: walks a plan for one message. Packing and unpacking are one walk; only which side is the
+// source differs, and that is decided where a loop becomes a kernel's dimensions. Whole iterations
+// go to kernels; slice.cpp cuts what is not whole.
 #ifndef LACUNA_ENGINE_EXEC_MOVER_HPP_
 #define LACUNA_ENGINE_EXEC_MOVER_HPP_
 
@@ -15,7 +16,8 @@ namespace lacuna {
 
 // base + offset where base may be null (absolute addresses).
 inline std::byte* address(const void* base, int64_t offset) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(offset));
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
+                                      static_cast<uintptr_t>(offset));
 }
 
 template <bool kPack>
@@ -48,8 +50,10 @@ class Mover {
     }
   }
 
-  // Iterations [first, last) of a loop; `mem` is the loop's origin, `packed` where the first of them goes.
-  void iterations(const PlanNode& node, int64_t first, int64_t last, std::byte* mem, std::byte* packed) const {
+  // Iterations [first, last) of a loop; `mem` is the loop's origin, `packed` where the first of
+  // them goes.
+  void iterations(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
+                  std::byte* packed) const {
     mem = address(mem, first * node.loop.mem_stride);
     if (node.sweep.how != Sweep::How::kEach) return run(node.sweep, last - first, mem, packed);
     const PlanNode& child = *node.children[0];
@@ -61,7 +65,8 @@ class Mover {
   }
 
   // Entries [first, last) of a list; origins as for iterations.
-  void entries(const PlanNode& node, int64_t first, int64_t last, std::byte* mem, std::byte* packed) const {
+  void entries(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
+               std::byte* packed) const {
     const LayoutNode& list = *node.layout;
     if (node.sweep.how == Sweep::How::kListed) {
       list_kernel(node.sweep, Loop{1, 0, 0}, first, last, mem, packed);
@@ -93,7 +98,8 @@ class Mover {
     around(sweep, 0, count, mem, packed);
   }
 
-  void around(const Sweep& sweep, size_t level, int64_t count, std::byte* mem, std::byte* packed) const {
+  void around(const Sweep& sweep, size_t level, int64_t count, std::byte* mem,
+              std::byte* packed) const {
     if (level == sweep.around.size()) return kernel_call(sweep, count, mem, packed);
     const Loop& loop = sweep.around[level];
     const bool own = sweep.own == Sweep::Own::kAround && level == sweep.own_around;
@@ -111,7 +117,8 @@ class Mover {
     if (sweep.own == Sweep::Own::kOuter) outer.count = count;
     if (sweep.own == Sweep::Own::kInner) inner.count = count;
     if (sweep.how == Sweep::How::kListed) {
-      list_kernel(sweep, outer, 0, static_cast<int64_t>(sweep.list->mem_offsets.size()), mem, packed);
+      list_kernel(sweep, outer, 0, static_cast<int64_t>(sweep.list->mem_offsets.size()), mem,
+                  packed);
       return;
     }
     Move m = move_between(mem, packed);
@@ -143,8 +150,8 @@ class Mover {
   }
 
   // Entries [first, last) of the sweep's list, under `outer`; `packed` is where entry `first` goes.
-  static void list_kernel(const Sweep& sweep, const Loop& outer, int64_t first, int64_t last, std::byte* mem,
-                          std::byte* packed) {
+  static void list_kernel(const Sweep& sweep, const Loop& outer, int64_t first, int64_t last,
+                          std::byte* mem, std::byte* packed) {
     const LayoutNode& list = *sweep.list;
     if (!list.packed_offsets.empty()) packed -= list.packed_offsets[static_cast<size_t>(first)];
     Move m = move_between(mem, packed);

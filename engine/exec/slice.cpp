@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Slices of the packed stream: finds where byte `begin` is by divisions in loops and binary searches in lists, cuts the
-// iterations at both ends, and hands what is whole to the Mover. After the resumable dataloops of Gropp, Lusk & Swider
-// 1999, section 4, but without a state: every slice stands alone.
+// Slices of the packed stream: finds where byte `begin` is by divisions in loops and binary
+// searches in lists, cuts the iterations at both ends, and hands what is whole to the Mover. After
+// the resumable dataloops of Gropp, Lusk & Swider 1999, section 4, but without a state: every slice
+// stands alone.
 #include <algorithm>
 #include <cstring>
 
@@ -17,8 +18,10 @@ class Slicer {
  public:
   explicit Slicer(const Mover<kPack>& mover) : mover_(mover) {}
 
-  // Bytes [begin, end) of one traversal of the node; `mem` is its origin, `packed` where byte `begin` is.
-  void slice(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+  // Bytes [begin, end) of one traversal of the node; `mem` is its origin, `packed` where byte
+  // `begin` is.
+  void slice(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
+             std::byte* packed) const {
     if (begin == end) return;
     if (begin == 0 && end == node.size) return mover_.whole(node, mem, packed);
     switch (node.kind) {
@@ -32,9 +35,12 @@ class Slicer {
         of_equal_parts(
             node.children[0]->size, begin, end, packed,
             [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
-              slice(*node.children[0], address(mem, node.layout->mem_offsets[static_cast<size_t>(i)]), b, e, p);
+              slice(*node.children[0],
+                    address(mem, node.layout->mem_offsets[static_cast<size_t>(i)]), b, e, p);
             },
-            [&](int64_t first, int64_t last, std::byte* p) { mover_.entries(node, first, last, mem, p); });
+            [&](int64_t first, int64_t last, std::byte* p) {
+              mover_.entries(node, first, last, mem, p);
+            });
         return;
       case LayoutNode::Kind::kRuns:
         of_runs(node, mem, begin, end, packed);
@@ -46,13 +52,16 @@ class Slicer {
   }
 
   // As `slice`, for a loop whose count is the caller's affair (repeated elements).
-  void of_loop(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+  void of_loop(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
+               std::byte* packed) const {
     of_equal_parts(
         node.children[0]->size, begin, end, packed,
         [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
           slice(*node.children[0], address(mem, i * node.loop.mem_stride), b, e, p);
         },
-        [&](int64_t first, int64_t last, std::byte* p) { mover_.iterations(node, first, last, mem, p); });
+        [&](int64_t first, int64_t last, std::byte* p) {
+          mover_.iterations(node, first, last, mem, p);
+        });
   }
 
  private:
@@ -60,9 +69,11 @@ class Slicer {
     std::memcpy(kPack ? packed : mem, kPack ? mem : packed, static_cast<size_t>(bytes));
   }
 
-  // Parts of `size` bytes each: cut(i, b, e, packed) for what is cut, whole(first, last, packed) for the rest.
+  // Parts of `size` bytes each: cut(i, b, e, packed) for what is cut, whole(first, last, packed)
+  // for the rest.
   template <typename Cut, typename Whole>
-  static void of_equal_parts(int64_t size, int64_t begin, int64_t end, std::byte* packed, Cut cut, Whole whole) {
+  static void of_equal_parts(int64_t size, int64_t begin, int64_t end, std::byte* packed, Cut cut,
+                             Whole whole) {
     int64_t first = begin / size;
     const int64_t last = end / size;
     const int64_t head = begin % size;
@@ -86,12 +97,14 @@ class Slicer {
     return static_cast<size_t>(after - packed_offsets.begin()) - 1;
   }
 
-  void of_runs(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+  void of_runs(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
+               std::byte* packed) const {
     const LayoutNode& list = *node.layout;
     size_t i = part_at(list.packed_offsets, begin);
     if (begin > list.packed_offsets[i]) {
       const int64_t stop = std::min(end, list.packed_offsets[i + 1]);
-      copy(address(mem, list.mem_offsets[i] + begin - list.packed_offsets[i]), stop - begin, packed);
+      copy(address(mem, list.mem_offsets[i] + begin - list.packed_offsets[i]), stop - begin,
+           packed);
       packed += stop - begin;
       begin = stop;
       ++i;
@@ -107,7 +120,8 @@ class Slicer {
     if (cut) copy(address(mem, list.mem_offsets[last]), end - list.packed_offsets[last], packed);
   }
 
-  void of_sequence(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end, std::byte* packed) const {
+  void of_sequence(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
+                   std::byte* packed) const {
     const LayoutNode& seq = *node.layout;
     for (size_t i = part_at(seq.packed_offsets, begin); begin < end; ++i) {
       const int64_t stop = std::min(end, seq.packed_offsets[i + 1]);
@@ -122,7 +136,8 @@ class Slicer {
 };
 
 template <bool kPack>
-void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end, std::byte* packed) {
+void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
+                std::byte* packed) {
   if (begin >= end || plan.single() == nullptr) return;
   const Mover<kPack> mover(plan.machine(), end - begin);
   const Slicer<kPack> slicer(mover);
@@ -136,11 +151,13 @@ void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, 
 
 }  // namespace
 
-void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end, void* packed) noexcept {
+void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end,
+                void* packed) noexcept {
   move_slice<true>(plan, address(mem, 0), count, begin, end, address(packed, 0));
 }
 
-void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end, void* mem) noexcept {
+void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
+                  void* mem) noexcept {
   move_slice<false>(plan, address(mem, 0), count, begin, end, address(packed, 0));
 }
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Contiguous runs with vectors: the mover under every kernel whose width is not one of 1, 2, 4, 8, 16. Included once per
-// SIMD target, inside its namespace (simd.cpp).
+// Contiguous runs with vectors: the mover under every kernel whose width is not one of 1, 2, 4,
+// 8, 16. Included once per SIMD target, inside its namespace (simd.cpp).
 
 using Bytes = hn::ScalableTag<uint8_t>;
 
 [[gnu::always_inline]] inline uint8_t* as_u8(std::byte* p) { return reinterpret_cast<uint8_t*>(p); }
-[[gnu::always_inline]] inline const uint8_t* as_u8(const std::byte* p) { return reinterpret_cast<const uint8_t*>(p); }
+[[gnu::always_inline]] inline const uint8_t* as_u8(const std::byte* p) {
+  return reinterpret_cast<const uint8_t*>(p);
+}
 
-// dst[0, bytes) <- src[0, bytes), bytes >= 1. Whole vectors, then one that overlaps them and ends with the last byte.
+// dst[0, bytes) <- src[0, bytes), bytes >= 1. Whole vectors, then one that overlaps them and ends
+// with the last byte.
 [[gnu::always_inline]] inline void copy_run(std::byte* dst, const std::byte* src, int64_t bytes) {
   // Beyond this the C library's memcpy is as good and knows the machine's string instructions.
   constexpr int64_t kLibraryBytes = 2048;
@@ -37,15 +40,18 @@ using Bytes = hn::ScalableTag<uint8_t>;
   }
 }
 
-// The same, with non-temporal stores for every whole 64-byte line of the destination. The caller fences.
-[[gnu::always_inline]] inline void copy_run_stream(std::byte* dst, const std::byte* src, int64_t bytes) {
+// The same, with non-temporal stores for every whole 64-byte line of the destination. The caller
+// fences.
+[[gnu::always_inline]] inline void copy_run_stream(std::byte* dst, const std::byte* src,
+                                                   int64_t bytes) {
   const Bytes d;
   const int64_t n = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) & 63);
   if (i + 64 > bytes) return copy_run(dst, src, bytes);
   if (i > 0) copy_run(dst, src, i);
   for (; i + 64 <= bytes; i += 64) {
-    for (int64_t k = 0; k < 64; k += n) hn::Stream(hn::LoadU(d, as_u8(src) + i + k), d, as_u8(dst) + i + k);
+    for (int64_t k = 0; k < 64; k += n)
+      hn::Stream(hn::LoadU(d, as_u8(src) + i + k), d, as_u8(dst) + i + k);
   }
   if (i < bytes) copy_run(dst + i, src + i, bytes - i);
 }

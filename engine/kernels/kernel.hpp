@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Kernels: the movers of bytes. Each moves the innermost one or two loops of a layout, keyed by shape and width, never by
-// a C type. One mover serves packing and unpacking: it sees a source and a destination, each with its strides. They know
-// neither layouts nor machines; plan/ chooses among them.
+// Kernels: the movers of bytes. Each moves the innermost one or two loops of a layout, keyed by
+// shape and width, never by a C type. One mover serves packing and unpacking: it sees a source and
+// a destination, each with its strides. They know neither layouts nor machines; plan/ chooses among
+// them.
 //
 // The contract of every kernel:
-//   - memory: any alignment; source and destination must not overlap. Counts >= 0, widths >= 1, strides are bytes of any
-//     sign, may be 0 or smaller than the width on the source side (overlap is legal when packing).
+//   - memory: any alignment; source and destination must not overlap. Counts >= 0, widths >= 1;
+//     strides are bytes of any sign, on the source side also 0 or smaller than the width (overlap
+//     is legal when packing).
 //   - reads touch gap bytes only inside a 64-byte line that holds a data byte.
-//   - writes touch data bytes only, never a gap, not even with its old value (another thread may own it).
-//   - no allocation, no errors, noexcept; a kernel that used non-temporal stores fences before it returns.
+//   - writes touch data bytes only, never a gap, not even with its old value (another thread may
+//     own it).
+//   - no allocation, no errors, noexcept; a kernel that used non-temporal stores fences before it
+//     returns.
 #ifndef LACUNA_ENGINE_KERNELS_KERNEL_HPP_
 #define LACUNA_ENGINE_KERNELS_KERNEL_HPP_
 
@@ -27,13 +31,15 @@ struct Dim {
   int64_t dst_stride = 0;
 };
 
-// What a kernel is asked to move. i in [0, outer.count), j in [0, inner.count):
-//   strided    dst[i*outer.dst + j*inner.dst, +width) <- src[i*outer.src + j*inner.src, +width)
-//   transpose  the same, with inner.dst_stride = outer.src_stride = width: rows of the source become columns
-//   gather     dst[i*outer.dst + j*width, +width)          <- src[i*outer.src + offsets[j], +width)
-//   scatter    dst[i*outer.dst + offsets[j], +width)       <- src[i*outer.src + j*width, +width)
-//   gather_runs, scatter_runs   as before with run j's width = packed_offsets[j+1] - packed_offsets[j], and
-//              packed_offsets[j] in place of j*width
+// What a kernel is asked to move, for i in [0, outer.count), j in [0, inner.count):
+//
+//   strided      dst[i*outer.dst + j*inner.dst, +width) <- src[i*outer.src + j*inner.src, +width)
+//   transpose    the same, with inner.dst_stride = outer.src_stride = width: rows become columns
+//   gather       dst[i*outer.dst + j*width, +width) <- src[i*outer.src + offsets[j], +width)
+//   scatter      dst[i*outer.dst + offsets[j], +width) <- src[i*outer.src + j*width, +width)
+//   gather_runs, scatter_runs
+//                as gather and scatter, with packed_offsets[j] for j*width, and
+//                packed_offsets[j+1] - packed_offsets[j] for the width
 struct Move {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
@@ -42,9 +48,12 @@ struct Move {
   Dim inner;
   const int64_t* offsets = nullptr;
   const int64_t* packed_offsets = nullptr;
-  bool stream = false;     // the output will not be read from cache soon: non-temporal stores where they fit
-  int64_t tile_rows = 0;   // transpose: source rows taken together, a multiple of transpose_tile(width)
-  int64_t tile_cols = 0;   // transpose: columns swept before the next rows
+  // The output will not be read from cache soon: non-temporal stores where they fit.
+  bool stream = false;
+  // transpose: source rows taken together (a multiple of a line's elements), and columns swept
+  // before the next rows.
+  int64_t tile_rows = 0;
+  int64_t tile_cols = 0;
 };
 
 using KernelFn = void (*)(const Move&) noexcept;
@@ -60,7 +69,8 @@ Width width_class(int64_t width);
 std::string_view shape_name(Shape shape);
 std::string_view width_name(Width width);
 
-// All kernels of one instruction set. A null entry declines; the reference has none for kAny shapes it serves all widths.
+// All kernels of one instruction set. A null entry declines; the reference has none for kAny shapes
+// it serves all widths.
 struct KernelTable {
   std::string_view isa;  // "reference", "sse4", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];
@@ -81,7 +91,8 @@ std::span<const KernelTable* const> kernel_tables();
 // The table of that name among them, or nullptr.
 const KernelTable* find_table(std::string_view isa);
 
-// The most specialised kernel of the table for the width, else the table's for any width, else the reference's.
+// The most specialised kernel of the table for the width, else the table's for any width, else the
+// reference's.
 Kernel find_kernel(const KernelTable& table, Shape shape, int64_t width);
 
 }  // namespace lacuna

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Every kernel of every table against its definition: widths, counts around the unrolling and tile sizes, strides (zero,
-// smaller than the width, negative, page-sized), misalignments of both sides, streaming on and off, between guard pages,
-// with the gaps of the destination compared afterwards.
+// Every kernel of every table against its definition: widths, counts around the unrolling and tile
+// sizes, strides (zero, smaller than the width, negative, page-sized), misalignments of both sides,
+// streaming on and off, between guard pages, with the gaps of the destination compared afterwards.
 #include "kernels/kernel.hpp"
 
 #include <gtest/gtest.h>
@@ -28,15 +28,16 @@ struct Span {
   int64_t high = 0;
 };
 
-Span span_of(int64_t outer_count, int64_t outer_stride, int64_t inner_count, int64_t inner_stride, int64_t width) {
+Span span_of(int64_t outer_count, int64_t outer_stride, int64_t inner_count, int64_t inner_stride,
+             int64_t width) {
   const int64_t o = (outer_count - 1) * outer_stride;
   const int64_t i = (inner_count - 1) * inner_stride;
   return {std::min<int64_t>(0, o) + std::min<int64_t>(0, i),
           std::max<int64_t>(0, o) + std::max<int64_t>(0, i) + width};
 }
 
-// Two buffers with exactly the bytes a move touches plus `shift` bytes at the start, so that the pointers take every
-// alignment; the far end touches the guard.
+// Two buffers with exactly the bytes a move touches plus `shift` bytes at the start, so that the
+// pointers take every alignment; the far end touches the guard.
 class Arena {
  public:
   Arena(Span src, Span dst, int64_t src_shift, int64_t dst_shift)
@@ -54,7 +55,8 @@ class Arena {
   std::byte* dst() const { return dst_.data() + dst_shift_ - dst_low_; }
   // The definition of a copy, in the expectation.
   void expect(int64_t dst_at, int64_t src_at, int64_t width) {
-    std::memcpy(want_.data() + dst_shift_ + (dst_at - dst_low_), src() + src_at, static_cast<size_t>(width));
+    std::memcpy(want_.data() + dst_shift_ + (dst_at - dst_low_), src() + src_at,
+                static_cast<size_t>(width));
   }
   bool right() const { return std::memcmp(want_.data(), dst_.data(), want_.size()) == 0; }
 
@@ -69,12 +71,16 @@ class Arena {
 
 class Kernels : public ::testing::TestWithParam<const KernelTable*> {};
 
-std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) { return std::string(info.param->isa); }
+std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
+  return std::string(info.param->isa);
+}
 
-void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer, Dim inner, bool stream,
-                   int64_t tile_rows = 64, int64_t tile_cols = 64, int64_t src_shift = 0, int64_t dst_shift = 0) {
+void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer, Dim inner,
+                   bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
+                   int64_t src_shift = 0, int64_t dst_shift = 0) {
   Arena arena(span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width),
-              span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width), src_shift, dst_shift);
+              span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width),
+              src_shift, dst_shift);
   Move m;
   m.src = arena.src();
   m.dst = arena.dst();
@@ -88,25 +94,29 @@ void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim out
   kernel.fn(m);
   for (int64_t i = 0; i < outer.count; ++i) {
     for (int64_t j = 0; j < inner.count; ++j) {
-      arena.expect(i * outer.dst_stride + j * inner.dst_stride, i * outer.src_stride + j * inner.src_stride, width);
+      arena.expect(i * outer.dst_stride + j * inner.dst_stride,
+                   i * outer.src_stride + j * inner.src_stride, width);
     }
   }
-  ASSERT_TRUE(arena.right()) << kernel.id() << " width " << width << " outer " << outer.count << "x" << outer.src_stride
-                             << "->" << outer.dst_stride << " inner " << inner.count << "x" << inner.src_stride << "->"
-                             << inner.dst_stride << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
+  ASSERT_TRUE(arena.right()) << kernel.id() << " width " << width << " outer " << outer.count << "x"
+                             << outer.src_stride << "->" << outer.dst_stride << " inner "
+                             << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
+                             << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
                              << " shift " << src_shift << "," << dst_shift;
 }
 
-const std::vector<int64_t> kWidthsToTest = {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65, 100,
-                                            127, 128, 129, 192, 255, 256, 400, 1000, 2047, 2048, 4100};
+const std::vector<int64_t> kWidthsToTest = {
+    1,  2,  3,  4,  5,   7,   8,   9,   12,  15,  16,  17,  24,   31,   32,   33,
+    40, 63, 64, 65, 100, 127, 128, 129, 192, 255, 256, 400, 1000, 2047, 2048, 4100};
 
 TEST_P(Kernels, StridedPacksAllWidths) {
   for (int64_t width : kWidthsToTest) {
     for (int64_t count : {1, 2, 3, 4, 5, 8, 9}) {
-      for (int64_t stride : {int64_t{0}, int64_t{1}, width, width + 1, 3 * width + 5, -width - 7, int64_t{4096}}) {
+      for (int64_t stride :
+           {int64_t{0}, int64_t{1}, width, width + 1, 3 * width + 5, -width - 7, int64_t{4096}}) {
         for (bool stream : {false, true}) {
-          check_strided(*GetParam(), Shape::kStrided, width, {2, 3 * stride + 11, count * width}, {count, stride, width},
-                        stream, 64, 64, width % 3, count % 3);
+          check_strided(*GetParam(), Shape::kStrided, width, {2, 3 * stride + 11, count * width},
+                        {count, stride, width}, stream, 64, 64, width % 3, count % 3);
         }
       }
     }
@@ -119,15 +129,16 @@ TEST_P(Kernels, StridedUnpacksAllWidths) {
       for (int64_t stride : {width, width + 1, 3 * width + 5, -width - 7, int64_t{8192}}) {
         for (bool stream : {false, true}) {
           const int64_t rows = (std::abs(stride) + width) * count + 13;
-          check_strided(*GetParam(), Shape::kStrided, width, {2, count * width, rows}, {count, width, stride}, stream,
-                        64, 64, count % 3, width % 3);
+          check_strided(*GetParam(), Shape::kStrided, width, {2, count * width, rows},
+                        {count, width, stride}, stream, 64, 64, count % 3, width % 3);
         }
       }
     }
   }
 }
 
-// Sizes around the register tiles (4 to 16), the line and the staged blocks; pitches that keep lines aligned and not.
+// Sizes around the register tiles (4 to 16), the line and the staged blocks; pitches that keep
+// lines aligned and not.
 TEST_P(Kernels, TransposeAllShapes) {
   for (int64_t width : {1, 2, 4, 8, 16}) {
     for (int64_t rows : {1, 3, 4, 7, 8, 15, 16, 17, 33, 64, 70, 131, 200}) {
@@ -137,8 +148,9 @@ TEST_P(Kernels, TransposeAllShapes) {
           const int64_t dst_pitch = rows * width + pad;
           const int64_t shift = (rows * 7 + cols) % 5 * width;
           for (bool stream : {false, true}) {
-            check_strided(*GetParam(), Shape::kTranspose, width, {cols, width, dst_pitch}, {rows, src_pitch, width},
-                          stream, std::max<int64_t>(64 / width, rows % 2 == 0 ? 16 : 64), 32, shift, shift);
+            check_strided(*GetParam(), Shape::kTranspose, width, {cols, width, dst_pitch},
+                          {rows, src_pitch, width}, stream,
+                          std::max<int64_t>(64 / width, rows % 2 == 0 ? 16 : 64), 32, shift, shift);
           }
         }
       }
@@ -150,12 +162,12 @@ TEST_P(Kernels, TransposeOddAlignments) {
   for (int64_t width : {2, 4, 8, 16}) {
     for (int64_t shift = 0; shift < 2 * width; ++shift) {
       for (bool stream : {false, true}) {
-        check_strided(*GetParam(), Shape::kTranspose, width, {48, width, 100 * width}, {100, -64 * width, width}, stream,
-                      64, 64, shift, shift);
-        check_strided(*GetParam(), Shape::kTranspose, width, {48, width, 1024}, {64, 48 * width, width}, stream, 64, 16,
-                      0, shift);
-        check_strided(*GetParam(), Shape::kTranspose, width, {40, width, 101 * width + 1}, {101, 333, width}, stream, 64,
-                      64, 0, shift);
+        check_strided(*GetParam(), Shape::kTranspose, width, {48, width, 100 * width},
+                      {100, -64 * width, width}, stream, 64, 64, shift, shift);
+        check_strided(*GetParam(), Shape::kTranspose, width, {48, width, 1024},
+                      {64, 48 * width, width}, stream, 64, 16, 0, shift);
+        check_strided(*GetParam(), Shape::kTranspose, width, {40, width, 101 * width + 1},
+                      {101, 333, width}, stream, 64, 64, 0, shift);
       }
     }
   }
@@ -166,18 +178,20 @@ TEST_P(Kernels, TransposeLarge) {
   for (int64_t width : {4, 8}) {
     for (int64_t rows : {256, 259}) {
       for (bool stream : {false, true}) {
-        check_strided(*GetParam(), Shape::kTranspose, width, {1100, width, rows * width}, {rows, 1100 * width, width},
-                      stream, 32, 512, width, width);
+        check_strided(*GetParam(), Shape::kTranspose, width, {1100, width, rows * width},
+                      {rows, 1100 * width, width}, stream, 32, 512, width, width);
       }
     }
   }
 }
 
-void check_list(const KernelTable& table, bool scatter, int64_t width, const std::vector<int64_t>& offsets) {
+void check_list(const KernelTable& table, bool scatter, int64_t width,
+                const std::vector<int64_t>& offsets) {
   const int64_t n = static_cast<int64_t>(offsets.size());
   const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
   const int64_t outer_listed = *most - *least + width + 3;
-  const Span listed = {std::min<int64_t>(0, *least), outer_listed + std::max<int64_t>(0, *most) + width};
+  const Span listed = {std::min<int64_t>(0, *least),
+                       outer_listed + std::max<int64_t>(0, *most) + width};
   const Span dense = {0, 2 * n * width};
   Arena arena(scatter ? dense : listed, scatter ? listed : dense, 1, 1);
   Move m;
@@ -267,7 +281,9 @@ TEST_P(Kernels, NothingToMove) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Kernels, ::testing::ValuesIn(kernel_tables().begin(), kernel_tables().end()), name_of);
+INSTANTIATE_TEST_SUITE_P(Targets, Kernels,
+                         ::testing::ValuesIn(kernel_tables().begin(), kernel_tables().end()),
+                         name_of);
 
 TEST(Registry, ReferenceIsLastAndServesEveryShape) {
   ASSERT_FALSE(kernel_tables().empty());

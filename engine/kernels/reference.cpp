@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The reference kernels: portable, complete, one loop for each loop of the definition in kernel.hpp. Every other kernel
-// may decline; these never do, and every other kernel is tested against them.
+// The reference kernels: portable, complete, one loop for each loop of the definition in
+// kernel.hpp. Every other kernel may decline; these never do, and every other kernel is tested
+// against them.
 #include <cstring>
 
 #include "kernels/kernel.hpp"
@@ -43,7 +44,8 @@ void listed_runs(const Move& m) noexcept {
       const int64_t listed_at = m.offsets[j];
       const int64_t packed_at = m.packed_offsets[j];
       copy(m.dst + i * m.outer.dst_stride + (kScatter ? listed_at : packed_at),
-           m.src + i * m.outer.src_stride + (kScatter ? packed_at : listed_at), m.packed_offsets[j + 1] - packed_at);
+           m.src + i * m.outer.src_stride + (kScatter ? packed_at : listed_at),
+           m.packed_offsets[j + 1] - packed_at);
     }
   }
 }
@@ -51,13 +53,14 @@ void listed_runs(const Move& m) noexcept {
 }  // namespace
 
 const KernelTable& reference_table() {
-  static constexpr KernelTable kTable = {"reference",
-                                         {{nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
-                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
-                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<false>},
-                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<true>},
-                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
-                                          {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>}}};
+  static constexpr KernelTable kTable = {
+      "reference",
+      {{nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<false>},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<true>},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>}}};
   return kTable;
 }
 

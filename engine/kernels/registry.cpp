@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which kernels there are on this host, their names, and which one serves a shape and width: the most specialised first,
-// the reference last.
+// Which kernels there are on this host, their names, and which one serves a shape and width: the
+// most specialised first, the reference last.
 #include <string>
 #include <vector>
 
@@ -39,7 +39,8 @@ std::string_view width_name(Width width) {
 }
 
 std::string Kernel::id() const {
-  return std::string(shape_name(shape)) + "." + std::string(width_name(width)) + "." + std::string(isa);
+  return std::string(shape_name(shape)) + "." + std::string(width_name(width)) + "." +
+         std::string(isa);
 }
 
 std::span<const KernelTable* const> kernel_tables() {

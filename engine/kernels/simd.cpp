@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The SIMD kernels, compiled once per instruction set by Highway (foreach_target includes this file again for each), and
-// the list of those that this host can run. Highway is used header-only: its run-time library would be a second shared
-// object in every process that preloads lacuna, so the CPU is asked here (docs/decisions/0002-highway.md).
+// The SIMD kernels, compiled once per instruction set by Highway (foreach_target includes this file
+// again for each), and the list of those that this host can run. Highway is used header-only: its
+// run-time library would be a second shared object in every process that preloads lacuna, so the
+// CPU is asked here (docs/decisions/0002-highway.md).
 #ifndef HWY_IS_DEBUG_BUILD
 #define HWY_IS_DEBUG_BUILD 0  // its asserts would need that library
 #endif
@@ -14,9 +15,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd.cpp"
-#include <hwy/foreach_target.h>
-
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -24,9 +24,11 @@ namespace lacuna::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+// clang-format off: each uses the one before
 #include "kernels/small_copy.inl.hpp"
 #include "kernels/copy.inl.hpp"
 #include "kernels/strided.inl.hpp"
+// clang-format on
 #if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
 #include "kernels/transpose.inl.hpp"
 #define LACUNA_TRANSPOSE(width) &transpose<width>
@@ -45,11 +47,12 @@ const KernelTable& table() {
   static constexpr KernelTable kTable = {
       kIsa,
       {{&strided<1>, &strided<2>, &strided<4>, &strided<8>, &strided<16>, &strided_any},
-       {LACUNA_TRANSPOSE(1), LACUNA_TRANSPOSE(2), LACUNA_TRANSPOSE(4), LACUNA_TRANSPOSE(8), LACUNA_TRANSPOSE(16),
-        nullptr},
-       {&listed<1, false>, &listed<2, false>, &listed<4, false>, &listed<8, false>, &listed<16, false>,
-        &listed_any<false>},
-       {&listed<1, true>, &listed<2, true>, &listed<4, true>, &listed<8, true>, &listed<16, true>, &listed_any<true>},
+       {LACUNA_TRANSPOSE(1), LACUNA_TRANSPOSE(2), LACUNA_TRANSPOSE(4), LACUNA_TRANSPOSE(8),
+        LACUNA_TRANSPOSE(16), nullptr},
+       {&listed<1, false>, &listed<2, false>, &listed<4, false>, &listed<8, false>,
+        &listed<16, false>, &listed_any<false>},
+       {&listed<1, true>, &listed<2, true>, &listed<4, true>, &listed<8, true>, &listed<16, true>,
+        &listed_any<true>},
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>}}};
   return kTable;
@@ -65,22 +68,25 @@ HWY_AFTER_NAMESPACE();
 
 namespace lacuna::kernels {
 
-// Highway's conditions for each target (its detect_targets.h), asked of the CPU and the operating system by the compiler's
-// own library.
+// Highway's conditions for each target (its detect_targets.h), asked of the CPU and the operating
+// system by the compiler's own library. (F16C is left out: every CPU with AVX2 has it, and not
+// every compiler knows the name.)
 std::span<const KernelTable* const> simd_tables() {
   static const struct Supported {
     Supported() {
 #if HWY_ARCH_X86
       __builtin_cpu_init();
       [[maybe_unused]] const bool ssse3 = __builtin_cpu_supports("ssse3");
-      [[maybe_unused]] const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
+      [[maybe_unused]] const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.2") &&
+                                         __builtin_cpu_supports("pclmul") &&
                                          __builtin_cpu_supports("aes");
-      [[maybe_unused]] const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                                         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-                                         __builtin_cpu_supports("f16c");
-      [[maybe_unused]] const bool avx3 = avx2 && __builtin_cpu_supports("avx512f") &&
-                                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-                                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+      [[maybe_unused]] const bool avx2 =
+          sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+      [[maybe_unused]] const bool avx3 =
+          avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512vl");
 #if HWY_TARGETS & HWY_AVX3
       if (avx3) tables[count++] = &N_AVX3::table();
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two-level strided movers and index-list movers for one width, and for any. Included once per SIMD target, inside its
-// namespace (simd.cpp).
+// Two-level strided movers and index-list movers for one width, and for any. Included once per SIMD
+// target, inside its namespace (simd.cpp).
 
 // One block of kWidth bytes, 1 to 16; the compiler makes one load and one store of it.
 template <int64_t kWidth>
@@ -9,9 +9,9 @@ template <int64_t kWidth>
   std::memcpy(dst, src, static_cast<size_t>(kWidth));
 }
 
-// Four blocks in flight; the loads of a large stride each miss a line of their own, and it is their number in flight that
-// hides the latency.
-// Tried: software prefetch 8 and 16 blocks ahead, no gain (out-of-order execution runs further ahead than that).
+// Four blocks in flight; the loads of a large stride each miss a line of their own, and it is their
+// number in flight that hides the latency. Tried: software prefetch 8 and 16 blocks ahead, no gain
+// (out-of-order execution runs further ahead than that).
 template <int64_t kWidth>
 void strided(const Move& m) noexcept {
   const int64_t src_stride = m.inner.src_stride;
@@ -74,8 +74,8 @@ void listed_any(const Move& m) noexcept {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     for (int64_t j = 0; j < m.inner.count; ++j) {
-      copy_run(kScatter ? dst + m.offsets[j] : dst + j * m.width, kScatter ? src + j * m.width : src + m.offsets[j],
-               m.width);
+      copy_run(kScatter ? dst + m.offsets[j] : dst + j * m.width,
+               kScatter ? src + j * m.width : src + m.offsets[j], m.width);
     }
   }
 }
@@ -87,8 +87,8 @@ void listed_runs(const Move& m) noexcept {
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     for (int64_t j = 0; j < m.inner.count; ++j) {
       const int64_t packed = m.packed_offsets[j];
-      copy_run(kScatter ? dst + m.offsets[j] : dst + packed, kScatter ? src + packed : src + m.offsets[j],
-               m.packed_offsets[j + 1] - packed);
+      copy_run(kScatter ? dst + m.offsets[j] : dst + packed,
+               kScatter ? src + packed : src + m.offsets[j], m.packed_offsets[j + 1] - packed);
     }
   }
 }

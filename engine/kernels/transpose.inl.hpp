@@ -1,51 +1,72 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The tiled transpose: dst[c*dst_pitch + r*W] <- src[r*src_pitch + c*W], for rows r in [0, R), columns c in [0, C),
-// elements of W bytes (names as in Move: rows are the inner dimension, columns the outer). Included once per SIMD target.
+// The tiled transpose: dst[c*dst_pitch + r*W] <- src[r*src_pitch + c*W], for rows r in [0, R),
+// columns c in [0, C), elements of W bytes (names as in Move: rows are the inner dimension, columns
+// the outer). Included once per SIMD target.
 //
-// Blocking after Byna, Gropp, Sun & Thakur 2003, section 5.3 (half the TLB for the strided side), with today's shapes:
-//   - a register tile of N x N elements, N*W = one vector, so each source line is read once, as a whole;
-//   - tile_rows source rows together (at most half the TLB's pages), swept along one page of columns before the next rows;
+// Blocking after Byna, Gropp, Sun & Thakur 2003, section 5.3 (half the TLB for the strided side),
+// with today's shapes:
+//   - a register tile of N x N elements, N*W = one vector: each source line is read once, whole;
+//   - tile_rows source rows together (at most half the TLB's pages), swept along one page of
+//     columns before the next rows;
 //   - outputs past the cache are written as whole 64-byte lines by non-temporal stores;
-//   - where tiles are lines and all rows of the destination start at the same place in one, tiles go straight there, both
-//     sides cut at line boundaries. Elsewhere (odd pitches, short vectors) they go through a small buffer in the first-level
-//     cache and each row of the destination is cut at its own boundaries; blocks of source rows overlap by one line.
-// Measured on Zen 4, n x n doubles, time over memcpy of the same bytes: 0.7 to 1.4 (direct, n >= 1024), docs/kernels.md.
-// Tried: unaligned stores straight to odd pitches, 2.0 to 3.4 of memcpy (each line is written in two halves, far apart);
-//   the buffer without overlap, 1.3 to 2.4 (both ends of each piece are half lines); the buffer for cached outputs of even
-//   pitch, 3.9 to 6 where direct takes 1.6 to 2; software prefetch of the next tiles' lines, source or destination, 0..+20 %.
+//   - where tiles are lines and all rows of the destination start at the same place in one, tiles
+//     go straight there, both sides cut at line boundaries. Elsewhere (odd pitches, short vectors)
+//     they go through a small buffer in the first-level cache, and each row of the destination is
+//     cut at its own boundaries; blocks of source rows overlap by one line.
+//
+// Measured on Zen 4, n x n doubles, time over memcpy of the same bytes (docs/kernels.md): 0.7 to
+// 1.4 straight, n >= 1024.
+//
+// Tried:
+//   - unaligned stores straight to odd pitches: 2.0 to 3.4 (each line in two halves, far apart);
+//   - the buffer without overlap: 1.3 to 2.4 (both ends of each piece are half lines);
+//   - the buffer for cached outputs of even pitch: 3.9 to 6, straight 1.6 to 2;
+//   - software prefetch of the next tiles' lines, source or destination: 0 to 20 % slower.
 
 template <int64_t kWidth>
 struct TileLane;
 template <>
-struct TileLane<1> { using T = uint8_t; };
+struct TileLane<1> {
+  using T = uint8_t;
+};
 template <>
-struct TileLane<2> { using T = uint16_t; };
+struct TileLane<2> {
+  using T = uint16_t;
+};
 template <>
-struct TileLane<4> { using T = uint32_t; };
+struct TileLane<4> {
+  using T = uint32_t;
+};
 template <>
-struct TileLane<8> { using T = uint64_t; };
+struct TileLane<8> {
+  using T = uint64_t;
+};
 template <>
-struct TileLane<16> { using T = uint64_t; };
+struct TileLane<16> {
+  using T = uint64_t;
+};
 
 template <int64_t kWidth>
 struct Tile {
   using T = typename TileLane<kWidth>::T;
-  // Narrow elements make tiles of too many vectors for the register file; 16-byte vectors keep them at 16 and 8.
+  // Narrow elements make tiles of too many vectors for the register file; 16-byte vectors keep them
+  // at 16 and 8.
   static constexpr int64_t kBytes = kWidth <= 2 ? 16 : (HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64);
-  static constexpr int64_t kN = kBytes / kWidth;      // rows and columns
-  static constexpr int64_t kInBlock = 16 / kWidth;    // elements in a 128-bit block
+  static constexpr int64_t kN = kBytes / kWidth;    // rows and columns
+  static constexpr int64_t kInBlock = 16 / kWidth;  // elements in a 128-bit block
   static constexpr int64_t kBlocks = kBytes / 16;
   using D = hn::CappedTag<T, static_cast<size_t>(kBytes) / sizeof(T)>;
   using V = hn::Vec<D>;
 
   template <bool kStream>
-  [[gnu::always_inline]] static inline void run(const std::byte* src, int64_t src_pitch, std::byte* dst,
-                                                int64_t dst_pitch) {
+  [[gnu::always_inline]] static inline void run(const std::byte* src, int64_t src_pitch,
+                                                std::byte* dst, int64_t dst_pitch) {
     const D d;
     V rows[kN];
 #pragma GCC unroll 16
-    for (int64_t r = 0; r < kN; ++r) rows[r] = hn::LoadU(d, reinterpret_cast<const T*>(src + r * src_pitch));
+    for (int64_t r = 0; r < kN; ++r)
+      rows[r] = hn::LoadU(d, reinterpret_cast<const T*>(src + r * src_pitch));
     transpose_in_blocks(rows);
     transpose_blocks(rows);
 #pragma GCC unroll 16
@@ -60,7 +81,8 @@ struct Tile {
   }
 
  private:
-  // Each group of kInBlock rows: log2(kInBlock) perfect shuffles transpose every 128-bit block of the group.
+  // Each group of kInBlock rows: log2(kInBlock) perfect shuffles transpose every 128-bit block of
+  // the group.
   [[gnu::always_inline]] static inline void transpose_in_blocks(V* rows) {
     const D d;
 #pragma GCC unroll 4
@@ -80,8 +102,8 @@ struct Tile {
     }
   }
 
-  // Vectors (g, c) hold column b*kInBlock + c of group g in block b; afterwards vector b*kInBlock + c holds that column
-  // of all groups.
+  // Vectors (g, c) hold column b*kInBlock + c of group g in block b; afterwards vector b*kInBlock +
+  // c holds that column of all groups.
   [[gnu::always_inline]] static inline void transpose_blocks(V* rows) {
     const D d;
     if constexpr (kBlocks == 2) {
@@ -116,12 +138,19 @@ template <int64_t kWidth>
 class Transposer {
  public:
   explicit Transposer(const Move& m)
-      : src_(m.src), dst_(m.dst), rows_(m.inner.count), cols_(m.outer.count), src_pitch_(m.inner.src_stride),
-        dst_pitch_(m.outer.dst_stride), tile_rows_(m.tile_rows), tile_cols_(m.tile_cols) {}
+      : src_(m.src),
+        dst_(m.dst),
+        rows_(m.inner.count),
+        cols_(m.outer.count),
+        src_pitch_(m.inner.src_stride),
+        dst_pitch_(m.outer.dst_stride),
+        tile_rows_(m.tile_rows),
+        tile_cols_(m.tile_cols) {}
 
   void run(bool stream) {
     // Whole lines exist only where elements do not straddle them.
-    const bool elements_aligned = (reinterpret_cast<uintptr_t>(dst_) | static_cast<uintptr_t>(dst_pitch_)) % kWidth == 0;
+    const bool elements_aligned =
+        (reinterpret_cast<uintptr_t>(dst_) | static_cast<uintptr_t>(dst_pitch_)) % kWidth == 0;
     stream = stream && elements_aligned;
     if (elements_aligned && dst_pitch_ % 64 == 0 && kN * kWidth == 64) {
       if (stream) {
@@ -140,10 +169,12 @@ class Transposer {
  private:
   using TileW = Tile<kWidth>;
   static constexpr int64_t kN = TileW::kN;
-  static constexpr int64_t kLine = 64 / kWidth;                                // elements
-  static constexpr int64_t kStageCols = kN > 128 / kWidth ? kN : (128 / kWidth < 32 ? 128 / kWidth : 32);
+  static constexpr int64_t kLine = 64 / kWidth;  // elements
+  static constexpr int64_t kStageCols = kN > 128 / kWidth ? kN
+                                                          : (128 / kWidth < 32 ? 128 / kWidth : 32);
   static constexpr int64_t kMaxTileRows = 512 / kWidth < 64 ? 512 / kWidth : 64;
-  static constexpr int64_t kStagePitch = (kMaxTileRows + kLine) * kWidth + 64;  // 64: rows off the same cache set
+  static constexpr int64_t kStagePitch =
+      (kMaxTileRows + kLine) * kWidth + 64;  // 64: rows off the same cache set
 
   const std::byte* at_src(int64_t r, int64_t c) const { return src_ + r * src_pitch_ + c * kWidth; }
   std::byte* at_dst(int64_t r, int64_t c) const { return dst_ + c * dst_pitch_ + r * kWidth; }
@@ -154,8 +185,9 @@ class Transposer {
     }
   }
 
-  // All destination rows start at the same place in a line: skip to the first boundary, then tiles are lines. Where the
-  // source rows do so too, the columns are cut at its boundaries, so that no load takes two lines.
+  // All destination rows start at the same place in a line: skip to the first boundary, then tiles
+  // are lines. Where the source rows do so too, the columns are cut at its boundaries, so that no
+  // load takes two lines.
   template <bool kStream>
   void direct() const {
     constexpr int64_t kRows = kStream ? 2 * kN : 4 * kN;  // measured; docs/kernels.md
@@ -187,8 +219,9 @@ class Transposer {
     return elements < limit ? elements : limit;
   }
 
-  // Through the buffer. Block k takes source rows [k*T, (k+1)*T + overlap) and completes rows [k*T + s, (k+1)*T + s) of
-  // each destination row, where s is that row's own shift to a line boundary; the first and last blocks take the ends.
+  // Through the buffer. Block k takes source rows [k*T, (k+1)*T + overlap) and completes rows [k*T
+  // + s, (k+1)*T + s) of each destination row, where s is that row's own shift to a line boundary;
+  // the first and last blocks take the ends.
   void staged(int64_t tiled_cols, bool stream) const {
     alignas(64) std::byte stage[kStageCols * kStagePitch];
     const int64_t tiled_rows = rows_ / kN * kN;
@@ -203,7 +236,8 @@ class Transposer {
           const int64_t ce = c + kStageCols < c1 ? c + kStageCols : c1;
           for (int64_t cc = c; cc < ce; cc += kN) {
             for (int64_t r = r0; r < r1; r += kN) {
-              TileW::template run<false>(at_src(r, cc), src_pitch_, stage + (cc - c) * kStagePitch + (r - r0) * kWidth,
+              TileW::template run<false>(at_src(r, cc), src_pitch_,
+                                         stage + (cc - c) * kStagePitch + (r - r0) * kWidth,
                                          kStagePitch);
             }
           }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Layouts to look at: the text that `lacuna explain` shows, and the leaf runs one by one (for tests and pictures).
+// Layouts to look at: the text that `lacuna explain` shows, and the leaf runs one by one (for tests
+// and pictures).
 #include "layout/layout.hpp"
 
 namespace lacuna {
@@ -33,12 +34,14 @@ void dump_node(const LayoutNode& node, int64_t offset, int indent, std::string& 
       out += "run of " + std::to_string(node.size) + " bytes\n";
       return;
     case Kind::kLoop:
-      out += "loop " + std::to_string(node.loop.count) + " mem " + signed_text(node.loop.mem_stride) + " packed " +
-             signed_text(node.loop.packed_stride) + "\n";
+      out += "loop " + std::to_string(node.loop.count) + " mem " +
+             signed_text(node.loop.mem_stride) + " packed " + signed_text(node.loop.packed_stride) +
+             "\n";
       break;
     case Kind::kBlocks:
       out += "blocks " + std::to_string(node.mem_offsets.size()) + " mem " +
-             list_text(node.mem_offsets, node.mem_offsets.size()) + " packed " + signed_text(node.child().size) + "\n";
+             list_text(node.mem_offsets, node.mem_offsets.size()) + " packed " +
+             signed_text(node.child().size) + "\n";
       break;
     case Kind::kRuns:
       out += "runs " + std::to_string(node.mem_offsets.size()) + " mem " +
@@ -71,12 +74,14 @@ void visit(const LayoutNode& node, int64_t mem, int64_t packed, const RunVisitor
       return;
     case Kind::kLoop:
       for (int64_t i = 0; i < node.loop.count; ++i) {
-        visit(node.child(), mem + i * node.loop.mem_stride, packed + i * node.loop.packed_stride, f);
+        visit(node.child(), mem + i * node.loop.mem_stride, packed + i * node.loop.packed_stride,
+              f);
       }
       return;
     case Kind::kBlocks:
       for (size_t i = 0; i < node.mem_offsets.size(); ++i) {
-        visit(node.child(), mem + node.mem_offsets[i], packed + static_cast<int64_t>(i) * node.child().size, f);
+        visit(node.child(), mem + node.mem_offsets[i],
+              packed + static_cast<int64_t>(i) * node.child().size, f);
       }
       return;
     case Kind::kRuns:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Type -> layout: each MPI constructor becomes loops, lists and sequences of its child's layout. The work is O(nodes) plus
-// the entries of index lists, whatever the number of bytes described; a child shared by several places is lowered once.
+// Type -> layout: each MPI constructor becomes loops, lists and sequences of its child's layout.
+// The work is O(nodes) plus the entries of index lists, whatever the number of bytes described; a
+// child shared by several places is lowered once.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -61,7 +62,9 @@ class Lowering {
       case Combiner::kVector:
       case Combiner::kHvector: {
         const Type& child = *type.children[0];
-        const int64_t stride = type.combiner == Combiner::kVector ? wrapping_mul(type.stride, child.extent()) : type.stride;
+        const int64_t stride = type.combiner == Combiner::kVector
+                                   ? wrapping_mul(type.stride, child.extent())
+                                   : type.stride;
         return make_loop(type.count, stride, block(type.blocklength, child, lower(child)));
       }
       case Combiner::kIndexed:
@@ -84,7 +87,8 @@ class Lowering {
     const Type& value = *type.children[0];
     const Type& index = *type.children[1];
     // C's struct {value; index;}: the index stands at the next multiple of its alignment.
-    const int64_t offset = (value.size_bytes + index.alignment_bytes - 1) / index.alignment_bytes * index.alignment_bytes;
+    const int64_t offset = (value.size_bytes + index.alignment_bytes - 1) / index.alignment_bytes *
+                           index.alignment_bytes;
     return make_seq({lower(value), placed_at(offset, lower(index))});
   }
 
@@ -92,7 +96,8 @@ class Lowering {
     const Type& child = *type.children[0];
     const Placed element = lower(child);
     if (element.empty()) return {};
-    const bool in_bytes = type.combiner == Combiner::kHindexed || type.combiner == Combiner::kHindexedBlock;
+    const bool in_bytes =
+        type.combiner == Combiner::kHindexed || type.combiner == Combiner::kHindexedBlock;
     const int64_t unit = in_bytes ? 1 : child.extent();
     std::vector<int64_t> offsets(type.displacements);
     for (int64_t& offset : offsets) offset = wrapping_mul(offset, unit);
@@ -122,7 +127,8 @@ class Lowering {
     parts.reserve(type.children.size());
     for (size_t i = 0; i < type.children.size(); ++i) {
       const Type& child = *type.children[i];
-      parts.push_back(placed_at(type.displacements[i], block(type.blocklengths[i], child, lower(child))));
+      parts.push_back(
+          placed_at(type.displacements[i], block(type.blocklengths[i], child, lower(child))));
     }
     return make_seq(std::move(parts));
   }
@@ -150,7 +156,8 @@ class Lowering {
       const size_t d = type.order == Order::kC ? ndims - 1 - k : k;
       const OwnedBlocks owned =
           darray_owned(type.sizes[d], type.distribs[d], type.dargs[d], type.psizes[d], coords[d]);
-      const Placed full = make_loop(owned.full, wrapping_mul(owned.period, stride), make_loop(owned.block, stride, placed));
+      const Placed full = make_loop(owned.full, wrapping_mul(owned.period, stride),
+                                    make_loop(owned.block, stride, placed));
       const Placed tail = make_loop(owned.tail, stride, placed);
       placed = make_seq({placed_at(owned.first * stride, full),
                          placed_at((owned.first + owned.full * owned.period) * stride, tail)});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The rewrite rules that keep layouts in normal form, as constructors: each takes normalized pieces and returns one, so a
-// type is normalized bottom-up in one pass and no fixpoint has to be found. Each rule keeps the set of (memory, packed)
-// pairs; rules_test.cpp holds that as a property.
+// The rewrite rules that keep layouts in normal form, as constructors: each takes normalized pieces
+// and returns one, so a type is normalized bottom-up in one pass and no fixpoint has to be found.
+// Each rule keeps the set of (memory, packed) pairs; rules_test.cpp holds that as a property.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -15,8 +15,9 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// Patterns of at most this many leaf runs are spelled out as one list and recognised anew: they have one form whatever
-// way they were built. Larger ones keep their structure, which is cheaper to walk than a list.
+// Patterns of at most this many leaf runs are spelled out as one list and recognised anew: they
+// have one form whatever way they were built. Larger ones keep their structure, which is cheaper to
+// walk than a list.
 constexpr int64_t kMaxSpelledRuns = 16;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -36,9 +37,10 @@ NodePtr finish(LayoutNode node) {
   return std::make_shared<const LayoutNode>(std::move(node));
 }
 
-// The least p that divides n and for which entry k + p repeats entry k: the distances to the next entry and the kinds
-// (lengths) have period p. By the failure function of Knuth, Morris and Pratt over the pairs (kind, distance); O(n).
-// The last entry has no distance; it is compared by kind alone.
+// The least p that divides n and for which entry k + p repeats entry k: the distances to the next
+// entry and the kinds (lengths) have period p. By the failure function of Knuth, Morris and Pratt
+// over the pairs (kind, distance); O(n). The last entry has no distance; it is compared by kind
+// alone.
 template <typename SameKind>
 size_t least_period(const std::vector<int64_t>& offsets, SameKind same_kind) {
   const size_t n = offsets.size();
@@ -52,7 +54,8 @@ size_t least_period(const std::vector<int64_t>& offsets, SameKind same_kind) {
     if (same(i, k)) ++k;
     border[i + 1] = static_cast<uint32_t>(k);
   }
-  // All periods of the first m entries are m - (iterated borders); take the least that divides n and fits the last entry.
+  // All periods of the first m entries are m - (iterated borders); take the least that divides n
+  // and fits the last entry.
   for (size_t k = border[m];; k = border[k]) {
     const size_t p = m - k;
     if (n % p == 0 && p < n && same_kind(n - 1, n - 1 - p)) return p;
@@ -92,7 +95,8 @@ Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
   node.kind = Kind::kLoop;
   node.size = count * inner.size;
   node.leaf_runs = count * inner.leaf_runs;
-  if (inner.kind == Kind::kLoop && mem_stride == wrapping_mul(inner.loop.count, inner.loop.mem_stride)) {
+  if (inner.kind == Kind::kLoop &&
+      mem_stride == wrapping_mul(inner.loop.count, inner.loop.mem_stride)) {
     // Collapse nested strides: the outer loop only continues the inner one.
     node.loop = {count * inner.loop.count, inner.loop.mem_stride, inner.loop.packed_stride};
     node.children = inner.children;
@@ -108,7 +112,8 @@ Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
 bool equal(const LayoutNode& a, const LayoutNode& b) {
   if (&a == &b) return true;
   if (a.hash != b.hash || a.kind != b.kind || a.size != b.size || !(a.loop == b.loop) ||
-      a.mem_offsets != b.mem_offsets || a.packed_offsets != b.packed_offsets || a.children.size() != b.children.size()) {
+      a.mem_offsets != b.mem_offsets || a.packed_offsets != b.packed_offsets ||
+      a.children.size() != b.children.size()) {
     return false;
   }
   return std::equal(a.children.begin(), a.children.end(), b.children.begin(),
@@ -133,7 +138,8 @@ Placed make_loop(int64_t count, int64_t mem_stride, Placed child) {
   if (count == 1) return child;
   const LayoutNode& inner = *child.node;
   // Fold a dense run: n pieces that touch are one piece.
-  if (inner.kind == Kind::kRun && mem_stride == inner.size) return make_run(child.offset, count * inner.size);
+  if (inner.kind == Kind::kRun && mem_stride == inner.size)
+    return make_run(child.offset, count * inner.size);
   if (inner.kind != Kind::kRun && count * inner.leaf_runs <= kMaxSpelledRuns) {
     std::vector<Placed> copies;
     for (int64_t i = 0; i < count; ++i) copies.push_back(at(i * mem_stride, child));
@@ -154,7 +160,8 @@ Placed make_blocks(std::vector<int64_t> mem_offsets, Placed child) {
   if (child.node->kind == Kind::kRun) {
     const int64_t width = child.node->size;
     for (size_t i = 1; i < n; ++i) {
-      if (mem_offsets[i] - mem_offsets[i - 1] == width) {  // Some touch: they merge into runs of unequal lengths.
+      if (mem_offsets[i] - mem_offsets[i - 1] ==
+          width) {  // Some touch: they merge into runs of unequal lengths.
         for (int64_t& offset : mem_offsets) offset += child.offset;
         return make_runs(std::move(mem_offsets), std::vector<int64_t>(n, width));
       }
@@ -164,7 +171,8 @@ Placed make_blocks(std::vector<int64_t> mem_offsets, Placed child) {
   if (period < n) {
     const int64_t stride = mem_offsets[period] - mem_offsets[0];
     mem_offsets.resize(period);
-    return make_loop(static_cast<int64_t>(n / period), stride, make_blocks(std::move(mem_offsets), std::move(child)));
+    return make_loop(static_cast<int64_t>(n / period), stride,
+                     make_blocks(std::move(mem_offsets), std::move(child)));
   }
   LayoutNode node;
   node.kind = Kind::kBlocks;
@@ -192,18 +200,21 @@ Placed make_runs(std::vector<int64_t> mem_offsets, std::vector<int64_t> lengths)
   if (n == 1) return make_run(mem_offsets[0], lengths[0]);
   mem_offsets.resize(n);
   lengths.resize(n);
-  const size_t period = least_period(mem_offsets, [&](size_t i, size_t j) { return lengths[i] == lengths[j]; });
+  const size_t period =
+      least_period(mem_offsets, [&](size_t i, size_t j) { return lengths[i] == lengths[j]; });
   if (period < n) {
     const int64_t stride = mem_offsets[period] - mem_offsets[0];
     mem_offsets.resize(period);
     lengths.resize(period);
-    return loop_node(static_cast<int64_t>(n / period), stride, make_runs(std::move(mem_offsets), std::move(lengths)));
+    return loop_node(static_cast<int64_t>(n / period), stride,
+                     make_runs(std::move(mem_offsets), std::move(lengths)));
   }
   const int64_t first = rebase(mem_offsets);
   LayoutNode node;
   node.leaf_runs = static_cast<int64_t>(n);
   node.mem_offsets = std::move(mem_offsets);
-  if (std::all_of(lengths.begin(), lengths.end(), [&](int64_t length) { return length == lengths[0]; })) {
+  if (std::all_of(lengths.begin(), lengths.end(),
+                  [&](int64_t length) { return length == lengths[0]; })) {
     node.kind = Kind::kBlocks;
     node.size = node.leaf_runs * lengths[0];
     node.children = {make_run(0, lengths[0]).node};
@@ -222,7 +233,8 @@ namespace {
 Placed join_alike(const std::vector<Placed>& parts, size_t begin, size_t end) {
   if (end - begin == 1) return parts[begin];
   if (parts[begin].node->kind == Kind::kRun) {
-    return spell_out({parts.begin() + static_cast<ptrdiff_t>(begin), parts.begin() + static_cast<ptrdiff_t>(end)});
+    return spell_out({parts.begin() + static_cast<ptrdiff_t>(begin),
+                      parts.begin() + static_cast<ptrdiff_t>(end)});
   }
   std::vector<int64_t> offsets;
   offsets.reserve(end - begin);
@@ -236,8 +248,8 @@ std::vector<Placed> join_neighbours(const std::vector<Placed>& parts) {
   for (size_t begin = 0; begin < parts.size();) {
     size_t end = begin + 1;
     const LayoutNode& first = *parts[begin].node;
-    while (end < parts.size() &&
-           (first.kind == Kind::kRun ? parts[end].node->kind == Kind::kRun : equal(first, *parts[end].node))) {
+    while (end < parts.size() && (first.kind == Kind::kRun ? parts[end].node->kind == Kind::kRun
+                                                           : equal(first, *parts[end].node))) {
       ++end;
     }
     joined.push_back(join_alike(parts, begin, end));

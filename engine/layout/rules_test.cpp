@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The rewrite rules as properties: whatever the constructors make of random pieces, the set of (memory, packed) pairs is
-// that of the pieces written one after the other, and the result is in normal form.
+// The rewrite rules as properties: whatever the constructors make of random pieces, the set of
+// (memory, packed) pairs is that of the pieces written one after the other, and the result is in
+// normal form.
 #include <gtest/gtest.h>
 
 #include "layout/layout.hpp"
@@ -32,7 +33,9 @@ struct Built {
 };
 
 // Small numbers with a taste for those that trigger rules: equal strides, neighbours, repetition.
-int64_t some_offset(Choices& choices) { return 8 * choices.below(12) - 32 + (choices.below(5) == 0 ? choices.below(8) : 0); }
+int64_t some_offset(Choices& choices) {
+  return 8 * choices.below(12) - 32 + (choices.below(5) == 0 ? choices.below(8) : 0);
+}
 
 Built build(Choices& choices, int depth) {
   Built built;
@@ -58,7 +61,8 @@ Built build(Choices& choices, int depth) {
       std::vector<int64_t> offsets;
       const bool regular = choices.below(2) == 0;
       const int64_t stride = some_offset(choices);
-      for (int64_t i = 0; i < n; ++i) offsets.push_back(regular ? i * stride : some_offset(choices));
+      for (int64_t i = 0; i < n; ++i)
+        offsets.push_back(regular ? i * stride : some_offset(choices));
       built.placed = make_blocks(offsets, child.placed);
       for (int64_t offset : offsets) append(built.bytes, child.bytes, offset);
       return built;
@@ -109,7 +113,8 @@ void expect_normal(const LayoutNode& node) {
         EXPECT_NE(node.loop.mem_stride, child.size) << "a dense run as a loop";
       }
       if (child.kind == Kind::kLoop) {
-        EXPECT_NE(node.loop.mem_stride, child.loop.count * child.loop.mem_stride) << "a loop that continues its child";
+        EXPECT_NE(node.loop.mem_stride, child.loop.count * child.loop.mem_stride)
+            << "a loop that continues its child";
       }
       break;
     }
@@ -129,8 +134,9 @@ void expect_normal(const LayoutNode& node) {
   if (node.kind == Kind::kBlocks || node.kind == Kind::kRuns) {
     for (size_t i = 1; i < node.mem_offsets.size(); ++i) {
       const bool runs = node.kind == Kind::kRuns || node.child().kind == Kind::kRun;
-      const int64_t length = node.kind == Kind::kRuns ? node.packed_offsets[i] - node.packed_offsets[i - 1]
-                                                      : node.child().size;
+      const int64_t length = node.kind == Kind::kRuns
+                                 ? node.packed_offsets[i] - node.packed_offsets[i - 1]
+                                 : node.child().size;
       if (runs) {
         EXPECT_NE(node.mem_offsets[i - 1] + length, node.mem_offsets[i]) << "adjacent runs";
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Asks the C library for what the host knows about itself; keeps the defaults for what it does not say.
+// Asks the C library for what the host knows about itself; keeps the defaults for what it does not
+// say.
 #include "machine/machine.hpp"
 
 #include <unistd.h>

@@ -12,11 +12,13 @@ namespace {
 using How = Sweep::How;
 
 std::string loop_text(const Loop& loop, bool open) {
-  return (open ? "n x " : "") + std::to_string(loop.count) + " (mem " + (loop.mem_stride >= 0 ? "+" : "") +
-         std::to_string(loop.mem_stride) + ", packed +" + std::to_string(loop.packed_stride) + ")";
+  return (open ? "n x " : "") + std::to_string(loop.count) + " (mem " +
+         (loop.mem_stride >= 0 ? "+" : "") + std::to_string(loop.mem_stride) + ", packed +" +
+         std::to_string(loop.packed_stride) + ")";
 }
 
-void describe(const PlanNode& node, bool repeated, int indent, std::set<const PlanNode*>& seen, std::string& out) {
+void describe(const PlanNode& node, bool repeated, int indent, std::set<const PlanNode*>& seen,
+              std::string& out) {
   const std::string pad(static_cast<size_t>(indent) * 2, ' ');
   const Sweep& sweep = node.sweep;
   if (!seen.insert(&node).second) {
@@ -44,16 +46,20 @@ void describe(const PlanNode& node, bool repeated, int indent, std::set<const Pl
   const bool inner_open = repeated && sweep.own == Sweep::Own::kInner;
   switch (sweep.how) {
     case How::kTranspose:
-      out += pad + "  rows " + loop_text(sweep.inner, inner_open) + ", columns " + loop_text(sweep.outer, outer_open) +
-             ", elements of " + std::to_string(sweep.width) + " bytes\n";
+      out += pad + "  rows " + loop_text(sweep.inner, inner_open) + ", columns " +
+             loop_text(sweep.outer, outer_open) + ", elements of " + std::to_string(sweep.width) +
+             " bytes\n";
       break;
     case How::kStrided:
-      if (sweep.outer.count > 1 || outer_open) out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
-      if (sweep.inner.count > 1 || inner_open) out += pad + "  inner " + loop_text(sweep.inner, inner_open) + "\n";
+      if (sweep.outer.count > 1 || outer_open)
+        out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
+      if (sweep.inner.count > 1 || inner_open)
+        out += pad + "  inner " + loop_text(sweep.inner, inner_open) + "\n";
       out += pad + "  runs of " + std::to_string(sweep.width) + " bytes\n";
       break;
     case How::kListed:
-      if (sweep.outer.count > 1 || outer_open) out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
+      if (sweep.outer.count > 1 || outer_open)
+        out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
       out += pad + "  " + std::to_string(sweep.list->mem_offsets.size()) + " listed runs";
       out += sweep.width != 0 ? " of " + std::to_string(sweep.width) + " bytes\n" : "\n";
       break;
@@ -68,7 +74,9 @@ void describe(const PlanNode& node, bool repeated, int indent, std::set<const Pl
 std::string explain(const Plan& plan, int64_t count) {
   const Type& type = plan.type();
   std::string out;
-  auto line = [&](const char* name, const std::string& value) { out += std::string(name) + value + "\n"; };
+  auto line = [&](const char* name, const std::string& value) {
+    out += std::string(name) + value + "\n";
+  };
   auto number = [](int64_t value) { return std::to_string(value); };
   line("type         ", print_type(type));
   line("size         ", number(type.size_bytes) + " bytes");
@@ -83,7 +91,8 @@ std::string explain(const Plan& plan, int64_t count) {
     return out;
   }
   line("runs         ", number(plan.layout().element.node->leaf_runs) + " of " +
-                            number(static_cast<int64_t>(plan.mean_run_bytes() + 0.5)) + " bytes on average");
+                            number(static_cast<int64_t>(plan.mean_run_bytes() + 0.5)) +
+                            " bytes on average");
   out += "layout\n";
   const std::string layout = dump(plan.layout());
   for (size_t begin = 0; begin < layout.size();) {

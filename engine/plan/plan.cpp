@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Builds plans: one PlanNode for each distinct node of the layout, and the root for repeated elements.
+// Builds plans: one PlanNode for each distinct node of the layout, and the root for repeated
+// elements.
 #include "plan/plan.hpp"
 
 #include <unordered_map>
@@ -16,7 +17,8 @@ using Kind = LayoutNode::Kind;
 
 class Builder {
  public:
-  Builder(const KernelTable& kernels, const Machine& machine) : kernels_(kernels), machine_(machine) {}
+  Builder(const KernelTable& kernels, const Machine& machine)
+      : kernels_(kernels), machine_(machine) {}
 
   PlanNodePtr build(const NodePtr& layout) {
     auto found = done_.find(layout.get());
@@ -64,6 +66,11 @@ class Builder {
 
 bool Plan::is_single_run() const { return single_ != nullptr && single_->kind == Kind::kRun; }
 
+bool Plan::is_transpose(int64_t count) const {
+  const PlanNode* root = count == 1 ? single() : repeat();
+  return root != nullptr && root->sweep.how == Sweep::How::kTranspose;
+}
+
 double Plan::mean_run_bytes() const {
   if (size_ == 0) return 0;
   return static_cast<double>(size_) / static_cast<double>(layout_.element.node->leaf_runs);
@@ -77,14 +84,14 @@ const KernelTable& default_kernels() {
   return table;
 }
 
-Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machine& machine) {
+Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machine& host) {
   auto plan = std::make_shared<Plan>();
   plan->layout_ = lower(*type);
   plan->type_ = std::move(type);
-  plan->machine_ = &machine;
+  plan->machine_ = &host;
   plan->size_ = plan->layout_.size();
   if (!plan->layout_.element.empty()) {
-    Builder builder(kernels, machine);
+    Builder builder(kernels, host);
     const NodePtr& element = plan->layout_.element.node;
     plan->single_ = builder.build(element);
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Plan: a layout with, for each of its loops and lists, the kernel, loop order and block sizes that move it as a whole on
-// this machine. Immutable and shared between threads; made in O(nodes); exec/ follows it. A plan knows nothing of buffers.
+// Plan: a layout with, for each of its loops and lists, the kernel, loop order and block sizes that
+// move it as a whole on this machine. Immutable and shared between threads; made in O(nodes); exec/
+// follows it. A plan knows nothing of buffers.
 //
-// A plan has two roots over the same nodes: `single`, one element, and `repeat`, any number of elements one extent apart,
-// whose first loop has its count multiplied at run time. Where elements continue each other (a resized column, a
-// contiguous struct), that loop is merged with the element's own.
+// A plan has two roots over the same nodes: `single`, one element, and `repeat`, any number of
+// elements one extent apart, whose first loop has its count multiplied at run time. Where elements
+// continue each other (a resized column, a contiguous struct), that loop is merged with the
+// element's own.
 #ifndef LACUNA_ENGINE_PLAN_PLAN_HPP_
 #define LACUNA_ENGINE_PLAN_PLAN_HPP_
 
@@ -30,7 +32,7 @@ struct Sweep {
     kListed,     // kernel over (outer, the list)
   };
   How how = How::kEach;
-  Kernel pack;    // null for kEach
+  Kernel pack;  // null for kEach
   Kernel unpack;
   std::vector<Loop> around;  // loops outside the kernel, outermost first, in traversal order
   Loop outer{1, 0, 0};
@@ -39,11 +41,12 @@ struct Sweep {
   const LayoutNode* list = nullptr;  // kListed: whose offsets
   // Which of the loops above is the node's own, whose count a slice or a repetition replaces.
   enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;
-  size_t own_around = 0;    // index in `around`
-  int64_t block_inner = 0;  // kStrided: iterations of `inner` taken together under all of `outer`; 0: all
-  int64_t tile_rows = 0;    // kTranspose
+  size_t own_around = 0;  // index in `around`
+  int64_t block_inner =
+      0;  // kStrided: iterations of `inner` taken together under all of `outer`; 0: all
+  int64_t tile_rows = 0;  // kTranspose
   int64_t tile_cols = 0;
-  std::string why;          // the rule that chose, for explain
+  std::string why;  // the rule that chose, for explain
 };
 
 struct PlanNode {
@@ -67,6 +70,9 @@ class Plan {
   bool is_contiguous() const { return contiguous_; }
   // One run in one element.
   bool is_single_run() const;
+  // Whether `count` elements are moved by the transpose kernel: a plain traversal would come back
+  // to each line many times.
+  bool is_transpose(int64_t count) const;
   // Mean length of the runs a plain traversal copies; 0 for an empty type.
   double mean_run_bytes() const;
   const Machine& machine() const { return *machine_; }
@@ -94,12 +100,14 @@ const KernelTable& default_kernels();
 
 // O(nodes of the type + entries of its index lists).
 Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
-                          const Machine& machine = machine());
+                          const Machine& host = machine());
 
-// Text for people: numbers of the type, layout, kernels, and which rule chose what, for `count` elements (explain.cpp).
+// Text for people: numbers of the type, layout, kernels, and which rule chose what, for `count`
+// elements (explain.cpp).
 std::string explain(const Plan& plan, int64_t count);
 
-// Chooses how the nest that starts with `node`'s loop, or the list that it is, is moved (select.cpp).
+// Chooses how the nest that starts with `node`'s loop, or the list that it is, is moved
+// (select.cpp).
 Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine);
 
 }  // namespace lacuna

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which kernel, loop order and block sizes known types get, and why. That plans are right is held by exec/ and the property
-// tests; here only what was chosen.
+// Which kernel, loop order and block sizes known types get, and why. That plans are right is held
+// by exec/ and the property tests; here only what was chosen.
 #include "plan/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,8 @@ TEST(Plan, BlockingFollowsThePagesAndTheTlb) {
 
 TEST(Plan, LoopsThatShareLinesGoInside) {
   // The outermost loop's iterations share lines: it is interchanged to just outside the innermost.
-  const PlanPtr plan = planned("hvector(4, 1, 16, hvector(50, 1, 1_000_000, hvector(1000, 1, 4096, double)))");
+  const PlanPtr plan =
+      planned("hvector(4, 1, 16, hvector(50, 1, 1_000_000, hvector(1000, 1, 4096, double)))");
   const Sweep& sweep = plan->single()->sweep;
   EXPECT_EQ(sweep.outer.mem_stride, 16);
   EXPECT_EQ(sweep.own, Sweep::Own::kOuter);
@@ -89,8 +90,10 @@ TEST(Plan, LoopsThatShareLinesGoInside) {
 }
 
 TEST(Plan, ListsAndTheirLoops) {
-  EXPECT_EQ(planned("indexed_block(1, [0, 3, 7, 12], double)")->single()->sweep.pack.shape, Shape::kGather);
-  EXPECT_EQ(planned("indexed([1, 2, 1], [0, 3, 7], double)")->single()->sweep.pack.shape, Shape::kGatherRuns);
+  EXPECT_EQ(planned("indexed_block(1, [0, 3, 7, 12], double)")->single()->sweep.pack.shape,
+            Shape::kGather);
+  EXPECT_EQ(planned("indexed([1, 2, 1], [0, 3, 7], double)")->single()->sweep.pack.shape,
+            Shape::kGatherRuns);
   const PlanPtr structs = planned("struct([1, 3, 4], [0, 8, 40], [int, double, char])");
   EXPECT_EQ(structs->repeat()->sweep.how, How::kListed);
   EXPECT_EQ(structs->repeat()->sweep.unpack.shape, Shape::kScatterRuns);
@@ -105,8 +108,9 @@ TEST(Plan, KernelsComeFromTheTableAskedFor) {
 
 TEST(Plan, ExplainSaysWhatWhereAndWhy) {
   const std::string text = explain(*planned("resized(0, 8, vector(1024, 1, 1024, double))"), 1024);
-  for (const char* part : {"resized(0, 8, vector(1024, 1, 1024, double))", "8192 bytes", "loop 1024 mem +8192 packed +8",
-                           "transpose.w8.", "n x 1", "why:", "n = 1024 elements"}) {
+  for (const char* part :
+       {"resized(0, 8, vector(1024, 1, 1024, double))", "8192 bytes",
+        "loop 1024 mem +8192 packed +8", "transpose.w8.", "n x 1", "why:", "n = 1024 elements"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

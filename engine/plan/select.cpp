@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Chooses, for a loop or list of a plan, the kernel, the order of the loops and the block sizes. The first model is that
-// of Byna, Gropp, Sun & Thakur 2003: section 5.2 decides whether blocking can help (pages against TLB entries), section
-// 5.3 how large a block may be (half the TLB), section 5.4 which packing function serves the pattern.
+// Chooses, for a loop or list of a plan, the kernel, the order of the loops and the block sizes.
+// The first model is that of Byna, Gropp, Sun & Thakur 2003: section 5.2 decides whether blocking
+// can help (pages against TLB entries), section 5.3 how large a block may be (half the TLB),
+// section 5.4 which packing function serves the pattern.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -47,8 +48,8 @@ void set_kernels(Sweep& sweep, const KernelTable& kernels, Shape pack, Shape unp
   sweep.unpack = find_kernel(kernels, unpack, sweep.width);
 }
 
-// Moves loops[index] out of the nest into one of the kernel's two dimensions; keeps track of the node's own loop, which
-// is loops[0].
+// Moves loops[index] out of the nest into one of the kernel's two dimensions; keeps track of the
+// node's own loop, which is loops[0].
 void place_outer(Sweep& sweep, Nest& nest, size_t index) {
   sweep.outer = nest.loops[index];
   nest.loops.erase(nest.loops.begin() + static_cast<ptrdiff_t>(index));
@@ -63,25 +64,31 @@ void place_rest(Sweep& sweep, Nest& nest) {
   }
 }
 
-// A loop whose blocks are neighbours in memory, outside one that strides: a transpose. Whole lines are read and written
-// once if both are tiled.
-bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels, const Machine& machine) {
+// A loop whose blocks are neighbours in memory, outside one that strides: a transpose. Whole lines
+// are read and written once if both are tiled.
+bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
+                      const Machine& machine) {
   const Loop& inner = nest.loops.back();
   if (width_class(sweep.width) == Width::kAny) return false;
   for (size_t i = 0; i + 1 < nest.loops.size(); ++i) {
-    const bool own_count_open = i == 0;  // may be multiplied or cut at run time; the kernel copes with few
-    if (nest.loops[i].mem_stride != sweep.width || (!own_count_open && nest.loops[i].count < 4)) continue;
+    const bool own_count_open =
+        i == 0;  // may be multiplied or cut at run time; the kernel copes with few
+    if (nest.loops[i].mem_stride != sweep.width || (!own_count_open && nest.loops[i].count < 4))
+      continue;
     sweep.how = How::kTranspose;
     sweep.inner = inner;
-    const int64_t pages = pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
-    // Source rows taken together: half the TLB where each is on a page of its own, and at least one line of output.
+    const int64_t pages =
+        pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
+    // Source rows taken together: half the TLB where each is on a page of its own, and at least one
+    // line of output.
     const int64_t line = std::max<int64_t>(1, machine.line_bytes / sweep.width);
     const int64_t rows = std::min<int64_t>(machine.tlb_entries / 2, 256 / sweep.width);
     sweep.tile_rows = std::max(line, rows / line * line);
     sweep.tile_cols = std::max<int64_t>(line, machine.page_bytes / sweep.width);
     sweep.why = "columns are neighbours in memory (stride = width = " + text(sweep.width) +
-                "): tiles read and write whole lines; a column touches " + text(pages) + " pages against " +
-                text(machine.tlb_entries) + " TLB entries, so tiles take " + text(sweep.tile_rows) +
+                "): tiles read and write whole lines; a column touches " + text(pages) +
+                " pages against " + text(machine.tlb_entries) + " TLB entries, so tiles take " +
+                text(sweep.tile_rows) +
                 " rows (at most half the TLB) by one page of columns; outputs from " +
                 text(machine.stream_transpose_bytes) + " bytes on leave by non-temporal stores";
     nest.loops.pop_back();
@@ -104,24 +111,29 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     // The loop with the least stride is the one whose iterations may share lines with each other.
     size_t closest = nest.loops.size() - 1;
     for (size_t i = 0; i < nest.loops.size(); ++i) {
-      if (std::abs(nest.loops[i].mem_stride) < std::abs(nest.loops[closest].mem_stride)) closest = i;
+      if (std::abs(nest.loops[i].mem_stride) < std::abs(nest.loops[closest].mem_stride))
+        closest = i;
     }
     const bool shares_lines = std::abs(nest.loops[closest].mem_stride) < machine.line_bytes;
     const size_t outer = shares_lines ? closest : nest.loops.size() - 1;
     const Loop& inner = sweep.inner;
-    const int64_t pages = pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
+    const int64_t pages =
+        pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
     const int64_t lines = inner.count * std::max<int64_t>(1, sweep.width / machine.line_bytes);
     const int64_t cached_lines = machine.l1_bytes / machine.line_bytes / 2;
     if (shares_lines && (pages >= machine.tlb_entries || lines > cached_lines)) {
-      // Iterations that share lines come back to them only after all of `inner`: take as much of it as stays mapped and
-      // cached (Byna 2003, section 5.3).
-      const int64_t per_page = std::max<int64_t>(1, machine.page_bytes / std::max<int64_t>(1, std::abs(inner.mem_stride)));
-      sweep.block_inner = std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines));
-      sweep.why = "neighbouring iterations share lines, and the inner loop touches " + text(pages) + " pages (TLB " +
-                  text(machine.tlb_entries) + ") and " + text(lines) + " lines: blocks of " + text(sweep.block_inner) +
-                  " inner iterations";
+      // Iterations that share lines come back to them only after all of `inner`: take as much of it
+      // as stays mapped and cached (Byna 2003, section 5.3).
+      const int64_t per_page = std::max<int64_t>(
+          1, machine.page_bytes / std::max<int64_t>(1, std::abs(inner.mem_stride)));
+      sweep.block_inner =
+          std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines));
+      sweep.why = "neighbouring iterations share lines, and the inner loop touches " + text(pages) +
+                  " pages (TLB " + text(machine.tlb_entries) + ") and " + text(lines) +
+                  " lines: blocks of " + text(sweep.block_inner) + " inner iterations";
     } else if (shares_lines) {
-      sweep.why = "the inner loop's " + text(pages) + " pages and " + text(lines) + " lines stay mapped and cached";
+      sweep.why = "the inner loop's " + text(pages) + " pages and " + text(lines) +
+                  " lines stay mapped and cached";
     } else {
       sweep.why = "no two iterations share a line: order kept";
     }

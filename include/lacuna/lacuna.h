@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * lacuna.h: the C interface of the engine. It knows no MPI: a type is built by MPI's own constructors (or read from its
- * text form), turned into a plan, and the plan moves bytes between memory with gaps (`mem`) and the packed stream
+ * lacuna.h: the C interface of the engine. It knows no MPI: a type is built by MPI's own
+ * constructors (or read from its text form), turned into a plan, and the plan moves bytes between
+ * memory with gaps (`mem`) and the packed stream
  * (`packed`, the bytes of the typemap in order, without gaps). Usable from C99 and C++.
  *
  *   lacuna_type* column;  lacuna_plan* plan;
@@ -9,10 +10,11 @@
  *   lacuna_plan_create(column, &plan);
  *   lacuna_pack(plan, matrix, 1, buffer);                      // 1000 doubles, one from each row
  *
- * Rules of every function: it returns a status (LACUNA_OK is 0); outputs are the last arguments and are written only on
- * success; nothing prints, aborts or throws; destroy functions accept NULL. Types and plans are immutable and may be used
- * from several threads at once. All counts, displacements, strides and extents are int64_t; all but the counts that MPI
- * counts in elements are bytes.
+ * Rules of every function: it returns a status (LACUNA_OK is 0); outputs are the last arguments and
+ * are written only on success; nothing prints, aborts or throws; destroy functions accept NULL.
+ * Types and plans are immutable and may be used from several threads at once. All counts,
+ * displacements, strides and extents are int64_t; all but the counts that MPI counts in elements
+ * are bytes.
  */
 #ifndef LACUNA_LACUNA_H_
 #define LACUNA_LACUNA_H_
@@ -41,24 +43,27 @@ typedef enum lacuna_status {
   LACUNA_OK = 0,               /* done */
   LACUNA_INVALID_ARGUMENT = 1, /* an argument breaks the rule stated for it */
   LACUNA_PARSE_ERROR = 2,      /* a type text is not one; lacuna_last_error() shows where */
-  LACUNA_UNSUPPORTED = 3,      /* not for lacuna ("decline"); the reason is in lacuna_last_error() */
-  LACUNA_OVERFLOW = 4,         /* a size, extent or offset does not fit into int64_t */
-  LACUNA_TRUNCATED = 5,        /* the given space is too small; the needed size is in lacuna_last_error() */
-  LACUNA_OUT_OF_MEMORY = 6,    /* memory was refused */
-  LACUNA_INTERNAL = 7          /* a defect in lacuna: please report it */
+  LACUNA_UNSUPPORTED = 3, /* not for lacuna ("decline"); the reason is in lacuna_last_error() */
+  LACUNA_OVERFLOW = 4,    /* a size, extent or offset does not fit into int64_t */
+  LACUNA_TRUNCATED =
+      5, /* the given space is too small; the needed size is in lacuna_last_error() */
+  LACUNA_OUT_OF_MEMORY = 6, /* memory was refused */
+  LACUNA_INTERNAL = 7       /* a defect in lacuna: please report it */
 } lacuna_status;
 
 /* A sentence for a status code; never NULL, never freed. */
 LACUNA_API const char* lacuna_status_message(lacuna_status status);
 
-/* What went wrong in the last failing call of this thread: what, which value, which limit. Never NULL; valid until this
- * thread's next failing call. */
+/* What went wrong in the last failing call of this thread: what, which value, which limit. Never
+ * NULL; valid until this thread's next failing call. */
 LACUNA_API const char* lacuna_last_error(void);
 
 /* "0.1.0". */
 LACUNA_API const char* lacuna_version(void);
 
-/* ---- types ------------------------------------------------------------------------------------------------------- */
+/* ---- types
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* A decoded datatype: a tree of MPI constructors. */
 typedef struct lacuna_type lacuna_type;
@@ -76,88 +81,121 @@ typedef enum lacuna_distribution {
 /* MPI_DISTRIBUTE_DFLT_DARG. */
 #define LACUNA_DISTRIBUTE_DFLT_DARG INT64_C(-1)
 
-/* Reads the text form, e.g. "resized(0, 8, vector(1024, 1, 1024, double))". On LACUNA_PARSE_ERROR the last error holds
- * three lines: what, the text, and a caret under the place. Cost: O(length). */
+/* Reads the text form, e.g. "resized(0, 8, vector(1024, 1, 1024, double))". On LACUNA_PARSE_ERROR
+ * the last error holds three lines: what, the text, and a caret under the place. Cost: O(length).
+ */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_parse(const char* text, lacuna_type** type);
 
-/* The constructors, with MPI's names and argument order. A child is not consumed: destroy it whenever you like. */
+/* The constructors, with MPI's names and argument order. A child is not consumed: destroy it
+ * whenever you like. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_named(const char* name, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_dup(const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_contiguous(int64_t count, const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_vector(int64_t count, int64_t blocklength, int64_t stride,
-                                                             const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_hvector(int64_t count, int64_t blocklength, int64_t stride_bytes,
-                                                              const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_indexed(int64_t count, const int64_t* blocklengths,
-                                                              const int64_t* displacements, const lacuna_type* oldtype,
-                                                              lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_hindexed(int64_t count, const int64_t* blocklengths,
-                                                               const int64_t* displacements_bytes,
-                                                               const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_indexed_block(int64_t count, int64_t blocklength,
-                                                                    const int64_t* displacements,
-                                                                    const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_hindexed_block(int64_t count, int64_t blocklength,
-                                                                     const int64_t* displacements_bytes,
-                                                                     const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_struct(int64_t count, const int64_t* blocklengths,
-                                                             const int64_t* displacements_bytes,
-                                                             const lacuna_type* const* oldtypes, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_subarray(int64_t ndims, const int64_t* sizes, const int64_t* subsizes,
-                                                               const int64_t* starts, lacuna_order order,
-                                                               const lacuna_type* oldtype, lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_darray(int64_t size, int64_t rank, int64_t ndims,
-                                                             const int64_t* gsizes, const lacuna_distribution* distribs,
-                                                             const int64_t* dargs, const int64_t* psizes,
-                                                             lacuna_order order, const lacuna_type* oldtype,
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_dup(const lacuna_type* oldtype,
+                                                          lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_contiguous(int64_t count,
+                                                                 const lacuna_type* oldtype,
+                                                                 lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_vector(int64_t count, int64_t blocklength,
+                                                             int64_t stride,
+                                                             const lacuna_type* oldtype,
                                                              lacuna_type** type);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_resized(int64_t lb, int64_t extent, const lacuna_type* oldtype,
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_hvector(int64_t count, int64_t blocklength,
+                                                              int64_t stride_bytes,
+                                                              const lacuna_type* oldtype,
+                                                              lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_indexed(int64_t count,
+                                                              const int64_t* blocklengths,
+                                                              const int64_t* displacements,
+                                                              const lacuna_type* oldtype,
+                                                              lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_hindexed(int64_t count,
+                                                               const int64_t* blocklengths,
+                                                               const int64_t* displacements_bytes,
+                                                               const lacuna_type* oldtype,
+                                                               lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_indexed_block(int64_t count,
+                                                                    int64_t blocklength,
+                                                                    const int64_t* displacements,
+                                                                    const lacuna_type* oldtype,
+                                                                    lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status
+lacuna_type_hindexed_block(int64_t count, int64_t blocklength, const int64_t* displacements_bytes,
+                           const lacuna_type* oldtype, lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_struct(int64_t count,
+                                                             const int64_t* blocklengths,
+                                                             const int64_t* displacements_bytes,
+                                                             const lacuna_type* const* oldtypes,
+                                                             lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_subarray(
+    int64_t ndims, const int64_t* sizes, const int64_t* subsizes, const int64_t* starts,
+    lacuna_order order, const lacuna_type* oldtype, lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status
+lacuna_type_darray(int64_t size, int64_t rank, int64_t ndims, const int64_t* gsizes,
+                   const lacuna_distribution* distribs, const int64_t* dargs, const int64_t* psizes,
+                   lacuna_order order, const lacuna_type* oldtype, lacuna_type** type);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_resized(int64_t lb, int64_t extent,
+                                                              const lacuna_type* oldtype,
                                                               lacuna_type** type);
 LACUNA_API void lacuna_type_destroy(lacuna_type* type);
 
 /* Bytes of data in one element, without gaps (MPI_Type_size). */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_size(const lacuna_type* type, int64_t* size);
 /* MPI_Type_get_extent and MPI_Type_get_true_extent. */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_extent(const lacuna_type* type, int64_t* lb, int64_t* extent);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_true_extent(const lacuna_type* type, int64_t* true_lb,
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_extent(const lacuna_type* type, int64_t* lb,
+                                                             int64_t* extent);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_true_extent(const lacuna_type* type,
+                                                                  int64_t* true_lb,
                                                                   int64_t* true_extent);
 
-/* Writes the text form with its terminating NUL into text[0, capacity). `needed` (may be NULL) receives the bytes needed,
- * NUL included, also when the answer is LACUNA_TRUNCATED. Parsing the text gives an equal type. */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_text(const lacuna_type* type, size_t capacity, char* text,
-                                                           size_t* needed);
+/* Writes the text form with its terminating NUL into text[0, capacity). `needed` (may be NULL)
+ * receives the bytes needed, NUL included, also when the answer is LACUNA_TRUNCATED. Parsing the
+ * text gives an equal type. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_type_text(const lacuna_type* type, size_t capacity,
+                                                           char* text, size_t* needed);
 
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
+/* ---- plans
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* How the bytes of a type are moved on this machine: loops, kernels, block sizes. */
 typedef struct lacuna_plan lacuna_plan;
 
-/* Cost: O(nodes of the type + entries of its index lists), whatever the number of bytes the type describes. */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_create(const lacuna_type* type, lacuna_plan** plan);
+/* Cost: O(nodes of the type + entries of its index lists), whatever the number of bytes the type
+ * describes. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_create(const lacuna_type* type,
+                                                             lacuna_plan** plan);
 LACUNA_API void lacuna_plan_destroy(lacuna_plan* plan);
 
 /* Bytes that `count` elements take in the packed stream. */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count, int64_t* bytes);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count,
+                                                             int64_t* bytes);
 
-/* packed[0, count*size) <- the data of `count` elements at `mem`, element i at mem + i*extent. `mem` is the address that
- * a program hands to MPI: offset 0 of the typemap (NULL for absolute addresses, like MPI_BOTTOM). The two must not
- * overlap. Only data bytes are read, but for bytes in the same 64-byte line as a data byte. */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem, int64_t count, void* packed);
+/* packed[0, count*size) <- the data of `count` elements at `mem`, element i at mem + i*extent.
+ * `mem` is the address that a program hands to MPI: offset 0 of the typemap (NULL for absolute
+ * addresses, like MPI_BOTTOM). The two must not overlap. Only data bytes are read, but for bytes in
+ * the same 64-byte line as a data byte. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem,
+                                                      int64_t count, void* packed);
 
 /* The reverse; gaps in `mem` are not written, not even with their old value. */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed, int64_t count,
-                                                        void* mem);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed,
+                                                        int64_t count, void* mem);
 
-/* A slice: bytes [begin, end) of the packed stream of `count` elements; `packed` is where byte `begin` is. Slices may be
- * taken in any order and from any thread, and may cut basic elements. Cost to find `begin`: O(depth * log(entries)). */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_t count,
-                                                            int64_t begin, int64_t end, void* packed);
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, int64_t count,
-                                                              int64_t begin, int64_t end, void* mem);
+/* A slice: bytes [begin, end) of the packed stream of `count` elements; `packed` is where byte
+ * `begin` is. Slices may be taken in any order and from any thread, and may cut basic elements.
+ * Cost to find `begin`: O(depth * log(entries)). */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_slice(const lacuna_plan* plan,
+                                                            const void* mem, int64_t count,
+                                                            int64_t begin, int64_t end,
+                                                            void* packed);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan* plan,
+                                                              const void* packed, int64_t count,
+                                                              int64_t begin, int64_t end,
+                                                              void* mem);
 
-/* Writes a description for people: the type's numbers, the layout, the kernels, and which rule chose what, for `count`
- * elements. Space as in lacuna_type_text. */
-LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_explain(const lacuna_plan* plan, int64_t count, size_t capacity,
+/* Writes a description for people: the type's numbers, the layout, the kernels, and which rule
+ * chose what, for `count` elements. Space as in lacuna_type_text. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_explain(const lacuna_plan* plan,
+                                                              int64_t count, size_t capacity,
                                                               char* text, size_t* needed);
 
 #ifdef __cplusplus

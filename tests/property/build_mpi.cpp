@@ -17,7 +17,9 @@ bool narrow(const std::vector<int64_t>& wide, std::vector<int>& out) {
 
 bool fits(int64_t value) { return value >= INT_MIN && value <= INT_MAX; }
 
-std::vector<MPI_Aint> aints(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
+std::vector<MPI_Aint> aints(const std::vector<int64_t>& values) {
+  return {values.begin(), values.end()};
+}
 
 int order_of(Order order) { return order == Order::kC ? MPI_ORDER_C : MPI_ORDER_FORTRAN; }
 
@@ -36,12 +38,16 @@ int distribution_of(Distribution distribution) {
 // The constructor over handles of the children. An MPI error (returned) makes nothing.
 class Constructor {
  public:
-  Constructor(const Type& type, std::vector<MPI_Datatype> children) : type_(type), children_(std::move(children)) {}
+  Constructor(const Type& type, std::vector<MPI_Datatype> children)
+      : type_(type), children_(std::move(children)) {}
 
   bool run(MPI_Datatype* made) {
-    if (!fits(type_.count) || !fits(type_.blocklength) || !narrow(type_.blocklengths, blocklengths_)) return false;
-    const int count = static_cast<int>(type_.displacements.empty() ? type_.count
-                                                                   : static_cast<int64_t>(type_.displacements.size()));
+    if (!fits(type_.count) || !fits(type_.blocklength) ||
+        !narrow(type_.blocklengths, blocklengths_))
+      return false;
+    const int count = static_cast<int>(type_.displacements.empty()
+                                           ? type_.count
+                                           : static_cast<int64_t>(type_.displacements.size()));
     const int blocklength = static_cast<int>(type_.blocklength);
     const MPI_Datatype child = children_.empty() ? MPI_DATATYPE_NULL : children_[0];
     std::vector<int> in_extents;
@@ -53,24 +59,31 @@ class Constructor {
         return MPI_Type_contiguous(count, child, made) == MPI_SUCCESS;
       case Combiner::kVector:
         return fits(type_.stride) &&
-               MPI_Type_vector(count, blocklength, static_cast<int>(type_.stride), child, made) == MPI_SUCCESS;
+               MPI_Type_vector(count, blocklength, static_cast<int>(type_.stride), child, made) ==
+                   MPI_SUCCESS;
       case Combiner::kHvector:
-        return MPI_Type_create_hvector(count, blocklength, type_.stride, child, made) == MPI_SUCCESS;
+        return MPI_Type_create_hvector(count, blocklength, type_.stride, child, made) ==
+               MPI_SUCCESS;
       case Combiner::kIndexed:
         return narrow(type_.displacements, in_extents) &&
-               MPI_Type_indexed(count, blocklengths_.data(), in_extents.data(), child, made) == MPI_SUCCESS;
+               MPI_Type_indexed(count, blocklengths_.data(), in_extents.data(), child, made) ==
+                   MPI_SUCCESS;
       case Combiner::kHindexed:
-        return MPI_Type_create_hindexed(count, blocklengths_.data(), in_bytes.data(), child, made) == MPI_SUCCESS;
+        return MPI_Type_create_hindexed(count, blocklengths_.data(), in_bytes.data(), child,
+                                        made) == MPI_SUCCESS;
       case Combiner::kIndexedBlock:
         return narrow(type_.displacements, in_extents) &&
-               MPI_Type_create_indexed_block(count, blocklength, in_extents.data(), child, made) == MPI_SUCCESS;
+               MPI_Type_create_indexed_block(count, blocklength, in_extents.data(), child, made) ==
+                   MPI_SUCCESS;
       case Combiner::kHindexedBlock:
-        return MPI_Type_create_hindexed_block(count, blocklength, in_bytes.data(), child, made) == MPI_SUCCESS;
-      case Combiner::kStruct:
-        return MPI_Type_create_struct(count, blocklengths_.data(), in_bytes.data(), children_.data(), made) ==
+        return MPI_Type_create_hindexed_block(count, blocklength, in_bytes.data(), child, made) ==
                MPI_SUCCESS;
+      case Combiner::kStruct:
+        return MPI_Type_create_struct(count, blocklengths_.data(), in_bytes.data(),
+                                      children_.data(), made) == MPI_SUCCESS;
       case Combiner::kResized:
-        return MPI_Type_create_resized(child, type_.resized_lb, type_.resized_extent, made) == MPI_SUCCESS;
+        return MPI_Type_create_resized(child, type_.resized_lb, type_.resized_extent, made) ==
+               MPI_SUCCESS;
       case Combiner::kSubarray:
         return subarray(child, made);
       case Combiner::kDarray:
@@ -83,23 +96,29 @@ class Constructor {
  private:
   bool subarray(MPI_Datatype child, MPI_Datatype* made) {
     std::vector<int> sizes, subsizes, starts;
-    return narrow(type_.sizes, sizes) && narrow(type_.subsizes, subsizes) && narrow(type_.starts, starts) &&
-           MPI_Type_create_subarray(static_cast<int>(sizes.size()), sizes.data(), subsizes.data(), starts.data(),
-                                    order_of(type_.order), child, made) == MPI_SUCCESS;
+    return narrow(type_.sizes, sizes) && narrow(type_.subsizes, subsizes) &&
+           narrow(type_.starts, starts) &&
+           MPI_Type_create_subarray(static_cast<int>(sizes.size()), sizes.data(), subsizes.data(),
+                                    starts.data(), order_of(type_.order), child,
+                                    made) == MPI_SUCCESS;
   }
 
   bool darray(MPI_Datatype child, MPI_Datatype* made) {
     std::vector<int> gsizes, dargs, psizes, distribs;
-    if (!narrow(type_.sizes, gsizes) || !narrow(type_.dargs, dargs) || !narrow(type_.psizes, psizes)) return false;
+    if (!narrow(type_.sizes, gsizes) || !narrow(type_.dargs, dargs) ||
+        !narrow(type_.psizes, psizes))
+      return false;
     for (size_t i = 0; i < dargs.size(); ++i) {
-      // In the standard ABI the constant is a number that somebody may mean (19): such a type cannot be built.
+      // In the standard ABI the constant is a number that somebody may mean (19): such a type
+      // cannot be built.
       if (dargs[i] == MPI_DISTRIBUTE_DFLT_DARG && type_.dargs[i] != kDefaultDarg) return false;
       if (type_.dargs[i] == kDefaultDarg) dargs[i] = MPI_DISTRIBUTE_DFLT_DARG;
       distribs.push_back(distribution_of(type_.distribs[i]));
     }
-    return MPI_Type_create_darray(static_cast<int>(type_.darray_size), static_cast<int>(type_.darray_rank),
-                                  static_cast<int>(gsizes.size()), gsizes.data(), distribs.data(), dargs.data(),
-                                  psizes.data(), order_of(type_.order), child, made) == MPI_SUCCESS;
+    return MPI_Type_create_darray(
+               static_cast<int>(type_.darray_size), static_cast<int>(type_.darray_rank),
+               static_cast<int>(gsizes.size()), gsizes.data(), distribs.data(), dargs.data(),
+               psizes.data(), order_of(type_.order), child, made) == MPI_SUCCESS;
   }
 
   const Type& type_;
@@ -115,12 +134,15 @@ void free_built(MPI_Datatype datatype, const PredefinedTypes& predefined) {
 
 std::optional<MPI_Datatype> build_mpi(const Type& type, const PredefinedTypes& predefined) {
   if (type.children.empty() || type.combiner == Combiner::kValueIndex) {
-    // Types made by precision and range stand here as the predefined type of the same representation.
+    // Types made by precision and range stand here as the predefined type of the same
+    // representation.
     if (type.combiner != Combiner::kStruct) {
-      const MPI_Datatype handle = type.basic != nullptr ? predefined.handle_of(type.basic) : MPI_DATATYPE_NULL;
+      const MPI_Datatype handle =
+          type.basic != nullptr ? predefined.handle_of(type.basic) : MPI_DATATYPE_NULL;
       if (handle == MPI_DATATYPE_NULL) return std::nullopt;
       int size = 0;
-      if (MPI_Type_size(handle, &size) != MPI_SUCCESS || size != type.basic->size_bytes) return std::nullopt;
+      if (MPI_Type_size(handle, &size) != MPI_SUCCESS || size != type.basic->size_bytes)
+        return std::nullopt;
       return handle;
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The reverse of decoding, for tests: an MPI_Datatype built from a Type by the very constructors it names.
+// The reverse of decoding, for tests: an MPI_Datatype built from a Type by the very constructors it
+// names.
 #ifndef LACUNA_TESTS_PROPERTY_BUILD_MPI_HPP_
 #define LACUNA_TESTS_PROPERTY_BUILD_MPI_HPP_
 
@@ -11,8 +12,9 @@
 
 namespace lacuna::testing {
 
-// Not committed; the caller frees it. Nothing where this MPI has no such type (Fortran types in a library without Fortran,
-// value_index pairs before MPI 4.1) or an argument does not fit into an int.
+// Not committed; the caller frees it. Nothing where this MPI has no such type (Fortran types in a
+// library without Fortran, value_index pairs before MPI 4.1) or an argument does not fit into an
+// int.
 std::optional<MPI_Datatype> build_mpi(const Type& type, const PredefinedTypes& predefined);
 
 // Whether the handle is a predefined one, which is not to be freed.

@@ -11,7 +11,7 @@
 namespace lacuna::testing {
 namespace {
 
-constexpr int64_t kMaxEntries = 1 << 15;     // of all elements together
+constexpr int64_t kMaxEntries = 1 << 15;  // of all elements together
 constexpr int64_t kMaxSpan = int64_t{1} << 23;
 
 // The memory that `count` elements span, relative to the buffer's address.
@@ -36,7 +36,8 @@ Case with_type(const Case& c, TypePtr type) {
   const Type& t = *other.type;
   const int64_t entries = std::max<int64_t>(1, t.signature.length);
   other.count = std::min(other.count, std::max<int64_t>(1, kMaxEntries / entries));
-  if (t.extent() != 0) other.count = std::min(other.count, std::max<int64_t>(1, kMaxSpan / std::abs(t.extent())));
+  if (t.extent() != 0)
+    other.count = std::min(other.count, std::max<int64_t>(1, kMaxSpan / std::abs(t.extent())));
   other.receivable = !has_overlap(t, other.count);
   return other;
 }
@@ -55,7 +56,8 @@ Case make_case(uint64_t seed) {
 }
 
 std::string repro(const Case& c) {
-  return "seed " + std::to_string(c.seed) + ", count " + std::to_string(c.count) + ": " + print_type(*c.type);
+  return "seed " + std::to_string(c.seed) + ", count " + std::to_string(c.count) + ": " +
+         print_type(*c.type);
 }
 
 Expected::Expected(const Case& c) : seed_(c.seed) {
@@ -87,7 +89,8 @@ std::vector<std::byte> Expected::unpacked() const {
   fill(mem.data(), mem.size(), 2);
   const std::byte* from = packed_.data();
   for (const TypemapEntry& entry : entries_) {
-    std::memcpy(mem.data() + (entry.offset_bytes - low_), from, static_cast<size_t>(entry.size_bytes));
+    std::memcpy(mem.data() + (entry.offset_bytes - low_), from,
+                static_cast<size_t>(entry.size_bytes));
     from += entry.size_bytes;
   }
   return mem;
@@ -96,11 +99,13 @@ std::vector<std::byte> Expected::unpacked() const {
 std::string differ(const char* what, const std::byte* got, const std::byte* want, size_t bytes) {
   if (bytes == 0 || std::memcmp(got, want, bytes) == 0) return "";
   const size_t at = static_cast<size_t>(std::mismatch(got, got + bytes, want).first - got);
-  return std::string(what) + ": byte " + std::to_string(at) + " of " + std::to_string(bytes) + " is " +
-         std::to_string(std::to_integer<int>(got[at])) + ", not " + std::to_string(std::to_integer<int>(want[at]));
+  return std::string(what) + ": byte " + std::to_string(at) + " of " + std::to_string(bytes) +
+         " is " + std::to_string(std::to_integer<int>(got[at])) + ", not " +
+         std::to_string(std::to_integer<int>(want[at]));
 }
 
-int run_seeds(int argc, char** argv, const char* program, const std::function<std::string(const Case&)>& check) {
+int run_seeds(int argc, char** argv, const char* program,
+              const std::function<std::string(const Case&)>& check) {
   uint64_t first = 0;
   uint64_t seeds = 10000;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -123,11 +128,13 @@ int run_seeds(int argc, char** argv, const char* program, const std::function<st
     std::fprintf(stderr, "FAILED %s\n  %s\n", repro(c).c_str(), wrong.c_str());
     auto still_fails = [&](const TypePtr& type) { return !check(with_type(c, type)).empty(); };
     const Case small = with_type(c, shrink_type(c.type, still_fails, 2000));
-    std::fprintf(stderr, "  smallest: %s\n  %s\n  again: %s --first %llu --seeds 1\n", repro(small).c_str(),
-                 check(small).c_str(), program, static_cast<unsigned long long>(seed));
+    std::fprintf(stderr, "  smallest: %s\n  %s\n  again: %s --first %llu --seeds 1\n",
+                 repro(small).c_str(), check(small).c_str(), program,
+                 static_cast<unsigned long long>(seed));
   }
-  std::fprintf(stderr, "%s: %llu seeds from %llu, %d failures\n", program, static_cast<unsigned long long>(seeds),
-               static_cast<unsigned long long>(first), failures);
+  std::fprintf(stderr, "%s: %llu seeds from %llu, %d failures\n", program,
+               static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(first),
+               failures);
   return failures == 0 ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One random case: a type, a count, and what its bytes must become according to the typemap. Shared by the engine's
-// property test and by the differential test against MPI libraries.
+// One random case: a type, a count, and what its bytes must become according to the typemap. Shared
+// by the engine's property test and by the differential test against MPI libraries.
 #ifndef LACUNA_TESTS_PROPERTY_CASE_HPP_
 #define LACUNA_TESTS_PROPERTY_CASE_HPP_
 
@@ -36,13 +36,16 @@ class Choices {
  public:
   explicit Choices(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
   uint64_t next();
-  int64_t below(int64_t bound) { return static_cast<int64_t>(next() % static_cast<uint64_t>(bound)); }
+  int64_t below(int64_t bound) {
+    return static_cast<int64_t>(next() % static_cast<uint64_t>(bound));
+  }
 
  private:
   uint64_t state_;
 };
 
-// The buffers of a case: memory that holds exactly the span of its bytes, and what packing must give.
+// The buffers of a case: memory that holds exactly the span of its bytes, and what packing must
+// give.
 class Expected {
  public:
   explicit Expected(const Case& c);
@@ -72,9 +75,11 @@ class Expected {
 // "" where bytes agree, else what differs first.
 std::string differ(const char* what, const std::byte* got, const std::byte* want, size_t bytes);
 
-// Runs `check` (it answers "" or what is wrong) on seeds [first, first + seeds); on a failure shrinks the type, prints both,
-// and goes on; the exit code of a test program. Progress goes to stderr.
-int run_seeds(int argc, char** argv, const char* program, const std::function<std::string(const Case&)>& check);
+// Runs `check` (it answers "" or what is wrong) on seeds [first, first + seeds); on a failure
+// shrinks the type, prints both, and goes on; the exit code of a test program. Progress goes to
+// stderr.
+int run_seeds(int argc, char** argv, const char* program,
+              const std::function<std::string(const Case&)>& check);
 
 }  // namespace lacuna::testing
 

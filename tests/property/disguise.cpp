@@ -27,10 +27,11 @@ TypePtr repeated(int64_t count, int64_t stride_bytes, const TypePtr& child, Choi
     case 2:
       return must(make_hindexed_block(1, arithmetic(count, stride_bytes), child));
     case 3:
-      return must(make_hindexed(std::vector<int64_t>(static_cast<size_t>(count), 1), arithmetic(count, stride_bytes),
-                                child));
+      return must(make_hindexed(std::vector<int64_t>(static_cast<size_t>(count), 1),
+                                arithmetic(count, stride_bytes), child));
     default:
-      return must(make_struct(std::vector<int64_t>(static_cast<size_t>(count), 1), arithmetic(count, stride_bytes),
+      return must(make_struct(std::vector<int64_t>(static_cast<size_t>(count), 1),
+                              arithmetic(count, stride_bytes),
                               std::vector<TypePtr>(static_cast<size_t>(count), child)));
   }
 }
@@ -56,8 +57,8 @@ TypePtr with_child(const Type& type, TypePtr child) {
     case Combiner::kSubarray:
       return must(make_subarray(type.sizes, type.subsizes, type.starts, type.order, child));
     case Combiner::kDarray:
-      return must(make_darray(type.darray_size, type.darray_rank, type.sizes, type.distribs, type.dargs, type.psizes,
-                              type.order, child));
+      return must(make_darray(type.darray_size, type.darray_rank, type.sizes, type.distribs,
+                              type.dargs, type.psizes, type.order, child));
     case Combiner::kResized:
       return must(make_resized(type.resized_lb, type.resized_extent, child));
     default:
@@ -69,10 +70,13 @@ TypePtr with_child(const Type& type, TypePtr child) {
 TypePtr nested_struct(std::vector<int64_t> blocklengths, std::vector<int64_t> displacements,
                       std::vector<TypePtr> children, Choices& choices) {
   int64_t basics = 0;
-  for (size_t i = 0; i < children.size(); ++i) basics += blocklengths[i] * children[i]->signature.length;
-  // Only small ones: what a larger struct's first entries have in common is hoisted before the rest is seen.
+  for (size_t i = 0; i < children.size(); ++i)
+    basics += blocklengths[i] * children[i]->signature.length;
+  // Only small ones: what a larger struct's first entries have in common is hoisted before the rest
+  // is seen.
   if (children.size() >= 3 && basics <= 8 && choices.below(2) == 0) {
-    const auto k = static_cast<ptrdiff_t>(1 + choices.below(static_cast<int64_t>(children.size()) - 1));
+    const auto k =
+        static_cast<ptrdiff_t>(1 + choices.below(static_cast<int64_t>(children.size()) - 1));
     const TypePtr head = must(make_struct({blocklengths.begin(), blocklengths.begin() + k},
                                           {displacements.begin(), displacements.begin() + k},
                                           {children.begin(), children.begin() + k}));
@@ -94,7 +98,8 @@ TypePtr rebuild(const Type& type, const TypePtr& child, Choices& choices) {
       return repeated(type.count, extent, child, choices);
     case Combiner::kVector:
     case Combiner::kHvector: {
-      const int64_t stride = type.combiner == Combiner::kVector ? type.stride * extent : type.stride;
+      const int64_t stride =
+          type.combiner == Combiner::kVector ? type.stride * extent : type.stride;
       const TypePtr block = must(make_contiguous(type.blocklength, child));
       return repeated(type.count, stride, block, choices);
     }
@@ -102,12 +107,13 @@ TypePtr rebuild(const Type& type, const TypePtr& child, Choices& choices) {
     case Combiner::kIndexedBlock: {
       std::vector<int64_t> bytes(type.displacements);
       for (int64_t& value : bytes) value *= extent;
-      if (type.combiner == Combiner::kIndexedBlock) return must(make_hindexed_block(type.blocklength, bytes, child));
+      if (type.combiner == Combiner::kIndexedBlock)
+        return must(make_hindexed_block(type.blocklength, bytes, child));
       return must(make_hindexed(type.blocklengths, bytes, child));
     }
     case Combiner::kHindexedBlock:
-      return must(make_hindexed(std::vector<int64_t>(type.displacements.size(), type.blocklength), type.displacements,
-                                child));
+      return must(make_hindexed(std::vector<int64_t>(type.displacements.size(), type.blocklength),
+                                type.displacements, child));
     case Combiner::kHindexed: {
       std::vector<TypePtr> children(type.blocklengths.size(), child);
       return must(make_struct(type.blocklengths, type.displacements, std::move(children)));
@@ -161,7 +167,8 @@ TypePtr disguise(const TypePtr& type, Choices& choices) {
       break;
   }
   // Bounds that the other construction does not carry (markers, struct padding).
-  if (made->lb != type->lb || made->extent() != type->extent()) made = must(make_resized(type->lb, type->extent(), made));
+  if (made->lb != type->lb || made->extent() != type->extent())
+    made = must(make_resized(type->lb, type->extent(), made));
   return made;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The ladder of oracles, engine part (DESIGN, Oracles): for each random type the text form, the typemap, the layout, the
-// reference kernels and each SIMD target in turn agree, whole and in random slices, packing and unpacking, between guard
-// pages, with every byte of every gap compared afterwards. Each plan is made for this host and for a tiny machine, on
-// which the blocked and non-temporal ways start at a few bytes.
+// The ladder of oracles, engine part (DESIGN, Oracles): for each random type the text form, the
+// typemap, the layout, the reference kernels and each SIMD target in turn agree, whole and in
+// random slices, packing and unpacking, between guard pages, with every byte of every gap compared
+// afterwards. Each plan is made for this host and for a tiny machine, on which the blocked and
+// non-temporal ways start at a few bytes.
 #include <algorithm>
 #include <cstring>
 
@@ -50,7 +51,8 @@ std::string check_layout(const Case& c) {
   std::string wrong;
   const Layout layout = lower(*c.type);
   for_each_run(layout.element, [&](int64_t mem, int64_t at, int64_t bytes) {
-    if (at != packed && wrong.empty()) wrong = "packed offset " + std::to_string(at) + ", not " + std::to_string(packed);
+    if (at != packed && wrong.empty())
+      wrong = "packed offset " + std::to_string(at) + ", not " + std::to_string(packed);
     packed += bytes;
     if (!got.empty() && got.back().offset_bytes + got.back().size_bytes == mem) {
       got.back().size_bytes += bytes;
@@ -71,11 +73,13 @@ std::vector<std::pair<int64_t, int64_t>> random_slices(Choices& choices, int64_t
   std::sort(cuts.begin(), cuts.end());
   std::vector<std::pair<int64_t, int64_t>> slices;
   for (size_t i = 0; i + 1 < cuts.size(); ++i) slices.emplace_back(cuts[i], cuts[i + 1]);
-  for (size_t i = slices.size(); i > 1; --i) std::swap(slices[i - 1], slices[static_cast<size_t>(choices.below(static_cast<int64_t>(i)))]);
+  for (size_t i = slices.size(); i > 1; --i)
+    std::swap(slices[i - 1], slices[static_cast<size_t>(choices.below(static_cast<int64_t>(i)))]);
   return slices;
 }
 
-std::string check_pack(const Case& c, const Plan& plan, const Expected& expected, Choices& choices) {
+std::string check_pack(const Case& c, const Plan& plan, const Expected& expected,
+                       Choices& choices) {
   const size_t bytes = static_cast<size_t>(expected.packed_bytes());
   const Guarded mem(expected.span(), choices.below(2) == 0);
   expected.fill(mem.data(), mem.size(), 1);
@@ -92,7 +96,8 @@ std::string check_pack(const Case& c, const Plan& plan, const Expected& expected
   return differ("pack in slices", packed.data(), expected.packed().data(), bytes);
 }
 
-std::string check_unpack(const Case& c, const Plan& plan, const Expected& expected, Choices& choices) {
+std::string check_unpack(const Case& c, const Plan& plan, const Expected& expected,
+                         Choices& choices) {
   const size_t bytes = static_cast<size_t>(expected.packed_bytes());
   const Guarded packed(bytes, choices.below(2) == 0);
   if (bytes > 0) std::memcpy(packed.data(), expected.packed().data(), bytes);
@@ -138,8 +143,8 @@ std::string check(const Case& c) {
       wrong = check_pack(c, *plan.value(), expected, choices);
       if (wrong.empty() && c.receivable) wrong = check_unpack(c, *plan.value(), expected, choices);
       if (!wrong.empty()) {
-        return std::string(kernels->isa) + (host == &tiny ? ", tiny machine: " : ": ") + wrong + "\n" +
-               explain(*plan.value(), c.count);
+        return std::string(kernels->isa) + (host == &tiny ? ", tiny machine: " : ": ") + wrong +
+               "\n" + explain(*plan.value(), c.count);
       }
     }
     wrong = check_bottom(c, expected, *kernels);
@@ -151,4 +156,6 @@ std::string check(const Case& c) {
 }  // namespace
 }  // namespace lacuna::testing
 
-int main(int argc, char** argv) { return lacuna::testing::run_seeds(argc, argv, argv[0], lacuna::testing::check); }
+int main(int argc, char** argv) {
+  return lacuna::testing::run_seeds(argc, argv, argv[0], lacuna::testing::check);
+}

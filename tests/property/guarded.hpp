@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory between two pages that may not be touched: an access one byte outside it stops the program.
+// Memory between two pages that may not be touched: an access one byte outside it stops the
+// program.
 #ifndef LACUNA_TESTS_PROPERTY_GUARDED_HPP_
 #define LACUNA_TESTS_PROPERTY_GUARDED_HPP_
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The ladder of oracles, MPI part: random types built by the library's constructors, decoded back, packed, unpacked and
-// sent to self, by the library alone and (preloaded, switched by MPI_Pcontrol) by lacuna. All must be the typemap's bytes.
+// The ladder of oracles, MPI part: random types built by the library's constructors, decoded back,
+// packed, unpacked and sent to self, by the library alone and (preloaded, switched by MPI_Pcontrol)
+// by lacuna. All must be the typemap's bytes.
 #include <dlfcn.h>
 
 #include <climits>
@@ -28,8 +29,9 @@ struct Tally {
 } g_tally;
 
 bool g_preloaded = false;
-// Intel MPI 2021.19 packs cyclic darrays wrongly and crashes in its own MPI_Pack on some types (seeds 600 to 800, without
-// lacuna); there only lacuna is held against the typemap, on the other types.
+// Intel MPI 2021.19 packs cyclic darrays wrongly and crashes in its own MPI_Pack on some types
+// (seeds 600 to 800, without lacuna); there only lacuna is held against the typemap, on the other
+// types.
 bool g_library_is_sound = true;
 
 std::string check_pack(const Case& c, MPI_Datatype type, const Expected& expected) {
@@ -39,11 +41,15 @@ std::string check_pack(const Case& c, MPI_Datatype type, const Expected& expecte
   const Guarded packed(static_cast<size_t>(bytes), false);
   int upper = 0;
   MPI_Pack_size(static_cast<int>(c.count), type, MPI_COMM_SELF, &upper);
-  if (upper < bytes) return "MPI_Pack_size says " + std::to_string(upper) + " for " + std::to_string(bytes) + " bytes";
+  if (upper < bytes)
+    return "MPI_Pack_size says " + std::to_string(upper) + " for " + std::to_string(bytes) +
+           " bytes";
   int position = 0;
   if (bytes == 0) return "";  // some libraries refuse empty buffers between guards
-  MPI_Pack(expected.buffer(mem), static_cast<int>(c.count), type, packed.data(), bytes, &position, MPI_COMM_SELF);
-  if (position != bytes) return "MPI_Pack ends at " + std::to_string(position) + " of " + std::to_string(bytes);
+  MPI_Pack(expected.buffer(mem), static_cast<int>(c.count), type, packed.data(), bytes, &position,
+           MPI_COMM_SELF);
+  if (position != bytes)
+    return "MPI_Pack ends at " + std::to_string(position) + " of " + std::to_string(bytes);
   return differ("MPI_Pack", packed.data(), expected.packed().data(), static_cast<size_t>(bytes));
 }
 
@@ -53,9 +59,10 @@ std::string check_unpack(const Case& c, MPI_Datatype type, const Expected& expec
   const Guarded mem(expected.span(), true);
   expected.fill(mem.data(), mem.size(), 2);
   int position = 0;
-  MPI_Unpack(expected.packed().data(), bytes, &position, expected.buffer(mem), static_cast<int>(c.count), type,
-             MPI_COMM_SELF);
-  if (position != bytes) return "MPI_Unpack ends at " + std::to_string(position) + " of " + std::to_string(bytes);
+  MPI_Unpack(expected.packed().data(), bytes, &position, expected.buffer(mem),
+             static_cast<int>(c.count), type, MPI_COMM_SELF);
+  if (position != bytes)
+    return "MPI_Unpack ends at " + std::to_string(position) + " of " + std::to_string(bytes);
   const std::vector<std::byte> want = expected.unpacked();
   return differ("MPI_Unpack", mem.data(), want.data(), want.size());
 }
@@ -69,7 +76,8 @@ std::string check_self_message(const Case& c, MPI_Datatype type, const Expected&
   expected.fill(mem.data(), mem.size(), 1);
   std::vector<std::byte> packed(static_cast<size_t>(bytes));
   MPI_Status status;
-  MPI_Sendrecv(expected.buffer(mem), count, type, 0, 1, packed.data(), bytes, MPI_PACKED, 0, 1, MPI_COMM_SELF, &status);
+  MPI_Sendrecv(expected.buffer(mem), count, type, 0, 1, packed.data(), bytes, MPI_PACKED, 0, 1,
+               MPI_COMM_SELF, &status);
   std::string wrong = differ("message out", packed.data(), expected.packed().data(), packed.size());
   if (!wrong.empty() || !c.receivable) return wrong;
   expected.fill(mem.data(), mem.size(), 2);
@@ -79,12 +87,14 @@ std::string check_self_message(const Case& c, MPI_Datatype type, const Expected&
   MPI_Wait(&request, &status);
   int got = 0;
   MPI_Get_count(&status, type, &got);
-  if (got != count) return "MPI_Get_count says " + std::to_string(got) + " of " + std::to_string(count);
+  if (got != count)
+    return "MPI_Get_count says " + std::to_string(got) + " of " + std::to_string(count);
   const std::vector<std::byte> want = expected.unpacked();
   return differ("message in", mem.data(), want.data(), want.size());
 }
 
-// Libraries move 16-byte numbers by their value (x87 registers), and leave padding bytes as they were.
+// Libraries move 16-byte numbers by their value (x87 registers), and leave padding bytes as they
+// were.
 bool has_wide_numbers(const Type& type) {
   if (type.basic != nullptr) {
     const std::string_view name = type.basic->name;
@@ -113,8 +123,8 @@ std::string check_one_way(const Case& c, MPI_Datatype type, const Expected& expe
   return wrong;
 }
 
-// Libraries have defects of their own (docs/interposer.md lists those found); they are counted and bounded. Where the
-// library is right, lacuna must be.
+// Libraries have defects of their own (docs/interposer.md lists those found); they are counted and
+// bounded. Where the library is right, lacuna must be.
 std::string check_both_ways(const Case& c, MPI_Datatype type) {
   const Expected expected(c);
   ++g_tally.cases;
@@ -131,7 +141,8 @@ std::string check_both_ways(const Case& c, MPI_Datatype type) {
 std::string check(const Case& c) {
   static const PredefinedTypes predefined;
   std::optional<MPI_Datatype> built;
-  if (!has_wide_numbers(*c.type) && (g_library_is_sound || !has_darray(*c.type))) built = build_mpi(*c.type, predefined);
+  if (!has_wide_numbers(*c.type) && (g_library_is_sound || !has_darray(*c.type)))
+    built = build_mpi(*c.type, predefined);
   if (!built) {
     ++g_tally.unbuilt;
     return "";
@@ -172,11 +183,13 @@ int main(int argc, char** argv) {
   lacuna::testing::g_library_is_sound = std::strstr(version, "Intel") == nullptr;
   int code = lacuna::testing::run_seeds(argc, argv, argv[0], lacuna::testing::check);
   std::fprintf(stderr,
-               "%lld cases of %lld bytes, lacuna %s; types not to be had here: %lld, declined: %lld, with the library's own "
+               "%lld cases of %lld bytes, lacuna %s; types not to be had here: %lld, declined: "
+               "%lld, with the library's own "
                "extents: %lld, wrong in the library: %lld\n",
                static_cast<long long>(g_tally.cases), static_cast<long long>(g_tally.bytes),
-               lacuna::testing::g_preloaded ? "alternating" : "absent", static_cast<long long>(g_tally.unbuilt),
-               static_cast<long long>(g_tally.declined), static_cast<long long>(g_tally.other_extent),
+               lacuna::testing::g_preloaded ? "alternating" : "absent",
+               static_cast<long long>(g_tally.unbuilt), static_cast<long long>(g_tally.declined),
+               static_cast<long long>(g_tally.other_extent),
                static_cast<long long>(g_tally.defects));
   // A run that compared little has shown nothing.
   if (g_tally.cases < 9 * g_tally.declined || g_tally.cases < 50 * g_tally.defects) code = 1;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Functions of MPI 4.1 under a library that is older. A program that looks for them at run time
+// finds lacuna's names (mpi4py does), so they must work: request by request, by
+// MPI_Request_get_status.
+#include "interpose/bodies.hpp"
+#include "interpose/next.hpp"
+
+namespace lacuna {
+namespace {
+
+MPI_Status* status_at(MPI_Status* statuses, int i) noexcept {
+  return statuses != MPI_STATUSES_IGNORE ? statuses + i : MPI_STATUS_IGNORE;
+}
+
+bool is_active(MPI_Request request) noexcept { return request != MPI_REQUEST_NULL; }
+
+}  // namespace
+
+int missing_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status) noexcept {
+  const Next& next = next_functions();
+  bool any_active = false;
+  for (int i = 0; i < count; ++i) {
+    if (!is_active(requests[i])) continue;
+    any_active = true;
+    const int code = next.MPI_Request_get_status(requests[i], flag, status);
+    if (code == MPI_SUCCESS && *flag == 0) continue;
+    *index = i;
+    return code;
+  }
+  *index = MPI_UNDEFINED;
+  *flag = any_active ? 0 : 1;
+  if (any_active || status == MPI_STATUS_IGNORE) return MPI_SUCCESS;
+  return next.MPI_Request_get_status(MPI_REQUEST_NULL, flag, status);  // the empty status
+}
+
+int missing_get_status_all(int count, const MPI_Request* requests, int* flag,
+                           MPI_Status* statuses) noexcept {
+  int all = 1;
+  for (int i = 0; i < count && all != 0; ++i) {
+    const int code =
+        next_functions().MPI_Request_get_status(requests[i], &all, status_at(statuses, i));
+    if (code != MPI_SUCCESS) return code;
+  }
+  *flag = all;
+  return MPI_SUCCESS;
+}
+
+int missing_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
+                            MPI_Status* statuses) noexcept {
+  bool any_active = false;
+  int found = 0;
+  for (int i = 0; i < incount; ++i) {
+    if (!is_active(requests[i])) continue;
+    any_active = true;
+    int done = 0;
+    const int code =
+        next_functions().MPI_Request_get_status(requests[i], &done, status_at(statuses, found));
+    if (code != MPI_SUCCESS) return code;
+    if (done != 0) indices[found++] = i;
+  }
+  *outcount = any_active ? found : MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+}  // namespace lacuna
