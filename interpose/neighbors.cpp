@@ -194,9 +194,10 @@ bool completion_may_be_hidden() noexcept {
       continue;
     }
     const void* first = dlsym(RTLD_DEFAULT, name);
+    if (first == nullptr) continue;  // newer than this ABI's libraries: nobody calls it
     Dl_info theirs{};
     Dl_info ours{};
-    if (first == nullptr || dladdr(first, &theirs) == 0 ||
+    if (dladdr(first, &theirs) == 0 ||
         dladdr(reinterpret_cast<const void*>(&find_mpi_code), &ours) == 0 ||
         theirs.dli_fbase != ours.dli_fbase) {
       return true;
