@@ -52,34 +52,70 @@ const char* family_of(void* handle, const char* name) {
   return "mpich";
 }
 
-struct Search {
-  char path[4096];
+// The paths of the loaded objects that are called like an MPI library.
+struct Candidates {
+  static constexpr int kMost = 8;
+  char paths[kMost][1024];
+  int count;
 };
 
-// Remembers the path of the first loaded object that is called like an MPI library. dlopen must
-// wait until the iteration (and the loader's lock that it holds) is over.
 int look_for_library(dl_phdr_info* info, size_t, void* data) {
+  auto* found = static_cast<Candidates*>(data);
   const char* name = base_name(info->dlpi_name);
-#if defined(LACUNA_MPI_FAMILY_MPIABI)
-  const bool matches = starts_with(name, "libmpi_abi.so");
-#else
-  const bool matches = starts_with(name, "libmpi.so") || starts_with(name, "libmpich.so") ||
-                       starts_with(name, "libmpi_gnu") || starts_with(name, "libmpi_intel");
-#endif
-  if (!matches || std::strlen(info->dlpi_name) >= sizeof(Search::path)) return 0;
-  std::strcpy(static_cast<Search*>(data)->path, info->dlpi_name);
-  return 1;
+  bool matches = false;
+  for (const char* prefix :
+       {"libmpi.so", "libmpich.so", "libmpi_abi.so", "libmpi_gnu", "libmpi_intel"}) {
+    matches = matches || starts_with(name, prefix);
+  }
+  if (matches && std::strlen(info->dlpi_name) < sizeof(found->paths[0])) {
+    std::strcpy(found->paths[found->count++], info->dlpi_name);
+  }
+  return found->count == Candidates::kMost ? 1 : 0;
 }
 
+// A preload library of another ABI than the program's cannot pass calls on: handles differ in size
+// and meaning. It can only crash, later and without a word; so it says what is wrong at once.
+// `lacuna run` never gets here.
+[[noreturn]] void refuse(const char* path, const char* family) {
+  dprintf(STDERR_FILENO,
+          "lacuna: liblacuna-%s.so is preloaded into a program that uses %s, which needs "
+          "liblacuna-%s.so; remedy: use `lacuna run`, or preload the right one\n",
+          kFamily, path, family);
+  std::abort();
+}
+
+// Where MPI is a library that the program's search order reaches.
+void refuse_foreign_next() {
+  void* init = dlsym(RTLD_NEXT, "MPI_Init");
+  Dl_info info{};
+  if (init == nullptr || dladdr(init, &info) == 0 || info.dli_fname == nullptr) return;
+  const char* name = base_name(info.dli_fname);
+  if (!starts_with(name, "libmpi")) return;  // another tool, or a static library: nothing is known
+  const char* family = family_of(RTLD_DEFAULT, name);
+  if (std::strcmp(family, kFamily) != 0) refuse(info.dli_fname, family);
+}
+
+// Where it does not: the first loaded library of this ABI. (dlopen after the iteration, which holds
+// the loader's lock.)
 void* open_library() {
-  Search search{};
-  if (dl_iterate_phdr(look_for_library, &search) == 0) return nullptr;
-  void* handle = dlopen(search.path, RTLD_NOLOAD | RTLD_LAZY);
-  if (handle == nullptr) return nullptr;
-  const bool usable = std::strcmp(family_of(handle, base_name(search.path)), kFamily) == 0 &&
-                      dlsym(handle, "MPI_Init") != nullptr;
-  if (!usable) dlclose(handle);
-  return usable ? handle : nullptr;
+  Candidates found{};
+  dl_iterate_phdr(look_for_library, &found);
+  const char* foreign_path = nullptr;
+  const char* foreign_family = nullptr;
+  for (int i = 0; i < found.count; ++i) {
+    void* handle = dlopen(found.paths[i], RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == nullptr) continue;
+    const char* family = family_of(handle, base_name(found.paths[i]));
+    const bool speaks_mpi = dlsym(handle, "MPI_Init") != nullptr;
+    if (speaks_mpi && std::strcmp(family, kFamily) == 0) return handle;
+    if (speaks_mpi) {
+      foreign_path = found.paths[i];
+      foreign_family = family;
+    }
+    dlclose(handle);
+  }
+  if (foreign_path != nullptr) refuse(foreign_path, foreign_family);
+  return nullptr;
 }
 
 void* find_function(const char* name, void* library) {
@@ -92,26 +128,6 @@ void* find_function(const char* name, void* library) {
   std::strcat(profiling, name);
   if (void* found = dlsym(RTLD_NEXT, profiling)) return found;
   return library != nullptr ? dlsym(library, profiling) : nullptr;
-}
-
-// A preload library of another ABI than the program's cannot pass calls on: handles differ in size
-// and meaning. It can only crash, later and without a word; so it says what is wrong at once.
-// `lacuna run` never gets here.
-void refuse_foreign_library() {
-  void* init = dlsym(RTLD_NEXT, "MPI_Init");
-  Dl_info info{};
-  if (init == nullptr || dladdr(init, &info) == 0 || info.dli_fname == nullptr) return;
-  const char* name = base_name(info.dli_fname);
-  if (!starts_with(name, "libmpi"))
-    return;  // another tool, or a static library: nothing can be said
-  const char* actual = family_of(RTLD_DEFAULT, name);
-  if (std::strcmp(actual, kFamily) == 0) return;
-  dprintf(STDERR_FILENO,
-          "lacuna: liblacuna-%s.so is preloaded into a program that uses %s, which needs "
-          "liblacuna-%s.so; remedy: use "
-          "`lacuna run`, or preload the right one\n",
-          kFamily, info.dli_fname, actual);
-  std::abort();
 }
 
 void fill_table(Next* table, void* library, bool* complete) {
@@ -135,7 +151,7 @@ const Next& resolve() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   const Next* done = g_next.load(std::memory_order_acquire);
   if (done != &kFirst) return *done;
-  refuse_foreign_library();
+  refuse_foreign_next();
   void* library = dlsym(RTLD_NEXT, "MPI_Init") == nullptr ? open_library() : nullptr;
   g_library.store(library, std::memory_order_release);
   fill_table(&g_table, library, &g_complete);
