@@ -81,7 +81,7 @@ int look_for_library(dl_phdr_info* info, size_t, void* data) {
           "lacuna: liblacuna-%s.so is preloaded into a program that uses %s, which needs "
           "liblacuna-%s.so; remedy: use `lacuna run`, or preload the right one\n",
           kFamily, path, family);
-  std::abort();
+  _exit(3);  // as the command does where the environment is wrong
 }
 
 // Where MPI is a library that the program's search order reaches.
