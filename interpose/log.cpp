@@ -28,7 +28,7 @@ std::string_view sentence_of(Note note) {
     case Note::kContiguous:
       return "not taken: it is contiguous";
     case Note::kLongRuns:
-      return "not taken: its runs are so long that the library is as fast";
+      return "not taken: packing first is not expected to be faster";
     case Note::kNoMemory:
       return "not taken: the pool is full (LACUNA_POOL_MB) or memory was refused";
     case Note::kHiddenCompletion:
