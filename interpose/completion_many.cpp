@@ -196,32 +196,29 @@ Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
   return taken(code);
 }
 
-Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses) noexcept {
+// MPI_Waitsome and MPI_Testsome differ in the call alone.
+static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*), int incount,
+                        MPI_Request* requests, int* outcount, int* indices,
+                        MPI_Status* statuses) noexcept {
   finish_freed_requests();
   if (outcount == nullptr || indices == nullptr) return kDeclined;
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
-  const int code =
-      next_functions().MPI_Waitsome(incount, requests, outcount, indices, results.get());
+  const int code = some(incount, requests, outcount, indices, results.get());
   settle_some(claims, requests, *outcount, indices, results, code);
   return taken(code);
 }
 
+Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses) noexcept {
+  return take_some(next_functions().MPI_Waitsome, incount, requests, outcount, indices, statuses);
+}
+
 Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
                      MPI_Status* statuses) noexcept {
-  finish_freed_requests();
-  if (outcount == nullptr || indices == nullptr) return kDeclined;
-  Claims claims(incount, requests);
-  if (claims.empty()) return kDeclined;
-  const Statuses results(incount, statuses, claims.any_receive());
-  if (!results.ok()) return out_of_memory(&claims);
-  const int code =
-      next_functions().MPI_Testsome(incount, requests, outcount, indices, results.get());
-  settle_some(claims, requests, *outcount, indices, results, code);
-  return taken(code);
+  return take_some(next_functions().MPI_Testsome, incount, requests, outcount, indices, statuses);
 }
 
 // The MPI 4.1 forms that leave the requests alone: a complete one is over for lacuna
