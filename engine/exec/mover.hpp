@@ -102,7 +102,7 @@ class Mover {
               std::byte* packed) const {
     if (level == sweep.around.size()) return kernel_call(sweep, count, mem, packed);
     const Loop& loop = sweep.around[level];
-    const bool own = sweep.own == Sweep::Own::kAround && level == sweep.own_around;
+    const bool own = sweep.own == Sweep::Own::kAround && level == 0;
     const int64_t n = own ? count : loop.count;
     for (int64_t i = 0; i < n; ++i) {
       around(sweep, level + 1, count, mem, packed);

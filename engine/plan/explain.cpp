@@ -39,7 +39,7 @@ void describe(const PlanNode& node, bool repeated, int indent, std::set<const Pl
   }
   out += pad + "kernels " + sweep.pack.id() + " / " + sweep.unpack.id() + "\n";
   for (size_t i = 0; i < sweep.around.size(); ++i) {
-    const bool open = repeated && sweep.own == Sweep::Own::kAround && i == sweep.own_around;
+    const bool open = repeated && sweep.own == Sweep::Own::kAround && i == 0;
     out += pad + "  for " + loop_text(sweep.around[i], open) + "\n";
   }
   const bool outer_open = repeated && sweep.own == Sweep::Own::kOuter;

@@ -39,9 +39,9 @@ struct Sweep {
   Loop inner{1, 0, 0};
   int64_t width = 0;                 // bytes of the runs
   const LayoutNode* list = nullptr;  // kListed: whose offsets
-  // Which of the loops above is the node's own, whose count a slice or a repetition replaces.
+  // Which of the loops above is the node's own, whose count a slice or a repetition replaces;
+  // kAround: the first of them.
   enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;
-  size_t own_around = 0;  // index in `around`
   int64_t block_inner =
       0;  // kStrided: iterations of `inner` taken together under all of `outer`; 0: all
   int64_t tile_rows = 0;  // kTranspose

@@ -58,10 +58,7 @@ void place_outer(Sweep& sweep, Nest& nest, size_t index) {
 
 void place_rest(Sweep& sweep, Nest& nest) {
   sweep.around = std::move(nest.loops);
-  if (sweep.own == Sweep::Own::kNone) {
-    sweep.own = Sweep::Own::kAround;
-    sweep.own_around = 0;
-  }
+  if (sweep.own == Sweep::Own::kNone) sweep.own = Sweep::Own::kAround;
 }
 
 // A loop whose blocks are neighbours in memory, outside one that strides: a transpose. Whole lines
