@@ -30,6 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/strided.inl.hpp"
 // clang-format on
 #if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
+#include "kernels/tile.inl.hpp"
 #include "kernels/transpose.inl.hpp"
 #define LACUNA_TRANSPOSE(width) &transpose<width>
 #else

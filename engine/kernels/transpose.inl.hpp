@@ -2,139 +2,33 @@
 //
 // The tiled transpose: dst[c*dst_pitch + r*W] <- src[r*src_pitch + c*W], for rows r in [0, R),
 // columns c in [0, C), elements of W bytes (names as in Move: rows are the inner dimension, columns
-// the outer). Included once per SIMD target.
+// the outer). Included once per SIMD target, after tile.inl.hpp.
 //
 // Blocking after Byna, Gropp, Sun & Thakur 2003, section 5.3 (half the TLB for the strided side),
 // with today's shapes:
-//   - a register tile of N x N elements, N*W = one vector: each source line is read once, whole;
-//   - tile_rows source rows together (at most half the TLB's pages), swept along one page of
-//     columns before the next rows;
-//   - outputs past the cache are written as whole 64-byte lines by non-temporal stores;
-//   - where tiles are lines and all rows of the destination start at the same place in one, tiles
-//     go straight there, both sides cut at line boundaries. Elsewhere (odd pitches, short vectors)
-//     they go through a small buffer in the first-level cache, and each row of the destination is
-//     cut at its own boundaries; blocks of source rows overlap by one line.
+//   - a register tile: each source line is read once, whole;
+//   - few source rows together (two lines of the destination, at most half the TLB's pages), swept
+//     along one page of columns before the next rows;
+//   - the destination is written in whole, aligned 64-byte lines, by non-temporal stores where it
+//     is larger than the caches.
+// Each column of the destination begins somewhere in a line. Where all begin at the same place, a
+// tile of rows counted from there is lines already; elsewhere a line is the end of one tile and the
+// beginning of the next below it, put together in registers. Where columns follow each other
+// without a gap, the last line of one is also the first of the next and is made whole too: its rows
+// go on at the top, one column to the right.
 //
-// Measured on Zen 4, n x n doubles, time over memcpy of the same bytes (docs/kernels.md): 0.7 to
-// 1.4 straight, n >= 1024.
+// Measured (docs/kernels.md): n x n doubles, n >= 1024, 0.7 to 1.3 of memcpy of the same bytes.
 //
 // Tried:
 //   - unaligned stores straight to odd pitches: 2.0 to 3.4 (each line in two halves, far apart);
-//   - the buffer without overlap: 1.3 to 2.4 (both ends of each piece are half lines);
-//   - the buffer for cached outputs of even pitch: 3.9 to 6, straight 1.6 to 2;
+//   - a buffer of tiles in the first-level cache for odd pitches, rows cut from it at lines: 2 to
+//   3;
+//     it still serves instruction sets that cannot shift across two registers;
+//   - elements at the borders one by one, column after column: the 2 to 6 columns before the first
+//     whole source line cost 0.3 of 1.0 ms at n = 1024, a set conflict for each row;
 //   - software prefetch of the next tiles' lines, source or destination: 0 to 20 % slower;
-//   - cached stores for 8 MiB outputs, 16 or 32 columns by 16, 32, 128 or all rows: 1.5 to 1.8
-//     where non-temporal ones take 1.4 to 1.8, and sending the result is slower afterwards.
-
-template <int64_t kWidth>
-struct TileLane;
-template <>
-struct TileLane<1> {
-  using T = uint8_t;
-};
-template <>
-struct TileLane<2> {
-  using T = uint16_t;
-};
-template <>
-struct TileLane<4> {
-  using T = uint32_t;
-};
-template <>
-struct TileLane<8> {
-  using T = uint64_t;
-};
-template <>
-struct TileLane<16> {
-  using T = uint64_t;
-};
-
-template <int64_t kWidth>
-struct Tile {
-  using T = typename TileLane<kWidth>::T;
-  // Narrow elements make tiles of too many vectors for the register file; 16-byte vectors keep them
-  // at 16 and 8.
-  static constexpr int64_t kBytes = kWidth <= 2 ? 16 : (HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64);
-  static constexpr int64_t kN = kBytes / kWidth;    // rows and columns
-  static constexpr int64_t kInBlock = 16 / kWidth;  // elements in a 128-bit block
-  static constexpr int64_t kBlocks = kBytes / 16;
-  using D = hn::CappedTag<T, static_cast<size_t>(kBytes) / sizeof(T)>;
-  using V = hn::Vec<D>;
-
-  template <bool kStream>
-  [[gnu::always_inline]] static inline void run(const std::byte* src, int64_t src_pitch,
-                                                std::byte* dst, int64_t dst_pitch) {
-    const D d;
-    V rows[kN];
-#pragma GCC unroll 16
-    for (int64_t r = 0; r < kN; ++r)
-      rows[r] = hn::LoadU(d, reinterpret_cast<const T*>(src + r * src_pitch));
-    transpose_in_blocks(rows);
-    transpose_blocks(rows);
-#pragma GCC unroll 16
-    for (int64_t c = 0; c < kN; ++c) {
-      T* out = reinterpret_cast<T*>(dst + c * dst_pitch);
-      if constexpr (kStream) {
-        hn::Stream(rows[c], d, out);
-      } else {
-        hn::StoreU(rows[c], d, out);
-      }
-    }
-  }
-
- private:
-  // Each group of kInBlock rows: log2(kInBlock) perfect shuffles transpose every 128-bit block of
-  // the group.
-  [[gnu::always_inline]] static inline void transpose_in_blocks(V* rows) {
-    const D d;
-#pragma GCC unroll 4
-    for (int64_t step = 1; step < kInBlock; step *= 2) {
-#pragma GCC unroll 4
-      for (int64_t g = 0; g < kBlocks; ++g) {
-        V* group = rows + g * kInBlock;
-        V shuffled[kInBlock];
-#pragma GCC unroll 8
-        for (int64_t i = 0; i < kInBlock / 2; ++i) {
-          shuffled[2 * i] = hn::InterleaveLower(d, group[i], group[i + kInBlock / 2]);
-          shuffled[2 * i + 1] = hn::InterleaveUpper(d, group[i], group[i + kInBlock / 2]);
-        }
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < kInBlock; ++i) group[i] = shuffled[i];
-      }
-    }
-  }
-
-  // Vectors (g, c) hold column b*kInBlock + c of group g in block b; afterwards vector b*kInBlock +
-  // c holds that column of all groups.
-  [[gnu::always_inline]] static inline void transpose_blocks(V* rows) {
-    const D d;
-    if constexpr (kBlocks == 2) {
-#pragma GCC unroll 8
-      for (int64_t c = 0; c < kInBlock; ++c) {
-        const V a = rows[c];
-        const V b = rows[kInBlock + c];
-        rows[c] = hn::ConcatLowerLower(d, b, a);
-        rows[kInBlock + c] = hn::ConcatUpperUpper(d, b, a);
-      }
-    } else if constexpr (kBlocks == 4) {
-#pragma GCC unroll 8
-      for (int64_t c = 0; c < kInBlock; ++c) {
-        const V a0 = rows[c];
-        const V a1 = rows[kInBlock + c];
-        const V a2 = rows[2 * kInBlock + c];
-        const V a3 = rows[3 * kInBlock + c];
-        const V even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(a1), a0);
-        const V odd01 = hn::OddEvenBlocks(a1, hn::SwapAdjacentBlocks(a0));
-        const V even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(a3), a2);
-        const V odd23 = hn::OddEvenBlocks(a3, hn::SwapAdjacentBlocks(a2));
-        rows[c] = hn::ConcatLowerLower(d, even23, even01);
-        rows[kInBlock + c] = hn::ConcatLowerLower(d, odd23, odd01);
-        rows[2 * kInBlock + c] = hn::ConcatUpperUpper(d, even23, even01);
-        rows[3 * kInBlock + c] = hn::ConcatUpperUpper(d, odd23, odd01);
-      }
-    }
-  }
-};
+//   - cached stores for 8 MiB outputs, 8 to 128 columns by 8 to all rows: slower than non-temporal
+//     ones by 20 % and more, and sending the result is slower afterwards.
 
 template <int64_t kWidth>
 class Transposer {
@@ -151,15 +45,16 @@ class Transposer {
 
   void run(bool stream) {
     // Whole lines exist only where elements do not straddle them.
-    const bool elements_aligned =
+    const bool has_lines =
         (reinterpret_cast<uintptr_t>(dst_) | static_cast<uintptr_t>(dst_pitch_)) % kWidth == 0;
-    stream = stream && elements_aligned;
-    if (elements_aligned && dst_pitch_ % 64 == 0 && kN * kWidth == 64) {
-      if (stream) {
-        direct<true>();
-      } else {
-        direct<false>();
-      }
+    const bool same_start = dst_pitch_ % 64 == 0;
+    stream = stream && has_lines;
+    // A line made of several tiles must not have more companions than there are buffers for them.
+    constexpr bool kTooManyOpen = kParts > 1 && kN >= 8;
+    if (has_lines && same_start && !kTooManyOpen) {
+      stream ? lines<true, false>() : lines<false, false>();
+    } else if (has_lines && TileW::kShifts && rows_ >= 3 * kLine) {
+      stream ? lines<true, true>() : lines<false, true>();
     } else {
       const int64_t tiled_cols = cols_ / kN * kN;
       staged(tiled_cols, stream);
@@ -170,8 +65,10 @@ class Transposer {
 
  private:
   using TileW = Tile<kWidth>;
+  using V = typename TileW::V;
   static constexpr int64_t kN = TileW::kN;
   static constexpr int64_t kLine = 64 / kWidth;  // elements
+  static constexpr int64_t kParts = kLine / kN;  // tiles in a line
   static constexpr int64_t kStageCols = kN > 128 / kWidth ? kN
                                                           : (128 / kWidth < 32 ? 128 / kWidth : 32);
   static constexpr int64_t kMaxTileRows = 512 / kWidth < 64 ? 512 / kWidth : 64;
@@ -181,56 +78,151 @@ class Transposer {
   const std::byte* at_src(int64_t r, int64_t c) const { return src_ + r * src_pitch_ + c * kWidth; }
   std::byte* at_dst(int64_t r, int64_t c) const { return dst_ + c * dst_pitch_ + r * kWidth; }
 
-  void edge(int64_t r0, int64_t r1, int64_t c0, int64_t c1) const {
-    for (int64_t c = c0; c < c1; ++c) {
-      for (int64_t r = r0; r < r1; ++r) copy_block<kWidth>(at_dst(r, c), at_src(r, c));
-    }
+  // Row r >= rows_ of a column is row r - rows_ of the next: columns follow each other (dense).
+  const std::byte* at_src_wrapped(int64_t r, int64_t c) const {
+    return r < rows_ ? at_src(r, c) : at_src(r - rows_, c + 1);
   }
 
-  // All destination rows start at the same place in a line: skip to the first boundary, then tiles
-  // are lines. Where the source rows do so too, the columns are cut at its boundaries, so that no
-  // load takes two lines.
-  template <bool kStream>
-  void direct() const {
-    const int64_t head = elements_to_line(dst_, rows_);
-    const int64_t end = head + (rows_ - head) / kN * kN;
-    const bool cut_cols = src_pitch_ % 64 == 0 && reinterpret_cast<uintptr_t>(src_) % kWidth == 0;
-    const int64_t first_col = cut_cols ? elements_to_line(src_, cols_) : 0;
-    const int64_t end_col = first_col + (cols_ - first_col) / kN * kN;
-    // Past the caches: a few rows, swept along a page of columns. Into them: a strip of two tiles,
-    // down all rows, so that each destination row is written as one stream.
-    const int64_t block_cols = kStream ? tile_cols_ : 2 * kN;
-    const int64_t block_rows = kStream ? 2 * kN : rows_;
-    for (int64_t c0 = first_col; c0 < end_col; c0 += block_cols) {
-      const int64_t c1 = c0 + block_cols < end_col ? c0 + block_cols : end_col;
-      for (int64_t r0 = head; r0 < end; r0 += block_rows) {
-        const int64_t r1 = r0 + block_rows < end ? r0 + block_rows : end;
-        if constexpr (kStream) {
-          for (int64_t c = c0; c < c1; c += kN) {
-            for (int64_t r = r0; r < r1; r += kN) tile<kStream>(r, c);
-          }
-        } else {
-          for (int64_t r = r0; r < r1; r += kN) {
-            for (int64_t c = c0; c < c1; c += kN) tile<kStream>(r, c);
-          }
-        }
+  // What is too narrow for tiles, element by element along the longer side of the source.
+  void edge(int64_t r0, int64_t r1, int64_t c0, int64_t c1) const {
+    if (r1 - r0 < c1 - c0) {
+      for (int64_t c = c0; c < c1; ++c) {
+        for (int64_t r = r0; r < r1; ++r) copy_block<kWidth>(at_dst(r, c), at_src(r, c));
+      }
+    } else {
+      for (int64_t r = r0; r < r1; ++r) {
+        for (int64_t c = c0; c < c1; ++c) copy_block<kWidth>(at_dst(r, c), at_src(r, c));
       }
     }
-    edge(0, head, first_col, end_col);
-    edge(end, rows_, first_col, end_col);
-    edge(0, rows_, 0, first_col);
-    edge(0, rows_, end_col, cols_);
-  }
-
-  template <bool kStream>
-  [[gnu::always_inline]] void tile(int64_t r, int64_t c) const {
-    TileW::template run<kStream>(at_src(r, c), src_pitch_, at_dst(r, c), dst_pitch_);
   }
 
   // Elements from `p` to the next line boundary, at most `limit`.
   static int64_t elements_to_line(const std::byte* p, int64_t limit) {
     const int64_t elements = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(p) & 63) / kWidth;
     return elements < limit ? elements : limit;
+  }
+
+  // Line k of a column is its elements [start + k*kLine, + kLine), where start is the column's own
+  // first line boundary. Blocks of columns and lines; kShift: the columns' starts differ.
+  template <bool kStream, bool kShift>
+  void lines() const {
+    const bool cut_cols = src_pitch_ % 64 == 0 && reinterpret_cast<uintptr_t>(src_) % kWidth == 0;
+    const int64_t first_col = cut_cols ? elements_to_line(src_, cols_) : 0;
+    const int64_t end_col = first_col + (cols_ - first_col) / kN * kN;
+    const int64_t start = kShift ? 0 : elements_to_line(dst_, rows_);
+    // With shifts, a line takes its own tile and the next one.
+    const int64_t whole = (rows_ - start) / kLine - (kShift ? 1 : 0);
+    // Past the caches: two lines of rows, swept along a page of columns. Into them: a strip of two
+    // source lines; with shifts down all rows, since each block of rows reads one tile more.
+    const int64_t block_cols = kStream ? round_up(tile_cols_, kN) : 2 * (kLine > kN ? kLine : kN);
+    const int64_t block_lines = !kStream && kShift ? whole : 2;
+    for (int64_t c0 = first_col; c0 < end_col; c0 += block_cols) {
+      const int64_t c1 = c0 + block_cols < end_col ? c0 + block_cols : end_col;
+      for (int64_t k0 = 0; k0 < whole; k0 += block_lines) {
+        const int64_t k1 = k0 + block_lines < whole ? k0 + block_lines : whole;
+        for (int64_t c = c0; c < c1; c += kN) {
+          if constexpr (kShift) {
+            shifted_lines<kStream>(k0, k1, c);
+          } else {
+            for (int64_t k = k0; k < k1; ++k) line<kStream>(start + k * kLine, c);
+          }
+        }
+      }
+      const bool dense = dst_pitch_ == rows_ * kWidth;
+      for (int64_t c = c0; c < c1; c += kN) {
+        const bool wraps = dense && c + kN < cols_;
+        if (!wraps) {
+          for (int64_t i = c; i < c + kN; ++i)
+            edge(kShift ? elements_to_line(at_dst(0, i), rows_) + whole * kLine
+                        : start + whole * kLine,
+                 rows_, i, i + 1);
+        } else if constexpr (kShift) {
+          shifted_ends<kStream>(whole, c);
+        } else if (start > 0) {
+          wrapped_line<kStream>(start + whole * kLine, c);
+        }
+        // A column's elements before its first line came with the column before it, if that
+        // wrapped.
+        for (int64_t i = c; i < c + kN; ++i) {
+          const bool done = dense && (i > c ? wraps : c > first_col);
+          if (!done) edge(0, elements_to_line(at_dst(0, i), rows_), i, i + 1);
+        }
+      }
+    }
+    edge(0, rows_, 0, first_col);
+    edge(0, rows_, end_col, cols_);
+  }
+
+  static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+  // The lines of kN columns that begin at row r.
+  template <bool kStream>
+  [[gnu::always_inline]] void line(int64_t r, int64_t c) const {
+#pragma GCC unroll 4
+    for (int64_t p = 0; p < kLine; p += kN) {
+      TileW::template run<kStream>(at_src(r + p, c), src_pitch_, at_dst(r + p, c), dst_pitch_);
+    }
+  }
+
+  template <bool kStream>
+  void wrapped_line(int64_t r, int64_t c) const {
+    for (int64_t p = 0; p < kLine; p += kN) {
+      V cols[kN];
+      TileW::load([&](int64_t i) { return at_src_wrapped(r + p + i, c); }, cols);
+      for (int64_t i = 0; i < kN; ++i)
+        TileW::template store<kStream>(cols[i], at_dst(r + p, c) + i * dst_pitch_);
+    }
+  }
+
+  // Where line 0 of kN columns is, and which lanes of two tiles it takes.
+  struct Starts {
+    Starts(const Transposer& t, int64_t c) {
+      for (int64_t i = 0; i < kN; ++i) {
+        first[i] = elements_to_line(t.at_dst(0, c + i), kLine);
+        out[i] = t.at_dst(first[i], c + i);
+        lanes[i] = TileW::lanes_from(first[i]);
+      }
+    }
+    int64_t first[kN];
+    std::byte* out[kN];
+    V lanes[kN];
+  };
+
+  // Lines [k0, k1) of the columns [c, c + kN).
+  template <bool kStream>
+  void shifted_lines(int64_t k0, int64_t k1, int64_t c) const {
+    const Starts starts(*this, c);
+    V low[kN];
+    V high[kN];
+    const std::byte* src = at_src(k0 * kLine, c);
+    const auto row = [&](int64_t i) { return src + i * src_pitch_; };
+    TileW::load(row, low);
+    for (int64_t k = k0; k < k1; ++k) {
+      src += kLine * src_pitch_;
+      TileW::load(row, high);
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kN; ++i) {
+        TileW::template store<kStream>(TileW::shifted(low[i], high[i], starts.lanes[i]),
+                                       starts.out[i] + k * 64);
+        low[i] = high[i];
+      }
+    }
+  }
+
+  // Line k, and k + 1 where that still begins in the column; they go on in the next column.
+  template <bool kStream>
+  void shifted_ends(int64_t k, int64_t c) const {
+    const Starts starts(*this, c);
+    V tile[3][kN];
+    for (int64_t t = 0; t < 3; ++t)
+      TileW::load([&](int64_t i) { return at_src_wrapped((k + t) * kLine + i, c); }, tile[t]);
+    for (int64_t t = 0; t < 2; ++t) {
+      for (int64_t i = 0; i < kN; ++i) {
+        if (starts.first[i] + (k + t) * kLine >= rows_) continue;
+        TileW::template store<kStream>(TileW::shifted(tile[t][i], tile[t + 1][i], starts.lanes[i]),
+                                       starts.out[i] + (k + t) * 64);
+      }
+    }
   }
 
   // Through the buffer. Block k takes source rows [k*T, (k+1)*T + overlap) and completes rows [k*T

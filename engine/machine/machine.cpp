@@ -23,7 +23,6 @@ Machine ask_host() {
   take(_SC_LEVEL2_CACHE_SIZE, m.l2_bytes);
   take(_SC_LEVEL3_CACHE_SIZE, m.l3_bytes);
 #endif
-  m.stream_transpose_bytes = m.l2_bytes * 4;
   m.stream_run_bytes = m.l3_bytes / 2;
   return m;
 }

@@ -20,10 +20,9 @@ struct Machine {
   // Cove: 96); Byna 2003 section 5.3 measures it, a profile will.
   int64_t tlb_entries = 64;
   // Transposes with an output from this size on write past the caches (non-temporal stores): whole
-  // lines go out without being read first, and no two lines fight for a cache set. Four times the
-  // second level: below it the output stays near for whoever sends it next, and the cached way is
-  // as fast (docs/kernels.md).
-  int64_t stream_transpose_bytes = int64_t{4} << 20;
+  // lines go out without being read first, and no two lines fight for a cache set. Two machines
+  // with second levels of 1 and 2 MiB cross between 1 and 2 MiB (docs/kernels.md).
+  int64_t stream_transpose_bytes = int64_t{2} << 20;
   // The same for copies of long runs, which gain only once the output would not stay in the last
   // level anyway.
   int64_t stream_run_bytes = int64_t{16} << 20;
