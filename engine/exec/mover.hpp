@@ -134,6 +134,7 @@ class Mover {
       kernel(sweep)(m);
       return;
     }
+    m.fields = sweep.fields.get();
     m.stream = stream_runs_;
     if (sweep.block_inner == 0 || outer.count == 1) {
       kernel(sweep)(m);

@@ -40,6 +40,11 @@ struct Dim {
 //   gather_runs, scatter_runs
 //                as gather and scatter, with packed_offsets[j] for j*width, and
 //                packed_offsets[j+1] - packed_offsets[j] for the width
+//   gather_fields, scatter_fields
+//                elements of several runs: those of fields->fields at i, j, packed one after the
+//                other
+struct Fields;  // fields.hpp
+
 struct Move {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
@@ -48,6 +53,7 @@ struct Move {
   Dim inner;
   const int64_t* offsets = nullptr;
   const int64_t* packed_offsets = nullptr;
+  const Fields* fields = nullptr;
   // The output will not be read from cache soon: non-temporal stores where they fit.
   bool stream = false;
   // transpose: source rows taken together (a multiple of a line's elements), and columns swept
@@ -58,8 +64,17 @@ struct Move {
 
 using KernelFn = void (*)(const Move&) noexcept;
 
-enum class Shape : uint8_t { kStrided, kTranspose, kGather, kScatter, kGatherRuns, kScatterRuns };
-inline constexpr int kShapes = 6;
+enum class Shape : uint8_t {
+  kStrided,
+  kTranspose,
+  kGather,
+  kScatter,
+  kGatherRuns,
+  kScatterRuns,
+  kGatherFields,
+  kScatterFields
+};
+inline constexpr int kShapes = 8;
 
 // Widths a kernel is specialised for; kAny serves every width.
 enum class Width : uint8_t { k1, k2, k4, k8, k16, kAny };
@@ -74,6 +89,7 @@ std::string_view width_name(Width width);
 struct KernelTable {
   std::string_view isa;  // "reference", "sse4", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];
+  int64_t field_bytes = 0;  // vectors for the tables of gather_fields and scatter_fields; 0: none
 };
 
 // The kernel and its name, e.g. "transpose.w8.avx3".

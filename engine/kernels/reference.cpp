@@ -5,6 +5,7 @@
 // against them.
 #include <cstring>
 
+#include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
 #include "kernels/tables.hpp"
 
@@ -50,6 +51,24 @@ void listed_runs(const Move& m) noexcept {
   }
 }
 
+template <bool kScatter>
+void fields(const Move& m) noexcept {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      int64_t packed_at = 0;
+      for (const Field& field : m.fields->fields) {
+        const int64_t listed_at = field.mem_offset;
+        copy(m.dst + i * m.outer.dst_stride + j * m.inner.dst_stride +
+                 (kScatter ? listed_at : packed_at),
+             m.src + i * m.outer.src_stride + j * m.inner.src_stride +
+                 (kScatter ? packed_at : listed_at),
+             field.bytes);
+        packed_at += field.bytes;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const KernelTable& reference_table() {
@@ -60,7 +79,9 @@ const KernelTable& reference_table() {
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<false>},
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<true>},
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>}}};
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &fields<false>},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &fields<true>}}};
   return kTable;
 }
 

@@ -28,8 +28,9 @@ Width width_class(int64_t width) {
 }
 
 std::string_view shape_name(Shape shape) {
-  static constexpr std::string_view kNames[kShapes] = {"strided", "transpose",   "gather",
-                                                       "scatter", "gather_runs", "scatter_runs"};
+  static constexpr std::string_view kNames[kShapes] = {
+      "strided",     "transpose",    "gather",        "scatter",
+      "gather_runs", "scatter_runs", "gather_fields", "scatter_fields"};
   return kNames[static_cast<int>(shape)];
 }
 

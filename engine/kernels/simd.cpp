@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -37,6 +38,23 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define LACUNA_TRANSPOSE(width) nullptr
 #endif
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#include "kernels/fields.inl.hpp"
+constexpr int64_t kFieldBytes = FieldLanes::kBytes;
+#else
+constexpr int64_t kFieldBytes = 0;
+#endif
+#if HWY_TARGET == HWY_AVX3
+#define LACUNA_GATHER_FIELDS &gather_fields
+#define LACUNA_SCATTER_FIELDS &scatter_fields
+#elif HWY_TARGET == HWY_AVX2  // its masked stores take many cycles on some CPUs
+#define LACUNA_GATHER_FIELDS &gather_fields
+#define LACUNA_SCATTER_FIELDS &by_field<true>
+#else
+#define LACUNA_GATHER_FIELDS &by_field<false>
+#define LACUNA_SCATTER_FIELDS &by_field<true>
+#endif
+
 constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
                                   : HWY_TARGET == HWY_SSE4 ? "sse4"
                                   : HWY_TARGET == HWY_AVX2 ? "avx2"
@@ -55,9 +73,14 @@ const KernelTable& table() {
        {&listed<1, true>, &listed<2, true>, &listed<4, true>, &listed<8, true>, &listed<16, true>,
         &listed_any<true>},
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>}}};
+       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, LACUNA_GATHER_FIELDS},
+       {nullptr, nullptr, nullptr, nullptr, nullptr, LACUNA_SCATTER_FIELDS}},
+      kFieldBytes};
   return kTable;
 }
+#undef LACUNA_GATHER_FIELDS
+#undef LACUNA_SCATTER_FIELDS
 #undef LACUNA_TRANSPOSE
 #endif
 

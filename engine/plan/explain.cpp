@@ -63,6 +63,13 @@ void describe(const PlanNode& node, bool repeated, int indent, std::set<const Pl
       out += pad + "  " + std::to_string(sweep.list->mem_offsets.size()) + " listed runs";
       out += sweep.width != 0 ? " of " + std::to_string(sweep.width) + " bytes\n" : "\n";
       break;
+    case How::kFields:
+      if (sweep.outer.count > 1 || outer_open)
+        out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
+      out += pad + "  elements " + loop_text(sweep.inner, inner_open) + " of " +
+             std::to_string(sweep.fields->fields.size()) + " fields, " +
+             std::to_string(sweep.fields->size) + " bytes\n";
+      break;
     case How::kEach:
       break;
   }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
 #include "layout/layout.hpp"
 #include "machine/machine.hpp"
@@ -30,6 +31,7 @@ struct Sweep {
     kStrided,    // kernel over (outer, inner)
     kTranspose,  // kernel over (outer = columns, inner = rows)
     kListed,     // kernel over (outer, the list)
+    kFields,     // kernel over (outer, inner), for elements of several runs
   };
   How how = How::kEach;
   Kernel pack;  // null for kEach
@@ -39,6 +41,7 @@ struct Sweep {
   Loop inner{1, 0, 0};
   int64_t width = 0;                 // bytes of the runs
   const LayoutNode* list = nullptr;  // kListed: whose offsets
+  FieldsPtr fields;                  // kFields
   // Which of the loops above is the node's own, whose count a slice or a repetition replaces;
   // kAround: the first of them.
   enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Fields: the pattern of a small element that repeats (a struct in an array, a short run at a small
+// stride), and the tables by which vectors of it are put together or taken apart: which vectors to
+// load, and which 4-byte lane of them goes where. Made once for a plan; followed by the kernels
+// gather_fields and scatter_fields.
+#ifndef LACUNA_ENGINE_KERNELS_FIELDS_HPP_
+#define LACUNA_ENGINE_KERNELS_FIELDS_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace lacuna {
+
+struct Field {
+  int64_t mem_offset = 0;  // from the element's first byte
+  int64_t bytes = 0;
+};
+
+// One vector loaded, and what becomes of its lanes. Offsets count from the period's first byte.
+struct FieldStep {
+  // Set in the lanes that this step fills: the sign bit of each byte, as masks are read by some
+  // instruction sets, and nothing in the four bits that number a lane.
+  static constexpr uint32_t kMine = 0xFFFFFFF0u;
+
+  int64_t load = 0;
+  int64_t store = 0;
+  alignas(64) uint32_t lanes[16] = {};  // number of the loaded lane, with kMine where it is meant
+};
+
+// Steps for `elements` elements, after which the same begins again.
+struct FieldTable {
+  int64_t elements = 0;
+  int64_t steps_per_store = 0;  // packing: loads that make one stored vector
+  int64_t reach = 0;            // bytes from a period's first byte to the end of its farthest load
+  std::vector<FieldStep> steps;
+};
+
+struct Fields {
+  std::vector<Field> fields;  // in packed order
+  int64_t extent = 0;         // memory distance between elements
+  int64_t size = 0;           // packed bytes of an element
+  int64_t span = 0;           // from an element's first byte to the end of its last field
+  FieldTable gather;          // without steps: one pass per field
+  FieldTable scatter;
+};
+using FieldsPtr = std::shared_ptr<const Fields>;
+
+// Tables are made for vectors of `vector_bytes` (32 or 64; 0: none wanted), unless lanes of 4 bytes
+// cannot serve the pattern, or not well: lengths or places that are no multiples of 4, fields out
+// of memory order, gaps of a line or more (vectors would read lines without data), so few bytes in
+// so many that more than kMostLoads vectors would make one. Cost: O(bytes of a period), a few KiB
+// at most.
+inline constexpr int64_t kMostLoads = 4;
+std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent,
+                                    int64_t vector_bytes);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_KERNELS_FIELDS_HPP_

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Elements of a few small fields, by vectors: packing loads the vectors that hold the data of one
+// packed vector, permutes their lanes into place and stores it; unpacking loads packed bytes, puts
+// them where they belong in a vector of memory and stores the lanes that are data. The tables say
+// which (fields.hpp). Included once per SIMD target that has permutes of 4-byte lanes.
+//
+// Reads: lines between an element's first and last data byte all hold data (gaps are shorter than a
+// line), so whole vectors may be loaded up to the last data byte of the last element; the last
+// period is loaded under masks.
+//
+// Where lanes do not serve (by_field): one pass per field over a block of elements, one store for
+// each field instead of one for 64 bytes.
+
+struct FieldLanes {
+  using D = hn::CappedTag<uint32_t, 16>;
+  using V = hn::Vec<D>;
+  static constexpr int64_t kBytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
+
+  [[gnu::always_inline]] static V permuted(V v, const FieldStep& step) {
+    return hn::TableLookupLanes(v, hn::SetTableIndices(D(), step.lanes));
+  }
+  // The lanes that the step fills.
+  [[gnu::always_inline]] static hn::Mask<D> mine(const FieldStep& step) {
+    return hn::MaskFromVec(hn::Load(D(), step.lanes));
+  }
+  [[gnu::always_inline]] static V load(const std::byte* p) {
+    return hn::LoadU(D(), reinterpret_cast<const uint32_t*>(p));
+  }
+  // Lanes of `v` that begin before `bytes`.
+  [[gnu::always_inline]] static hn::Mask<D> before(int64_t bytes) {
+    const int64_t n = bytes <= 0 ? 0 : (bytes >= kBytes ? kBytes / 4 : bytes / 4);
+    return hn::FirstN(D(), static_cast<size_t>(n));
+  }
+  [[gnu::always_inline]] static V load_before(const std::byte* p, int64_t bytes) {
+    return hn::MaskedLoad(before(bytes), D(), reinterpret_cast<const uint32_t*>(p));
+  }
+};
+
+template <int64_t kLoads>
+void gather_periods(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
+  using L = FieldLanes;
+  const FieldTable& table = f.gather;
+  const int64_t period_src = table.elements * f.extent;
+  const auto made = [&](const std::byte* from, const FieldStep* step) {
+    auto v = L::permuted(L::load(from + step[0].load), step[0]);
+#pragma GCC unroll 4
+    for (int64_t i = 1; i < kLoads; ++i)
+      v = hn::IfThenElse(L::mine(step[i]), L::permuted(L::load(from + step[i].load), step[i]), v);
+    return v;
+  };
+  const int64_t vectors = static_cast<int64_t>(table.steps.size()) / kLoads;
+  if (vectors == 1) {
+    // One field of 4, 8, ... bytes: a copy of the table that no store can change stays in
+    // registers.
+    FieldStep steps[kLoads];
+    for (int64_t i = 0; i < kLoads; ++i) steps[i] = table.steps[static_cast<size_t>(i)];
+    for (int64_t p = 0; p < periods; ++p) {
+      hn::StoreU(made(src, steps), L::D(), reinterpret_cast<uint32_t*>(dst));
+      src += period_src;
+      dst += L::kBytes;
+    }
+    return;
+  }
+  for (int64_t p = 0; p < periods; ++p) {
+    const FieldStep* step = table.steps.data();
+    for (int64_t v = 0; v < vectors; ++v) {
+      hn::StoreU(made(src, step), L::D(), reinterpret_cast<uint32_t*>(dst));
+      step += kLoads;
+      dst += L::kBytes;
+    }
+    src += period_src;
+  }
+}
+
+// Up to one period, of which `elements` are there.
+inline void gather_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
+  using L = FieldLanes;
+  const int64_t src_end = (elements - 1) * f.extent + f.span;
+  const int64_t dst_end = elements * f.size;
+  const size_t loads = static_cast<size_t>(f.gather.steps_per_store);
+  for (size_t s = 0; s < f.gather.steps.size(); s += loads) {
+    const FieldStep* step = f.gather.steps.data() + s;
+    if (step->store >= dst_end) return;
+    auto made = hn::Zero(L::D());
+    for (size_t i = 0; i < loads; ++i) {
+      const auto found = L::load_before(src + step[i].load, src_end - step[i].load);
+      made = hn::IfThenElse(L::mine(step[i]), L::permuted(found, step[i]), made);
+    }
+    hn::BlendedStore(made, L::before(dst_end - step->store), L::D(),
+                     reinterpret_cast<uint32_t*>(dst + step->store));
+  }
+}
+
+// Elements to move one by one before `p`, which advances `step` bytes with each, is at a vector's
+// boundary: a vector that lies in two lines costs twice. 0 where that never comes.
+[[gnu::always_inline]] inline int64_t elements_to_vector(const std::byte* p, int64_t step,
+                                                         int64_t most) {
+  for (int64_t e = 0; e < most; ++e) {
+    if (reinterpret_cast<uintptr_t>(p + e * step) % FieldLanes::kBytes == 0) return e;
+  }
+  return 0;
+}
+
+// The first `elements` of one row, field by field.
+template <bool kScatter>
+void first_elements(const Move& m, int64_t elements, const std::byte* src, std::byte* dst) {
+  Move first = m;
+  first.src = src;
+  first.dst = dst;
+  first.outer.count = 1;
+  first.inner.count = elements;
+  by_field<kScatter>(first);
+}
+
+inline void gather_fields(const Move& m) noexcept {
+  const Fields& f = *m.fields;
+  const FieldTable& t = f.gather;
+  if (t.steps.empty() || m.inner.count < t.elements) return by_field<false>(m);
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    const std::byte* src = m.src + i * m.outer.src_stride;
+    std::byte* dst = m.dst + i * m.outer.dst_stride;
+    int64_t count = m.inner.count;
+    if (const int64_t head = elements_to_vector(dst, f.size, t.elements); head > 0) {
+      first_elements<false>(m, head, src, dst);
+      src += head * f.extent;
+      dst += head * f.size;
+      count -= head;
+    }
+    // Whole periods whose loads end before the last data byte.
+    const int64_t src_end = (count - 1) * f.extent + f.span;
+    int64_t periods = src_end < t.reach ? 0 : (src_end - t.reach) / (t.elements * f.extent) + 1;
+    if (periods > count / t.elements) periods = count / t.elements;
+    switch (t.steps_per_store) {
+      case 1:
+        gather_periods<1>(f, periods, src, dst);
+        break;
+      case 2:
+        gather_periods<2>(f, periods, src, dst);
+        break;
+      case 3:
+        gather_periods<3>(f, periods, src, dst);
+        break;
+      default:
+        gather_periods<kMostLoads>(f, periods, src, dst);
+    }
+    for (int64_t e = periods * t.elements; e < count; e += t.elements) {
+      const int64_t rest = count - e;
+      gather_rest(f, rest < t.elements ? rest : t.elements, src + e * f.extent, dst + e * f.size);
+    }
+  }
+}
+
+template <size_t kSteps>
+void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
+  using L = FieldLanes;
+  const FieldTable& t = f.scatter;
+  FieldStep copies[kSteps];  // as in gather_periods
+  for (size_t s = 0; s < kSteps; ++s) copies[s] = t.steps[s];
+  for (int64_t p = 0; p < periods; ++p) {
+#pragma GCC unroll 4
+    for (const FieldStep& step : copies) {
+      hn::BlendedStore(L::permuted(L::load(src + step.load), step), L::mine(step), L::D(),
+                       reinterpret_cast<uint32_t*>(dst + step.store));
+    }
+    src += t.elements * f.size;
+    dst += t.elements * f.extent;
+  }
+}
+
+inline void scatter_periods_any(const Fields& f, int64_t periods, const std::byte* src,
+                                std::byte* dst) {
+  using L = FieldLanes;
+  const FieldTable& t = f.scatter;
+  for (int64_t p = 0; p < periods; ++p) {
+    for (const FieldStep& step : t.steps) {
+      hn::BlendedStore(L::permuted(L::load(src + step.load), step), L::mine(step), L::D(),
+                       reinterpret_cast<uint32_t*>(dst + step.store));
+    }
+    src += t.elements * f.size;
+    dst += t.elements * f.extent;
+  }
+}
+
+// Up to one period, of which `elements` are there.
+inline void scatter_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
+  using L = FieldLanes;
+  const int64_t src_end = elements * f.size;
+  const int64_t dst_end = (elements - 1) * f.extent + f.span;
+  for (const FieldStep& step : f.scatter.steps) {
+    if (step.load >= src_end) return;
+    const auto found = L::load_before(src + step.load, src_end - step.load);
+    hn::BlendedStore(L::permuted(found, step),
+                     hn::And(L::mine(step), L::before(dst_end - step.store)), L::D(),
+                     reinterpret_cast<uint32_t*>(dst + step.store));
+  }
+}
+
+inline void scatter_fields(const Move& m) noexcept {
+  const Fields& f = *m.fields;
+  const FieldTable& t = f.scatter;
+  if (t.steps.empty() || m.inner.count < t.elements) return by_field<true>(m);
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    const std::byte* src = m.src + i * m.outer.src_stride;
+    std::byte* dst = m.dst + i * m.outer.dst_stride;
+    int64_t count = m.inner.count;
+    if (const int64_t head = elements_to_vector(dst, f.extent, t.elements); head > 0) {
+      first_elements<true>(m, head, src, dst);
+      src += head * f.size;
+      dst += head * f.extent;
+      count -= head;
+    }
+    const int64_t src_end = count * f.size;
+    int64_t periods = src_end < t.reach ? 0 : (src_end - t.reach) / (t.elements * f.size) + 1;
+    if (periods > count / t.elements) periods = count / t.elements;
+    switch (t.steps.size()) {
+      case 1:
+        scatter_periods<1>(f, periods, src, dst);
+        break;
+      case 2:
+        scatter_periods<2>(f, periods, src, dst);
+        break;
+      case 3:
+        scatter_periods<3>(f, periods, src, dst);
+        break;
+      default:
+        scatter_periods_any(f, periods, src, dst);
+    }
+    for (int64_t e = periods * t.elements; e < count; e += t.elements) {
+      const int64_t rest = count - e;
+      scatter_rest(f, rest < t.elements ? rest : t.elements, src + e * f.size, dst + e * f.extent);
+    }
+  }
+}
