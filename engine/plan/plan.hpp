@@ -12,6 +12,7 @@
 #define LACUNA_ENGINE_PLAN_PLAN_HPP_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,10 @@ struct Sweep {
   enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;
   int64_t block_inner =
       0;  // kStrided: iterations of `inner` taken together under all of `outer`; 0: all
+  // Messages from this many packed bytes on touch more lines than the second-level cache holds: the
+  // kernel asks for them ahead.
+  int64_t ahead_from = kNever;
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   int64_t tile_rows = 0;  // kTranspose
   int64_t tile_cols = 0;
   std::string why;  // the rule that chose, for explain

@@ -48,6 +48,12 @@ void set_kernels(Sweep& sweep, const KernelTable& kernels, Shape pack, Shape unp
   sweep.unpack = find_kernel(kernels, unpack, sweep.width);
 }
 
+// Packed bytes from which runs of `width` bytes, each on lines of its own, fill the second level.
+int64_t ahead_from(int64_t width, const Machine& machine) {
+  const int64_t lines = (width + machine.line_bytes - 1) / machine.line_bytes;
+  return machine.l2_bytes / (lines * machine.line_bytes) * width;
+}
+
 // Moves loops[index] out of the nest into one of the kernel's two dimensions; keeps track of the
 // node's own loop, which is loops[0].
 void place_outer(Sweep& sweep, Nest& nest, size_t index) {
@@ -137,6 +143,8 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     place_outer(sweep, nest, outer);
     place_rest(sweep, nest);
   }
+  if (std::abs(sweep.inner.mem_stride) >= machine.line_bytes)
+    sweep.ahead_from = ahead_from(sweep.width, machine);
   set_kernels(sweep, kernels, Shape::kStrided, Shape::kStrided);
 }
 
