@@ -29,7 +29,7 @@ ENGINE = {
 OUTER = {
     "include": {"public"},
     "mpi": {"mpi", "base", "type", "api", "public"},
-    "interpose": {"interpose", "mpi", "base", "type", "plan", "exec", "public"},
+    "interpose": {"interpose", "mpi", "base", "type", "machine", "plan", "exec", "public"},
     "bench": {"bench", "mpi", "public"},
     "costs": {"costs", "mpi", "public"},
     "optimizer": {"optimizer", "base", "type", "public"},
