@@ -8,9 +8,13 @@ namespace lacuna::probe {
 namespace {
 
 constexpr double kOctavesPerCell = 0.5;
-constexpr double kRisingCell = 1.08;  // the least rise within a cell of a curve that is rising
+// The least rise within a cell of a step. Levels are not flat: shared caches were seen to rise by
+// a half over two octaves.
+constexpr double kRisingCell = 1.2;
 constexpr double kLeastCacheRise = 1.3;
 constexpr double kLeastMemoryRise = 2;
+constexpr double kBeyond = 1.5;  // times a level: its own step is over
+constexpr double kSteep = 3;
 constexpr double kLeastTlbRise = 1.2;
 // A set that exceeds a cache by an eighth misses in about this part of its loads, whichever way the
 // cache replaces lines.
@@ -32,6 +36,18 @@ Curve on_grid(const Curve& sorted) {
   for (; x < last * 0.999; x *= factor) cells.push_back({x, value_at(sorted, x)});
   cells.push_back({last, sorted.back().ns});
   return cells;
+}
+
+// A guest is told the whole of a cache of which it may get a small part, which no told size leads
+// to. If latency climbs to a multiple beyond the second level, and the middle of that within a few
+// sizes, it can be nothing else. (Not by find_steps: a shared cache's step may follow the second
+// level's without a pause, or be too slow.) 0 if it does not.
+double find_share(const Curve& sorted, double from) {
+  if (from <= 0 || sorted.empty() || sorted.back().x <= from) return 0;
+  const Step climb = {from, sorted.back().x, value_at(sorted, from), sorted.back().ns};
+  if (climb.high_ns < kLeastMemoryRise * climb.low_ns) return 0;
+  const double share = climbed_at(sorted, climb, kCachePart);
+  return climbed_at(sorted, climb, 2 * kCachePart) < kSteep * share ? share : 0;
 }
 
 }  // namespace
@@ -94,7 +110,11 @@ std::array<CacheFound, 3> find_caches(const Curve& latency,
   std::array<CacheFound, 3> found;
   const std::vector<Step> steps = find_steps(latency, kLeastCacheRise);
   std::vector<double> knees;
-  for (const Step& step : steps) knees.push_back(climbed_at(latency, step, kCachePart));
+  for (Step step : steps) {
+    // Where two levels' steps follow at once, their sum would put the knee behind the first.
+    step.high_ns = std::min(step.high_ns, step.low_ns * (1 + 1 / kCachePart));
+    knees.push_back(climbed_at(latency, step, kCachePart));
+  }
   size_t next = 0;  // steps belong to levels in order
   for (size_t level = 0; level < found.size(); ++level) {
     const double told = told_bytes[level];
@@ -107,20 +127,14 @@ std::array<CacheFound, 3> find_caches(const Curve& latency,
         best_distance = distance;
       }
     }
-    if (best == knees.size() && level + 1 == found.size()) {
-      // A guest is told the whole of a cache of which it may get a small part. A high step after
-      // the second level can be nothing else.
-      double highest = kLeastMemoryRise;
-      for (size_t i = next; i < steps.size(); ++i) {
-        if (steps[i].high_ns < highest * steps[i].low_ns) continue;
-        best = i;
-        highest = steps[i].high_ns / steps[i].low_ns;
-      }
-    }
     if (best == knees.size()) continue;
     found[level].bytes = knees[best];
     found[level].agrees = told > 0 && best_distance <= std::log(kAgrees);
     next = best + 1;
+  }
+  if (found[2].bytes == 0) {
+    const double l2 = found[1].bytes == 0 || found[1].agrees ? told_bytes[1] : found[1].bytes;
+    found[2].bytes = find_share(envelope(latency), kBeyond * l2);
   }
   return found;
 }

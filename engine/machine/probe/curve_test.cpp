@@ -156,6 +156,43 @@ TEST(Caches, AShareOfTheLastLevelIsFound) {
   EXPECT_NEAR(std::log2(found[2].bytes / (16 * kMiB)), 0, 0.6);
 }
 
+// As measured in a guest with 48 KiB, 2 MiB and a share of 480 MiB: nothing is flat.
+TEST(Caches, OfAMeasuredCurve) {
+  Curve curve;
+  const double kib_ns[][2] = {
+      {4, 1.39},     {22, 1.39},    {38, 1.39},    {45, 1.39},    {53, 4.41},    {63, 4.44},
+      {90, 4.45},    {181, 4.45},   {362, 4.45},   {511, 4.94},   {724, 5.38},   {1023, 5.69},
+      {1448, 5.88},  {1722, 11.9},  {2047, 19.4},  {2435, 25},    {2896, 25.4},  {3444, 27.7},
+      {4095, 30},    {4870, 35},    {5792, 34.1},  {6888, 37.5},  {8191, 39.8},  {9741, 50},
+      {11585, 82},   {13777, 89.9}, {16383, 118},  {19483, 129},  {23170, 134},  {27554, 142},
+      {32767, 157},  {46340, 165},  {65535, 171},  {110217, 175}, {220435, 173}, {370727, 183},
+      {524287, 189}, {741455, 204}, {1048575, 220}};
+  for (const auto& [kib, ns] : kib_ns) curve.push_back({kib * kKiB, ns});
+  const auto found = find_caches(curve, {48 * kKiB, 2 * kMiB, 480 * kMiB});
+  EXPECT_TRUE(found[0].agrees) << found[0].bytes / kKiB;
+  EXPECT_TRUE(found[1].agrees) << found[1].bytes / kKiB;
+  EXPECT_FALSE(found[2].agrees);
+  EXPECT_NEAR(found[2].bytes / kMiB, 9.5, 2);
+}
+
+// The same guest an hour later: the third level's step follows the second's without a pause.
+TEST(Caches, OfAMeasuredCurveWithoutAPause) {
+  Curve curve;
+  const double kib_ns[][2] = {
+      {4, 1.39},     {38, 1.39},    {45, 1.39},    {53, 4.39},    {63, 4.44},   {181, 4.45},
+      {362, 4.46},   {511, 4.94},   {724, 5.38},   {1023, 5.69},  {1448, 5.88}, {1722, 5.97},
+      {2047, 6.11},  {2435, 30.1},  {2896, 35.6},  {3444, 38.6},  {4095, 47.2}, {4870, 48.7},
+      {5792, 58.9},  {6888, 61.7},  {8191, 91.5},  {9741, 114},   {11585, 123}, {13777, 132},
+      {16383, 144},  {19483, 158},  {23170, 160},  {38967, 167},  {77935, 174}, {155871, 174},
+      {311743, 180}, {524287, 186}, {741455, 198}, {1048575, 217}};
+  for (const auto& [kib, ns] : kib_ns) curve.push_back({kib * kKiB, ns});
+  const auto found = find_caches(curve, {48 * kKiB, 2 * kMiB, 480 * kMiB});
+  EXPECT_TRUE(found[0].agrees) << found[0].bytes / kKiB;
+  EXPECT_TRUE(found[1].agrees) << found[1].bytes / kKiB;
+  EXPECT_FALSE(found[2].agrees);
+  EXPECT_NEAR(found[2].bytes / kMiB, 7, 2);
+}
+
 TEST(Caches, ThatWereNotReachedAreNotFound) {
   const auto found =
       find_caches(latency_of(kGoldenCove.model, 0, 16 * kMiB), {48 * kKiB, 2 * kMiB, 480 * kMiB});

@@ -63,10 +63,14 @@ void measure_tlb(const Effort& effort, Survey* survey) {
                       effort.samples, seed_of(round));
     };
   };
-  // Doubling, then closer where it steps.
+  // Doubling, then closer where it steps. Both kinds in turn, as the clock's frequency may change
+  // in between.
   const std::vector<double> coarse = octaves(kFewestLines, most, 2);
-  std::vector<Point> pages = rounds(effort, coarse, chase(stride));
-  std::vector<Point> packed = rounds(effort, coarse, chase(line));
+  std::vector<Point> packed;
+  std::vector<Point> pages = rounds(effort, coarse, [&](double n, int round) {
+    packed.push_back({n, chase(line)(n, round)});
+    return chase(stride)(n, round);
+  });
   std::vector<double> fine;
   for (const Step& step : find_tlb(pages, packed).steps) {
     const double from = step.begin_x * 0.9;
