@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lacuna.errors import Exit, LacunaError
 from lacuna.machine import size
@@ -90,6 +90,8 @@ def _scales(axes: Axes, what: str, title: str, text: Any) -> None:
     axes.set_yscale("log")
     axes.xaxis.set_major_locator(LogLocator(base=4, numticks=20))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: text(round(x))))
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=20))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     axes.tick_params(axis="x", labelsize=8, labelrotation=30)
     axes.set_xlabel(what)
