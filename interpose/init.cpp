@@ -17,6 +17,7 @@
 #include "interpose/runtime.hpp"
 #include "interpose/staging.hpp"
 #include "interpose/types.hpp"
+#include "machine/profile.hpp"
 
 namespace lacuna {
 
@@ -75,6 +76,7 @@ bool make_probe(const Next& next, Runtime* rt) noexcept {
 void complain() {
   if (!log_wanted()) return;
   for (const std::string& sentence : option_complaints()) log_line(sentence);
+  if (const std::string& sentence = host_profile().complaint; !sentence.empty()) log_line(sentence);
 }
 
 // Whatever fails here leaves lacuna off and the program as it was.

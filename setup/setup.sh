@@ -15,7 +15,7 @@ root=$(dirname "$here")
 venv=$root/.venv
 mpi_root=$root/build/mpi
 
-build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev pkg-config"
+build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
 test_packages="mpich libmpich-dev openmpi-bin libopenmpi-dev"
 
 say() { echo "lacuna setup: $*" >&2; }

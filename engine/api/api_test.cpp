@@ -180,6 +180,20 @@ TEST_F(Api, AbsoluteAddressesHaveANullBuffer) {
   lacuna_type_destroy(type);
 }
 
+TEST(ApiMachine, IsOneJsonObject) {
+  size_t needed = 0;
+  expect_wrong(lacuna_machine_json(0, nullptr, &needed), LACUNA_TRUNCATED, "capacity is 0");
+  std::string text(needed, '?');
+  ASSERT_EQ(lacuna_machine_json(needed, text.data(), nullptr), LACUNA_OK) << lacuna_last_error();
+  text.resize(needed - 1);
+  EXPECT_EQ(text.front(), '{');
+  EXPECT_EQ(text.back(), '}');
+  for (const char* part :
+       {"\"numbers\"", "\"tlb_entries\"", "\"memory_copy_bytes_per_ns\"", "\"place\""})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  expect_wrong(lacuna_machine_json(needed, nullptr, nullptr), LACUNA_INVALID_ARGUMENT, "text");
+}
+
 TEST_F(Api, EveryStatusHasASentence) {
   for (int status = LACUNA_OK; status <= LACUNA_INTERNAL; ++status) {
     EXPECT_GT(std::strlen(lacuna_status_message(static_cast<lacuna_status>(status))), 3u);

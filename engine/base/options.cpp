@@ -32,6 +32,11 @@ constexpr Option kTable[] = {
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "One line on stderr, `lacuna[rank]: ...`, for each type and each reason why a call on it was "
      "or was not taken."},
+    {OptionId::kProfile, "LACUNA_PROFILE", OptionKind::kText, "",
+     "The file with this machine's numbers, which `lacuna machine --measure` writes. Unset: the "
+     "one "
+     "for this CPU in the user's cache folder, if there is one. `none`: no file; what the system "
+     "tells, and defaults."},
 };
 
 struct Value {

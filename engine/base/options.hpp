@@ -23,6 +23,7 @@ enum class OptionId : uint8_t {
   kPoolMb,
   kAlways,
   kLog,
+  kProfile,
 };
 
 enum class OptionKind : uint8_t {

@@ -1,37 +1,77 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Asks the C library for what the host knows about itself; keeps the defaults for what it does not
-// say.
+// Asks the C library for what the host knows about itself, lets the profile of this CPU override
+// it, and keeps the defaults for what neither says. No hwloc here: this runs inside other people's
+// processes (docs/decisions/0007).
 #include "machine/machine.hpp"
 
 #include <unistd.h>
 
+#include "base/options.hpp"
+#include "machine/profile.hpp"
+
 namespace lacuna {
 namespace {
 
-void take(int name, int64_t& value) {
+constexpr std::string_view kNone = "none";  // LACUNA_PROFILE=none
+
+void take(int name, std::string_view number, Profile& profile) {
   const long answer = sysconf(name);
-  if (answer > 0) value = answer;
+  if (answer > 0) profile.set(number, static_cast<double>(answer), Source::kTold);
 }
 
-Machine ask_host() {
-  Machine m;
-  take(_SC_PAGESIZE, m.page_bytes);
-#ifdef _SC_LEVEL1_DCACHE_LINESIZE  // glibc; answers 0 where it does not know (most AArch64 systems)
-  take(_SC_LEVEL1_DCACHE_LINESIZE, m.line_bytes);
-  take(_SC_LEVEL1_DCACHE_SIZE, m.l1_bytes);
-  take(_SC_LEVEL2_CACHE_SIZE, m.l2_bytes);
-  take(_SC_LEVEL3_CACHE_SIZE, m.l3_bytes);
-#endif
-  m.stream_run_bytes = m.l3_bytes / 2;
-  return m;
+// Reads the profile of this host over what the C library tells.
+Profile load() {
+  Profile told = told_profile();
+  const std::string& wanted = option_text(OptionId::kProfile);
+  if (wanted == kNone) return told;
+  const std::string path = profile_place();
+  if (path.empty()) return told;
+  Result<Profile> read = read_profile(path, told);
+  if (read) return std::move(read).value();
+  // That nothing was measured yet is no complaint.
+  if (read.error().status == LACUNA_UNSUPPORTED && wanted.empty()) return told;
+  told.complaint = "the machine profile " + path + " is not used: " + read.error().message +
+                   "; remedy: lacuna machine --measure";
+  return told;
 }
 
 }  // namespace
 
-const Machine& machine() {
-  static const Machine host = ask_host();
-  return host;
+void Profile::set(std::string_view name, double value, Source source) {
+  const int index = find_number(name);
+  if (index < 0) return;
+  machine_numbers()[static_cast<size_t>(index)].set(machine, value);
+  sources[static_cast<size_t>(index)] = source;
 }
+
+void derive_thresholds(Profile& profile) {
+  const auto is_default = [&](std::string_view name) {
+    return profile.sources[static_cast<size_t>(find_number(name))] == Source::kDefault;
+  };
+  Machine& m = profile.machine;
+  if (is_default("stream_run_bytes")) m.stream_run_bytes = m.l3_bytes / 2;
+}
+
+Profile told_profile() {
+  Profile profile;
+  profile.cpu = host_cpu();
+  take(_SC_PAGESIZE, "page_bytes", profile);
+#ifdef _SC_LEVEL1_DCACHE_LINESIZE  // glibc; answers 0 where it does not know (most AArch64 systems)
+  take(_SC_LEVEL1_DCACHE_LINESIZE, "line_bytes", profile);
+  take(_SC_LEVEL1_DCACHE_SIZE, "l1_bytes", profile);
+  take(_SC_LEVEL2_CACHE_SIZE, "l2_bytes", profile);
+  take(_SC_LEVEL3_CACHE_SIZE, "l3_bytes", profile);
+#endif
+  derive_thresholds(profile);
+  return profile;
+}
+
+const Profile& host_profile() {
+  static const Profile* const host = new Profile(load());
+  return *host;
+}
+
+const Machine& machine() { return host_profile().machine; }
 
 }  // namespace lacuna

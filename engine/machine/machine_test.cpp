@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// The numbers of this host without a profile, the table of numbers, and the names of CPUs.
 #include "machine/machine.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include <set>
+
+#include "machine/profile.hpp"
 
 namespace lacuna {
 namespace {
@@ -15,11 +21,69 @@ TEST(Machine, NumbersMakeSense) {
   EXPECT_GT(m.l1_bytes, 0);
   EXPECT_LE(m.l1_bytes, m.l2_bytes);
   EXPECT_GT(m.tlb_entries, 1);
+  EXPECT_LE(m.tlb_entries, m.tlb2_entries);
   EXPECT_GT(m.stream_transpose_bytes, 0);
   EXPECT_GT(m.stream_run_bytes, 0);
 }
 
 TEST(Machine, IsReadOnce) { EXPECT_EQ(&machine(), &machine()); }
+
+TEST(Numbers, DefaultsAreWithinTheLimitsOfTheTable) {
+  const Machine m;
+  std::set<std::string> names;
+  for (const Number& number : machine_numbers()) {
+    EXPECT_TRUE(names.insert(number.name).second) << number.name << " twice";
+    EXPECT_GE(number.get(m), number.least) << number.name;
+    EXPECT_LE(number.get(m), number.most) << number.name;
+    EXPECT_FALSE(number.unit.empty()) << number.name;
+    EXPECT_FALSE(number.meaning.empty()) << number.name;
+  }
+}
+
+TEST(Numbers, EachIsItsOwnField) {
+  Machine m;
+  double value = 1000;
+  for (const Number& number : machine_numbers()) number.set(m, value++);
+  value = 1000;
+  for (const Number& number : machine_numbers()) EXPECT_EQ(number.get(m), value++) << number.name;
+  EXPECT_EQ(m.line_bytes, 1000);
+  EXPECT_EQ(m.speed(Level::kMemory).random_store_ns, value - 1);
+}
+
+TEST(Numbers, TheDeeperTheSlowerInTheDefaults) {
+  const Machine m;
+  for (size_t i = 1; i < kLevels; ++i) {
+    EXPECT_LT(m.levels[i - 1].latency_ns, m.levels[i].latency_ns);
+    EXPECT_GT(m.levels[i - 1].copy_bytes_per_ns, m.levels[i].copy_bytes_per_ns);
+    EXPECT_LT(m.levels[i - 1].random_load_ns, m.levels[i].random_load_ns);
+  }
+}
+
+TEST(Cpu, NamesFromBothKindsOfCpuinfo) {
+  EXPECT_EQ(
+      cpu_name("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
+               "model name\t: AMD EPYC 9554 64-Core Processor\nstepping\t: 1\n\nprocessor\t: 1\n"
+               "model name\t: another\n",
+               "x86_64"),
+      "AMD EPYC 9554 64-Core Processor, family 25, model 17, stepping 1");
+  EXPECT_EQ(
+      cpu_name("processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n"
+               "CPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: 0xd0c\nCPU revision\t: 1\n",
+               "aarch64"),
+      "aarch64, implementer 0x41, variant 0x1, part 0xd0c, revision 1");
+  EXPECT_EQ(cpu_name("", "riscv64"), "riscv64");
+  EXPECT_EQ(cpu_name("no colon at all", "riscv64"), "riscv64");
+}
+
+TEST(Place, IsInTheCacheFolderAndNamesTheCpu) {
+  const char* cpu = "Intel(R) Xeon(R) @ 2/3 GHz, model 7";
+  const std::string name = "/lacuna/machine-intel-r-xeon-r-2-3-ghz-model-7.json";
+  EXPECT_EQ(default_profile_place("/x", "/home/u", cpu), "/x" + name);
+  EXPECT_EQ(default_profile_place(nullptr, "/home/u", cpu), "/home/u/.cache" + name);
+  EXPECT_EQ(default_profile_place("relative", "/home/u", cpu), "/home/u/.cache" + name);
+  EXPECT_EQ(default_profile_place("", "", cpu), "");
+  EXPECT_EQ(default_profile_place(nullptr, nullptr, cpu), "");
+}
 
 }  // namespace
 }  // namespace lacuna

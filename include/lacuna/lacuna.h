@@ -198,6 +198,17 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_explain(const lacuna_plan*
                                                               int64_t count, size_t capacity,
                                                               char* text, size_t* needed);
 
+/* ---- the machine
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* Writes the numbers about this machine that plans are made with, as a JSON object: "numbers" maps
+ * a name to value, unit, source ("measured", "told" by the system, "default") and meaning;
+ * "profile" is the file they are from or null, "place" where a profile of this CPU is looked for,
+ * "complaint" why a file there was not used or null. Space as in lacuna_type_text. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_machine_json(size_t capacity, char* text,
+                                                              size_t* needed);
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,6 +60,36 @@ def explain_command(
     explain.explain(type_text, count, as_json)
 
 
+@app.command("machine")
+def machine_command(
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure first (half a minute), and keep the profile.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --measure: in seconds, and less exactly.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead, with evidence and curves.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw latency over working set into this PNG.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", help="With --measure: keep the profile here instead."),
+    ] = None,
+) -> None:
+    """Show the numbers about this machine that plans are made with, and where they come from."""
+    from lacuna import machine
+
+    for name, given in (("--quick", quick), ("--output", output is not None)):
+        if given and not measure:
+            raise LacunaError(Exit.USAGE, f"{name} says how to measure", "add --measure")
+    if measure:
+        machine.measure(quick, output)
+    machine.show(as_json, plot)
+
+
 @app.command("preload")
 def preload_command(
     mpi: Annotated[str | None, typer.Option("--mpi", help=f"One of {MPI_NAMES}.")] = None,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
@@ -29,6 +30,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "lacuna_plan_destroy": (None, [c_void_p]),
     "lacuna_packed_size": (c_int, [c_void_p, c_int64, POINTER(c_int64)]),
     "lacuna_unpack": (c_int, [c_void_p, c_void_p, c_int64, c_void_p]),
+    "lacuna_machine_json": (c_int, [c_size_t, c_char_p, POINTER(c_size_t)]),
     "lacuna_plan_explain": (c_int, [c_void_p, c_int64, c_size_t, c_char_p, POINTER(c_size_t)]),
 }
 
@@ -82,6 +84,11 @@ def _text(call: Callable[[int, Any, Any], int], what: str) -> str:
     buffer = ctypes.create_string_buffer(max(needed.value, 1))
     _check(call(len(buffer), buffer, byref(needed)), what)
     return buffer.value.decode(errors="replace")
+
+
+def machine() -> dict[str, Any]:
+    """The numbers about this machine that plans are made with, and where they come from."""
+    return json.loads(_text(_library().lacuna_machine_json, "the machine"))
 
 
 class Type:

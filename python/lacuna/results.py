@@ -71,6 +71,11 @@ def write_csv(path: Path, found: list[Row]) -> None:
     _write(path, text.getvalue())
 
 
+def write_text(path: Path, text: str) -> None:
+    """Writes a text that is whole or not there at all."""
+    _write(path, text)
+
+
 def make_folder(folder: Path) -> None:
     """Makes sure of a folder before the work that is to be written there."""
     try:

@@ -17,6 +17,8 @@ USAGE, ENVIRONMENT = 2, 3
         (["explain", "int", "--count", "-1"], ["bad count", "-1"]),
         (["explain", "int", "--count", str(2**63)], ["bad count", str(2**63)]),
         (["explain", "int", "--count", str(2**62)], [str(2**62), "64 bits"]),
+        (["machine", "--quick"], ["--quick", "add --measure"]),
+        (["machine", "--output", "x.json"], ["--output", "add --measure"]),
         (["preload"], ["no MPI named", "--mpi", "mpich"]),
         (["preload", "--mpi", "lam"], ["unknown MPI", "lam", "openmpi"]),
         (["run"], ["no command", "lacuna run mpirun -n 2 ./program"]),
@@ -108,7 +110,15 @@ def test_a_place_that_cannot_be_written(lacuna, tmp_path, option):
 
 def test_help_and_version(lacuna):
     assert lacuna("--version").stdout == "lacuna 0.1.0\n"
-    for words in ([], ["explain"], ["preload"], ["run"], ["bench"], ["bench", "transpose"]):
+    for words in (
+        [],
+        ["explain"],
+        ["machine"],
+        ["preload"],
+        ["run"],
+        ["bench"],
+        ["bench", "transpose"],
+    ):
         result = lacuna(*words, "--help")
         assert result.returncode == 0
         assert result.stdout.startswith("Usage: lacuna")

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which CPU this is, and where its profile is kept.
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/options.hpp"
+#include "machine/profile.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// The value of the first line "key : value".
+std::string_view value_of(std::string_view cpuinfo, std::string_view key) {
+  while (!cpuinfo.empty()) {
+    const size_t end = cpuinfo.find('\n');
+    const std::string_view line = cpuinfo.substr(0, end);
+    const size_t colon = line.find(':');
+    if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
+      return trimmed(line.substr(colon + 1));
+    cpuinfo.remove_prefix(end == std::string_view::npos ? cpuinfo.size() : end + 1);
+  }
+  return {};
+}
+
+// The first CPU's lines: the kernel makes the file as it is read, and a machine of 512 CPUs would
+// take milliseconds for all of it.
+std::string first_cpuinfo() {
+  std::string text(4096, '\0');
+  const int file = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t got = read(file, text.data(), text.size());
+  close(file);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return text;
+}
+
+// Letters and digits in lower case, everything else as single dashes.
+std::string file_name_part(std::string_view text) {
+  std::string part;
+  for (const char c : text) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+      part += c;
+    } else if (c >= 'A' && c <= 'Z') {
+      part += static_cast<char>(c - 'A' + 'a');
+    } else if (!part.empty() && part.back() != '-') {
+      part += '-';
+    }
+  }
+  while (!part.empty() && part.back() == '-') part.pop_back();
+  return part.substr(0, 120);
+}
+
+}  // namespace
+
+// Virtual machines often give a whole vendor's CPUs one name; the numbers behind it tell them
+// apart.
+std::string cpu_name(std::string_view cpuinfo, std::string_view machine_name) {
+  std::string name(value_of(cpuinfo, "model name"));
+  if (name.empty()) name = machine_name;
+  static constexpr const char* kNumbers[][2] = {
+      {"cpu family", "family"},           {"model", "model"},         {"stepping", "stepping"},
+      {"CPU implementer", "implementer"}, {"CPU variant", "variant"}, {"CPU part", "part"},
+      {"CPU revision", "revision"}};
+  for (const auto& [key, word] : kNumbers) {
+    const std::string_view value = value_of(cpuinfo, key);
+    if (!value.empty()) name += std::string(", ") + word + " " + std::string(value);
+  }
+  return name;
+}
+
+const std::string& host_cpu() {
+  static const auto* const name = [] {
+    utsname system = {};
+    const bool is_named = uname(&system) == 0;
+    return new std::string(cpu_name(first_cpuinfo(), is_named ? system.machine : "unknown"));
+  }();
+  return *name;
+}
+
+std::string default_profile_place(const char* xdg_cache_home, const char* home,
+                                  std::string_view cpu) {
+  std::string folder;
+  if (xdg_cache_home != nullptr && xdg_cache_home[0] == '/') {  // others are to be ignored, it says
+    folder = xdg_cache_home;
+  } else if (home != nullptr && home[0] == '/') {
+    folder = std::string(home) + "/.cache";
+  } else {
+    return {};
+  }
+  return folder + "/lacuna/machine-" + file_name_part(cpu) + ".json";
+}
+
+std::string profile_place() {
+  const std::string& wanted = option_text(OptionId::kProfile);
+  if (!wanted.empty() && wanted != "none") return wanted;
+  return default_profile_place(std::getenv("XDG_CACHE_HOME"), std::getenv("HOME"), host_cpu());
+}
+
+}  // namespace lacuna

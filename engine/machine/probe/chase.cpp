@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "machine/probe/chase.hpp"
+
+#include <cstring>
+
+#include "machine/probe/memory.hpp"
+#include "machine/probe/timing.hpp"
+
+namespace lacuna::probe {
+namespace {
+
+// Longer cycles are not walked in whole before they are timed: their pointers were just written,
+// and what does not stay cached from that does not from a walk either.
+constexpr uint64_t kWarmLoads = 1 << 20;
+
+constexpr uint64_t kSkippedLines = 4;
+
+// The i-th line when every step-th line is taken, then every step-th from the second on, and so on.
+uint64_t in_turns(uint64_t i, uint64_t lines, uint64_t step) {
+  const uint64_t in_a_turn = lines / step;
+  return i % in_a_turn * step + i / in_a_turn % step;
+}
+
+}  // namespace
+
+void** link_cycle(char* base, uint64_t n, size_t stride, uint64_t seed) {
+  const Permutation order(n, seed);
+  char* const first = base + order(0) * stride;
+  char* at = first;
+  for (uint64_t i = 1; i <= n; ++i) {
+    char* const next = i < n ? base + order(i) * stride : first;
+    std::memcpy(at, &next, sizeof next);
+    at = next;
+  }
+  return reinterpret_cast<void**>(first);
+}
+
+[[gnu::noinline]] void** follow(void** at, int64_t loads) {
+  for (; loads >= 8; loads -= 8) {
+#define LACUNA_STEP at = static_cast<void**>(*at)
+    LACUNA_STEP, LACUNA_STEP, LACUNA_STEP, LACUNA_STEP;
+    LACUNA_STEP, LACUNA_STEP, LACUNA_STEP, LACUNA_STEP;
+#undef LACUNA_STEP
+  }
+  for (; loads > 0; --loads) at = static_cast<void**>(*at);
+  return at;
+}
+
+double chase_ns(char* base, uint64_t n, size_t stride, int samples, uint64_t seed) {
+  void** at = link_cycle(base, n, stride, seed);
+  if (n <= kWarmLoads) at = follow(at, static_cast<int64_t>(n));
+  const std::vector<double> times =
+      sample_ns(samples, 256, [&](int64_t loads) { at = follow(at, loads); });
+  // A use of `at` after the timing that cannot be left out.
+  asm volatile("" : : "r"(at));
+  return least(times);
+}
+
+std::vector<uint32_t> touch_offsets(Order order, uint64_t bytes, uint64_t line, uint64_t page,
+                                    uint64_t first, uint64_t count) {
+  const uint64_t lines = bytes / line;
+  const uint64_t lines_a_page = page / line;
+  const Permutation random(lines, 7);
+  std::vector<uint32_t> offsets(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t place = (first + i) % lines;
+    uint64_t at = place;
+    if (order == Order::kRandom) at = random(place);
+    if (order == Order::kSkip && lines >= kSkippedLines)
+      at = in_turns(place, lines / kSkippedLines * kSkippedLines, kSkippedLines);
+    if (order == Order::kPage && lines >= lines_a_page) {
+      // Another line of each page than of the page before: not all in one set of the cache.
+      at = in_turns(place, lines / lines_a_page * lines_a_page, lines_a_page);
+      at = at / lines_a_page * lines_a_page + (at + at / lines_a_page) % lines_a_page;
+    }
+    offsets[i] = static_cast<uint32_t>(at * line);
+  }
+  return offsets;
+}
+
+[[gnu::noinline]] uint64_t load_each(const char* base, const std::vector<uint32_t>& offsets) {
+  uint64_t sum = 0;
+  for (const uint32_t offset : offsets) {
+    uint64_t value;
+    std::memcpy(&value, base + offset, sizeof value);
+    sum += value;
+  }
+  return sum;
+}
+
+[[gnu::noinline]] void store_each(char* base, const std::vector<uint32_t>& offsets) {
+  for (const uint32_t offset : offsets) {
+    const uint64_t value = offset;
+    std::memcpy(base + offset, &value, sizeof value);
+  }
+}
+
+}  // namespace lacuna::probe

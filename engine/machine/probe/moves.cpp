@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Compiled once for each instruction set by Highway, header-only as in kernels/simd.cpp; the widest
+// that the CPU has is used. Four vectors a turn: enough loads and stores on their way for any CPU
+// so far, and a loop that fits into its buffers.
+#ifndef HWY_IS_DEBUG_BUILD
+#define HWY_IS_DEBUG_BUILD 0  // its asserts would need a library
+#endif
+#include "machine/probe/moves.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "machine/probe/moves.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace lacuna::probe::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<uint64_t>;
+using V = hn::Vec<D>;
+
+template <bool kStream>
+void put(V v, uint64_t* to) {
+  if constexpr (kStream) {
+    hn::Stream(v, D(), to);
+  } else {
+    hn::Store(v, D(), to);
+  }
+}
+
+uint64_t read(const char* from, size_t bytes) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  const auto* at = reinterpret_cast<const uint64_t*>(from);
+  V a = hn::Zero(d), b = a, c = a, e = a;
+  for (const uint64_t* const end = at + bytes / 8; at < end; at += 4 * lanes) {
+    a = hn::Add(a, hn::Load(d, at));
+    b = hn::Add(b, hn::Load(d, at + lanes));
+    c = hn::Add(c, hn::Load(d, at + 2 * lanes));
+    e = hn::Add(e, hn::Load(d, at + 3 * lanes));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+}
+
+template <bool kStream>
+void write(char* to, size_t bytes) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  auto* at = reinterpret_cast<uint64_t*>(to);
+  const V zero = hn::Zero(d);
+  for (const uint64_t* const end = at + bytes / 8; at < end; at += 4 * lanes) {
+    put<kStream>(zero, at);
+    put<kStream>(zero, at + lanes);
+    put<kStream>(zero, at + 2 * lanes);
+    put<kStream>(zero, at + 3 * lanes);
+  }
+  if constexpr (kStream) hwy::FlushStream();
+}
+
+template <bool kStream>
+void copy(const char* from, char* to, size_t bytes) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  const auto* source = reinterpret_cast<const uint64_t*>(from);
+  auto* at = reinterpret_cast<uint64_t*>(to);
+  for (const uint64_t* const end = at + bytes / 8; at < end; at += 4 * lanes, source += 4 * lanes) {
+    const V a = hn::Load(d, source), b = hn::Load(d, source + lanes);
+    const V c = hn::Load(d, source + 2 * lanes), e = hn::Load(d, source + 3 * lanes);
+    put<kStream>(a, at);
+    put<kStream>(b, at + lanes);
+    put<kStream>(c, at + 2 * lanes);
+    put<kStream>(e, at + 3 * lanes);
+  }
+  if constexpr (kStream) hwy::FlushStream();
+}
+
+const Moves& moves() {
+  static constexpr const char* kIsa = HWY_TARGET == HWY_AVX3   ? "avx3"
+                                      : HWY_TARGET == HWY_AVX2 ? "avx2"
+                                      : HWY_TARGET == HWY_SSE4 ? "sse4"
+                                      : HWY_TARGET == HWY_NEON ? "neon"
+                                                               : "baseline";
+  static constexpr Moves kMoves = {kIsa,         &read,        &write<false>,
+                                   &copy<false>, &write<true>, &copy<true>};
+  return kMoves;
+}
+
+}  // namespace lacuna::probe::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace lacuna::probe {
+
+const Moves& best_moves() {
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  [[maybe_unused]] const bool sse4 =
+      __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") &&
+      __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
+  [[maybe_unused]] const bool avx2 =
+      sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+  [[maybe_unused]] const bool avx3 =
+      avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl");
+#if HWY_TARGETS & HWY_AVX3
+  if (avx3) return N_AVX3::moves();
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (avx2) return N_AVX2::moves();
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (sse4) return N_SSE4::moves();
+#endif
+#endif
+  return HWY_STATIC_DISPATCH(moves)();
+}
+
+}  // namespace lacuna::probe
+#endif  // HWY_ONCE

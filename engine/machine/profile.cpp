@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The profile as JSON. The parser is asked for no exceptions, and every member is looked at before
+// it is used: the file may hold anything.
+#include "machine/profile.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace lacuna {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr size_t kMostFileBytes = size_t{1} << 20;  // the probe writes about 20 KiB
+constexpr size_t kShownBytes = 80;                  // of a foreign text in a complaint
+
+Error malformed(std::string what) { return {LACUNA_PARSE_ERROR, std::move(what)}; }
+
+// A piece of a foreign text that may be shown: one short line without control characters.
+std::string shown(std::string_view text) {
+  std::string line(text.substr(0, kShownBytes));
+  for (char& c : line) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return line;
+}
+
+std::string number_text(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+// The string member of an object, or "".
+std::string string_member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool read_source(const std::string& text, Source* source) {
+  for (const Source known : {Source::kDefault, Source::kTold, Source::kMeasured}) {
+    if (text == source_name(known)) {
+      *source = known;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Takes one number of the file into the profile; what is wrong with it, or "".
+std::string take_number(const Number& number, const Json& entry, Profile& profile) {
+  if (!entry.is_object()) return number.name + " is not an object with a value and a source";
+  const auto value = entry.find("value");
+  if (value == entry.end() || !value->is_number()) return number.name + " has no value";
+  const double got = value->get<double>();
+  if (!(got >= number.least && got <= number.most)) {
+    return number.name + " is " + number_text(got) + ", which is not in [" +
+           number_text(number.least) + ", " + number_text(number.most) + "] " + number.unit;
+  }
+  if (number.whole != nullptr && got != std::floor(got))
+    return number.name + " is " + number_text(got) + ", which is not a whole number";
+  Source source = Source::kDefault;
+  if (!read_source(string_member(entry, "source"), &source))
+    return number.name + " has no source (default, told or measured)";
+  profile.set(number.name, got, source);
+  return {};
+}
+
+// What cannot be true of numbers that are each possible; or "".
+std::string contradiction(const Machine& m, const Machine& base) {
+  const auto is_power = [](int64_t n) { return (n & (n - 1)) == 0; };
+  if (m.page_bytes != base.page_bytes) {
+    return "page_bytes is " + std::to_string(m.page_bytes) + ", and pages here have " +
+           std::to_string(base.page_bytes) + " bytes";
+  }
+  if (!is_power(m.line_bytes) || m.page_bytes % m.line_bytes != 0)
+    return "line_bytes is " + std::to_string(m.line_bytes) + ", which is no power of two";
+  if (m.l1_bytes > m.l2_bytes || m.l2_bytes > m.l3_bytes)
+    return "the cache sizes are not in order (l1_bytes <= l2_bytes <= l3_bytes)";
+  if (m.tlb_entries > m.tlb2_entries)
+    return "the TLB sizes are not in order (tlb_entries <= tlb2_entries)";
+  return {};
+}
+
+}  // namespace
+
+Result<Profile> parse_profile(std::string_view text, const Profile& base) {
+  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (file.is_discarded()) return malformed("it is not JSON");
+  if (!file.is_object()) return malformed("it is not a JSON object");
+  const auto format = file.find("lacuna_machine");
+  if (format == file.end() || !format->is_number_integer())
+    return malformed("it has no member lacuna_machine");
+  if (*format != kProfileFormat) {
+    return malformed("its format is " + format->dump() + ", and this version reads " +
+                     std::to_string(kProfileFormat));
+  }
+  const std::string cpu = string_member(file, "cpu");
+  if (cpu != base.cpu) {
+    return malformed("it is of another CPU (\"" + shown(cpu) + "\", and this is \"" + base.cpu +
+                     "\")");
+  }
+  const auto numbers = file.find("numbers");
+  if (numbers == file.end() || !numbers->is_object())
+    return malformed("it has no object of numbers");
+  Profile profile = base;
+  for (const Number& number : machine_numbers()) {
+    const auto entry = numbers->find(number.name);
+    if (entry == numbers->end()) continue;  // made before the number was thought of
+    std::string wrong = take_number(number, *entry, profile);
+    if (!wrong.empty()) return malformed(std::move(wrong));
+  }
+  std::string wrong = contradiction(profile.machine, base.machine);
+  if (!wrong.empty()) return malformed(std::move(wrong));
+  derive_thresholds(profile);
+  const auto provenance = file.find("provenance");
+  if (provenance != file.end() && provenance->is_object()) {
+    profile.date = string_member(*provenance, "date");
+    profile.kernel = string_member(*provenance, "kernel");
+    profile.lacuna = string_member(*provenance, "lacuna");
+  }
+  return profile;
+}
+
+Result<Profile> read_profile(const std::string& path, const Profile& base) try {
+  // Not blocking: a pipe must not hold a rank up.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      return Error{LACUNA_UNSUPPORTED, "there is no such file"};
+    return malformed(std::string("it cannot be opened (") + std::strerror(errno) + ")");
+  }
+  struct stat about = {};
+  const bool is_file = fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  const bool is_small = is_file && static_cast<size_t>(about.st_size) <= kMostFileBytes;
+  std::string text(is_small ? static_cast<size_t>(about.st_size) : 0, '\0');
+  size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t got = read(file, text.data() + filled, text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  close(file);
+  if (!is_file) return malformed("it is not a file");
+  if (!is_small) {
+    return malformed("it has " + std::to_string(about.st_size) + " bytes, more than a profile's " +
+                     std::to_string(kMostFileBytes));
+  }
+  if (filled < text.size()) return malformed("it cannot be read");
+  Result<Profile> profile = parse_profile(text, base);
+  if (!profile) return profile;
+  Profile read = std::move(profile).value();
+  read.path = path;
+  return read;
+} catch (...) {  // memory, or a defect of the parser: the numbers are a help, not a need
+  return malformed("reading it failed");
+}
+
+std::string report_json(const Profile& profile, std::string_view place) {
+  const auto or_null = [](std::string_view text) {
+    return text.empty() ? OrderedJson() : OrderedJson(text);
+  };
+  OrderedJson report;
+  report["lacuna_machine"] = kProfileFormat;
+  report["cpu"] = profile.cpu;
+  report["profile"] = or_null(profile.path);
+  report["place"] = or_null(place);
+  report["complaint"] = or_null(profile.complaint);
+  report["provenance"] = {{"date", or_null(profile.date)},
+                          {"kernel", or_null(profile.kernel)},
+                          {"lacuna", or_null(profile.lacuna)}};
+  OrderedJson& numbers = report["numbers"] = OrderedJson::object();
+  const std::vector<Number>& all = machine_numbers();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double value = all[i].get(profile.machine);
+    OrderedJson& entry = numbers[all[i].name];
+    entry["value"] =
+        all[i].whole != nullptr ? OrderedJson(static_cast<int64_t>(value)) : OrderedJson(value);
+    entry["unit"] = all[i].unit;
+    entry["source"] = source_name(profile.sources[i]);
+    entry["meaning"] = all[i].meaning;
+  }
+  return report.dump(1, ' ', /*ensure_ascii=*/true, OrderedJson::error_handler_t::replace);
+}
+
+}  // namespace lacuna

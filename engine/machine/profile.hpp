@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Profile: a machine's numbers with where each comes from, and the file they are kept in.
+//
+// The file is JSON, made by the probe (probe/main.cpp) for one CPU model:
+//
+//   {"lacuna_machine": 1, "cpu": "...",
+//    "provenance": {"date": "...", "kernel": "...", "lacuna": "...", ...},
+//    "numbers": {"line_bytes": {"value": 64, "source": "told", ...}, ...}, ...}
+//
+// "source" is default, told or measured; names are those of numbers.cpp, unknown ones and all other
+// members are for people and other readers. A file that is not such a thing, is of another CPU, or
+// holds a number that no machine has, is ignored as a whole, with a sentence that says why: half a
+// profile would be harder to understand than none.
+#ifndef LACUNA_ENGINE_MACHINE_PROFILE_HPP_
+#define LACUNA_ENGINE_MACHINE_PROFILE_HPP_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "machine/machine.hpp"
+#include "machine/numbers.hpp"
+
+namespace lacuna {
+
+struct Profile {
+  Machine machine;
+  std::vector<Source> sources = std::vector<Source>(machine_numbers().size(), Source::kDefault);
+  std::string cpu;
+  std::string path;       // the file that the numbers are from; empty: no file
+  std::string complaint;  // why a file that is there was not used, and the remedy; or empty
+  std::string date;       // of the measurement, as the file says
+  std::string kernel;
+  std::string lacuna;
+
+  // Sets a number by its name in the table.
+  void set(std::string_view name, double value, Source source);
+};
+
+// The version of the format, the value of "lacuna_machine".
+inline constexpr int kProfileFormat = 1;
+
+// What is in force in this process, read once: machine() is its numbers.
+const Profile& host_profile();
+
+// What the C library tells, and defaults.
+Profile told_profile();
+
+// What the numbers above imply for the thresholds that are not measured themselves.
+void derive_thresholds(Profile& profile);
+
+// The name of a CPU model, from the text of /proc/cpuinfo, or from the machine name of uname.
+std::string cpu_name(std::string_view cpuinfo, std::string_view machine_name);
+const std::string& host_cpu();
+
+// Where the profile of this host is kept: what LACUNA_PROFILE says, else a file named after the CPU
+// in the user's cache folder. Empty if there is no such folder.
+std::string profile_place();
+std::string default_profile_place(const char* xdg_cache_home, const char* home,
+                                  std::string_view cpu);
+
+// The profile in a text, over the `base` numbers. The error says what is wrong, without the place.
+Result<Profile> parse_profile(std::string_view text, const Profile& base);
+
+// The same from a file; LACUNA_UNSUPPORTED if there is none.
+Result<Profile> read_profile(const std::string& path, const Profile& base);
+
+// The numbers with units, meanings and sources, what file they are from and what was wrong with it;
+// `place` is where a new profile would go. JSON in one object.
+std::string report_json(const Profile& profile, std::string_view place);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_MACHINE_PROFILE_HPP_
