@@ -70,7 +70,13 @@ class Mover {
                std::byte* packed) const {
     const LayoutNode& list = *node.layout;
     if (node.sweep.how == Sweep::How::kListed) {
-      list_kernel(node.sweep, Loop{1, 0, 0}, first, last, mem, packed);
+      // `packed` is where entry `first` goes; listed packed offsets count from entry 0.
+      if (!list.packed_offsets.empty()) packed -= list.packed_offsets[static_cast<size_t>(first)];
+      Move m = prepared(node.sweep, mem, packed);
+      m.inner.count = last - first;
+      m.offsets += first;
+      if (m.packed_offsets != nullptr) m.packed_offsets += first;
+      kernel(node.sweep)(m);
       return;
     }
     for (int64_t i = first; i < last; ++i) {
@@ -79,29 +85,25 @@ class Mover {
     }
   }
 
+  // The sweep with `count` iterations of its own loop.
+  void run(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
+    if (sweep.around.empty()) return kernel_call(sweep, count, mem, packed);
+    around(sweep, 0, count, mem, packed);
+  }
+
  private:
   // A miss to memory takes about as long as 32 iterations that each wait for a line (16, 64 and 128
   // were within 10 %).
   static constexpr int64_t kAhead = 32;
 
-  static Dim dim(const Loop& loop) {
-    return kPack ? Dim{loop.count, loop.mem_stride, loop.packed_stride}
-                 : Dim{loop.count, loop.packed_stride, loop.mem_stride};
-  }
-
-  static Move move_between(std::byte* mem, std::byte* packed) {
-    Move m;
+  static Move prepared(const Sweep& sweep, std::byte* mem, std::byte* packed) {
+    Move m = kPack ? sweep.pack_move : sweep.unpack_move;
     m.src = kPack ? mem : packed;
     m.dst = kPack ? packed : mem;
     return m;
   }
 
   static KernelFn kernel(const Sweep& sweep) { return kPack ? sweep.pack.fn : sweep.unpack.fn; }
-
-  // The sweep with `count` iterations of its own loop.
-  void run(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
-    around(sweep, 0, count, mem, packed);
-  }
 
   void around(const Sweep& sweep, size_t level, int64_t count, std::byte* mem,
               std::byte* packed) const {
@@ -117,32 +119,14 @@ class Mover {
   }
 
   void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
-    Loop outer = sweep.outer;
-    Loop inner = sweep.inner;
-    if (sweep.own == Sweep::Own::kOuter) outer.count = count;
-    if (sweep.own == Sweep::Own::kInner) inner.count = count;
-    if (sweep.how == Sweep::How::kListed) {
-      list_kernel(sweep, outer, 0, static_cast<int64_t>(sweep.list->mem_offsets.size()), mem,
-                  packed);
-      return;
-    }
-    Move m = move_between(mem, packed);
-    m.width = sweep.width;
-    m.outer = dim(outer);
-    m.inner = dim(inner);
-    if (sweep.how == Sweep::How::kTranspose) {
-      // The kernel's rows are the dimension whose elements are neighbours in the destination.
-      if (!kPack) std::swap(m.outer, m.inner);
-      m.stream = stream_transpose_;
-      m.tile_rows = sweep.tile_rows;
-      m.tile_cols = sweep.tile_cols;
-      kernel(sweep)(m);
-      return;
-    }
-    m.fields = sweep.fields.get();
+    Move m = prepared(sweep, mem, packed);
+    const bool transposes = sweep.how == Sweep::How::kTranspose;
+    const bool swapped = transposes && !kPack;
+    if (sweep.own == Sweep::Own::kOuter) (swapped ? m.inner : m.outer).count = count;
+    if (sweep.own == Sweep::Own::kInner) (swapped ? m.outer : m.inner).count = count;
+    m.stream = transposes ? stream_transpose_ : stream_runs_;
     if (total_bytes_ >= sweep.ahead_from) m.ahead = kAhead;
-    m.stream = stream_runs_;
-    if (sweep.block_inner == 0 || outer.count == 1) {
+    if (sweep.block_inner == 0 || m.outer.count == 1) {
       kernel(sweep)(m);
       return;
     }
@@ -154,20 +138,6 @@ class Mover {
       block.inner.count = std::min(sweep.block_inner, all.count - j);
       kernel(sweep)(block);
     }
-  }
-
-  // Entries [first, last) of the sweep's list, under `outer`; `packed` is where entry `first` goes.
-  static void list_kernel(const Sweep& sweep, const Loop& outer, int64_t first, int64_t last,
-                          std::byte* mem, std::byte* packed) {
-    const LayoutNode& list = *sweep.list;
-    if (!list.packed_offsets.empty()) packed -= list.packed_offsets[static_cast<size_t>(first)];
-    Move m = move_between(mem, packed);
-    m.width = sweep.width;
-    m.outer = dim(outer);
-    m.inner.count = last - first;
-    m.offsets = list.mem_offsets.data() + first;
-    if (!list.packed_offsets.empty()) m.packed_offsets = list.packed_offsets.data() + first;
-    kernel(sweep)(m);
   }
 
   int64_t total_bytes_;

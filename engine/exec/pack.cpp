@@ -20,11 +20,14 @@ void move_message(const Plan& plan, std::byte* mem, int64_t count, std::byte* pa
     return;
   }
   const Mover<kPack> mover(plan.machine(), total);
-  if (count == 1) {
-    mover.whole(*plan.single(), mem, packed);
+  const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
+  const int64_t iterations = root.kind == LayoutNode::Kind::kLoop ? count * root.loop.count : 1;
+  if (root.sweep.how != Sweep::How::kEach) {
+    mover.run(root.sweep, iterations, mem, packed);
+  } else if (count == 1) {
+    mover.whole(root, mem, packed);
   } else {
-    const PlanNode& repeat = *plan.repeat();
-    mover.iterations(repeat, 0, count * repeat.loop.count, mem, packed);
+    mover.iterations(root, 0, iterations, mem, packed);
   }
 }
 

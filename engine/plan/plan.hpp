@@ -55,6 +55,11 @@ struct Sweep {
   int64_t tile_rows = 0;  // kTranspose
   int64_t tile_cols = 0;
   std::string why;  // the rule that chose, for explain
+
+  // The kernels' moves, but for the addresses, the count of the own loop and what depends on the
+  // size of the message: a small message is a copy of this and a call.
+  Move pack_move;
+  Move unpack_move;
 };
 
 struct PlanNode {

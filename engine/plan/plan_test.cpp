@@ -95,8 +95,10 @@ TEST(Plan, ListsAndTheirLoops) {
   EXPECT_EQ(planned("indexed([1, 2, 1], [0, 3, 7], double)")->single()->sweep.pack.shape,
             Shape::kGatherRuns);
   const PlanPtr structs = planned("struct([1, 3, 4], [0, 8, 40], [int, double, char])");
-  EXPECT_EQ(structs->repeat()->sweep.how, How::kListed);
-  EXPECT_EQ(structs->repeat()->sweep.unpack.shape, Shape::kScatterRuns);
+  EXPECT_EQ(structs->single()->sweep.how, How::kListed);
+  EXPECT_EQ(structs->repeat()->sweep.how, How::kFields);
+  EXPECT_EQ(structs->repeat()->sweep.unpack.shape, Shape::kScatterFields);
+  EXPECT_EQ(structs->repeat()->sweep.fields->fields.size(), 3u);
 }
 
 TEST(Plan, KernelsComeFromTheTableAskedFor) {

@@ -271,6 +271,30 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, Shape p
   set_kernels(sweep, kernels, pack, unpack);
 }
 
+Dim pack_dim(const Loop& loop) { return {loop.count, loop.mem_stride, loop.packed_stride}; }
+
+Dim reversed(const Dim& dim) { return {dim.count, dim.dst_stride, dim.src_stride}; }
+
+void prepare_moves(Sweep& sweep) {
+  Move& m = sweep.pack_move;
+  m.width = sweep.width;
+  m.outer = pack_dim(sweep.outer);
+  m.inner = pack_dim(sweep.inner);
+  if (sweep.list != nullptr) {
+    m.inner = {static_cast<int64_t>(sweep.list->mem_offsets.size()), 0, 0};
+    m.offsets = sweep.list->mem_offsets.data();
+    if (!sweep.list->packed_offsets.empty()) m.packed_offsets = sweep.list->packed_offsets.data();
+  }
+  m.fields = sweep.fields.get();
+  m.tile_rows = sweep.tile_rows;
+  m.tile_cols = sweep.tile_cols;
+  sweep.unpack_move = m;
+  sweep.unpack_move.outer = reversed(m.outer);
+  sweep.unpack_move.inner = reversed(m.inner);
+  // A transpose's rows are the dimension whose elements are neighbours in the destination.
+  if (sweep.how == How::kTranspose) std::swap(sweep.unpack_move.outer, sweep.unpack_move.inner);
+}
+
 }  // namespace
 
 Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine) {
@@ -299,6 +323,7 @@ Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machi
   } else {
     sweep.why = "pieces of different shapes, one by one";
   }
+  prepare_moves(sweep);
   return sweep;
 }
 
