@@ -9,6 +9,7 @@
 
 #include "exec/exec.hpp"
 #include "exec/mover.hpp"
+#include "exec/part.hpp"
 
 namespace lacuna {
 namespace {
@@ -135,11 +136,13 @@ class Slicer {
   const Mover<kPack>& mover_;
 };
 
+}  // namespace
+
 template <bool kPack>
-void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
-                std::byte* packed) {
+void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
+               std::byte* packed, int64_t message_bytes) noexcept {
   if (begin >= end || plan.single() == nullptr) return;
-  const Mover<kPack> mover(plan.machine(), end - begin);
+  const Mover<kPack> mover(plan.machine(), message_bytes);
   const Slicer<kPack> slicer(mover);
   mem = address(mem, plan.offset());
   if (count == 1) {
@@ -149,16 +152,19 @@ void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, 
   }
 }
 
-}  // namespace
+template void move_part<true>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
+                              int64_t) noexcept;
+template void move_part<false>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
+                               int64_t) noexcept;
 
 void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end,
                 void* packed) noexcept {
-  move_slice<true>(plan, address(mem, 0), count, begin, end, address(packed, 0));
+  move_part<true>(plan, address(mem, 0), count, begin, end, address(packed, 0), end - begin);
 }
 
 void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
                   void* mem) noexcept {
-  move_slice<false>(plan, address(mem, 0), count, begin, end, address(packed, 0));
+  move_part<false>(plan, address(mem, 0), count, begin, end, address(packed, 0), end - begin);
 }
 
 }  // namespace lacuna

@@ -192,6 +192,15 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan*
                                                               int64_t begin, int64_t end,
                                                               void* mem);
 
+/* From one layout to another, as lacuna_pack followed by lacuna_unpack: the packed stream of
+ * `count_a` elements at `mem_a` becomes that of `count_b` elements at `mem_b`. Both must have as
+ * many bytes. Where the layouts allow it, bytes go straight from memory to memory; else in pieces
+ * that stay in the first-level cache, never through a buffer of the message's size. The two
+ * memories must not overlap. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a,
+                                                      int64_t count_a, const lacuna_plan* plan_b,
+                                                      void* mem_b, int64_t count_b);
+
 /* Writes a description for people: the type's numbers, the layout, the kernels, and which rule
  * chose what, for `count` elements. Space as in lacuna_type_text. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_explain(const lacuna_plan* plan,
