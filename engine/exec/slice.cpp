@@ -10,6 +10,7 @@
 #include "exec/exec.hpp"
 #include "exec/mover.hpp"
 #include "exec/part.hpp"
+#include "exec/threads.hpp"
 
 namespace lacuna {
 namespace {
@@ -142,9 +143,14 @@ template <bool kPack>
 void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
                std::byte* packed, int64_t message_bytes) noexcept {
   if (begin >= end || plan.single() == nullptr) return;
+  mem = address(mem, plan.offset());
+  if (plan.is_contiguous()) {
+    std::memcpy(kPack ? packed : mem + begin, kPack ? mem + begin : packed,
+                static_cast<size_t>(end - begin));
+    return;
+  }
   const Mover<kPack> mover(plan.machine(), message_bytes);
   const Slicer<kPack> slicer(mover);
-  mem = address(mem, plan.offset());
   if (count == 1) {
     slicer.slice(*plan.single(), mem, begin, end, packed);
   } else {
@@ -159,12 +165,18 @@ template void move_part<false>(const Plan&, std::byte*, int64_t, int64_t, int64_
 
 void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end,
                 void* packed) noexcept {
-  move_part<true>(plan, address(mem, 0), count, begin, end, address(packed, 0), end - begin);
+  std::byte* from = address(mem, 0);
+  std::byte* to = address(packed, 0);
+  if (shared_out<true>(plan, from, count, begin, end, to)) return;
+  move_part<true>(plan, from, count, begin, end, to, end - begin);
 }
 
 void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
                   void* mem) noexcept {
-  move_part<false>(plan, address(mem, 0), count, begin, end, address(packed, 0), end - begin);
+  std::byte* to = address(mem, 0);
+  std::byte* from = address(packed, 0);
+  if (shared_out<false>(plan, to, count, begin, end, from)) return;
+  move_part<false>(plan, to, count, begin, end, from, end - begin);
 }
 
 }  // namespace lacuna

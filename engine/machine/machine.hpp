@@ -27,6 +27,9 @@ struct Machine {
   // The same for copies of long runs, which gain only once the output would not stay in the last
   // level anyway.
   int64_t stream_run_bytes = int64_t{16} << 20;
+  // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves
+  // 50 KiB to 500 KiB.
+  int64_t parallel_bytes = int64_t{1} << 20;
 };
 
 // The host's numbers, read once.

@@ -17,6 +17,7 @@ TEST(Machine, NumbersMakeSense) {
   EXPECT_GT(m.tlb_entries, 1);
   EXPECT_GT(m.stream_transpose_bytes, 0);
   EXPECT_GT(m.stream_run_bytes, 0);
+  EXPECT_GT(m.parallel_bytes, 0);
 }
 
 TEST(Machine, IsReadOnce) { EXPECT_EQ(&machine(), &machine()); }

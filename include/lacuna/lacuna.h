@@ -176,7 +176,8 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_packed_size(const lacuna_plan* 
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem,
                                                       int64_t count, void* packed);
 
-/* The reverse; gaps in `mem` are not written, not even with their old value. */
+/* The reverse; gaps in `mem` are not written, not even with their old value. Data that overlaps in
+ * `mem` (MPI forbids it where data is received) ends up with any of its values. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed,
                                                         int64_t count, void* mem);
 

@@ -26,6 +26,7 @@ Machine tiny_machine() {
   m.tlb_entries = 4;
   m.stream_transpose_bytes = 0;
   m.stream_run_bytes = 0;
+  m.parallel_bytes = 128;
   return m;
 }
 
