@@ -203,6 +203,23 @@ TEST_F(Api, AbsoluteAddressesHaveANullBuffer) {
   lacuna_type_destroy(type);
 }
 
+TEST_F(Api, Buffers) {
+  void* buffer = nullptr;
+  ASSERT_EQ(lacuna_buffer_acquire(100000, &buffer), LACUNA_OK);
+  std::memset(buffer, 1, 100000);
+  void* const first = buffer;
+  lacuna_buffer_release(buffer);
+  ASSERT_EQ(lacuna_buffer_acquire(99999, &buffer), LACUNA_OK);
+  EXPECT_EQ(buffer, first);
+  lacuna_buffer_release(buffer);
+  lacuna_buffer_release(buffer);  // no longer one
+  lacuna_buffer_release(nullptr);
+  lacuna_buffers_trim();
+  expect_wrong(lacuna_buffer_acquire(0, &buffer), LACUNA_INVALID_ARGUMENT, "bytes is 0");
+  expect_wrong(lacuna_buffer_acquire(1, nullptr), LACUNA_INVALID_ARGUMENT, "buffer is NULL");
+  expect_wrong(lacuna_buffer_acquire(INT64_MAX, &buffer), LACUNA_OUT_OF_MEMORY, "LACUNA_POOL_MB");
+}
+
 TEST_F(Api, EveryStatusHasASentence) {
   for (int status = LACUNA_OK; status <= LACUNA_INTERNAL; ++status) {
     EXPECT_GT(std::strlen(lacuna_status_message(static_cast<lacuna_status>(status))), 3u);

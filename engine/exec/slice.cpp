@@ -37,8 +37,8 @@ class Slicer {
         of_equal_parts(
             node.children[0]->size, begin, end, packed,
             [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
-              slice(*node.children[0],
-                    address(mem, node.layout->mem_offsets[static_cast<size_t>(i)]), b, e, p);
+              cut(*node.children[0], address(mem, node.layout->mem_offsets[static_cast<size_t>(i)]),
+                  b, e, p);
             },
             [&](int64_t first, int64_t last, std::byte* p) {
               mover_.entries(node, first, last, mem, p);
@@ -53,13 +53,20 @@ class Slicer {
     }
   }
 
+  // A piece of a part.
+  void cut(const PlanNode& part, std::byte* mem, int64_t begin, int64_t end,
+           std::byte* packed) const {
+    if (part.kind == LayoutNode::Kind::kRun) return copy(mem + begin, end - begin, packed);
+    slice(part, mem, begin, end, packed);
+  }
+
   // As `slice`, for a loop whose count is the caller's affair (repeated elements).
   void of_loop(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                std::byte* packed) const {
     of_equal_parts(
         node.children[0]->size, begin, end, packed,
         [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
-          slice(*node.children[0], address(mem, i * node.loop.mem_stride), b, e, p);
+          cut(*node.children[0], address(mem, i * node.loop.mem_stride), b, e, p);
         },
         [&](int64_t first, int64_t last, std::byte* p) {
           mover_.iterations(node, first, last, mem, p);
@@ -77,10 +84,11 @@ class Slicer {
   static void of_equal_parts(int64_t size, int64_t begin, int64_t end, std::byte* packed, Cut cut,
                              Whole whole) {
     int64_t first = begin / size;
-    const int64_t last = end / size;
-    const int64_t head = begin % size;
-    const int64_t tail = end % size;
-    if (first == last) return cut(first, head, tail, packed);
+    const int64_t head = begin - first * size;
+    const int64_t reach = head + (end - begin);
+    if (reach <= size) return cut(first, head, reach, packed);  // inside one: divided once
+    const int64_t last = first + reach / size;
+    const int64_t tail = reach % size;
     if (head != 0) {
       cut(first, head, size, packed);
       packed += size - head;

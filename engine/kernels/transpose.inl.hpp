@@ -287,6 +287,13 @@ class Transposer {
 template <int64_t kWidth>
 void transpose(const Move& m) noexcept {
   constexpr int64_t kN = Tile<kWidth>::kN;
-  if (m.inner.count < kN || m.outer.count < kN) return strided<kWidth>(m);
+  if (m.inner.count < kN || m.outer.count < kN) {
+    // Few rows or columns. Along the few first visits each line of the other side once, but a loop
+    // of less than four is mostly overhead.
+    Move few = m;
+    if (m.inner.count == 1 || (m.outer.count >= 4 && m.inner.count >= kN))
+      std::swap(few.inner, few.outer);
+    return strided<kWidth>(few);
+  }
   Transposer<kWidth>(m).run(m.stream);
 }

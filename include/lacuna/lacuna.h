@@ -208,6 +208,20 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_explain(const lacuna_plan*
                                                               int64_t count, size_t capacity,
                                                               char* text, size_t* needed);
 
+/* ---- buffers
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* Memory for packed data: at least `bytes` > 0, aligned to 64, its old contents in it. Buffers that
+ * are released stay mapped and are handed out again, since fresh pages cost more than packing into
+ * them; those of 2 MiB and more lie on huge pages where the system has them. LACUNA_OUT_OF_MEMORY
+ * when all of them together would take more than LACUNA_POOL_MB. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_buffer_acquire(int64_t bytes, void** buffer);
+/* From any thread. NULL, and what is no buffer, is left alone. */
+LACUNA_API void lacuna_buffer_release(void* buffer);
+/* Returns the memory of all released buffers to the system. */
+LACUNA_API void lacuna_buffers_trim(void);
+
 #ifdef __cplusplus
 }
 #endif
