@@ -99,7 +99,7 @@ TEST(Copy, LoopsOverRuns) {
 TEST(Copy, TransposesOfEveryWidth) {
   for (const char* basic : {"byte", "short", "int", "double", "double_complex",
                             "contiguous(3, double)", "contiguous(7, byte)"}) {
-    for (const char* shape : {"33, 47", "64, 64", "5, 200", "200, 5", "130, 131"}) {
+    for (const char* shape : {"33, 47", "64, 64", "5, 100", "100, 5"}) {
       const std::string s(shape);
       const std::string rows = s.substr(0, s.find(','));
       const std::string cols = s.substr(s.find(',') + 2);

@@ -181,7 +181,14 @@ class Transposer {
   const std::byte* at_src(int64_t r, int64_t c) const { return src_ + r * src_pitch_ + c * kWidth; }
   std::byte* at_dst(int64_t r, int64_t c) const { return dst_ + c * dst_pitch_ + r * kWidth; }
 
+  // Along the fewer first: what strides is then visited once, and not once for each of them.
   void edge(int64_t r0, int64_t r1, int64_t c0, int64_t c1) const {
+    if (c1 - c0 < r1 - r0) {
+      for (int64_t r = r0; r < r1; ++r) {
+        for (int64_t c = c0; c < c1; ++c) copy_block<kWidth>(at_dst(r, c), at_src(r, c));
+      }
+      return;
+    }
     for (int64_t c = c0; c < c1; ++c) {
       for (int64_t r = r0; r < r1; ++r) copy_block<kWidth>(at_dst(r, c), at_src(r, c));
     }
@@ -194,7 +201,8 @@ class Transposer {
   void direct() const {
     const int64_t head = elements_to_line(dst_, rows_);
     const int64_t end = head + (rows_ - head) / kN * kN;
-    const bool cut_cols = src_pitch_ % 64 == 0 && reinterpret_cast<uintptr_t>(src_) % kWidth == 0;
+    const bool cut_cols =
+        src_pitch_ % 64 == 0 && cols_ >= 4 * kN && reinterpret_cast<uintptr_t>(src_) % kWidth == 0;
     const int64_t first_col = cut_cols ? elements_to_line(src_, cols_) : 0;
     const int64_t end_col = first_col + (cols_ - first_col) / kN * kN;
     // Past the caches: a few rows, swept along a page of columns. Into them: a strip of two tiles,
@@ -288,11 +296,15 @@ template <int64_t kWidth>
 void transpose(const Move& m) noexcept {
   constexpr int64_t kN = Tile<kWidth>::kN;
   if (m.inner.count < kN || m.outer.count < kN) {
-    // Few rows or columns. Along the few first visits each line of the other side once, but a loop
-    // of less than four is mostly overhead.
+    // Few rows or columns. Along the few first visits each line and page of the other side once; a
+    // loop of less than four is mostly overhead, but less than pages that are mapped no longer.
+    const bool inner_is_few = m.inner.count < m.outer.count;
+    const Dim& least = inner_is_few ? m.inner : m.outer;
+    const Dim& many = inner_is_few ? m.outer : m.inner;
+    const int64_t step = std::max(std::abs(many.src_stride), std::abs(many.dst_stride));
+    const bool along_few = least.count >= (step * many.count >= (int64_t{1} << 18) ? 2 : 4);
     Move few = m;
-    if (m.inner.count == 1 || (m.outer.count >= 4 && m.inner.count >= kN))
-      std::swap(few.inner, few.outer);
+    if (along_few != inner_is_few) std::swap(few.inner, few.outer);
     return strided<kWidth>(few);
   }
   Transposer<kWidth>(m).run(m.stream);
