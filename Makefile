@@ -4,13 +4,14 @@
 #   make          libraries and programs in build/release, the `lacuna` command in .venv/bin
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
+#   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench engine examples include interpose mpi tests -name '*.[ch]pp' -o -name '*.[ch]')
 
-.PHONY: all demo test format clean setup setup-test release dev
+.PHONY: all demo test test-aarch64 format clean setup setup-test setup-aarch64 release dev
 
 all: release
 
@@ -19,6 +20,9 @@ setup:
 
 setup-test:
 	@setup/setup.sh test
+
+setup-aarch64:
+	@setup/setup.sh aarch64
 
 release: setup
 	@cmake --preset release >/dev/null
@@ -38,10 +42,15 @@ test: setup-test
 	@ctest --preset dev -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
+test-aarch64: setup-aarch64
+	@cmake --preset aarch64 >/dev/null
+	@cmake --build --preset aarch64 -j $(JOBS)
+	@ctest --preset aarch64 -j $(JOBS)
+
 format: setup
 	@.venv/bin/clang-format -i $(CPP_SOURCES)
 	@.venv/bin/ruff check --quiet --fix python tests cmake interpose
 	@.venv/bin/ruff format --quiet python tests cmake interpose
 
 clean:
-	rm -rf build/release build/dev build/tsan build/demo
+	rm -rf build/release build/dev build/tsan build/aarch64 build/demo

@@ -4,6 +4,7 @@
 #
 #   setup/setup.sh build   compilers, .venv with the `lacuna` command, the MPI libraries under build/mpi
 #   setup/setup.sh test    the same, and the distribution's own MPI libraries, which the tests also run on
+#   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
 # Debian packages are installed when we may (as root, or with sudo that asks no password); otherwise the missing ones
 # are named with the command that installs them. Whatever is there already is left alone, so a second run does nothing.
@@ -17,6 +18,7 @@ mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
 test_packages="mpich libmpich-dev openmpi-bin libopenmpi-dev"
+aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"
 
 say() { echo "lacuna setup: $*" >&2; }
 fail() { say "$*"; exit 3; }
@@ -107,11 +109,15 @@ ensure_mpi() {
   echo "$*" >"$prefix/.lacuna-stamp"
 }
 
+if [ "${1:-}" = aarch64 ]; then
+  ensure_packages $aarch64_packages
+  exit 0
+fi
 if ! find_python >/dev/null; then build_packages="$build_packages python3-venv"; fi
 case "${1:-}" in
   build) ensure_packages $build_packages ;;
   test) ensure_packages $build_packages $test_packages ;;
-  *) say "usage: setup/setup.sh build|test"; exit 2 ;;
+  *) say "usage: setup/setup.sh build|test|aarch64"; exit 2 ;;
 esac
 ensure_venv
 ensure_mpi mpich mpich==5.0.2

@@ -117,6 +117,29 @@ TEST_F(Api, PackUnpackAndSlices) {
   lacuna_plan_destroy(plan);
 }
 
+TEST_F(Api, CopiesFromOneLayoutToAnother) {
+  lacuna_type* column = parsed("vector(3, 1, 2, int)");
+  lacuna_type* backwards = parsed("vector(3, 1, -1, int)");
+  lacuna_plan* from = nullptr;
+  lacuna_plan* to = nullptr;
+  ASSERT_EQ(lacuna_plan_create(column, &from), LACUNA_OK);
+  ASSERT_EQ(lacuna_plan_create(backwards, &to), LACUNA_OK);
+  lacuna_type_destroy(column);
+  lacuna_type_destroy(backwards);
+  const int mem[] = {1, 2, 3, 4, 5};
+  int out[3] = {};
+  ASSERT_EQ(lacuna_copy(from, mem, 1, to, out + 2, 1), LACUNA_OK);
+  EXPECT_EQ(std::vector<int>(out, out + 3), (std::vector<int>{5, 3, 1}));
+  EXPECT_EQ(lacuna_copy(from, nullptr, 0, to, nullptr, 0), LACUNA_OK);
+  EXPECT_EQ(lacuna_copy(from, mem, 1, to, out, 2), LACUNA_INVALID_ARGUMENT);
+  EXPECT_STREQ(lacuna_last_error(), "a has 12 bytes of data and b 24; they must have as many");
+  EXPECT_EQ(lacuna_copy(from, nullptr, 1, to, out, 1), LACUNA_INVALID_ARGUMENT);
+  EXPECT_NE(std::strstr(lacuna_last_error(), "mem_a is NULL"), nullptr);
+  EXPECT_EQ(lacuna_copy(from, mem, 1, nullptr, out, 1), LACUNA_INVALID_ARGUMENT);
+  lacuna_plan_destroy(from);
+  lacuna_plan_destroy(to);
+}
+
 void expect_wrong(lacuna_status got, lacuna_status want, const char* part) {
   EXPECT_EQ(got, want);
   EXPECT_NE(std::string(lacuna_last_error()).find(part), std::string::npos) << lacuna_last_error();
@@ -192,6 +215,23 @@ TEST(ApiMachine, IsOneJsonObject) {
        {"\"numbers\"", "\"tlb_entries\"", "\"memory_copy_bytes_per_ns\"", "\"place\""})
     EXPECT_NE(text.find(part), std::string::npos) << part;
   expect_wrong(lacuna_machine_json(needed, nullptr, nullptr), LACUNA_INVALID_ARGUMENT, "text");
+}
+
+TEST_F(Api, Buffers) {
+  void* buffer = nullptr;
+  ASSERT_EQ(lacuna_buffer_acquire(100000, &buffer), LACUNA_OK);
+  std::memset(buffer, 1, 100000);
+  void* const first = buffer;
+  lacuna_buffer_release(buffer);
+  ASSERT_EQ(lacuna_buffer_acquire(99999, &buffer), LACUNA_OK);
+  EXPECT_EQ(buffer, first);
+  lacuna_buffer_release(buffer);
+  lacuna_buffer_release(buffer);  // no longer one
+  lacuna_buffer_release(nullptr);
+  lacuna_buffers_trim();
+  expect_wrong(lacuna_buffer_acquire(0, &buffer), LACUNA_INVALID_ARGUMENT, "bytes is 0");
+  expect_wrong(lacuna_buffer_acquire(1, nullptr), LACUNA_INVALID_ARGUMENT, "buffer is NULL");
+  expect_wrong(lacuna_buffer_acquire(INT64_MAX, &buffer), LACUNA_OUT_OF_MEMORY, "LACUNA_POOL_MB");
 }
 
 TEST_F(Api, EveryStatusHasASentence) {

@@ -3,6 +3,7 @@
 // The C interface of plans: the only place where a count, a slice or a buffer is checked before
 // bytes move.
 #include "api/handles.hpp"
+#include "exec/copy.hpp"
 #include "exec/exec.hpp"
 
 namespace {
@@ -27,19 +28,25 @@ lacuna_status check_count(const lacuna_plan* plan, int64_t count) noexcept {
   });
 }
 
+// `name`: of the argument. A null `mem` means absolute addresses; they do not begin in the first
+// page.
+lacuna_status check_memory(const lacuna_plan* plan, const void* mem, int64_t bytes,
+                           const char* name) noexcept {
+  if (bytes == 0 || mem != nullptr || plan->plan->type().true_lb < 0 ||
+      plan->plan->type().true_lb >= plan->plan->machine().page_bytes)
+    return LACUNA_OK;
+  return guarded([&] {
+    return invalid(std::string(name) +
+                   " is NULL and the type holds no absolute addresses; give the buffer's address");
+  });
+}
+
 lacuna_status check_buffers(const lacuna_plan* plan, const void* mem, int64_t bytes,
                             const void* packed) noexcept {
-  return guarded([&] {
-    if (bytes == 0) return LACUNA_OK;
-    if (packed == nullptr) return invalid("packed is NULL; give a buffer for the packed stream");
-    // A null `mem` means absolute addresses; they do not begin in the first page.
-    if (mem == nullptr && plan->plan->type().true_lb >= 0 &&
-        plan->plan->type().true_lb < plan->plan->machine().page_bytes) {
-      return invalid(
-          "mem is NULL and the type holds no absolute addresses; give the buffer's address");
-    }
-    return LACUNA_OK;
-  });
+  if (bytes != 0 && packed == nullptr) {
+    return guarded([] { return invalid("packed is NULL; give a buffer for the packed stream"); });
+  }
+  return check_memory(plan, mem, bytes, "mem");
 }
 
 lacuna_status check_slice(const lacuna_plan* plan, int64_t count, int64_t begin,
@@ -108,6 +115,26 @@ lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, i
   if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
   if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
   if (status == LACUNA_OK) lacuna::unpack_slice(*plan->plan, packed, count, begin, end, mem);
+  return status;
+}
+
+lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t count_a,
+                          const lacuna_plan* plan_b, void* mem_b, int64_t count_b) {
+  lacuna_status status = check_count(plan_a, count_a);
+  if (status == LACUNA_OK) status = check_count(plan_b, count_b);
+  if (status != LACUNA_OK) return status;
+  const int64_t from = count_a * plan_a->plan->size();
+  const int64_t to = count_b * plan_b->plan->size();
+  if (from != to) {
+    return guarded([&] {
+      return invalid("a has " + std::to_string(from) + " bytes of data and b " +
+                     std::to_string(to) + "; they must have as many");
+    });
+  }
+  status = check_memory(plan_a, mem_a, from, "mem_a");
+  if (status == LACUNA_OK) status = check_memory(plan_b, mem_b, to, "mem_b");
+  if (status == LACUNA_OK)
+    lacuna::copy(*plan_a->plan, mem_a, count_a, *plan_b->plan, mem_b, count_b);
   return status;
 }
 

@@ -25,6 +25,10 @@ constexpr Option kTable[] = {
      "Most MiB of memory that one process holds for packed data. A call that would need more goes "
      "to the MPI library.",
      0, int64_t{1} << 24},
+    {OptionId::kThreads, "LACUNA_THREADS", OptionKind::kInteger, "1",
+     "How many threads move one message, where each gets 1 MiB or more of it: the calling thread "
+     "and helpers, which sleep in between. Only for ranks that have the cores.",
+     1, 256},
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
      "Every call that lacuna can take is taken, also where packing first is not expected to pay. "
      "For tests and "

@@ -21,6 +21,7 @@ enum class OptionId : uint8_t {
   kDisableP2p,
   kIsa,
   kPoolMb,
+  kThreads,
   kAlways,
   kLog,
   kProfile,

@@ -2,7 +2,8 @@
 //
 // exec: follows a plan. Packs and unpacks whole messages and slices of the packed stream. Decides
 // nothing that a plan can decide, cannot fail, allocates nothing, takes no lock, reads no
-// environment.
+// environment: except that a large message asks for LACUNA_THREADS and, where that is more than 1,
+// for the help of threads (threads.hpp).
 #ifndef LACUNA_ENGINE_EXEC_EXEC_HPP_
 #define LACUNA_ENGINE_EXEC_EXEC_HPP_
 
@@ -15,6 +16,7 @@ namespace lacuna {
 // packed[0, count*size) <- `count` elements at `mem` (element i at mem + i*extent). count >= 0. No
 // overlap of the two.
 void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexcept;
+// What overlaps in `mem` (MPI forbids it where data is received) ends up with any of its values.
 void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept;
 
 // Bytes [begin, end) of the packed stream of `count` elements, 0 <= begin <= end <= count*size;

@@ -5,6 +5,7 @@
 
 #include "exec/exec.hpp"
 #include "exec/mover.hpp"
+#include "exec/threads.hpp"
 
 namespace lacuna {
 namespace {
@@ -13,6 +14,7 @@ template <bool kPack>
 void move_message(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) {
   if (count <= 0 || plan.single() == nullptr) return;
   const int64_t total = count * plan.size();
+  if (shared_out<kPack>(plan, mem, count, 0, total, packed)) return;
   mem = address(mem, plan.offset());
   if (plan.is_contiguous() || (count == 1 && plan.is_single_run())) {
     // The C library's copy knows the machine's best way for one run of any length.

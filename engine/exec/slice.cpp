@@ -9,6 +9,8 @@
 
 #include "exec/exec.hpp"
 #include "exec/mover.hpp"
+#include "exec/part.hpp"
+#include "exec/threads.hpp"
 
 namespace lacuna {
 namespace {
@@ -35,8 +37,8 @@ class Slicer {
         of_equal_parts(
             node.children[0]->size, begin, end, packed,
             [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
-              slice(*node.children[0],
-                    address(mem, node.layout->mem_offsets[static_cast<size_t>(i)]), b, e, p);
+              cut(*node.children[0], address(mem, node.layout->mem_offsets[static_cast<size_t>(i)]),
+                  b, e, p);
             },
             [&](int64_t first, int64_t last, std::byte* p) {
               mover_.entries(node, first, last, mem, p);
@@ -51,13 +53,20 @@ class Slicer {
     }
   }
 
+  // A piece of a part.
+  void cut(const PlanNode& part, std::byte* mem, int64_t begin, int64_t end,
+           std::byte* packed) const {
+    if (part.kind == LayoutNode::Kind::kRun) return copy(mem + begin, end - begin, packed);
+    slice(part, mem, begin, end, packed);
+  }
+
   // As `slice`, for a loop whose count is the caller's affair (repeated elements).
   void of_loop(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                std::byte* packed) const {
     of_equal_parts(
         node.children[0]->size, begin, end, packed,
         [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
-          slice(*node.children[0], address(mem, i * node.loop.mem_stride), b, e, p);
+          cut(*node.children[0], address(mem, i * node.loop.mem_stride), b, e, p);
         },
         [&](int64_t first, int64_t last, std::byte* p) {
           mover_.iterations(node, first, last, mem, p);
@@ -75,10 +84,11 @@ class Slicer {
   static void of_equal_parts(int64_t size, int64_t begin, int64_t end, std::byte* packed, Cut cut,
                              Whole whole) {
     int64_t first = begin / size;
-    const int64_t last = end / size;
-    const int64_t head = begin % size;
-    const int64_t tail = end % size;
-    if (first == last) return cut(first, head, tail, packed);
+    const int64_t head = begin - first * size;
+    const int64_t reach = head + (end - begin);
+    if (reach <= size) return cut(first, head, reach, packed);  // inside one: divided once
+    const int64_t last = first + reach / size;
+    const int64_t tail = reach % size;
     if (head != 0) {
       cut(first, head, size, packed);
       packed += size - head;
@@ -91,10 +101,38 @@ class Slicer {
     if (tail != 0) cut(last, 0, tail, packed);
   }
 
-  // The part that holds byte `at`.
+  // The part that holds byte `at`: out from a guess by doubled steps, then by halves. O(log parts),
+  // and where parts are of similar lengths nearly all of it in a few lines: halving from the start
+  // would visit twenty places of a long list, none of them cached.
+  static size_t part_near(const std::vector<int64_t>& packed_offsets, double guess, int64_t at) {
+    const size_t parts = packed_offsets.size() - 1;
+    size_t low = std::min(parts - 1, static_cast<size_t>(guess));
+    size_t high = low + 1;
+    size_t step = 1;
+    while (packed_offsets[low] > at) {  // ends at the first, which is 0
+      high = low;
+      low -= std::min(step, low);
+      step *= 2;
+    }
+    while (packed_offsets[high] <= at) {  // ends at the last, which is the size
+      low = high;
+      high += std::min(step, parts - high);
+      step *= 2;
+    }
+    const auto begin = packed_offsets.begin();
+    const auto after = std::upper_bound(begin + static_cast<ptrdiff_t>(low) + 1,
+                                        begin + static_cast<ptrdiff_t>(high), at);
+    return static_cast<size_t>(after - begin) - 1;
+  }
+
+  // Parts for each byte, on average.
+  static double density(const std::vector<int64_t>& packed_offsets) {
+    return static_cast<double>(packed_offsets.size() - 1) /
+           static_cast<double>(packed_offsets.back());
+  }
+
   static size_t part_at(const std::vector<int64_t>& packed_offsets, int64_t at) {
-    const auto after = std::upper_bound(packed_offsets.begin(), packed_offsets.end(), at);
-    return static_cast<size_t>(after - packed_offsets.begin()) - 1;
+    return part_near(packed_offsets, static_cast<double>(at) * density(packed_offsets), at);
   }
 
   void of_runs(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
@@ -110,7 +148,8 @@ class Slicer {
       ++i;
     }
     if (begin == end) return;
-    const size_t last = part_at(list.packed_offsets, end - 1);
+    const double beyond = static_cast<double>(end - begin) * density(list.packed_offsets);
+    const size_t last = part_near(list.packed_offsets, static_cast<double>(i) + beyond, end - 1);
     const bool cut = end < list.packed_offsets[last + 1];
     const size_t whole_end = cut ? last : last + 1;
     if (i < whole_end) {
@@ -135,13 +174,20 @@ class Slicer {
   const Mover<kPack>& mover_;
 };
 
+}  // namespace
+
 template <bool kPack>
-void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
-                std::byte* packed) {
+void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
+               std::byte* packed, int64_t message_bytes) noexcept {
   if (begin >= end || plan.single() == nullptr) return;
-  const Mover<kPack> mover(plan.machine(), end - begin);
-  const Slicer<kPack> slicer(mover);
   mem = address(mem, plan.offset());
+  if (plan.is_contiguous()) {
+    std::memcpy(kPack ? packed : mem + begin, kPack ? mem + begin : packed,
+                static_cast<size_t>(end - begin));
+    return;
+  }
+  const Mover<kPack> mover(plan.machine(), message_bytes);
+  const Slicer<kPack> slicer(mover);
   if (count == 1) {
     slicer.slice(*plan.single(), mem, begin, end, packed);
   } else {
@@ -149,16 +195,25 @@ void move_slice(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, 
   }
 }
 
-}  // namespace
+template void move_part<true>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
+                              int64_t) noexcept;
+template void move_part<false>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
+                               int64_t) noexcept;
 
 void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end,
                 void* packed) noexcept {
-  move_slice<true>(plan, address(mem, 0), count, begin, end, address(packed, 0));
+  std::byte* from = address(mem, 0);
+  std::byte* to = address(packed, 0);
+  if (shared_out<true>(plan, from, count, begin, end, to)) return;
+  move_part<true>(plan, from, count, begin, end, to, end - begin);
 }
 
 void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
                   void* mem) noexcept {
-  move_slice<false>(plan, address(mem, 0), count, begin, end, address(packed, 0));
+  std::byte* to = address(mem, 0);
+  std::byte* from = address(packed, 0);
+  if (shared_out<false>(plan, to, count, begin, end, from)) return;
+  move_part<false>(plan, to, count, begin, end, from, end - begin);
 }
 
 }  // namespace lacuna

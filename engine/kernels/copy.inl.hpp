@@ -3,7 +3,8 @@
 // Contiguous runs with vectors: the mover under every kernel whose width is not one of 1, 2, 4,
 // 8, 16. Included once per SIMD target, inside its namespace (simd.cpp).
 
-using Bytes = hn::ScalableTag<uint8_t>;
+// At most a line: runs longer than that hold at least one vector.
+using Bytes = hn::CappedTag<uint8_t, 64>;
 
 [[gnu::always_inline]] inline uint8_t* as_u8(std::byte* p) { return reinterpret_cast<uint8_t*>(p); }
 [[gnu::always_inline]] inline const uint8_t* as_u8(const std::byte* p) {

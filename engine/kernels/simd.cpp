@@ -4,12 +4,19 @@
 // again for each), and the list of those that this host can run. Highway is used header-only: its
 // run-time library would be a second shared object in every process that preloads lacuna, so the
 // CPU is asked here (docs/decisions/0002-highway.md).
+// SVE2 and the targets for one length of vector have nothing more that moves bytes than SVE.
+#if defined(__aarch64__) && !defined(HWY_DISABLED_TARGETS)
+#define HWY_DISABLED_TARGETS (HWY_SVE2 | HWY_SVE2_128 | HWY_SVE_256)
+#endif
 #ifndef HWY_IS_DEBUG_BUILD
 #define HWY_IS_DEBUG_BUILD 0  // its asserts would need that library
 #endif
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
@@ -60,6 +67,7 @@ constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
                                   : HWY_TARGET == HWY_AVX2 ? "avx2"
                                   : HWY_TARGET == HWY_AVX3 ? "avx3"
                                   : HWY_TARGET == HWY_NEON ? "neon"
+                                  : HWY_TARGET == HWY_SVE  ? "sve"
                                                            : "simd";
 
 const KernelTable& table() {
@@ -89,6 +97,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "kernels/tables.hpp"
+#if HWY_ARCH_ARM_A64 && HWY_OS_LINUX
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 namespace lacuna::kernels {
 
@@ -124,11 +136,21 @@ std::span<const KernelTable* const> simd_tables() {
       if (ssse3) tables[count++] = &N_SSSE3::table();
 #endif
 #elif HWY_TARGETS & HWY_NEON
+#if HWY_TARGETS & HWY_SVE
+      if ((getauxval(AT_HWCAP) & HWCAP_SVE) != 0) {
+        // With NEON's transposes, in place of none.
+        sve = N_SVE::table();
+        constexpr int kTranspose = static_cast<int>(Shape::kTranspose);
+        for (int w = 0; w < kWidths; ++w) sve.fn[kTranspose][w] = N_NEON::table().fn[kTranspose][w];
+        tables[count++] = &sve;
+      }
+#endif
       tables[count++] = &N_NEON::table();  // part of the AArch64 baseline
 #endif
     }
     const KernelTable* tables[8] = {};
     size_t count = 0;
+    KernelTable sve = {};
   } supported;
   return {supported.tables, supported.count};
 }

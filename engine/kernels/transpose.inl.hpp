@@ -106,7 +106,8 @@ class Transposer {
   // first line boundary. Blocks of columns and lines; kShift: the columns' starts differ.
   template <bool kStream, bool kShift>
   void lines() const {
-    const bool cut_cols = src_pitch_ % 64 == 0 && reinterpret_cast<uintptr_t>(src_) % kWidth == 0;
+    const bool cut_cols =
+        src_pitch_ % 64 == 0 && cols_ >= 4 * kN && reinterpret_cast<uintptr_t>(src_) % kWidth == 0;
     const int64_t first_col = cut_cols ? elements_to_line(src_, cols_) : 0;
     const int64_t end_col = first_col + (cols_ - first_col) / kN * kN;
     const int64_t start = kShift ? 0 : elements_to_line(dst_, rows_);
@@ -279,6 +280,17 @@ class Transposer {
 template <int64_t kWidth>
 void transpose(const Move& m) noexcept {
   constexpr int64_t kN = Tile<kWidth>::kN;
-  if (m.inner.count < kN || m.outer.count < kN) return strided<kWidth>(m);
+  if (m.inner.count < kN || m.outer.count < kN) {
+    // Few rows or columns. Along the few first visits each line and page of the other side once; a
+    // loop of less than four is mostly overhead, but less than pages that are mapped no longer.
+    const bool inner_is_few = m.inner.count < m.outer.count;
+    const Dim& least = inner_is_few ? m.inner : m.outer;
+    const Dim& many = inner_is_few ? m.outer : m.inner;
+    const int64_t step = std::max(std::abs(many.src_stride), std::abs(many.dst_stride));
+    const bool along_few = least.count >= (step * many.count >= (int64_t{1} << 18) ? 2 : 4);
+    Move few = m;
+    if (along_few != inner_is_few) std::swap(few.inner, few.outer);
+    return strided<kWidth>(few);
+  }
   Transposer<kWidth>(m).run(m.stream);
 }

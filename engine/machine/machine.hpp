@@ -72,6 +72,9 @@ struct Machine {
   }};
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
+  // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves
+  // 50 KiB to 500 KiB.
+  int64_t parallel_bytes = int64_t{1} << 20;
 };
 
 // The host's numbers, read once, at the first question. Never fails.

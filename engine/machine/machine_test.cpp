@@ -24,6 +24,7 @@ TEST(Machine, NumbersMakeSense) {
   EXPECT_LE(m.tlb_entries, m.tlb2_entries);
   EXPECT_GT(m.stream_transpose_bytes, 0);
   EXPECT_GT(m.stream_run_bytes, 0);
+  EXPECT_GT(m.parallel_bytes, 0);
 }
 
 TEST(Machine, IsReadOnce) { EXPECT_EQ(&machine(), &machine()); }

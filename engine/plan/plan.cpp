@@ -89,6 +89,7 @@ Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machin
   plan->layout_ = lower(*type);
   plan->type_ = std::move(type);
   plan->machine_ = &host;
+  plan->kernels_ = &kernels;
   plan->size_ = plan->layout_.size();
   if (!plan->layout_.element.empty()) {
     Builder builder(kernels, host);

@@ -89,6 +89,8 @@ class Plan {
   // Mean length of the runs a plain traversal copies; 0 for an empty type.
   double mean_run_bytes() const;
   const Machine& machine() const { return *machine_; }
+  // Those it was made with.
+  const KernelTable& kernels() const { return *kernels_; }
 
   // Null for an empty type.
   const PlanNode* single() const { return single_.get(); }
@@ -101,6 +103,7 @@ class Plan {
   TypePtr type_;
   Layout layout_;
   const Machine* machine_ = nullptr;
+  const KernelTable* kernels_ = nullptr;
   PlanNodePtr single_;
   PlanNodePtr repeat_;
   int64_t size_ = 0;

@@ -176,7 +176,8 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_packed_size(const lacuna_plan* 
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem,
                                                       int64_t count, void* packed);
 
-/* The reverse; gaps in `mem` are not written, not even with their old value. */
+/* The reverse; gaps in `mem` are not written, not even with their old value. Data that overlaps in
+ * `mem` (MPI forbids it where data is received) ends up with any of its values. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed,
                                                         int64_t count, void* mem);
 
@@ -191,6 +192,15 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan*
                                                               const void* packed, int64_t count,
                                                               int64_t begin, int64_t end,
                                                               void* mem);
+
+/* From one layout to another, as lacuna_pack followed by lacuna_unpack: the packed stream of
+ * `count_a` elements at `mem_a` becomes that of `count_b` elements at `mem_b`. Both must have as
+ * many bytes. Where the layouts allow it, bytes go straight from memory to memory; else in pieces
+ * that stay in the first-level cache, never through a buffer of the message's size. The two
+ * memories must not overlap. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a,
+                                                      int64_t count_a, const lacuna_plan* plan_b,
+                                                      void* mem_b, int64_t count_b);
 
 /* Writes a description for people: the type's numbers, the layout, the kernels, and which rule
  * chose what, for `count` elements. Space as in lacuna_type_text. */
@@ -208,6 +218,20 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_explain(const lacuna_plan*
  * "complaint" why a file there was not used or null. Space as in lacuna_type_text. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_machine_json(size_t capacity, char* text,
                                                               size_t* needed);
+
+/* ---- buffers
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* Memory for packed data: at least `bytes` > 0, aligned to 64, its old contents in it. Buffers that
+ * are released stay mapped and are handed out again, since fresh pages cost more than packing into
+ * them; those of 2 MiB and more lie on huge pages where the system has them. LACUNA_OUT_OF_MEMORY
+ * when all of them together would take more than LACUNA_POOL_MB. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_buffer_acquire(int64_t bytes, void** buffer);
+/* From any thread. NULL, and what is no buffer, is left alone. */
+LACUNA_API void lacuna_buffer_release(void* buffer);
+/* Returns the memory of all released buffers to the system. */
+LACUNA_API void lacuna_buffers_trim(void);
 
 #ifdef __cplusplus
 }

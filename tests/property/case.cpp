@@ -84,10 +84,10 @@ void Expected::fill(std::byte* p, size_t bytes, uint64_t salt) const {
   }
 }
 
-std::vector<std::byte> Expected::unpacked() const {
+std::vector<std::byte> Expected::unpacked(const std::vector<std::byte>& stream) const {
   std::vector<std::byte> mem(span());
   fill(mem.data(), mem.size(), 2);
-  const std::byte* from = packed_.data();
+  const std::byte* from = stream.data();
   for (const TypemapEntry& entry : entries_) {
     std::memcpy(mem.data() + (entry.offset_bytes - low_), from,
                 static_cast<size_t>(entry.size_bytes));

@@ -61,8 +61,10 @@ class Expected {
   void fill(std::byte* p, size_t bytes, uint64_t salt) const;
   // The packed stream of memory filled with salt 1.
   const std::vector<std::byte>& packed() const { return packed_; }
-  // The memory (its whole span) after that stream was unpacked into memory filled with salt 2.
-  std::vector<std::byte> unpacked() const;
+  // The memory (its whole span) after that stream, or another of the same size, was unpacked into
+  // memory filled with salt 2.
+  std::vector<std::byte> unpacked() const { return unpacked(packed_); }
+  std::vector<std::byte> unpacked(const std::vector<std::byte>& stream) const;
 
  private:
   uint64_t seed_;

@@ -2,15 +2,17 @@
 //
 // The ladder of oracles, engine part (DESIGN, Oracles): for each random type the text form, the
 // typemap, the layout, the reference kernels and each SIMD target in turn agree, whole and in
-// random slices, packing and unpacking, between guard pages, with every byte of every gap compared
-// afterwards. Each plan is made for this host and for a tiny machine, on which the blocked and
-// non-temporal ways start at a few bytes.
+// random slices, packing, unpacking and copying to another type, between guard pages, with every
+// byte of every gap compared afterwards. Each plan is made for this host and for a tiny machine, on
+// which the blocked and non-temporal ways start at a few bytes.
 #include <algorithm>
 #include <cstring>
 
+#include "exec/copy.hpp"
 #include "exec/exec.hpp"
 #include "plan/plan.hpp"
 #include "property/case.hpp"
+#include "type/random.hpp"
 #include "type/text.hpp"
 
 namespace lacuna::testing {
@@ -24,6 +26,7 @@ Machine tiny_machine() {
   m.tlb_entries = 4;
   m.stream_transpose_bytes = 0;
   m.stream_run_bytes = 0;
+  m.parallel_bytes = 128;
   return m;
 }
 
@@ -115,6 +118,57 @@ std::string check_unpack(const Case& c, const Plan& plan, const Expected& expect
   return differ("unpack in slices", mem.data(), want.data(), want.size());
 }
 
+// A type without overlap, of as many bytes as the case has in all: what a copy may go to.
+Case copy_target(const Case& c, int64_t bytes, Choices& choices) {
+  Case target = c;
+  target.seed = c.seed + 7;
+  const int64_t way = choices.below(4);
+  if (c.receivable && (way == 0 || bytes == 0)) return target;  // the same again
+  target.count = 1;
+  const TypePtr byte = parse_type("byte").value();
+  if (way == 1) {  // equal runs at a stride: common digits are likely
+    int64_t run = 1 + choices.below(std::min<int64_t>(bytes, 256));
+    while (bytes % run != 0) --run;
+    const int64_t stride = run + choices.below(40);
+    target.type =
+        make_hvector(bytes / run, run, choices.below(2) == 0 ? stride : -stride, byte).value();
+    return target;
+  }
+  RandomOptions options;
+  options.overlap = false;
+  options.max_entries = 512;
+  const TypePtr other = random_type(choices.next(), options);
+  const int64_t most =
+      std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, other->signature.length));
+  const int64_t n = other->size_bytes == 0 ? 0 : std::min(most, bytes / other->size_bytes);
+  const int64_t rest = bytes - n * other->size_bytes;
+  const int64_t behind =
+      std::max<int64_t>(0, other->true_ub) + std::max<int64_t>(0, n * other->extent()) + 3;
+  target.type = make_struct({n, rest}, {0, behind}, {other, byte}).value();
+  if (n > 0 && (behind > (int64_t{1} << 23) || -n * other->extent() > (int64_t{1} << 23) ||
+                has_overlap(*target.type, 1)))
+    target.type = make_contiguous(bytes, byte).value();
+  return target;
+}
+
+std::string check_copy(const Case& c, const Plan& plan, const Expected& expected,
+                       const Case& target_case, const Expected& target,
+                       const std::vector<std::byte>& want, Choices& choices) {
+  auto to = make_plan(target_case.type, plan.kernels(), plan.machine());
+  if (!to) return to.error().message;
+  const Guarded from_mem(expected.span(), choices.below(2) == 0);
+  expected.fill(from_mem.data(), from_mem.size(), 1);
+  const Guarded to_mem(target.span(), choices.below(2) == 0);
+  target.fill(to_mem.data(), to_mem.size(), 2);
+  copy(plan, expected.buffer(from_mem), c.count, *to.value(), target.buffer(to_mem),
+       target_case.count);
+  const std::string wrong = differ("copy", to_mem.data(), want.data(), want.size());
+  if (wrong.empty()) return "";
+  return wrong + "\n" +
+         std::string(copy_way_name(copy_way(plan, c.count, *to.value(), target_case.count))) +
+         " to " + repro(target_case);
+}
+
 // The same type at absolute addresses, handed over with a null buffer as MPI_BOTTOM is.
 std::string check_bottom(const Case& c, const Expected& expected, const KernelTable& kernels) {
   if (c.count == 0) return "";
@@ -136,12 +190,17 @@ std::string check(const Case& c) {
   if (!wrong.empty()) return wrong;
   const Expected expected(c);
   Choices choices(c.seed + 1);
+  const Case target_case = copy_target(c, expected.packed_bytes(), choices);
+  const Expected target(target_case);
+  const std::vector<std::byte> copied = target.unpacked(expected.packed());
   for (const KernelTable* kernels : kernel_tables()) {
     for (const Machine* host : {&machine(), &tiny}) {
       auto plan = make_plan(c.type, *kernels, *host);
       if (!plan) return plan.error().message;
       wrong = check_pack(c, *plan.value(), expected, choices);
       if (wrong.empty() && c.receivable) wrong = check_unpack(c, *plan.value(), expected, choices);
+      if (wrong.empty())
+        wrong = check_copy(c, *plan.value(), expected, target_case, target, copied, choices);
       if (!wrong.empty()) {
         return std::string(kernels->isa) + (host == &tiny ? ", tiny machine: " : ": ") + wrong +
                "\n" + explain(*plan.value(), c.count);

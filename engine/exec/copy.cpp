@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/copy.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/cursor.hpp"
+#include "exec/exec.hpp"
+#include "exec/joint.hpp"
+#include "exec/part.hpp"
+
+namespace lacuna {
+namespace {
+
+using Kind = LayoutNode::Kind;
+
+// From here on a run repays the steps of a cursor, two dozen instructions.
+constexpr double kCursorRunBytes = 256;
+// From here on a run repays the search for a slice, about a hundred instructions for each level.
+constexpr double kSliceRunBytes = 4096;
+// Of the stream: half of the least first-level cache in use, the rest is for both sides.
+constexpr int64_t kStageBytes = 16384;
+
+struct Side {
+  const Plan& plan;
+  std::byte* mem;
+  int64_t count;
+
+  bool is_run() const { return plan.is_contiguous() || (count == 1 && plan.is_single_run()); }
+  const PlanNode& root() const { return count == 1 ? *plan.single() : *plan.repeat(); }
+  int64_t iterations() const { return count == 1 ? root().loop.count : count * root().loop.count; }
+  std::byte* origin() const { return address(mem, plan.offset()); }
+};
+
+bool join(const Side& source, const Side& target, Joint* joint) {
+  Nest from;
+  Nest to;
+  return from.read(source.root(), source.iterations()) &&
+         to.read(target.root(), target.iterations()) && joint->join(from, to);
+}
+
+bool alike(const Side& a, const Side& b) {
+  return a.count == b.count && (a.count == 1 || a.plan.extent() == b.plan.extent()) &&
+         equal(*a.plan.layout().element.node, *b.plan.layout().element.node);
+}
+
+CopyWay choose(const Side& source, const Side& target, Joint* joint) {
+  if (source.count == 0 || target.count == 0 || source.plan.single() == nullptr ||
+      target.plan.single() == nullptr)
+    return CopyWay::kNothing;
+  if (target.is_run()) return CopyWay::kPack;
+  if (source.is_run()) return CopyWay::kUnpack;
+  if (join(source, target, joint)) return CopyWay::kJoint;
+  if (alike(source, target)) return CopyWay::kAlike;
+  const double from = source.plan.mean_run_bytes();
+  const double to = target.plan.mean_run_bytes();
+  if (std::min(from, to) >= kCursorRunBytes) return CopyWay::kCursors;
+  if (std::max(from, to) < kSliceRunBytes) return CopyWay::kStaged;
+  return from < to ? CopyWay::kTarget : CopyWay::kSource;
+}
+
+// One layout on both sides.
+class Twin {
+ public:
+  Twin(const Plan& plan, int64_t message_bytes) : plan_(plan), message_bytes_(message_bytes) {}
+
+  void whole(const PlanNode& node, std::byte* source, std::byte* target) const {
+    iterations(node, node.loop.count, source, target);
+  }
+
+  // The node with that many iterations of its own loop, if it has one.
+  void iterations(const PlanNode& node, int64_t count, std::byte* source, std::byte* target) const {
+    switch (node.kind) {
+      case Kind::kRun:
+        std::memcpy(target, source, static_cast<size_t>(node.size));
+        return;
+      case Kind::kLoop:
+        if (Nest nest; nest.read(node, count)) {
+          Joint joint;
+          joint.join(nest, nest);
+          return joint.run(plan_, source, target, message_bytes_);
+        }
+        for (int64_t i = 0; i < count; ++i) {
+          whole(*node.children[0], source, target);
+          source = address(source, node.loop.mem_stride);
+          target = address(target, node.loop.mem_stride);
+        }
+        return;
+      case Kind::kBlocks:
+        return blocks(node, source, target);
+      case Kind::kRuns: {
+        const LayoutNode& list = *node.layout;
+        for (size_t i = 0; i < list.mem_offsets.size(); ++i) {
+          std::memcpy(address(target, list.mem_offsets[i]), address(source, list.mem_offsets[i]),
+                      static_cast<size_t>(list.packed_offsets[i + 1] - list.packed_offsets[i]));
+        }
+        return;
+      }
+      case Kind::kSeq:
+        for (size_t i = 0; i < node.children.size(); ++i) {
+          const int64_t at = node.layout->mem_offsets[i];
+          whole(*node.children[i], address(source, at), address(target, at));
+        }
+        return;
+    }
+  }
+
+ private:
+  void blocks(const PlanNode& node, std::byte* source, std::byte* target) const {
+    const PlanNode& child = *node.children[0];
+    if (child.kind == Kind::kRun) {
+      switch (child.size) {
+        case 4:
+          return runs<4>(node, source, target);
+        case 8:
+          return runs<8>(node, source, target);
+        case 16:
+          return runs<16>(node, source, target);
+        default:
+          break;
+      }
+    }
+    for (const int64_t at : node.layout->mem_offsets)
+      whole(child, address(source, at), address(target, at));
+  }
+
+  template <size_t kWidth>
+  static void runs(const PlanNode& node, std::byte* source, std::byte* target) {
+    for (const int64_t at : node.layout->mem_offsets)
+      std::memcpy(address(target, at), address(source, at), kWidth);
+  }
+
+  const Plan& plan_;
+  int64_t message_bytes_;
+};
+
+// The following three answer how far they came: a cursor cannot follow every type to its end.
+
+int64_t by_cursors(const Side& source, const Side& target) {
+  Cursor from(source.plan, source.mem, source.count);
+  Cursor to(target.plan, target.mem, target.count);
+  int64_t done = 0;
+  while (from.valid() && to.valid()) {
+    const int64_t bytes = std::min(from.left(), to.left());
+    std::memcpy(to.at(), from.at(), static_cast<size_t>(bytes));
+    from.advance(bytes);
+    to.advance(bytes);
+    done += bytes;
+  }
+  return done;
+}
+
+int64_t by_target(const Side& source, const Side& target, int64_t total) {
+  int64_t done = 0;
+  for (Cursor to(target.plan, target.mem, target.count); to.valid(); to.advance(to.left())) {
+    move_part<true>(source.plan, source.mem, source.count, done, done + to.left(), to.at(), total);
+    done += to.left();
+  }
+  return done;
+}
+
+int64_t by_source(const Side& source, const Side& target, int64_t total) {
+  int64_t done = 0;
+  for (Cursor from(source.plan, source.mem, source.count); from.valid();
+       from.advance(from.left())) {
+    move_part<false>(target.plan, target.mem, target.count, done, done + from.left(), from.at(),
+                     total);
+    done += from.left();
+  }
+  return done;
+}
+
+void staged(const Side& source, const Side& target, int64_t begin, int64_t total) {
+  alignas(64) std::byte stage[kStageBytes];
+  while (begin < total) {
+    const int64_t end = std::min(total, begin + kStageBytes);
+    // By way of the caches on both sides: pieces are small, and so are their runs.
+    move_part<true>(source.plan, source.mem, source.count, begin, end, stage, end - begin);
+    move_part<false>(target.plan, target.mem, target.count, begin, end, stage, end - begin);
+    begin = end;
+  }
+}
+
+}  // namespace
+
+std::string_view copy_way_name(CopyWay way) {
+  static constexpr std::string_view kNames[] = {"nothing", "pack",   "unpack", "joint", "alike",
+                                                "cursors", "target", "source", "staged"};
+  return kNames[static_cast<size_t>(way)];
+}
+
+CopyWay copy_way(const Plan& source, int64_t source_count, const Plan& target,
+                 int64_t target_count) noexcept {
+  Joint joint;
+  return choose({source, nullptr, source_count}, {target, nullptr, target_count}, &joint);
+}
+
+void copy(const Plan& source_plan, const void* source_mem, int64_t source_count,
+          const Plan& target_plan, void* target_mem, int64_t target_count) noexcept {
+  const Side source{source_plan, address(source_mem, 0), source_count};
+  const Side target{target_plan, address(target_mem, 0), target_count};
+  const int64_t total = source_count * source_plan.size();
+  Joint joint;
+  int64_t done = total;
+  switch (choose(source, target, &joint)) {
+    case CopyWay::kNothing:
+      break;
+    case CopyWay::kPack:
+      pack(source.plan, source.mem, source.count, target.origin());
+      break;
+    case CopyWay::kUnpack:
+      unpack(target.plan, source.origin(), target.count, target.mem);
+      break;
+    case CopyWay::kJoint:
+      joint.run(source.plan, source.origin(), target.origin(), total);
+      break;
+    case CopyWay::kAlike:
+      Twin(source.plan, total)
+          .iterations(source.root(), source.iterations(), source.origin(), target.origin());
+      break;
+    case CopyWay::kCursors:
+      done = by_cursors(source, target);
+      break;
+    case CopyWay::kTarget:
+      done = by_target(source, target, total);
+      break;
+    case CopyWay::kSource:
+      done = by_source(source, target, total);
+      break;
+    case CopyWay::kStaged:
+      done = 0;
+      break;
+  }
+  staged(source, target, done, total);
+}
+
+}  // namespace lacuna

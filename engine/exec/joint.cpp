@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/joint.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "exec/mover.hpp"
+
+namespace lacuna {
+
+bool Nest::read(const PlanNode& node, int64_t iterations) {
+  Digit outermost_first[kMost];
+  int n = 0;
+  const PlanNode* at = &node;
+  for (; at->kind == LayoutNode::Kind::kLoop; at = at->children[0].get()) {
+    if (n == kMost - 1) return false;
+    outermost_first[n] = {at == &node ? iterations : at->loop.count, at->loop.mem_stride};
+    ++n;
+  }
+  if (at->kind != LayoutNode::Kind::kRun) return false;
+  digits[0] = {at->size, 1};
+  size = 1;
+  while (n > 0) digits[size++] = outermost_first[--n];
+  return true;
+}
+
+void Joint::push(const Dim& loop) {
+  if (loop.count == 1) return;
+  if (size_ == 0) {
+    if (loop.src_stride == width_ && loop.dst_stride == width_) {
+      width_ *= loop.count;
+      return;
+    }
+  } else {
+    Dim& below = loops_[size_ - 1];
+    if (loop.src_stride == wrapping_mul(below.count, below.src_stride) &&
+        loop.dst_stride == wrapping_mul(below.count, below.dst_stride)) {
+      below.count *= loop.count;
+      return;
+    }
+  }
+  loops_[size_++] = loop;
+}
+
+bool Joint::join(const Nest& source, const Nest& target) {
+  int i = 0;
+  int j = 0;
+  Nest::Digit a = source.digits[0];
+  Nest::Digit b = target.digits[0];
+  auto take = [](Nest::Digit& digit, int64_t count, const Nest& nest, int& at) {
+    digit.count /= count;
+    digit.stride = wrapping_mul(digit.stride, count);
+    while (digit.count == 1 && at + 1 < nest.size) digit = nest.digits[++at];
+  };
+  take(a, 1, source, i);  // past a run of one byte
+  take(b, 1, target, j);
+  while (a.count != 1 || b.count != 1) {
+    const int64_t count = std::min(a.count, b.count);
+    if (std::max(a.count, b.count) % count != 0) return false;
+    push({count, a.stride, b.stride});
+    take(a, count, source, i);
+    take(b, count, target, j);
+  }
+  return true;
+}
+
+// The two loops that the kernel takes, and the sizes of the tiles in which it takes them.
+struct Joint::Choice {
+  Kernel kernel;
+  int inner = -1;
+  int outer = -1;
+  int64_t tile = 0;  // iterations of both loops; 0: all
+  Move move;         // but for the addresses
+};
+
+Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
+  const Machine& machine = plan.machine();
+  const KernelTable& table = plan.kernels();
+  Choice choice;
+  Move& m = choice.move;
+  m.width = width_;
+  // The loop whose iterations are closest to each other, on either side.
+  int near_source = 0;
+  int near_target = 0;
+  for (int i = 1; i < size_; ++i) {
+    if (std::abs(loops_[i].src_stride) < std::abs(loops_[near_source].src_stride)) near_source = i;
+    if (std::abs(loops_[i].dst_stride) < std::abs(loops_[near_target].dst_stride)) near_target = i;
+  }
+  const Dim& columns = loops_[near_source];
+  const Dim& rows = loops_[near_target];
+  const bool crossed = near_source != near_target;
+  if (crossed && columns.src_stride == width_ && rows.dst_stride == width_ &&
+      table.fn[static_cast<int>(Shape::kTranspose)][static_cast<int>(width_class(width_))] !=
+          nullptr) {
+    choice.kernel = find_kernel(table, Shape::kTranspose, width_);
+    choice.inner = near_target;
+    choice.outer = near_source;
+    // As plan/select.cpp does: half the TLB by one page.
+    const int64_t line = std::max<int64_t>(1, machine.line_bytes / width_);
+    const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width_);
+    m.tile_rows = std::max(line, most / line * line);
+    m.tile_cols = std::max(line, machine.page_bytes / width_);
+    m.stream = message_bytes >= machine.stream_transpose_bytes;
+    return choice;
+  }
+  choice.kernel = find_kernel(table, Shape::kStrided, width_);
+  m.stream = message_bytes >= machine.stream_run_bytes;
+  // Blocks at which both sides come back to their lines before those have left the first level.
+  constexpr int64_t kTile = 32;
+  if (crossed && std::abs(columns.src_stride) < machine.line_bytes &&
+      std::abs(rows.dst_stride) < machine.line_bytes && columns.count > kTile / 4 &&
+      rows.count > kTile / 4 && message_bytes > machine.l1_bytes / 2) {
+    choice.inner = near_target;
+    choice.outer = near_source;
+    choice.tile = kTile;
+    return choice;
+  }
+  if (size_ >= 1) choice.inner = 0;
+  if (size_ >= 2) choice.outer = 1;
+  // A kernel's inner loop should have something to do.
+  if (size_ >= 2 && loops_[0].count < 4 && loops_[1].count > loops_[0].count)
+    std::swap(choice.inner, choice.outer);
+  return choice;
+}
+
+void Joint::around(const Choice& choice, int level, const std::byte* source,
+                   std::byte* target) const {
+  while (level >= 0 && (level == choice.inner || level == choice.outer)) --level;
+  if (level >= 0) {
+    const Dim& loop = loops_[level];
+    for (int64_t i = 0; i < loop.count; ++i) {
+      around(choice, level - 1, source, target);
+      source = address(source, loop.src_stride);
+      target = address(target, loop.dst_stride);
+    }
+    return;
+  }
+  Move m = choice.move;
+  m.src = source;
+  m.dst = target;
+  if (choice.inner >= 0) m.inner = loops_[choice.inner];
+  if (choice.outer >= 0) m.outer = loops_[choice.outer];
+  if (choice.tile == 0) return choice.kernel.fn(m);
+  const Dim outer = m.outer;
+  const Dim inner = m.inner;
+  for (int64_t i = 0; i < outer.count; i += choice.tile) {
+    m.outer.count = std::min(choice.tile, outer.count - i);
+    for (int64_t j = 0; j < inner.count; j += choice.tile) {
+      m.inner.count = std::min(choice.tile, inner.count - j);
+      m.src = address(source, i * outer.src_stride + j * inner.src_stride);
+      m.dst = address(target, i * outer.dst_stride + j * inner.dst_stride);
+      choice.kernel.fn(m);
+    }
+  }
+}
+
+void Joint::run(const Plan& plan, std::byte* source, std::byte* target,
+                int64_t message_bytes) const {
+  if (size_ == 0) {
+    std::memcpy(target, source, static_cast<size_t>(width_));
+    return;
+  }
+  around(choose(plan, message_bytes), size_ - 1, source, target);
+}
+
+}  // namespace lacuna
