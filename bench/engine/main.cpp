@@ -3,7 +3,7 @@
 // lacuna, of this MPI library, of loops written by hand, and memcpy of the same bytes. `lacuna
 // bench engine` writes the rows, starts this on each MPI library and reads what comes out.
 //
-// Usage: lacuna-bench-engine-FAMILY --rows FILE --out FILE [--isa NAME]... [--warm 0|1] [--cold
+// Usage: lacuna-bench-engine-FAMILY --rows FILE --out FILE [--isa NAME|all]... [--warm 0|1] [--cold
 // 0|1]
 //          [--samples N] [--seconds S] [--check-only 0|1]                            (one process)
 #include <mpi.h>
@@ -37,6 +37,17 @@ struct Options {
   Settings settings;
 };
 
+void add_isa(const std::string& name, std::vector<std::string>& isas) {
+  std::string known;
+  for (const KernelTable* table : kernel_tables()) {
+    known.append(" ").append(table->isa);
+    if (name == "all") isas.emplace_back(table->isa);
+  }
+  if (name == "all") return;
+  if (find_table(name) == nullptr) fail("no kernels for --isa " + name + "; this host has" + known);
+  isas.push_back(name);
+}
+
 Options parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -48,8 +59,7 @@ Options parse(int argc, char** argv) {
     } else if (name == "--out") {
       options.out = value;
     } else if (name == "--isa") {
-      if (find_table(value) == nullptr) fail("no kernels for --isa " + std::string(value));
-      options.isas.emplace_back(value);
+      add_isa(value, options.isas);
     } else if (name == "--warm") {
       options.settings.warm = std::atoi(value) != 0;
     } else if (name == "--cold") {
