@@ -31,6 +31,7 @@ COLUMNS = [
     "samples",
 ]
 _LINE_BYTES = 64
+_ALWAYS = {"memcpy", "by-hand", "mpi", "lacuna"}
 
 
 def described(rows: list[CorpusRow]) -> dict[str, Any]:
@@ -73,6 +74,13 @@ def rows(mpi: str, asked: list[CorpusRow], lines: list[dict[str, Any]]) -> list[
 
 
 def _check(row: CorpusRow, line: dict[str, Any]) -> None:
+    missing = _ALWAYS - set(line["rivals"])
+    if missing:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"{row.id} is left out by {', '.join(sorted(missing))}",
+            "make them able to pack it (bench/engine/rivals), or leave the row out of the corpus",
+        )
     if line["bytes"] != row.bytes:
         raise LacunaError(
             Exit.CHECK_FAILED,
