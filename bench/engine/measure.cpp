@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "bench/engine/evict.hpp"
 
@@ -14,9 +15,9 @@ constexpr unsigned kMemSalt = 1;
 constexpr unsigned kPackedSalt = 1u << 20;
 constexpr int kLeastSamples = 3;
 constexpr double kMostCalls = 1e6;
-// A call this long finds the caches as it leaves them itself; shorter ones are called once before
-// the sample.
-constexpr double kLongCallSeconds = 200e-6;
+// Before a shorter call, one that is not timed: non-temporal stores to lines that the rival before
+// left dirty in a cache made the same kernel 2x slower. A longer call is longer than that matters.
+constexpr double kLongCallSeconds = 5e-3;
 
 using Clock = std::chrono::steady_clock;
 
@@ -35,45 +36,62 @@ class Turns {
         is_cold_(is_cold) {}
 
   void run(const std::function<void(const Times&)>& done) {
-    std::vector<Times> times;
-    for (Rival* rival : rivals_) {
-      call(*rival, 1);
-      const double once = timed(*rival, 1);
-      const double calls =
-          is_cold_ ? 1 : std::ceil(settings_.sample_seconds / std::max(once, 1e-9));
-      // Once more with as many calls as that suggests: the first call was slower than the rest.
-      const double each = timed(*rival, static_cast<int64_t>(std::clamp(calls, 1.0, 1000.0)));
-      const double wanted =
-          is_cold_ ? 1 : std::ceil(settings_.sample_seconds / std::max(each, 1e-9));
-      times.push_back({rival->name(),
-                       is_unpack_,
-                       is_cold_,
-                       static_cast<int64_t>(std::clamp(wanted, 1.0, kMostCalls)),
-                       {}});
-      estimate_.push_back(each);
-    }
-    const auto begin = Clock::now();
+    for (Rival* rival : rivals_) entrants_.push_back(prepared(*rival));
+    for (Entrant& entrant : entrants_) order_.push_back(&entrant);
     for (int round = 0; round < settings_.samples; ++round) {
-      const size_t first = next_random() % rivals_.size();
-      for (size_t turn = 0; turn < rivals_.size(); ++turn) {
-        const size_t shifted = (first + turn) % rivals_.size();
-        const size_t index = round % 2 == 0 ? shifted : rivals_.size() - 1 - shifted;
-        times[index].ns.push_back(sample(index, times[index].calls) * 1e9);
+      shuffle();
+      for (Entrant* next : order_) {
+        Entrant& entrant = *next;
+        // One that takes fewer samples takes them spread over all rounds.
+        const int64_t due = (int64_t{round} + 1) * entrant.samples / settings_.samples;
+        if (static_cast<int64_t>(entrant.times.ns.size()) < due) {
+          entrant.times.ns.push_back(sample(entrant) * 1e9);
+        }
       }
-      if (round + 1 >= kLeastSamples && seconds_since(begin) > settings_.seconds) break;
     }
-    for (const Times& one : times) done(one);
+    for (const Entrant& entrant : entrants_) done(entrant.times);
   }
 
  private:
-  double sample(size_t index, int64_t calls) {
-    Rival& rival = *rivals_[index];
+  struct Entrant {
+    Rival* rival;
+    Times times;
+    double call_seconds;
+    int64_t samples;
+  };
+
+  // How many calls make a sample, and how many samples fit into this rival's share of the time.
+  Entrant prepared(Rival& rival) {
+    call(rival, 1);
+    // Twice: the first guess is from a call that was slower than those after it.
+    const int64_t guess = calls_for(timed(rival, 1), 1000);
+    const double each = timed(rival, guess);
+    Entrant entrant{&rival,
+                    {rival.name(), is_unpack_, is_cold_, calls_for(each, kMostCalls), {}},
+                    each,
+                    settings_.samples};
+    const auto begin = Clock::now();
+    (void)sample(entrant);
+    const double share = settings_.seconds / static_cast<double>(rivals_.size());
+    const auto fitting = static_cast<int64_t>(share / std::max(seconds_since(begin), 1e-9));
+    const int64_t most = settings_.samples;
+    entrant.samples = std::clamp(fitting, std::min<int64_t>(kLeastSamples, most), most);
+    return entrant;
+  }
+
+  int64_t calls_for(double call_seconds, double most) const {
+    if (is_cold_) return 1;
+    const double wanted = std::ceil(settings_.sample_seconds / std::max(call_seconds, 1e-9));
+    return static_cast<int64_t>(std::clamp(wanted, 1.0, most));
+  }
+
+  double sample(Entrant& entrant) {
     if (is_cold_) {
       problem_.evict();
-    } else if (estimate_[index] < kLongCallSeconds) {
-      call(rival, 1);
+    } else if (entrant.call_seconds < kLongCallSeconds) {
+      call(*entrant.rival, 1);
     }
-    return timed(rival, calls);
+    return timed(*entrant.rival, entrant.times.calls);
   }
 
   double timed(Rival& rival, int64_t calls) {
@@ -90,9 +108,11 @@ class Turns {
     }
   }
 
-  size_t next_random() {
-    state_ = state_ * 6364136223846793005U + 1442695040888963407U;  // Knuth, MMIX
-    return static_cast<size_t>(state_ >> 33);
+  void shuffle() {
+    for (size_t i = order_.size(); i > 1; --i) {
+      state_ = state_ * 6364136223846793005U + 1442695040888963407U;  // Knuth, MMIX
+      std::swap(order_[i - 1], order_[(state_ >> 33) % i]);
+    }
   }
 
   const Problem& problem_;
@@ -100,7 +120,8 @@ class Turns {
   const Settings& settings_;
   bool is_unpack_;
   bool is_cold_;
-  std::vector<double> estimate_;
+  std::vector<Entrant> entrants_;
+  std::vector<Entrant*> order_;  // of one round
   uint64_t state_ = 7;
 };
 

@@ -4,8 +4,9 @@
 //
 // A sample is one rival's time for one call: of enough calls in a row that the clock does not show
 // (warm: the same buffers again and again), or of one call after both buffers were taken out of all
-// caches (cold). In each round every rival gives one sample; a random one begins, and every second
-// round they go backwards, so that nobody always follows the same one.
+// caches (cold). In each round every rival gives one sample, in an order drawn anew, so that nobody
+// always follows the same one. A rival too slow for all its samples sits out rounds here and there:
+// its few are as spread in time as the others' many.
 #ifndef LACUNA_BENCH_ENGINE_MEASURE_HPP_
 #define LACUNA_BENCH_ENGINE_MEASURE_HPP_
 

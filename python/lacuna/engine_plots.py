@@ -90,8 +90,10 @@ def _figure(
         names = [row.id.partition("/")[2] for row in members]
         panel.set_xticks(range(len(members)), names, rotation=40, ha="right", fontsize=7)
         panel.grid(axis="y", alpha=0.3)
-    panels[0][0].legend(fontsize=8, ncols=len(bars))
-    figure.suptitle(f"{op}, {cache} caches: time over memcpy of the same bytes", fontsize=11)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", fontsize=8, ncols=len(bars))
+    title = f"{op}, {cache} caches: time over memcpy of the same bytes"
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     commit, is_dirty, _ = (provenance["commit"] or "no commit").partition("-dirty")
     commit = commit[:12] + is_dirty
     source = f"{provenance['cpu']}, lacuna {provenance['lacuna']} ({commit}), medians"
