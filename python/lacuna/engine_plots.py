@@ -91,12 +91,11 @@ def _figure(
         panel.set_xticks(range(len(members)), names, rotation=40, ha="right", fontsize=7)
         panel.grid(axis="y", alpha=0.3)
     handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", fontsize=8, ncols=len(bars))
-    title = f"{op}, {cache} caches: time over memcpy of the same bytes"
-    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    figure.legend(handles, labels, loc="outside lower center", fontsize=8, ncols=len(bars))
     commit, is_dirty, _ = (provenance["commit"] or "no commit").partition("-dirty")
     commit = commit[:12] + is_dirty
     source = f"{provenance['cpu']}, lacuna {provenance['lacuna']} ({commit}), medians"
-    figure.supxlabel(source, fontsize=7, color="#555555")
+    title = f"{op}, {cache} caches: time over memcpy of the same bytes"
+    figure.suptitle(f"{title}\n{source}", fontsize=9)
     figure.savefig(path, dpi=110)
     plt.close(figure)
