@@ -3,28 +3,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-import tempfile
-import time
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
-from lacuna import mpis, places, provenance, results, run
+from lacuna import mpis, places, provenance, results, run, watch
 from lacuna.errors import Exit, LacunaError
 from lacuna.results import Row
 
-_POLL_SECONDS = 0.1
-_SHOWN_LINES = 5
 MOST_ORDER = 16383  # MPI_Pack counts bytes in an int
 
 
@@ -54,7 +47,7 @@ def transpose(options: Options) -> None:
         results.make_folder(options.plots)
     header = provenance.collect() | {"mpi": {}}
     found: list[Row] = []
-    with _progress() as progress:
+    with watch.progress_bar() as progress:
         for target, program in zip(targets, programs, strict=True):
             told, samples = _run_one(target, program, options, progress)
             header["mpi"][target.name] = told["mpi_library"].strip()
@@ -74,52 +67,19 @@ def transpose(options: Options) -> None:
         print(f"wrote {path}", file=sys.stderr)
 
 
-def _progress() -> AbstractContextManager[Progress | None]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return nullcontext()
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
-
-
 def _run_one(
     target: mpis.Installed, program: Path, options: Options, progress: Progress | None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The program's header and samples on one MPI library."""
-    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
-        out = Path(folder) / "samples"
-        words = [str(program), "--out", str(out), "--n", ",".join(map(str, options.orders))]
-        if options.repetitions:
-            words += ["--repetitions", str(options.repetitions)]
+    words = [str(program), "--n", ",".join(map(str, options.orders))]
+    if options.repetitions:
+        words += ["--repetitions", str(options.repetitions)]
+
+    def command(out: Path) -> tuple[list[str], dict[str, str]]:
         environment = dict(os.environ) | target.environment()
-        command, environment = run.build(target.command(2, words), target.name, environment)
-        task = progress.add_task(mpis.TITLE[target.name], total=None) if progress else None
-        with (Path(folder) / "words").open("w+", encoding="utf-8", errors="replace") as said:
-            process = subprocess.Popen(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
-            )
-            try:
-                lines = _follow(process, out, progress, task)
-            finally:
-                if process.poll() is None:
-                    process.terminate()
-                    process.wait()
-            said.seek(0)
-            last_words = said.read().strip().splitlines()[-_SHOWN_LINES:]
-    if process.returncode != 0 or not lines or lines[-1]["kind"] != "end":
-        raise LacunaError(
-            Exit.CHECK_FAILED,
-            f"the program failed on {target.name}: exit code {process.returncode}",
-            "its last words are below",
-            "\n".join(last_words),
-        )
+        return run.build(target.command(2, [*words, "--out", str(out)]), target.name, environment)
+
+    lines = watch.run(target.name, command, "sample", progress)
     if not lines[0]["lacuna_loaded"]:
         raise LacunaError(
             Exit.CHECK_FAILED,
@@ -127,32 +87,6 @@ def _run_one(
             "check LD_PRELOAD and that the preload library fits this MPI library",
         )
     return lines[0], [line for line in lines if line["kind"] == "sample"]
-
-
-def _samples(lines: list[dict[str, Any]]) -> int:
-    return sum(line["kind"] == "sample" for line in lines)
-
-
-def _follow(
-    process: subprocess.Popen[bytes], out: Path, progress: Progress | None, task: Any
-) -> list[dict[str, Any]]:
-    """The lines that the program writes, as they come."""
-    lines: list[dict[str, Any]] = []
-    rest, position = "", 0
-    while True:
-        is_over = process.poll() is not None
-        if out.exists():
-            with out.open(encoding="utf-8") as file:
-                file.seek(position)
-                rest += file.read()
-                position = file.tell()
-            *whole, rest = rest.split("\n")
-            lines += [json.loads(line) for line in whole]
-            if progress and lines:
-                progress.update(task, total=lines[0]["samples"], completed=_samples(lines))
-        if is_over:
-            return lines
-        time.sleep(_POLL_SECONDS)
 
 
 _TRANSFER = ["native\nms", "by hand\nms", "lacuna\nms", "contiguous\nms", "lacuna is\nfaster by"]

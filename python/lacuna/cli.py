@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import VERSION, bench, mpis, places, run
+from lacuna import VERSION, bench, bench_engine, mpis, places, run
 from lacuna.errors import Exit, LacunaError
 
 app = typer.Typer(
@@ -162,6 +162,68 @@ def bench_transpose_command(
     bench.transpose(_bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root))
 
 
+@bench_app.command("engine")
+def bench_engine_command(
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few rows of each family, in under a minute.")
+    ] = False,
+    warm: Annotated[bool, typer.Option("--warm", help="Warm caches only.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Cold caches only.")] = False,
+    isa: Annotated[
+        list[str] | None,
+        typer.Option("--isa", help="Also lacuna's kernels of this instruction set, or all."),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=1, help="Samples of each rival.")
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="For one direction of one row (then no more samples)."),
+    ] = None,
+    check_only: Annotated[
+        bool, typer.Option("--check-only", help="Compare all rivals' bytes, time nothing.")
+    ] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
+    ] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write rows here.")] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the figures into this folder.")
+    ] = None,
+    mpi_root: Annotated[
+        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
+    ] = None,
+) -> None:
+    """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
+    bench_engine.engine(
+        bench_engine.Options(
+            mpis=_mpi_names(mpi or []),
+            only=list(only or []),
+            quick=quick,
+            warm=warm or not cold,
+            cold=cold or not (warm or quick),
+            isas=list(isa or ([] if quick else ["all"])),
+            samples=samples,
+            seconds=seconds,
+            check_only=check_only,
+            mpi_root=mpi_root or places.default_mpi_root(),
+            json=json_file,
+            csv=csv_file,
+            plots=plots,
+        )
+    )
+
+
 @app.command("demo", hidden=True)
 def demo_command(
     output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(
@@ -171,6 +233,14 @@ def demo_command(
     """The transpose on MPICH with all its files; what `make demo` runs."""
     json_file = output / "transpose.json"
     bench.transpose(_bench_options(None, None, False, None, json_file, None, output, None))
+
+
+def _mpi_names(given: list[str]) -> list[str]:
+    """Each once, with `all` spelled out."""
+    names: list[str] = []
+    for name in given:
+        names += mpis.ALL if name == "all" else [name]
+    return list(dict.fromkeys(names))
 
 
 def _bench_options(
@@ -195,11 +265,8 @@ def _bench_options(
         raise LacunaError(
             Exit.USAGE, f"bad number in --repetitions: {repetitions}", "give 1 or more"
         )
-    names: list[str] = []
-    for name in mpi or ["mpich"]:
-        names += mpis.ALL if name == "all" else [name]
     return bench.Options(
-        list(dict.fromkeys(names)),
+        _mpi_names(mpi or ["mpich"]),
         list(dict.fromkeys(orders)),
         repetitions,
         mpi_root or places.default_mpi_root(),

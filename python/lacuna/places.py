@@ -78,3 +78,8 @@ def default_mpi_root() -> Path:
 def checkout() -> Path:
     """The root of the source tree (for the commit in a result's provenance)."""
     return _CHECKOUT
+
+
+def corpus() -> Path:
+    """The type texts of `lacuna bench engine`."""
+    return _CHECKOUT / "bench" / "corpus"

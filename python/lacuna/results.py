@@ -56,18 +56,21 @@ def rows(mpi: str, samples: list[dict[str, Any]]) -> list[Row]:
     return found
 
 
-def write_json(path: Path, provenance: dict[str, Any], found: list[Row]) -> None:
-    """Writes the provenance and the rows with their raw samples."""
-    _write(path, json.dumps({"provenance": provenance, "rows": found}, indent=1) + "\n")
+def write_json(path: Path, provenance: dict[str, Any], found: list[Row], **more: Any) -> None:
+    """Writes the provenance, the rows with their raw samples, and what else belongs to them."""
+    everything = {"provenance": provenance} | more | {"rows": found}
+    _write(path, json.dumps(everything, indent=1) + "\n")
 
 
-def write_csv(path: Path, found: list[Row]) -> None:
+def write_csv(path: Path, found: list[Row], columns: list[str] | None = None) -> None:
     """Writes the rows without raw samples; `samples` is their number."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    names = columns or COLUMNS
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for row in found:
-        writer.writerow(row | {"samples": len(row["samples_s"])})
+        samples = row.get("samples_s") or row.get("samples_ns") or []
+        writer.writerow(row | {"samples": len(samples)})
     _write(path, text.getvalue())
 
 

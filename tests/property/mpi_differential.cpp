@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "bench/harness/build_mpi.hpp"
 #include "mpi/decode.hpp"
 #include "mpi/direct.hpp"
-#include "property/build_mpi.hpp"
 #include "property/case.hpp"
 #include "type/text.hpp"
 
@@ -142,7 +142,7 @@ std::string check(const Case& c) {
   static const PredefinedTypes predefined;
   std::optional<MPI_Datatype> built;
   if (!has_wide_numbers(*c.type) && (g_library_is_sound || !has_darray(*c.type)))
-    built = build_mpi(*c.type, predefined);
+    built = bench::build_mpi(*c.type, predefined);
   if (!built) {
     ++g_tally.unbuilt;
     return "";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "property/build_mpi.hpp"
+#include "bench/harness/build_mpi.hpp"
 
 #include <climits>
 #include <vector>
 
-namespace lacuna::testing {
+namespace lacuna::bench {
 namespace {
 
 bool narrow(const std::vector<int64_t>& wide, std::vector<int>& out) {
@@ -161,4 +161,4 @@ std::optional<MPI_Datatype> build_mpi(const Type& type, const PredefinedTypes& p
   return made;
 }
 
-}  // namespace lacuna::testing
+}  // namespace lacuna::bench

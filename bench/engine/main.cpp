@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine alone, without messages: for each row of the corpus, the packing and unpacking of
+// lacuna, of this MPI library, of loops written by hand, and memcpy of the same bytes. `lacuna
+// bench engine` writes the rows, starts this on each MPI library and reads what comes out.
+//
+// Usage: lacuna-bench-engine-FAMILY --rows FILE --out FILE [--isa NAME|all]... [--warm 0|1] [--cold
+// 0|1]
+//          [--samples N] [--seconds S] [--check-only 0|1]                            (one process)
+#include <mpi.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bench/engine/measure.hpp"
+#include "bench/engine/rival.hpp"
+#include "bench/harness/json_lines.hpp"
+#include "kernels/kernel.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna::bench {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "lacuna-bench-engine: %s\n", what.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+struct Options {
+  std::string rows;
+  std::string out;
+  std::vector<std::string> isas;
+  bool check_only = false;
+  Settings settings;
+};
+
+void add_isa(const std::string& name, std::vector<std::string>& isas) {
+  std::string known;
+  for (const KernelTable* table : kernel_tables()) {
+    known.append(" ").append(table->isa);
+    if (name == "all") isas.emplace_back(table->isa);
+  }
+  if (name == "all") return;
+  if (find_table(name) == nullptr) fail("no kernels for --isa " + name + "; this host has" + known);
+  isas.push_back(name);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (i + 1 == argc) fail("no value for " + name);
+    const char* value = argv[++i];
+    if (name == "--rows") {
+      options.rows = value;
+    } else if (name == "--out") {
+      options.out = value;
+    } else if (name == "--isa") {
+      add_isa(value, options.isas);
+    } else if (name == "--warm") {
+      options.settings.warm = std::atoi(value) != 0;
+    } else if (name == "--cold") {
+      options.settings.cold = std::atoi(value) != 0;
+    } else if (name == "--samples") {
+      options.settings.samples = std::max(std::atoi(value), 1);
+    } else if (name == "--seconds") {
+      options.settings.seconds = std::atof(value);
+    } else if (name == "--check-only") {
+      options.check_only = std::atoi(value) != 0;
+    } else {
+      fail("unknown option " + name);
+    }
+  }
+  if (options.rows.empty() || options.out.empty()) fail("--rows FILE and --out FILE are needed");
+  return options;
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string header(size_t rows) {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  std::string isas;
+  for (const KernelTable* table : kernel_tables()) {
+    isas += (isas.empty() ? "" : ", ") + json_string(table->isa);
+  }
+  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(version) +
+         ", \"compiler\": " + json_string(__VERSION__) + ", \"isas\": [" + isas +
+         "], \"isa\": " + json_string(default_kernels().isa) +
+         ", \"by_hand_target\": " + json_string(by_hand_target()) +
+         ", \"rows\": " + std::to_string(rows) + "}";
+}
+
+std::string describe(const Problem& problem, const std::vector<Rival*>& rivals) {
+  std::string names;
+  for (const Rival* rival : rivals) {
+    names += (names.empty() ? "" : ", ") + json_string(rival->name());
+  }
+  return "{\"kind\": \"row\", \"row\": " + json_string(problem.row().id) +
+         ", \"bytes\": " + std::to_string(problem.packed_bytes()) +
+         ", \"runs\": " + std::to_string(problem.runs()) +
+         ", \"span_bytes\": " + std::to_string(problem.span_bytes()) +
+         ", \"mem_lines\": " + std::to_string(problem.mem_lines()) +
+         ", \"packed_lines\": " + std::to_string(problem.packed_lines()) +
+         ", \"mem_pages\": " + std::to_string(problem.mem_pages()) + ", \"rivals\": [" + names +
+         "]}";
+}
+
+std::string line(const std::string& row, const Times& times) {
+  std::string samples;
+  for (const double ns : times.ns) samples += (samples.empty() ? "" : ", ") + number(ns);
+  return "{\"kind\": \"times\", \"row\": " + json_string(row) +
+         ", \"op\": " + (times.is_unpack ? "\"unpack\"" : "\"pack\"") +
+         ", \"cache\": " + (times.is_cold ? "\"cold\"" : "\"warm\"") +
+         ", \"rival\": " + json_string(times.rival) +
+         ", \"calls\": " + std::to_string(times.calls) + ", \"samples_ns\": [" + samples + "]}";
+}
+
+Rivals all_rivals(const std::vector<std::string>& isas) {
+  Rivals rivals;
+  rivals.push_back(memcpy_rival());
+  rivals.push_back(by_hand_rival());
+  rivals.push_back(mpi_rival());
+  rivals.push_back(lacuna_rival());
+  for (const std::string& isa : isas) rivals.push_back(lacuna_isa_rival(isa));
+  rivals.push_back(lacuna_slices_rival(true));
+  rivals.push_back(lacuna_slices_rival(false));
+  rivals.push_back(mpi_lifecycle_rival());
+  rivals.push_back(lacuna_lifecycle_rival());
+  return rivals;
+}
+
+void run(const Row& row, Rivals& rivals, const Options& options, JsonLines& out) {
+  const auto problem = Problem::make(row);
+  if (!problem) fail(row.id + ": " + problem.error().message);
+  std::vector<Rival*> present;
+  for (const auto& rival : rivals) {
+    if (rival->prepare(**problem)) present.push_back(rival.get());
+  }
+  const std::string wrong = verify(**problem, present);
+  if (!wrong.empty()) fail("wrong bytes in " + row.id + ", " + wrong);
+  out.write(describe(**problem, present));
+  if (!options.check_only) {
+    measure(**problem, present, options.settings,
+            [&](const Times& times) { out.write(line(row.id, times)); });
+  }
+  for (Rival* rival : present) rival->release();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const Options options = parse(argc, argv);
+  const auto rows = read_rows(options.rows);
+  if (!rows) fail(rows.error().message);
+  JsonLines out;
+  if (!out.open(options.out)) fail("cannot write " + options.out + ": " + std::strerror(errno));
+  out.write(header(rows->size()));
+  Rivals rivals = all_rivals(options.isas);
+  for (const Row& row : *rows) run(row, rivals, options, out);
+  out.write("{\"kind\": \"end\"}");
+  rivals.clear();
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace lacuna::bench
+
+int main(int argc, char** argv) { return lacuna::bench::main(argc, argv); }

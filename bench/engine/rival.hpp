@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rival: one way to pack and unpack a problem. A new one is a file in rivals/ and a line in
+// main.cpp.
+#ifndef LACUNA_BENCH_ENGINE_RIVAL_HPP_
+#define LACUNA_BENCH_ENGINE_RIVAL_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/engine/problem.hpp"
+
+namespace lacuna::bench {
+
+class Rival {
+ public:
+  explicit Rival(std::string name) : name_(std::move(name)) {}
+  virtual ~Rival() = default;
+  Rival(const Rival&) = delete;
+  Rival& operator=(const Rival&) = delete;
+
+  const std::string& name() const { return name_; }
+  // Whether its result is the packed stream (memcpy's is not).
+  virtual bool is_checked() const { return true; }
+
+  // False: nothing for this problem, it is left out. The problem outlives the release.
+  virtual bool prepare(const Problem& problem) = 0;
+  // `times` calls one after the other: the loop is inside, so that what a call costs is the
+  // rival's own and not this interface's. `mem` is offset 0 of the typemap.
+  virtual void pack(const std::byte* mem, std::byte* packed, int64_t times) = 0;
+  virtual void unpack(const std::byte* packed, std::byte* mem, int64_t times) = 0;
+  virtual void release() {}
+
+ private:
+  std::string name_;
+};
+
+using Rivals = std::vector<std::unique_ptr<Rival>>;
+
+// rivals/memcpy.cpp: the same bytes without gaps.
+std::unique_ptr<Rival> memcpy_rival();
+// rivals/by_hand.cpp: loops as an application has them.
+std::unique_ptr<Rival> by_hand_rival();
+// The instruction set those loops are compiled for.
+std::string by_hand_target();
+// rivals/mpi_pack.cpp: the library this program is linked to.
+std::unique_ptr<Rival> mpi_rival();
+// rivals/lacuna.cpp: through the C API; in slices of 8 KiB; with the kernels of one instruction
+// set.
+std::unique_ptr<Rival> lacuna_rival();
+std::unique_ptr<Rival> lacuna_slices_rival(bool in_order);
+std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa);
+// rivals/lifecycle.cpp: make the type, commit, pack (unpack), free.
+std::unique_ptr<Rival> mpi_lifecycle_rival();
+std::unique_ptr<Rival> lacuna_lifecycle_rival();
+
+// Makes the compiler believe that memory is used, so that no call in a loop is dropped.
+inline void keep(const void* pointer) { asm volatile("" : : "r"(pointer) : "memory"); }
+
+}  // namespace lacuna::bench
+
+#endif  // LACUNA_BENCH_ENGINE_RIVAL_HPP_

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which loops an application would have in place of a type: each field of a struct of arrays has a
+// loop nest of its own, an array of structs is one loop, an index list is one loop over it.
+#ifndef LACUNA_BENCH_ENGINE_RIVALS_BY_HAND_SHAPE_HPP_
+#define LACUNA_BENCH_ENGINE_RIVALS_BY_HAND_SHAPE_HPP_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "type/type.hpp"
+
+namespace lacuna::bench {
+
+// All in bytes. Runs of `bytes` at offset + at[e] + i0*stride0 + i1*stride1 + ..., entries of the
+// list innermost; without a list there is the one entry 0. A ragged list has lengths[e] for
+// `bytes`.
+struct Nest {
+  struct Loop {
+    int64_t count;
+    int64_t stride;
+  };
+  int64_t offset = 0;
+  std::vector<Loop> loops;  // outermost first
+  std::vector<int64_t> at;
+  std::vector<int64_t> lengths;
+  int64_t bytes = 0;
+  int64_t unit = 1;  // of the elements it is made of
+};
+
+struct HandShape {
+  std::vector<Nest> nests;  // one after the other
+  // Where structs > 1, the nests are fields, and it all is repeated for each struct.
+  int64_t structs = 1;
+  int64_t extent = 0;
+};
+
+// Nothing for types that nobody packs by a simple loop.
+std::optional<HandShape> hand_shape(const Type& type, int64_t count);
+
+}  // namespace lacuna::bench
+
+#endif  // LACUNA_BENCH_ENGINE_RIVALS_BY_HAND_SHAPE_HPP_

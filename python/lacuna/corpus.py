@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rows of `lacuna bench engine`: types as text with their sources, from bench/corpus."""
+
+from __future__ import annotations
+
+import configparser
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from lacuna import places
+from lacuna.errors import Exit, LacunaError
+
+# The order in which people read the results.
+FAMILIES = [
+    "gropp",
+    "ddtbench",
+    "transpose",
+    "structs",
+    "index",
+    "sweep",
+    "tiny",
+    "lifecycle",
+]
+_KEYS = {"type", "bytes", "count", "source", "tags"}
+
+
+@dataclass(frozen=True)
+class CorpusRow:
+    """One type, and how many elements of it are packed."""
+
+    id: str  # family/name
+    text: str  # on one line, index lists as bench/engine/lists.hpp describes them
+    count: int
+    bytes: int  # of data, as the corpus declares it; the program's own number must be the same
+    source: str
+    tags: frozenset[str]
+
+    @property
+    def family(self) -> str:
+        """The part before the slash."""
+        return self.id.partition("/")[0]
+
+    def flags(self) -> str:
+        """What the program is told of the tags."""
+        return ("s" if "slices" in self.tags else "") + ("l" if "lifecycle" in self.tags else "")
+
+    def line(self) -> str:
+        """The row as the program reads it."""
+        return f"{self.id}\t{self.count}\t{self.flags() or '-'}\t{self.text}\n"
+
+
+def _read(path: Path) -> list[CorpusRow]:
+    file = configparser.ConfigParser(interpolation=None, default_section="DEFAULT")
+    with path.open(encoding="utf-8") as text:
+        file.read_file(text)
+    rows = []
+    for name in file.sections():
+        section = file[name]
+        unknown = set(section) - _KEYS
+        if unknown or not name.startswith(f"{path.stem}/"):
+            raise ValueError(f"{path}: [{name}]: {', '.join(sorted(unknown)) or 'wrong family'}")
+        rows.append(
+            CorpusRow(
+                name,
+                " ".join(section["type"].split()),
+                section.getint("count", 1),
+                section.getint("bytes"),
+                section["source"],
+                frozenset(section.get("tags", "").split()),
+            )
+        )
+    return rows
+
+
+def load(folder: Path | None = None) -> list[CorpusRow]:
+    """All rows, family by family."""
+    folder = folder or places.corpus()
+    rows = []
+    for family in FAMILIES:
+        path = folder / f"{family}.ini"
+        try:
+            rows += _read(path)
+        except OSError as error:
+            raise LacunaError(
+                Exit.ENVIRONMENT, f"cannot read {path}: {error.strerror}", "run in a checkout"
+            ) from error
+    return rows
+
+
+def select(rows: list[CorpusRow], globs: list[str], quick: bool) -> list[CorpusRow]:
+    """Those whose name fits one of the patterns (a family alone stands for all of it)."""
+    chosen = [row for row in rows if not quick or "quick" in row.tags]
+    if not globs:
+        return chosen
+    for glob in globs:
+        if not any(_fits(row, glob) for row in chosen):
+            raise LacunaError(
+                Exit.USAGE,
+                f"no row fits --only {glob}",
+                f"families are {', '.join(FAMILIES)}; as in --only 'ddtbench/WRF*'",
+            )
+    return [row for row in chosen if any(_fits(row, glob) for glob in globs)]
+
+
+def _fits(row: CorpusRow, glob: str) -> bool:
+    return fnmatchcase(row.id, glob) or row.family == glob

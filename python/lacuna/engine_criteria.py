@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was promised of the engine, held against the results of `lacuna bench engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lacuna import mpis
+from lacuna.corpus import CorpusRow
+from lacuna.engine_times import CACHES, NOT_IN_MEANS, OPS, Times, geometric_mean
+
+LEAST_OF_BEST = 0.95  # no row slower than this share of the best rival's speed
+_MEAN_OVER_MPI = {"mpich": 3.0, "openmpi": 2.5, "intelmpi": 4.0}
+_MEAN_OVER_BY_HAND = 1.3
+_TRANSPOSE_OVER_MEMCPY = {"w8": 1.25, "w4": 1.6, "w16": 1.6}
+_LEAST_TRANSPOSE_ORDER = 1024
+_SHARE_OF_BOUND = 0.8
+_MOST_NS = {"tiny/struct": 12.0, "tiny/vector-16": 10.0}
+_STRUCT_ARRAY = "structs/three-1024"
+_STRUCT_ARRAY_OVER_MPI = {"openmpi": 10.0, "mpich": 25.0}
+_SLICES = {"lacuna-slices": ("in order", 1.15), "lacuna-slices-random": ("in random order", 1.4)}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One thing that was promised, and what came out."""
+
+    what: str
+    limit: str
+    found: str
+    is_met: bool | None  # None: not judged, `found` says why
+
+    def as_json(self) -> dict[str, object]:
+        """For the result file."""
+        return {"what": self.what, "limit": self.limit, "found": self.found, "is_met": self.is_met}
+
+
+def slow_rows(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float, str]]:
+    """(row, op, cache, times faster, than whom), the worst first, below LEAST_OF_BEST."""
+    found = []
+    for row in rows:
+        for cache in CACHES:
+            for op in OPS:
+                best = times.of_best(row.id, op, cache)
+                if best and best[0] < LEAST_OF_BEST:
+                    found.append((row.id, op, cache, *best))
+    return sorted(found, key=lambda one: one[3])
+
+
+def _most(what: str, limit: float, values: dict[str, float], unit: str = "") -> Verdict:
+    """Every value at most the limit; what was found is the worst."""
+    if not values:
+        return Verdict(what, f"at most {limit:g}{unit}", "not measured", None)
+    worst = max(values, key=lambda name: values[name])
+    found = f"{values[worst]:.3g}{unit} ({worst})"
+    return Verdict(what, f"at most {limit:g}{unit}", found, values[worst] <= limit)
+
+
+def _least(what: str, limit: float, values: dict[str, float]) -> Verdict:
+    """Every value at least the limit; what was found is the worst."""
+    if not values:
+        return Verdict(what, f"at least {limit:g}x", "not measured", None)
+    worst = min(values, key=lambda name: values[name])
+    found = f"{values[worst]:.3g}x ({worst})"
+    return Verdict(what, f"at least {limit:g}x", found, values[worst] >= limit)
+
+
+def _each(
+    rows: list[CorpusRow],
+    value: Callable[[str, str, str], float | None],
+    caches: tuple[str, ...] = CACHES,
+) -> dict[str, float]:
+    """The values that there are, called by row, direction and caches."""
+    found = {}
+    for row in rows:
+        for cache in caches:
+            for op in OPS:
+                one = value(row.id, op, cache)
+                if one is not None:
+                    found[f"{row.id}, {op}, {cache}"] = one
+    return found
+
+
+def _means(rows: list[CorpusRow], times: Times) -> list[Verdict]:
+    counted = [row for row in rows if row.family != NOT_IN_MEANS]
+
+    def mean(rival: str, mpi: str | None) -> dict[str, float]:
+        found = {}
+        for cache in CACHES:
+            ratios = _each(
+                counted, lambda row, op, at: times.faster(row, op, at, rival, mpi), (cache,)
+            )
+            value = geometric_mean(ratios.values())
+            if value is not None:
+                found[f"{cache} caches, {len(counted)} rows"] = value
+        return found
+
+    verdicts = [
+        _least(
+            f"MPI_Pack and MPI_Unpack of {mpis.TITLE[mpi]} over lacuna, mean",
+            limit,
+            mean("mpi", mpi),
+        )
+        for mpi, limit in _MEAN_OVER_MPI.items()
+    ]
+    by_hand = mean("by-hand", None)
+    return [*verdicts, _least("loops by hand over lacuna, mean", _MEAN_OVER_BY_HAND, by_hand)]
+
+
+def _no_slow_row(rows: list[CorpusRow], times: Times) -> Verdict:
+    slow = slow_rows(rows, times)
+    number = len(_each(rows, lambda row, op, cache: (times.of_best(row, op, cache) or [None])[0]))
+    limit = f"at least {LEAST_OF_BEST}x"
+    if number == 0:
+        return Verdict("every row against the best of the others", limit, "not measured", None)
+    found = f"{number - len(slow)} of {number}"
+    return Verdict("every row against the best of the others", limit, found, not slow)
+
+
+def _transposes(rows: list[CorpusRow], times: Times) -> list[Verdict]:
+    verdicts = []
+    for width, limit in _TRANSPOSE_OVER_MEMCPY.items():
+        chosen = [
+            row
+            for row in rows
+            if row.family == "transpose"
+            and width in row.tags
+            and any(
+                tag[1:].isdigit() and int(tag[1:]) >= _LEAST_TRANSPOSE_ORDER
+                for tag in row.tags
+                if tag.startswith("n")
+            )
+        ]
+        # Warm: memcpy at its best, which is what was promised against.
+        values = _each(
+            chosen,
+            lambda row, op, cache: times.faster(row, op, cache, "lacuna", base="memcpy"),
+            ("warm",),
+        )
+        what = f"transposes of {width[1:]}-byte elements over memcpy"
+        verdicts.append(_most(what, limit, values))
+    return verdicts
+
+
+def _bound(rows: list[CorpusRow]) -> Verdict:
+    """The rows carry the lines they must touch; the bandwidths come from a profile of the machine,
+    which there is none of yet."""
+    number = sum("out-of-cache" in row.tags for row in rows)
+    what = f"{number} rows out of the caches against the bound of the lines they touch"
+    return Verdict(what, f"at least {_SHARE_OF_BOUND:g}x", "needs a profile of the machine", None)
+
+
+def _calls(rows: list[CorpusRow], times: Times) -> list[Verdict]:
+    verdicts = []
+    for name, limit in _MOST_NS.items():
+        chosen = [row for row in rows if row.id == name]
+        values = _each(chosen, lambda row, op, cache: times.ns(row, op, cache, "lacuna"), ("warm",))
+        verdicts.append(_most(f"one call, {name}", limit, values, " ns"))
+    chosen = [row for row in rows if row.id == _STRUCT_ARRAY]
+    for mpi, limit in _STRUCT_ARRAY_OVER_MPI.items():
+        values = _each(
+            chosen,
+            lambda row, op, cache, mpi=mpi: times.faster(row, op, cache, "mpi", mpi),
+            ("warm",),
+        )
+        verdicts.append(_least(f"{_STRUCT_ARRAY}: {mpis.TITLE[mpi]} over lacuna", limit, values))
+    return verdicts
+
+
+def _slices(rows: list[CorpusRow], times: Times) -> list[Verdict]:
+    chosen = [row for row in rows if "slices" in row.tags]
+    return [
+        _most(
+            f"slices of 8 KiB {order} over the whole",
+            limit,
+            _each(chosen, lambda row, op, cache, rival=rival: times.faster(row, op, cache, rival)),
+        )
+        for rival, (order, limit) in _SLICES.items()
+    ]
+
+
+def _lifecycles(rows: list[CorpusRow], times: Times) -> list[Verdict]:
+    chosen = [row for row in rows if "lifecycle" in row.tags]
+    return [
+        _least(
+            f"create, commit, pack, free: {mpis.TITLE[mpi]} over lacuna",
+            1.0,
+            _each(
+                chosen,
+                lambda row, op, cache, mpi=mpi: times.faster(
+                    row, op, cache, "mpi-lifecycle", mpi, "lacuna-lifecycle"
+                ),
+                ("warm",),
+            ),
+        )
+        for mpi in times.mpis
+    ]
+
+
+def judge(rows: list[CorpusRow], times: Times) -> list[Verdict]:
+    """All of it, in the order in which it was promised."""
+    return [
+        *_means(rows, times),
+        _no_slow_row(rows, times),
+        *_transposes(rows, times),
+        _bound(rows),
+        *_calls(rows, times),
+        *_slices(rows, times),
+        *_lifecycles(rows, times),
+    ]

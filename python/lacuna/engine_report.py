@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna bench engine` in words: tables with geometric means, slow rows, and what was promised."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from lacuna import corpus, engine_criteria, mpis
+from lacuna.corpus import CorpusRow
+from lacuna.engine_criteria import Verdict
+from lacuna.engine_times import CACHES, NOT_IN_MEANS, OPS, Times, geometric_mean
+
+_WIDTH = 140
+
+
+def _cells(rows: list[CorpusRow], times: Times, cache: str, op: str) -> list[str] | None:
+    def mean(rival: str, mpi: str | None = None, base: str = "lacuna") -> str:
+        ratios = [times.faster(row.id, op, cache, rival, mpi, base) for row in rows]
+        value = geometric_mean(ratio for ratio in ratios if ratio is not None)
+        return "" if value is None else f"{value:.2f}"
+
+    over_memcpy = mean("lacuna", base="memcpy")
+    if not over_memcpy:
+        return None
+    return [
+        str(len(rows)),
+        *(mean("mpi", mpi) for mpi in times.mpis),
+        mean("by-hand"),
+        over_memcpy,
+        *(mean(isa) for isa in times.isas),
+    ]
+
+
+def _means(rows: list[CorpusRow], times: Times, cache: str) -> Table | None:
+    table = Table(
+        title=f"{cache.capitalize()} caches: times slower than lacuna, geometric means",
+        box=SIMPLE_HEAD,
+    )
+    table.add_column("family")
+    table.add_column("")
+    for name in [
+        "rows",
+        *(f"MPI_Pack\n{mpis.TITLE[mpi]}" for mpi in times.mpis),
+        "by hand",
+        "lacuna\n/ memcpy",
+        *(isa.replace("lacuna-", "lacuna\n") for isa in times.isas),
+    ]:
+        table.add_column(name, justify="right")
+    families = [family for family in corpus.FAMILIES if any(row.family == family for row in rows)]
+    counted = [row for row in rows if row.family != NOT_IN_MEANS]
+    parts = [(family, [row for row in rows if row.family == family]) for family in families]
+    if len(families) > 1 and counted:
+        parts.append(("all", counted))
+    is_empty = True
+    for family, members in parts:
+        if family == "all":
+            table.add_section()
+        for op in OPS:
+            cells = _cells(members, times, cache, op)
+            if cells:
+                is_empty = False
+                table.add_row(family if op == "pack" else "", op, *cells)
+    return None if is_empty else table
+
+
+def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
+    """Prints it all."""
+    console = Console(highlight=False)
+    if not console.is_terminal or console.width < _WIDTH:
+        console = Console(highlight=False, width=_WIDTH)
+    for cache in CACHES:
+        table = _means(rows, times, cache)
+        if table:
+            console.print(table)
+    slow = engine_criteria.slow_rows(rows, times)
+    if slow:
+        title = (
+            f"Rows where lacuna is below {engine_criteria.LEAST_OF_BEST} of the best of the others"
+        )
+        table = Table(title=title, box=SIMPLE_HEAD)
+        for name in ("row", "", "caches", "best", "lacuna's speed"):
+            table.add_column(name, justify="right" if name.startswith("lacuna") else "left")
+        for row, op, cache, ratio, who in slow:
+            table.add_row(row, op, cache, who, f"{ratio:.2f}")
+        console.print(table)
+    table = Table(title="What was promised", box=SIMPLE_HEAD)
+    for name in ("", "what", "limit", "found"):
+        table.add_column(name)
+    words = {True: "PASS", False: "FAIL", None: "-"}
+    for verdict in verdicts:
+        table.add_row(words[verdict.is_met], verdict.what, verdict.limit, verdict.found)
+    console.print(table)

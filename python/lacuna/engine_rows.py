@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the program of `lacuna bench engine` wrote, as rows: one for each rival and experiment."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from lacuna.corpus import CorpusRow
+from lacuna.errors import Exit, LacunaError
+from lacuna.results import Row
+
+COLUMNS = [
+    "mpi",
+    "row",
+    "family",
+    "op",
+    "cache",
+    "rival",
+    "bytes",
+    "runs",
+    "span_bytes",
+    "lines_read",
+    "lines_written",
+    "mem_pages",
+    "working_set_bytes",
+    "calls",
+    "median_ns",
+    "mad_ns",
+    "over_memcpy",
+    "samples",
+]
+_LINE_BYTES = 64
+_ALWAYS = {"memcpy", "by-hand", "mpi", "lacuna"}
+
+
+def described(rows: list[CorpusRow]) -> dict[str, Any]:
+    """The types behind the names, for the result file."""
+    return {
+        row.id: {
+            "type": row.text,
+            "count": row.count,
+            "bytes": row.bytes,
+            "source": row.source,
+            "tags": sorted(row.tags),
+        }
+        for row in rows
+    }
+
+
+def rows(mpi: str, asked: list[CorpusRow], lines: list[dict[str, Any]]) -> list[Row]:
+    """One row for each rival, direction and state of the caches, in the program's order.
+
+    `lines_read` and `lines_written` are the cache lines that hold data, which every way of moving
+    it must touch; they are what a bound from a machine's bandwidths starts from.
+    """
+    declared = {row.id: row for row in asked}
+    found: list[Row] = []
+    about: dict[str, Any] = {}
+    for line in lines:
+        if line["kind"] == "row":
+            about = line
+            _check(declared[line["row"]], line)
+        elif line["kind"] == "times":
+            found.append(_row(mpi, declared[line["row"]], about, line))
+    memcpy = {
+        (row["row"], row["op"], row["cache"]): row["median_ns"]
+        for row in found
+        if row["rival"] == "memcpy"
+    }
+    for row in found:
+        row["over_memcpy"] = row["median_ns"] / memcpy[row["row"], row["op"], row["cache"]]
+    return found
+
+
+def _check(row: CorpusRow, line: dict[str, Any]) -> None:
+    missing = _ALWAYS - set(line["rivals"])
+    if missing:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"{row.id} is left out by {', '.join(sorted(missing))}",
+            "make them able to pack it (bench/engine/rivals), or leave the row out of the corpus",
+        )
+    if line["bytes"] != row.bytes:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"{row.id} has {line['bytes']} bytes, not the {row.bytes} of the corpus",
+            "correct the file in bench/corpus",
+        )
+
+
+def _row(mpi: str, row: CorpusRow, about: dict[str, Any], line: dict[str, Any]) -> Row:
+    values = line["samples_ns"]
+    median = statistics.median(values)
+    sides = (about["mem_lines"], about["packed_lines"])
+    read, written = sides if line["op"] == "pack" else sides[::-1]
+    return {
+        "mpi": mpi,
+        "row": row.id,
+        "family": row.family,
+        "op": line["op"],
+        "cache": line["cache"],
+        "rival": line["rival"],
+        "bytes": about["bytes"],
+        "runs": about["runs"],
+        "span_bytes": about["span_bytes"],
+        "lines_read": read,
+        "lines_written": written,
+        "mem_pages": about["mem_pages"],
+        "working_set_bytes": sum(sides) * _LINE_BYTES,
+        "calls": line["calls"],
+        "median_ns": median,
+        "mad_ns": statistics.median(abs(value - median) for value in values),
+        "over_memcpy": 0.0,
+        "samples_ns": values,
+    }

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The medians of `lacuna bench engine`, and how rivals compare."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+
+from lacuna import mpis
+from lacuna.results import Row
+
+CACHES = ("warm", "cold")
+OPS = ("pack", "unpack")
+# Made and freed for each message: an experiment of its own, over types that other rows have.
+NOT_IN_MEANS = "lifecycle"
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """None of nothing."""
+    found = list(values)
+    return statistics.geometric_mean(found) if found else None
+
+
+class Times:
+    """Medians by row, direction, state of the caches, rival and MPI library."""
+
+    def __init__(self, found: list[Row]) -> None:
+        self._median: dict[tuple[str, str, str], dict[tuple[str, str], float]] = defaultdict(dict)
+        for row in found:
+            key = (row["row"], row["op"], row["cache"])
+            self._median[key][row["mpi"], row["rival"]] = row["median_ns"]
+        self.mpis = list(dict.fromkeys(row["mpi"] for row in found))
+        self.isas = list(
+            dict.fromkeys(
+                row["rival"]
+                for row in found
+                if row["rival"].startswith("lacuna-")
+                and row["rival"].removeprefix("lacuna-")
+                not in ("slices", "slices-random", "lifecycle")
+            )
+        )
+
+    def ns(self, row: str, op: str, cache: str, rival: str) -> float | None:
+        """The median over the runs on all MPI libraries; None where it was not measured."""
+        values = [
+            value for (_, name), value in self._median[row, op, cache].items() if name == rival
+        ]
+        return statistics.median(values) if values else None
+
+    def faster(
+        self,
+        row: str,
+        op: str,
+        cache: str,
+        rival: str,
+        mpi: str | None = None,
+        base: str = "lacuna",
+    ) -> float | None:
+        """How many times faster `base` is than the rival. Both are of one run: of one MPI library,
+        or the median over the runs."""
+        values = self._median[row, op, cache]
+        ratios = [
+            values[name, rival] / values[name, base]
+            for name in ([mpi] if mpi else self.mpis)
+            if (name, rival) in values and (name, base) in values
+        ]
+        return statistics.median(ratios) if ratios else None
+
+    def of_best(self, row: str, op: str, cache: str) -> tuple[float, str] | None:
+        """How many times faster lacuna is than the best of the others, and who that is."""
+        ratios = [(self.faster(row, op, cache, "by-hand"), "by hand")]
+        ratios += [(self.faster(row, op, cache, "mpi", mpi), mpis.TITLE[mpi]) for mpi in self.mpis]
+        known = [(ratio, who) for ratio, who in ratios if ratio is not None]
+        return min(known) if known else None

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna bench engine`: the corpus is sound, all rivals agree, and what the command writes.
+
+Nothing here depends on how long anything takes.
+"""
+
+import csv
+import json
+import re
+
+import pytest
+from conftest import BUILD, ROOT, one_line_error
+
+from lacuna import corpus, engine_criteria, engine_rows
+from lacuna.engine_times import Times
+
+MPIS = ("mpich", "openmpi", "intelmpi")
+
+
+def test_the_corpus_is_well_formed():
+    rows = corpus.load()
+    assert len({row.id for row in rows}) == len(rows) >= 70
+    assert {row.family for row in rows} == set(corpus.FAMILIES)
+    files = {path.stem for path in (ROOT / "bench/corpus").glob("*.ini")}
+    assert files == set(corpus.FAMILIES)
+    for row in rows:
+        assert row.count >= 1 and row.bytes > 0 and row.source, row.id
+        assert re.fullmatch(r"[a-z]+/[\w.-]+", row.id), row.id
+    quick = corpus.select(rows, [], True)
+    assert {row.family for row in quick} == set(corpus.FAMILIES)
+    names = " ".join(row.id for row in rows)
+    for test in (
+        *("WRF_x_vec", "WRF_y_vec", "WRF_x_sa", "WRF_y_sa", "MILC_su3_zd", "NAS_MG_x", "NAS_MG_y"),
+        *("NAS_MG_z", "NAS_LU_x", "NAS_LU_y", "FFT", "SPECFEM3D_mt", "SPECFEM3D_oc"),
+        *("SPECFEM3D_cm", "LAMMPS_full", "LAMMPS_atomic"),
+    ):
+        assert names.count(f"ddtbench/{test}") >= 2, test
+
+
+def test_every_row_is_packed_rightly_by_all(lacuna):
+    # Sizes as declared, no rival left out, the typemap's bytes, gaps untouched.
+    result = lacuna("bench", "engine", "--check-only", "--mpi", "mpich")
+    assert result.returncode == 0, result.stderr
+    count = len(corpus.load())
+    assert result.stdout == f"{count} rows, every rival's bytes are right on 1 MPI libraries\n"
+
+
+def test_quick_rows_are_packed_rightly_on_all_mpi_libraries(lacuna):
+    result = lacuna("bench", "engine", "--check-only", "--quick", "--isa", "all")
+    assert result.returncode == 0, result.stderr
+    assert "on 3 MPI libraries" in result.stdout
+
+
+def test_what_is_written(lacuna, tmp_path):
+    result = lacuna(
+        *("bench", "engine", "--only", "tiny/*", "--only", "lifecycle/*-4k", "--quick"),
+        *("--warm", "--cold", "--samples", 3, "--seconds", 0.02, "--isa", "reference"),
+        *("--json", "out/rows.json", "--csv", "rows.csv", "--plots", "figures"),
+    )
+    assert result.returncode == 0, result.stderr
+    for words in ("Warm caches", "Cold caches", "What was promised", "MPICH", "Intel MPI"):
+        assert words in result.stdout
+    figures = [
+        f"figures/engine-{op}-{c}.png" for c in ("warm", "cold") for op in ("pack", "unpack")
+    ]
+    written = [line.removeprefix("wrote ") for line in result.stderr.splitlines()]
+    assert written == ["out/rows.json", "rows.csv", *figures]
+    for name in figures:
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+    found = json.loads((tmp_path / "out/rows.json").read_text())
+    assert set(found) == {"provenance", "corpus", "criteria", "rows"}
+    assert set(found["provenance"]["mpi"]) == set(MPIS)
+    assert {"compiler", "isa", "by_hand_target", "cpu", "commit"} <= set(found["provenance"])
+    chosen = {"tiny/struct", "tiny/vector-16"} | {
+        f"lifecycle/{name}-4k" for name in ("vector", "subarray", "struct")
+    }
+    assert set(found["corpus"]) == chosen
+    keys = {
+        (row["mpi"], row["row"], row["op"], row["cache"], row["rival"]) for row in found["rows"]
+    }
+    assert len(keys) == len(found["rows"])
+    rivals = {"memcpy", "by-hand", "mpi", "lacuna"}
+    for name in chosen:
+        expected = rivals | (
+            {"mpi-lifecycle", "lacuna-lifecycle"} if name.startswith("lifecycle") else set()
+        )
+        for mpi in MPIS:
+            here = {key[4] for key in keys if key[:2] == (mpi, name)}
+            assert here == expected | ({"lacuna-reference"} if mpi == "mpich" else set())
+    for row in found["rows"]:
+        assert len(row["samples_ns"]) == 3
+        assert sorted(row["samples_ns"])[1] == row["median_ns"] > 0
+        assert row["calls"] >= 1 and (row["cache"] == "warm" or row["calls"] == 1)
+        lines = (row["lines_read"], row["lines_written"])
+        if row["row"] == "tiny/vector-16":
+            assert lines == ((16, 2) if row["op"] == "pack" else (2, 16))
+        assert row["working_set_bytes"] == 64 * sum(lines)
+        if row["rival"] == "memcpy":
+            assert row["over_memcpy"] == 1
+    with (tmp_path / "rows.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert len(table) == len(found["rows"])
+    assert {row["samples"] for row in table} == {"3"}
+
+
+def test_no_such_row(lacuna):
+    result = lacuna("bench", "engine", "--only", "nonsense/*")
+    one_line_error(result, 2, "no row fits --only nonsense/*", "gropp")
+
+
+def test_no_such_mpi(lacuna):
+    result = lacuna("bench", "engine", "--mpi", "lam", "--only", "tiny")
+    one_line_error(result, 2, "unknown MPI in --mpi: lam")
+
+
+def test_no_mpi_at_all(lacuna):
+    result = lacuna("bench", "engine", "--mpi-root", "nowhere", "--only", "tiny")
+    one_line_error(result, 3, "no MPI library in nowhere", "make")
+
+
+def test_no_such_instruction_set(lacuna):
+    result = lacuna("bench", "engine", "--mpi", "mpich", "--only", "tiny", "--isa", "mmx")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert "no kernels for --isa mmx; this host has" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["mpich", "ompi", "mpiabi"])
+def test_the_programs_are_built(name):
+    assert (BUILD / "bin" / f"lacuna-bench-engine-{name}").is_file()
+
+
+def made_up(rivals_ns, names=("gropp/face-200",), mpi="mpich"):
+    """Rows as if measured: the same time for each name, direction and state of the caches."""
+    return [
+        {"mpi": mpi, "row": name, "op": op, "cache": cache, "rival": rival, "median_ns": ns}
+        for name in names
+        for op in ("pack", "unpack")
+        for cache in ("warm", "cold")
+        for rival, ns in rivals_ns.items()
+    ]
+
+
+def verdict(found, what):
+    rows = [row for row in corpus.load() if row.id in {one["row"] for one in found}]
+    matching = [v for v in engine_criteria.judge(rows, Times(found)) if what in v.what]
+    assert len(matching) == 1
+    return matching[0]
+
+
+def test_means_and_slow_rows_are_judged():
+    names = ("gropp/face-200", "gropp/vector-1000-24")
+    found = made_up({"memcpy": 1, "by-hand": 12, "mpi": 49, "lacuna": 10}, names[:1])
+    found += made_up({"memcpy": 1, "by-hand": 12, "mpi": 25, "lacuna": 10}, names[1:])
+    assert verdict(found, "of MPICH over lacuna, mean").found.startswith("3.5x")
+    assert verdict(found, "of MPICH over lacuna, mean").is_met
+    assert verdict(found, "of Open MPI over lacuna, mean").is_met is None
+    assert verdict(found, "loops by hand").is_met is False
+    assert verdict(found, "every row").found == "8 of 8"
+    slow = made_up({"memcpy": 1, "by-hand": 9, "mpi": 36, "lacuna": 10})
+    assert verdict(slow, "every row").is_met is False
+    assert engine_criteria.slow_rows(
+        [row for row in corpus.load() if row.id == names[0]], Times(slow)
+    )[0] == (names[0], "pack", "warm", 0.9, "by hand")
+
+
+def test_the_other_criteria_are_judged():
+    ns = {"memcpy": 10, "by-hand": 90, "mpi": 90, "lacuna": 12}
+    found = made_up(ns, ["transpose/w8-1024", "transpose/w8-512"])
+    assert verdict(found, "transposes of 8-byte").is_met
+    assert verdict(found, "transposes of 4-byte").is_met is None
+    found = made_up(ns | {"lacuna": 13}, ["transpose/w8-1024"])
+    assert verdict(found, "transposes of 8-byte").is_met is False
+    assert verdict(made_up(ns, ["tiny/struct"]), "one call, tiny/struct").is_met
+    assert verdict(made_up(ns, ["tiny/vector-16"]), "one call, tiny/vector-16").is_met is False
+    sliced = made_up(ns | {"lacuna-slices": 13, "lacuna-slices-random": 24}, ["index/random-1m"])
+    assert verdict(sliced, "in order").is_met
+    assert verdict(sliced, "in random order").is_met is False
+    whole = made_up(ns | {"mpi-lifecycle": 9, "lacuna-lifecycle": 10}, ["lifecycle/vector-4k"])
+    assert verdict(whole, "create, commit, pack, free").is_met is False
+
+
+def test_sides_swap_with_the_direction():
+    row = next(row for row in corpus.load() if row.id == "tiny/struct")
+    about = {
+        "kind": "row",
+        "row": row.id,
+        "bytes": row.bytes,
+        "runs": 3,
+        "span_bytes": 36,
+        "mem_lines": 5,
+        "packed_lines": 1,
+        "mem_pages": 1,
+        "rivals": ["memcpy", "by-hand", "mpi", "lacuna"],
+    }
+    times = {"kind": "times", "row": row.id, "cache": "warm", "rival": "memcpy", "calls": 1}
+    lines = [about] + [times | {"op": op, "samples_ns": [2, 1, 3]} for op in ("pack", "unpack")]
+    pack, unpack = engine_rows.rows("mpich", [row], lines)
+    assert (pack["lines_read"], pack["lines_written"]) == (5, 1)
+    assert (unpack["lines_read"], unpack["lines_written"]) == (1, 5)
+    assert (pack["median_ns"], pack["mad_ns"], pack["over_memcpy"]) == (2, 1, 1)
