@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/engine/measure.hpp"
+#include "bench/engine/report.hpp"
 #include "bench/engine/rival.hpp"
 #include "bench/harness/json_lines.hpp"
 #include "kernels/kernel.hpp"
@@ -78,12 +79,6 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
 std::string header(size_t rows) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
@@ -97,31 +92,6 @@ std::string header(size_t rows) {
          "], \"isa\": " + json_string(default_kernels().isa) +
          ", \"by_hand_target\": " + json_string(by_hand_target()) +
          ", \"rows\": " + std::to_string(rows) + "}";
-}
-
-std::string describe(const Problem& problem, const std::vector<Rival*>& rivals) {
-  std::string names;
-  for (const Rival* rival : rivals) {
-    names += (names.empty() ? "" : ", ") + json_string(rival->name());
-  }
-  return "{\"kind\": \"row\", \"row\": " + json_string(problem.row().id) +
-         ", \"bytes\": " + std::to_string(problem.packed_bytes()) +
-         ", \"runs\": " + std::to_string(problem.runs()) +
-         ", \"span_bytes\": " + std::to_string(problem.span_bytes()) +
-         ", \"mem_lines\": " + std::to_string(problem.mem_lines()) +
-         ", \"packed_lines\": " + std::to_string(problem.packed_lines()) +
-         ", \"mem_pages\": " + std::to_string(problem.mem_pages()) + ", \"rivals\": [" + names +
-         "]}";
-}
-
-std::string line(const std::string& row, const Times& times) {
-  std::string samples;
-  for (const double ns : times.ns) samples += (samples.empty() ? "" : ", ") + number(ns);
-  return "{\"kind\": \"times\", \"row\": " + json_string(row) +
-         ", \"op\": " + (times.is_unpack ? "\"unpack\"" : "\"pack\"") +
-         ", \"cache\": " + (times.is_cold ? "\"cold\"" : "\"warm\"") +
-         ", \"rival\": " + json_string(times.rival) +
-         ", \"calls\": " + std::to_string(times.calls) + ", \"samples_ns\": [" + samples + "]}";
 }
 
 Rivals all_rivals(const std::vector<std::string>& isas) {

@@ -56,6 +56,9 @@ struct Machine {
   // What a first-level TLB miss adds to a load: found in the second level, or walked for.
   double tlb_miss_ns = 2.5;
   double tlb_walk_ns = 12;
+  // One cycle of the clock, under the load of a single busy CPU: what kernels cost is known in
+  // cycles (plan/cycles.hpp).
+  double cycle_ns = 0.3;
   // Transposes with an output from this size on write past the caches (non-temporal stores): whole
   // lines go out without being read first, and no two lines fight for a cache set. Two machines
   // with second levels of 1 and 2 MiB cross between 1 and 2 MiB (docs/kernels.md).

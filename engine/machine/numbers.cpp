@@ -43,6 +43,7 @@ constexpr RealRow kReals[] = {
     {"tlb_miss_ns", "added to a load whose page is in the second-level TLB only",
      &Machine::tlb_miss_ns},
     {"tlb_walk_ns", "added to a load whose page is in no TLB", &Machine::tlb_walk_ns},
+    {"cycle_ns", "a cycle of the clock", &Machine::cycle_ns},
 };
 
 struct SpeedRow {

@@ -56,6 +56,28 @@ double chase_ns(char* base, uint64_t n, size_t stride, int samples, uint64_t see
   return least(times);
 }
 
+double cycle_ns(int samples) {
+  uint64_t value = 1;
+  const std::vector<double> times = sample_ns(samples, 1024, [&](int64_t additions) {
+    for (int64_t i = 0; i < additions; i += 8) {
+      // The empty statements keep the compiler from adding once what it should add eight times.
+#define LACUNA_STEP                 \
+  value += static_cast<uint64_t>(i); \
+  asm volatile("" : "+r"(value))
+      LACUNA_STEP;
+      LACUNA_STEP;
+      LACUNA_STEP;
+      LACUNA_STEP;
+      LACUNA_STEP;
+      LACUNA_STEP;
+      LACUNA_STEP;
+      LACUNA_STEP;
+#undef LACUNA_STEP
+    }
+  });
+  return least(times);
+}
+
 std::vector<uint32_t> touch_offsets(Order order, uint64_t bytes, uint64_t line, uint64_t page,
                                     uint64_t first, uint64_t count) {
   const uint64_t lines = bytes / line;

@@ -20,6 +20,9 @@ void** follow(void** at, int64_t loads);
 // Time of one load of the cycle.
 double chase_ns(char* base, uint64_t n, size_t stride, int samples, uint64_t seed);
 
+// Time of one of many additions that each need the one before: a cycle, on all processors of today.
+double cycle_ns(int samples);
+
 // Which lines are touched one after the other.
 enum class Order { kSkip, kPage, kRandom };
 

@@ -48,6 +48,12 @@ std::vector<Point> chase_sizes(const Effort& effort, const Region& region, int64
 
 }  // namespace
 
+void measure_cycle(const Effort& effort, Survey* survey) {
+  double ns = cycle_ns(effort.samples);
+  for (int round = 1; round < effort.rounds; ++round) ns = std::min(ns, cycle_ns(effort.samples));
+  survey->measured("cycle_ns", ns, "additions that each need the one before");
+}
+
 void measure_tlb(const Effort& effort, Survey* survey) {
   const Machine& machine = survey->profile.machine;
   const int64_t line = machine.line_bytes;

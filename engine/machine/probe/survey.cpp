@@ -95,6 +95,7 @@ Survey survey(const Effort& effort, const Progress& progress) {
     std::function<void()> work;
   };
   std::vector<Part> parts;
+  parts.push_back({"clock", [&] { measure_cycle(effort, &found); }});
   parts.push_back({"TLB", [&] { measure_tlb(effort, &found); }});
   parts.push_back({"caches", [&] { measure_caches(effort, most_bytes, &found); }});
   const int64_t line = machine.line_bytes;

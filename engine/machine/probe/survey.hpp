@@ -65,6 +65,7 @@ std::vector<Point> rounds(const Effort& effort, const std::vector<double>& xs,
 int64_t bytes_inside(const Machine& machine, Level level, int64_t most_bytes);
 
 // The parts; each adds what it finds. Sizes come from the profile as it is by then.
+void measure_cycle(const Effort& effort, Survey* survey);
 void measure_tlb(const Effort& effort, Survey* survey);
 void measure_caches(const Effort& effort, int64_t most_bytes, Survey* survey);
 void measure_strides(const Effort& effort, int64_t most_bytes, int64_t stride, Survey* survey);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The formula of docs/cost.md: the longer of instructions and traffic, what the TLB adds to the
+// traffic, and the start of a call.
+#include "plan/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/cycles.hpp"
+
+namespace lacuna {
+namespace {
+
+using Shares = std::array<double, kLevels>;
+
+// What a message needs of a machine, apart from who asks.
+struct Traffic {
+  const Demand& demand;
+  double packed_lines;
+  bool is_pack;
+  bool streams;  // the output goes past the caches
+  bool is_cold;
+};
+
+// Which part of a set that is gone through again and again is found in which level. A cache that is
+// half as large as the set holds none of it when its turn comes, since the least recently used line
+// goes first; in between, in proportion.
+Shares shares(double set_bytes, const Machine& machine, bool is_cold) {
+  Shares found{};
+  if (is_cold) {
+    found[kLevels - 1] = 1;
+    return found;
+  }
+  const std::array<int64_t, kLevels - 1> sizes = {machine.l1_bytes, machine.l2_bytes,
+                                                  machine.l3_bytes};
+  double left = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const double held = std::clamp(2 - set_bytes / static_cast<double>(sizes[i]), 0.0, 1.0);
+    found[i] = left * held;
+    left -= found[i];
+  }
+  found[kLevels - 1] = left;
+  return found;
+}
+
+// Between two strides that were measured, in proportion to the doublings.
+double between(double stride, double from, double from_ns, double to, double to_ns) {
+  const double part = std::clamp(std::log2(stride / from) / std::log2(to / from), 0.0, 1.0);
+  return from_ns + part * (to_ns - from_ns);
+}
+
+struct LineTimes {
+  double dense;  // one after the other
+  double skip;   // every fourth
+  double page;   // one of each page
+  double random;
+};
+
+LineTimes line_times(const LevelSpeed& speed, bool is_store, int64_t line) {
+  const auto bytes = static_cast<double>(line);
+  if (is_store)
+    return {bytes / speed.write_bytes_per_ns, speed.skip_store_ns, speed.page_store_ns,
+            speed.random_store_ns};
+  return {bytes / speed.read_bytes_per_ns, speed.skip_load_ns, speed.page_load_ns,
+          speed.random_load_ns};
+}
+
+double line_ns(const LineTimes& times, int64_t stride, const Machine& machine) {
+  const auto line = static_cast<double>(machine.line_bytes);
+  const auto page = static_cast<double>(machine.page_bytes);
+  const auto at = static_cast<double>(stride);
+  if (stride == 0) return times.random;
+  if (at <= line) return times.dense;
+  if (at <= 4 * line) return between(at, line, times.dense, 4 * line, times.skip);
+  return between(at, 4 * line, times.skip, page, times.page);
+}
+
+// The memory's side of a message in one level; `mapped`: as if the TLB reached all of it.
+double memory_side_ns(const Traffic& traffic, const LevelSpeed& speed, const Machine& machine,
+                      bool mapped) {
+  const LineTimes times = line_times(speed, !traffic.is_pack, machine.line_bytes);
+  double ns = 0;
+  for (const LineStream& stream : traffic.demand.streams) {
+    double each = line_ns(times, stream.stride, machine);
+    if (mapped) each = std::min(each, std::max(times.skip, times.dense));
+    ns += stream.lines * each;
+  }
+  return ns;
+}
+
+// Reads and writes of a level overlap as far as they do in a copy.
+double overlap(double read_ns, double write_ns, double copy_ns) {
+  return std::clamp(copy_ns / (read_ns + write_ns), 0.5, 1.0);
+}
+
+double level_ns(const Traffic& traffic, Level level, const Machine& machine, bool mapped) {
+  const LevelSpeed& speed = machine.speed(level);
+  const auto line = static_cast<double>(machine.line_bytes);
+  if (traffic.streams) {
+    return std::max(traffic.packed_lines, traffic.demand.lines) * line /
+           speed.stream_copy_bytes_per_ns;
+  }
+  const double memory = memory_side_ns(traffic, speed, machine, mapped);
+  const double packed = traffic.packed_lines * line /
+                        (traffic.is_pack ? speed.write_bytes_per_ns : speed.read_bytes_per_ns);
+  const double both = overlap(1 / speed.read_bytes_per_ns, 1 / speed.write_bytes_per_ns,
+                              1 / speed.copy_bytes_per_ns);
+  return std::max({both * (memory + packed), memory, packed});
+}
+
+Bound bound_of(const Cost& cost) {
+  if (cost.instructions_ns + cost.start_ns == 0) return Bound::kNone;
+  if (cost.instructions_ns >= cost.traffic_ns()) return Bound::kInstructions;
+  size_t most = 0;
+  for (size_t i = 1; i < kLevels; ++i) {
+    if (cost.level_ns[i] > cost.level_ns[most]) most = i;
+  }
+  if (cost.tlb_ns > cost.level_ns[most]) return Bound::kTlb;
+  constexpr Bound kBounds[kLevels] = {Bound::kL1, Bound::kL2, Bound::kL3, Bound::kMemory};
+  return kBounds[most];
+}
+
+Cost cost_of(const Traffic& traffic, const Machine& machine) {
+  const Demand& demand = traffic.demand;
+  Cost cost;
+  cost.lines_mem = demand.lines;
+  cost.lines_packed = traffic.packed_lines;
+  cost.pages = demand.pages;
+  cost.instructions_ns = demand.cycles * machine.cycle_ns;
+  cost.start_ns = kMessageCycles * machine.cycle_ns;
+  const auto line = static_cast<double>(machine.line_bytes);
+  // Non-temporal stores leave no line behind: only the source takes room.
+  double set = (demand.crowd + traffic.packed_lines) * line;
+  if (traffic.streams) set = line * (traffic.is_pack ? demand.crowd : traffic.packed_lines);
+  const Shares found = shares(set, machine, traffic.is_cold);
+  // Byna 2003, section 5.2: as many pages as the TLB reaches cost nothing more.
+  const bool mapped = !traffic.is_cold && demand.pages < static_cast<double>(machine.tlb_entries);
+  for (size_t i = 0; i < kLevels; ++i) {
+    if (found[i] == 0) continue;
+    const auto level = static_cast<Level>(i);
+    const double known = level_ns(traffic, level, machine, true);
+    cost.level_ns[i] = found[i] * known;
+    if (!mapped) cost.tlb_ns += found[i] * (level_ns(traffic, level, machine, false) - known);
+  }
+  // Lines that come again are where the set stays between two visits; cold, that is the same.
+  const Shares kept = shares(set, machine, false);
+  for (size_t i = 0; i < kLevels; ++i) {
+    const LevelSpeed& speed = machine.levels[i];
+    cost.level_ns[i] += kept[i] * demand.again *
+                        (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
+  }
+  if (demand.visits > 0) {
+    const LevelSpeed& second = machine.speed(Level::kL2);
+    cost.tlb_ns += demand.visits * std::max(0.0, second.page_store_ns - second.skip_store_ns);
+  }
+  if (traffic.is_cold && demand.lines > 0)
+    cost.start_ns += machine.speed(Level::kMemory).latency_ns;
+  cost.ns = std::max(cost.instructions_ns, cost.traffic_ns()) + cost.start_ns;
+  cost.bound = bound_of(cost);
+  return cost;
+}
+
+// Whether the kernels that `node` leads to use non-temporal stores for a message of that size.
+bool leaves_caches(const PlanNode& node, int64_t bytes, const Machine& machine) {
+  if (node.sweep.how == Sweep::How::kTranspose) return bytes >= machine.stream_transpose_bytes;
+  if (node.sweep.how == Sweep::How::kStrided)
+    return bytes >= machine.stream_run_bytes && node.sweep.width >= 2 * machine.line_bytes;
+  return node.sweep.how == Sweep::How::kEach && node.kind == LayoutNode::Kind::kLoop &&
+         leaves_caches(*node.children[0], bytes, machine);
+}
+
+}  // namespace
+
+const char* bound_name(Bound bound) {
+  switch (bound) {
+    case Bound::kNone:
+      return "nothing";
+    case Bound::kInstructions:
+      return "instructions";
+    case Bound::kL1:
+      return "L1";
+    case Bound::kL2:
+      return "L2";
+    case Bound::kL3:
+      return "L3";
+    case Bound::kMemory:
+      return "memory";
+    case Bound::kTlb:
+      return "TLB";
+  }
+  return "nothing";
+}
+
+double Cost::traffic_ns() const {
+  double all = tlb_ns;
+  for (const double level : level_ns) all += level;
+  return all;
+}
+
+Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth) {
+  if (count <= 0 || plan.single() == nullptr) return {};
+  const Machine& machine = plan.machine();
+  const int64_t bytes = count * plan.size();
+  const bool is_one_run = plan.is_contiguous() || (count == 1 && plan.is_single_run());
+  const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
+  const Demand demand = demand_of(plan, count, direction);
+  return cost_of({demand, std::ceil(static_cast<double>(bytes) / static_cast<double>(machine.line_bytes)),
+                  direction == Direction::kPack, !is_one_run && leaves_caches(root, bytes, machine),
+                  warmth == Warmth::kCold},
+                 machine);
+}
+
+Cost predict_memcpy(int64_t bytes, const Machine& machine, Warmth warmth) {
+  if (bytes <= 0) return {};
+  const Demand demand = dense_demand(bytes, machine);
+  return cost_of({demand, demand.lines, true, false, warmth == Warmth::kCold}, machine);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/cycles.hpp"
+
+#include <algorithm>
+
+namespace lacuna {
+namespace {
+
+// The reference's loops take a copy of unknown length for each run.
+constexpr double kReferenceRun = 6;
+
+double count(int64_t n) { return static_cast<double>(n); }
+
+}  // namespace
+
+int64_t vector_bytes(const KernelTable& kernels) {
+  if (kernels.isa == "reference") return 0;
+  if (kernels.isa == "avx3") return 64;
+  if (kernels.isa == "avx2") return 32;
+  return 16;
+}
+
+// Checked from 64 bytes to 4 KiB: a jump by length, then the loop or the string instruction.
+double memcpy_cycles(int64_t bytes) { return bytes < 256 ? 6 : 12; }
+
+// Stores of up to 16 bytes go at nearly two a cycle; the loop that selects the widths is that of
+// copy.inl.hpp.
+double run_cycles(int64_t bytes, int64_t vector_bytes) {
+  if (vector_bytes == 0) return kReferenceRun + count(bytes) / 16;
+  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return 0.75;
+  if (bytes <= 32) return 1.4;
+  if (bytes <= 96) return 1 + 0.5 * count((bytes + 15) / 16);
+  return 4 + count(bytes) / count(vector_bytes / 2);
+}
+
+double listed_run_cycles(int64_t bytes, int64_t vector_bytes) {
+  // Half of the branches on a random length are guessed wrong, at 18 cycles.
+  constexpr double kGuesses = 9;
+  return kGuesses + kEntryCycles + run_cycles(bytes, vector_bytes);
+}
+
+// A tile of vectors is loaded, shuffled log2(elements of a vector) times and stored.
+double transpose_cycles(int64_t width, int64_t vector_bytes) {
+  if (vector_bytes == 0) return kReferenceRun;
+  double cycles_a_byte = 0.1;
+  if (width == 1) cycles_a_byte = 0.45;
+  if (width == 2) cycles_a_byte = 0.3;
+  if (width == 4) cycles_a_byte = 0.11;
+  if (width == 8) cycles_a_byte = 0.08;
+  if (width == 16) cycles_a_byte = 0.06;
+  const double narrower = vector_bytes >= 64 || width <= 2 ? 1 : 64 / count(vector_bytes);
+  return cycles_a_byte * narrower * count(width);
+}
+
+double element_cycles(const Fields& fields, bool is_pack, int64_t vector_bytes) {
+  const FieldTable& table = is_pack ? fields.gather : fields.scatter;
+  if (!table.steps.empty()) {
+    const double elements = count(table.elements);
+    const double steps = count(static_cast<int64_t>(table.steps.size()));
+    if (!is_pack) return steps * 2.8 / elements;
+    const double loads = count(std::max<int64_t>(1, table.steps_per_store));
+    const double vectors = steps / loads;
+    return vectors * (1.05 * loads + (vectors > 1 ? 2.3 : 1.1)) / elements;
+  }
+  double cycles = 0;
+  for (const Field& field : fields.fields) cycles += run_cycles(field.bytes, vector_bytes);
+  return cycles;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Walks a plan as exec/ does and counts. Lines and pages are counted as if the origin of the memory
+// were at a page's beginning; that is exact for single loops and lists, and for nests where loops
+// either interleave or do not touch.
+#include "plan/demand.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include "plan/cycles.hpp"
+
+namespace lacuna {
+namespace {
+
+using Kind = LayoutNode::Kind;
+using How = Sweep::How;
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// What one part of a layout covers, in units of `unit` bytes (a line, a page).
+struct Cover {
+  double units = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// A run of `width` bytes at the places that the strides above it give: the mean over these.
+Cover run_cover(int64_t width, const std::vector<Loop>& loops, int64_t offset, int64_t unit) {
+  int64_t step = unit;
+  for (const Loop& loop : loops) step = std::gcd(step, std::abs(loop.mem_stride));
+  const int64_t first = ((offset % step) + step) % step;
+  int64_t sum = 0;
+  int64_t places = 0;
+  for (int64_t at = first; at < unit; at += step, ++places) sum += (at + width - 1) / unit + 1;
+  return {static_cast<double>(sum) / static_cast<double>(places), offset, offset + width};
+}
+
+// The cover of a loop over it: all of them, but not more than there are in between.
+Cover repeated(Cover one, const Loop& loop, int64_t unit) {
+  const int64_t way = (loop.count - 1) * loop.mem_stride;
+  one.begin += std::min<int64_t>(way, 0);
+  one.end += std::max<int64_t>(way, 0);
+  const double between = static_cast<double>((one.end - one.begin) / unit + 1);
+  one.units = std::min(one.units * static_cast<double>(loop.count), between);
+  return one;
+}
+
+// Closest loops first: those that interleave with what is inside them.
+Cover nest_cover(int64_t width, std::vector<Loop> loops, int64_t offset, int64_t unit) {
+  std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
+    return std::abs(a.mem_stride) < std::abs(b.mem_stride);
+  });
+  Cover cover = run_cover(width, loops, offset, unit);
+  for (const Loop& loop : loops) cover = repeated(cover, loop, unit);
+  return cover;
+}
+
+// First and second levels choose a line's set by its place in the page, and the second level by
+// further bits that are as good as random (physical pages). Lines that all have the same place in
+// their pages share one 64th of both. The share of such places that a nest uses.
+double set_share(int64_t width, const std::vector<Loop>& loops, const Machine& machine) {
+  const int64_t line = machine.line_bytes;
+  const int64_t sets = std::clamp<int64_t>(machine.page_bytes / line, 1, 64);
+  const uint64_t all = sets == 64 ? ~uint64_t{0} : (uint64_t{1} << sets) - 1;
+  const int64_t run = std::min(sets, (width + line - 1) / line);
+  uint64_t used = run == 64 ? all : (uint64_t{1} << run) - 1;
+  for (const Loop& loop : loops) {
+    const uint64_t inner = used;
+    for (int64_t k = 1; k < std::min(loop.count, 4 * sets) && used != all; ++k) {
+      const int64_t by = ((floor_div(k * loop.mem_stride, line) % sets) + sets) % sets;
+      used |= by == 0 ? inner : ((inner << by) | (inner >> (sets - by))) & all;
+    }
+  }
+  return std::popcount(used) / static_cast<double>(sets);
+}
+
+// Bits for the units of [0, count), or none where they would be many more than what is listed.
+class Seen {
+ public:
+  Seen(int64_t units, int64_t entries)
+      : bits_(units <= 64 * entries + 4096 ? static_cast<size_t>(units / 64 + 1) : 0) {}
+
+  bool is_first(int64_t unit) {
+    if (bits_.empty()) return true;
+    uint64_t& word = bits_[static_cast<size_t>(unit / 64)];
+    const uint64_t bit = uint64_t{1} << (unit % 64);
+    const bool is_new = (word & bit) == 0;
+    word |= bit;
+    return is_new;
+  }
+
+ private:
+  std::vector<uint64_t> bits_;
+};
+
+class Walk {
+ public:
+  Walk(const Machine& machine, bool is_pack, int64_t vector_bytes)
+      : machine_(machine), is_pack_(is_pack), vector_bytes_(vector_bytes) {}
+
+  Demand node(const PlanNode& node, int64_t iterations) const {
+    if (node.sweep.how != How::kEach) return swept(node.sweep, iterations);
+    Demand all;
+    all.cycles = kNodeCycles;
+    switch (node.kind) {
+      case Kind::kRun:
+        break;
+      case Kind::kLoop: {
+        Loop loop = node.loop;
+        loop.count = iterations;
+        take(all, whole(*node.children[0]), loop);
+        break;
+      }
+      case Kind::kBlocks:
+      case Kind::kRuns: {
+        const std::vector<int64_t>& at = node.layout->mem_offsets;
+        const auto [least, most] = std::minmax_element(at.begin(), at.end());
+        const Demand child = whole(*node.children[0]);
+        const auto n = static_cast<int64_t>(at.size());
+        take(all, child, {n, n > 1 ? (*most - *least) / (n - 1) : 0, 0});
+        break;
+      }
+      case Kind::kSeq:
+        for (size_t i = 0; i < node.children.size(); ++i) {
+          Demand child = whole(*node.children[i]);
+          child.begin += node.layout->mem_offsets[i];
+          child.end += node.layout->mem_offsets[i];
+          all.add(child, 1);
+        }
+        break;
+    }
+    return all;
+  }
+
+  Demand whole(const PlanNode& one) const {
+    return node(one, one.kind == Kind::kLoop ? one.loop.count : 1);
+  }
+
+ private:
+  // `loop` over what `child` asks for.
+  void take(Demand& all, Demand child, const Loop& loop) const {
+    const Cover lines = repeated({child.lines, child.begin, child.end}, loop, machine_.line_bytes);
+    const Cover pages = repeated({child.pages, child.begin, child.end}, loop, machine_.page_bytes);
+    const auto n = static_cast<double>(loop.count);
+    all.add(child, n);
+    // Iterations that share lines find them again.
+    if (all.lines > lines.units) {
+      const double kept = lines.units / all.lines;
+      for (LineStream& stream : all.streams) stream.lines *= kept;
+      all.again += all.lines - lines.units;
+      all.lines = lines.units;
+      all.crowd *= kept;
+    }
+    all.pages = pages.units;
+    all.begin = lines.begin;
+    all.end = lines.end;
+  }
+
+  Demand swept(const Sweep& sweep, int64_t iterations) const {
+    std::vector<Loop> loops = sweep.around;  // outermost first
+    loops.push_back(sweep.outer);
+    loops.push_back(sweep.inner);
+    if (sweep.own == Sweep::Own::kAround) loops.front().count = iterations;
+    if (sweep.own == Sweep::Own::kOuter) loops[loops.size() - 2].count = iterations;
+    if (sweep.own == Sweep::Own::kInner) loops.back().count = iterations;
+    const Loop outer = loops[loops.size() - 2];
+    const Loop inner = loops.back();
+    double calls = 1;
+    for (size_t i = 0; i + 2 < loops.size(); ++i) calls *= static_cast<double>(loops[i].count);
+    const double rows = calls * static_cast<double>(outer.count);
+    std::erase_if(loops, [](const Loop& loop) { return loop.count <= 1; });
+    std::reverse(loops.begin(), loops.end());
+    if (sweep.how == How::kListed) return listed(sweep, loops, calls, rows);
+
+    // Elements of several fields are one run with small gaps.
+    const int64_t width = sweep.how == How::kFields ? sweep.fields->span : sweep.width;
+    const int64_t offset =
+        sweep.how == How::kFields && !sweep.fields->fields.empty() ? first_byte(*sweep.fields) : 0;
+    Demand all;
+    const Cover lines = nest_cover(width, loops, offset, machine_.line_bytes);
+    const Cover pages = nest_cover(width, loops, offset, machine_.page_bytes);
+    all.lines = lines.units;
+    all.pages = pages.units;
+    all.begin = lines.begin;
+    all.end = lines.end;
+    all.crowd = all.lines / set_share(width, loops, machine_);
+    const double runs = rows * static_cast<double>(inner.count);
+    all.cycles = calls * kCallCycles + rows * kRowCycles;
+    if (sweep.how == How::kTranspose) {
+      all.cycles += runs * transpose_cycles(sweep.width, vector_bytes_);
+      all.streams.push_back({all.lines, machine_.line_bytes});
+      // The other side of the tiles: a line or two, and then the next column's page.
+      const int64_t pitch = is_pack_ ? outer.packed_stride : inner.mem_stride;
+      if (std::abs(pitch) >= machine_.page_bytes && outer.count > machine_.tlb_entries)
+        all.visits = all.lines / 2;
+      return all;
+    }
+    all.cycles += runs * (sweep.how == How::kFields
+                              ? element_cycles(*sweep.fields, is_pack_, vector_bytes_)
+                              : run_cycles(sweep.width, vector_bytes_));
+    add_streams(all, width, loops);
+    return all;
+  }
+
+  static int64_t first_byte(const Fields& fields) {
+    int64_t first = fields.fields[0].mem_offset;
+    for (const Field& field : fields.fields) first = std::min(first, field.mem_offset);
+    return first;
+  }
+
+  // The first line of each run comes at the stride of the loop around it, the others after it.
+  void add_streams(Demand& all, int64_t width, const std::vector<Loop>& loops) const {
+    const int64_t line = machine_.line_bytes;
+    const int64_t stride = loops.empty() ? line : std::abs(loops.front().mem_stride);
+    const double in_run =
+        std::max(1.0, static_cast<double>(width) / static_cast<double>(line));
+    if (stride < 2 * line || stride < width + line) {
+      all.streams.push_back({all.lines, line});
+    } else {
+      all.streams.push_back({all.lines / in_run, stride});
+      all.streams.push_back({all.lines - all.lines / in_run, line});
+    }
+  }
+
+  Demand listed(const Sweep& sweep, const std::vector<Loop>& loops, double calls,
+                double rows) const {
+    const LayoutNode& list = *sweep.list;
+    Demand one = entries(sweep, list);
+    Demand all;
+    Loop loop{1, 0, 0};
+    if (!loops.empty()) loop = loops.front();
+    loop.count = static_cast<int64_t>(rows);
+    take(all, std::move(one), loop);
+    all.cycles += calls * kCallCycles + rows * kRowCycles;
+    return all;
+  }
+
+  Demand entries(const Sweep& sweep, const LayoutNode& list) const {
+    const int64_t line = machine_.line_bytes;
+    const int64_t page = machine_.page_bytes;
+    const auto n = static_cast<int64_t>(list.mem_offsets.size());
+    const bool is_equal = list.packed_offsets.empty();
+    Demand all;
+    all.begin = *std::min_element(list.mem_offsets.begin(), list.mem_offsets.end());
+    all.end = all.begin;
+    for (int64_t i = 0; i < n; ++i)
+      all.end = std::max(all.end, list.mem_offsets[static_cast<size_t>(i)] + bytes_of(sweep, i));
+    const int64_t first_line = floor_div(all.begin, line);
+    const int64_t first_page = floor_div(all.begin, page);
+    Seen lines(floor_div(all.end, line) - first_line + 1, n);
+    Seen pages(floor_div(all.end, page) - first_page + 1, n);
+    double near = 0;
+    double near_way = 0;
+    double far = 0;
+    double beside = 0;
+    int64_t last = first_line - 2 * page;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = list.mem_offsets[static_cast<size_t>(i)];
+      const int64_t bytes = bytes_of(sweep, i);
+      const int64_t begin = floor_div(at, line);
+      const int64_t end = floor_div(at + bytes - 1, line);
+      all.cycles += is_equal ? 0 : listed_run_cycles(bytes, vector_bytes_);
+      for (int64_t k = begin; k <= end; ++k) {
+        if (k == last) continue;
+        if (!lines.is_first(k - first_line)) {
+          all.again += 1;
+        } else if (k == begin && (k < last || (k - last) * line >= page)) {
+          far += 1;
+        } else if (k - last == 1) {
+          beside += 1;
+        } else {
+          near += 1;
+          near_way += static_cast<double>(k - last);
+        }
+        last = k;
+      }
+      for (int64_t k = floor_div(at, page); k <= floor_div(at + bytes - 1, page); ++k)
+        if (pages.is_first(k - first_page)) all.pages += 1;
+    }
+    if (is_equal)
+      all.cycles = static_cast<double>(n) * (run_cycles(sweep.width, vector_bytes_) + kEntryCycles);
+    all.lines = near + far + beside;
+    all.crowd = all.lines;
+    all.pages = std::min(all.pages, all.lines);
+    all.streams.push_back({beside, line});
+    if (near > 0)
+      all.streams.push_back({near, static_cast<int64_t>(near_way / near * static_cast<double>(line))});
+    if (far > 0) all.streams.push_back({far, 0});
+    return all;
+  }
+
+  static int64_t bytes_of(const Sweep& sweep, int64_t i) {
+    const std::vector<int64_t>& packed = sweep.list->packed_offsets;
+    if (packed.empty()) return sweep.width;
+    return packed[static_cast<size_t>(i) + 1] - packed[static_cast<size_t>(i)];
+  }
+
+  const Machine& machine_;
+  bool is_pack_;
+  int64_t vector_bytes_;
+};
+
+}  // namespace
+
+void Demand::add(const Demand& other, double times) {
+  cycles += times * other.cycles;
+  for (const LineStream& stream : other.streams) {
+    const auto same = std::find_if(streams.begin(), streams.end(), [&](const LineStream& mine) {
+      return mine.stride == stream.stride;
+    });
+    if (same == streams.end()) {
+      streams.push_back({times * stream.lines, stream.stride});
+    } else {
+      same->lines += times * stream.lines;
+    }
+  }
+  const bool is_first = lines == 0;
+  lines += times * other.lines;
+  again += times * other.again;
+  pages += times * other.pages;
+  crowd += times * other.crowd;
+  visits += times * other.visits;
+  begin = is_first ? other.begin : std::min(begin, other.begin);
+  end = is_first ? other.end : std::max(end, other.end);
+}
+
+Demand dense_demand(int64_t bytes, const Machine& machine) {
+  Demand all;
+  const int64_t line = machine.line_bytes;
+  all.end = bytes;
+  all.lines = all.crowd = static_cast<double>((bytes + line - 1) / line);
+  all.pages = static_cast<double>((bytes + machine.page_bytes - 1) / machine.page_bytes);
+  all.streams.push_back({all.lines, line});
+  all.cycles = memcpy_cycles(bytes);
+  return all;
+}
+
+Demand demand_of(const Plan& plan, int64_t count, Direction direction) {
+  if (count <= 0 || plan.single() == nullptr) return {};
+  const Machine& machine = plan.machine();
+  if (plan.is_contiguous() || (count == 1 && plan.is_single_run())) {
+    return dense_demand(count * plan.size(), machine);
+  }
+  const Walk walk(machine, direction == Direction::kPack, vector_bytes(plan.kernels()));
+  const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
+  return walk.node(root, root.kind == Kind::kLoop ? count * root.loop.count : 1);
+}
+
+}  // namespace lacuna
