@@ -12,6 +12,13 @@
 namespace lacuna {
 namespace {
 
+// Page walks that a core makes at the same time: Golden Cove has four walkers, Zen 4 six.
+//
+// Tried: that small stores to lines in memory wait for each other once the store buffer is full of
+// them. It explained some rows of the corpus and was four times too slow for others of the same
+// kernel: the hardware asks for the lines of a dense side ahead.
+constexpr double kWalksAtOnce = 4;
+
 using Shares = std::array<double, kLevels>;
 
 // What a message needs of a machine, apart from who asks.
@@ -23,9 +30,18 @@ struct Traffic {
   bool is_cold;
 };
 
-// Which part of a set that is gone through again and again is found in which level. A cache that is
-// half as large as the set holds none of it when its turn comes, since the least recently used line
-// goes first; in between, in proportion.
+// Which part of a set that is gone through again and again a cache holds. Once a set of lines that
+// share a place outgrows that place, the least recently used goes first and none of it is there when
+// its turn comes again. In the first level, which is chosen by the place in a page, that happens
+// everywhere at once. Beyond, pages lie anywhere: some places are full when the cache is half used
+// and some are not when it is used up (Poisson, with 16 ways), here as a straight line.
+double held(double set_bytes, double cache_bytes, Level level) {
+  const double used = set_bytes / cache_bytes;
+  if (level == Level::kL1) return std::clamp((1.5 - used) / 0.5, 0.0, 1.0);
+  return std::clamp((1.4 - used) / 0.8, 0.0, 1.0);
+}
+
+// Which part is found in which level.
 Shares shares(double set_bytes, const Machine& machine, bool is_cold) {
   Shares found{};
   if (is_cold) {
@@ -36,8 +52,7 @@ Shares shares(double set_bytes, const Machine& machine, bool is_cold) {
                                                   machine.l3_bytes};
   double left = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const double held = std::clamp(2 - set_bytes / static_cast<double>(sizes[i]), 0.0, 1.0);
-    found[i] = left * held;
+    found[i] = left * held(set_bytes, static_cast<double>(sizes[i]), static_cast<Level>(i));
     left -= found[i];
   }
   found[kLevels - 1] = left;
@@ -103,7 +118,7 @@ double level_ns(const Traffic& traffic, Level level, const Machine& machine, boo
   }
   const double memory = memory_side_ns(traffic, speed, machine, mapped);
   const double packed = traffic.packed_lines * line /
-                        (traffic.is_pack ? speed.write_bytes_per_ns : speed.read_bytes_per_ns);
+                  (traffic.is_pack ? speed.write_bytes_per_ns : speed.read_bytes_per_ns);
   const double both = overlap(1 / speed.read_bytes_per_ns, 1 / speed.write_bytes_per_ns,
                               1 / speed.copy_bytes_per_ns);
   return std::max({both * (memory + packed), memory, packed});
@@ -150,10 +165,11 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
     cost.level_ns[i] += kept[i] * demand.again *
                         (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
   }
-  if (demand.visits > 0) {
-    const LevelSpeed& second = machine.speed(Level::kL2);
-    cost.tlb_ns += demand.visits * std::max(0.0, second.page_store_ns - second.skip_store_ns);
-  }
+  // The line times of caches are of sets that the second-level TLB reaches, those of memory are not.
+  // From its reach on the time of a load rises until 1.4 times as many pages.
+  const double reach = demand.pages / static_cast<double>(machine.tlb2_entries);
+  cost.tlb_ns += (1 - found[kLevels - 1]) * std::clamp((reach - 1) / 0.4, 0.0, 1.0) *
+                 demand.turns * machine.tlb_walk_ns / kWalksAtOnce;
   if (traffic.is_cold && demand.lines > 0)
     cost.start_ns += machine.speed(Level::kMemory).latency_ns;
   cost.ns = std::max(cost.instructions_ns, cost.traffic_ns()) + cost.start_ns;
@@ -214,7 +230,12 @@ Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth
 Cost predict_memcpy(int64_t bytes, const Machine& machine, Warmth warmth) {
   if (bytes <= 0) return {};
   const Demand demand = dense_demand(bytes, machine);
-  return cost_of({demand, demand.lines, true, false, warmth == Warmth::kCold}, machine);
+  Cost cost =
+      cost_of({demand, demand.lines, true, false, warmth == Warmth::kCold}, machine);
+  // Its caller has not lacuna's checks before it.
+  cost.start_ns -= kMessageCycles * machine.cycle_ns;
+  cost.ns -= kMessageCycles * machine.cycle_ns;
+  return cost;
 }
 
 }  // namespace lacuna

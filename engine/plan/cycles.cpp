@@ -21,7 +21,7 @@ int64_t vector_bytes(const KernelTable& kernels) {
 }
 
 // Checked from 64 bytes to 4 KiB: a jump by length, then the loop or the string instruction.
-double memcpy_cycles(int64_t bytes) { return bytes < 256 ? 6 : 12; }
+double memcpy_cycles(int64_t bytes) { return bytes < 256 ? 3 : 12; }
 
 // Stores of up to 16 bytes go at nearly two a cycle; the loop that selects the widths is that of
 // copy.inl.hpp.
@@ -33,18 +33,18 @@ double run_cycles(int64_t bytes, int64_t vector_bytes) {
   return 4 + count(bytes) / count(vector_bytes / 2);
 }
 
-double listed_run_cycles(int64_t bytes, int64_t vector_bytes) {
-  // Half of the branches on a random length are guessed wrong, at 18 cycles.
-  constexpr double kGuesses = 9;
-  return kGuesses + kEntryCycles + run_cycles(bytes, vector_bytes);
+int length_kind(int64_t bytes) {
+  int kind = 0;
+  for (const int64_t most : {1, 3, 7, 16, 32, 64}) kind += bytes > most ? 1 : 0;
+  return kind;
 }
 
 // A tile of vectors is loaded, shuffled log2(elements of a vector) times and stored.
 double transpose_cycles(int64_t width, int64_t vector_bytes) {
   if (vector_bytes == 0) return kReferenceRun;
   double cycles_a_byte = 0.1;
-  if (width == 1) cycles_a_byte = 0.45;
-  if (width == 2) cycles_a_byte = 0.3;
+  if (width == 1) cycles_a_byte = 0.4;
+  if (width == 2) cycles_a_byte = 0.6;
   if (width == 4) cycles_a_byte = 0.11;
   if (width == 8) cycles_a_byte = 0.08;
   if (width == 16) cycles_a_byte = 0.06;

@@ -14,7 +14,7 @@
 namespace lacuna {
 
 // From the call of lacuna_pack to the first kernel and back: checks, the choice of the root.
-inline constexpr double kMessageCycles = 16;
+inline constexpr double kMessageCycles = 24;
 // A kernel's call: its move is copied and completed, the jump is to an address in memory.
 inline constexpr double kCallCycles = 12;
 // A row of a kernel: the inner loop is entered and left.
@@ -33,8 +33,15 @@ double memcpy_cycles(int64_t bytes);
 // One run among many of the same length.
 double run_cycles(int64_t bytes, int64_t vector_bytes);
 
-// One run in a list of unequal lengths: the branches on the length are not foreseen.
-double listed_run_cycles(int64_t bytes, int64_t vector_bytes);
+// A run in a list of unequal lengths, besides its bytes: the way to the copy for its length.
+inline constexpr double kUnequalCycles = 3;
+// A branch that was not foreseen. In a list of unequal lengths, where a run is of another kind of
+// length than the one before; but a list that is short enough is known by heart after some calls.
+inline constexpr double kWrongGuessCycles = 18;
+inline constexpr int64_t kEntriesByHeart = 4096;
+
+// The kinds of lengths between which the copy of a run chooses by a branch.
+int length_kind(int64_t bytes);
 
 // One element of a transpose.
 double transpose_cycles(int64_t width, int64_t vector_bytes);

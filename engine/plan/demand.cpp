@@ -193,10 +193,6 @@ class Walk {
     if (sweep.how == How::kTranspose) {
       all.cycles += runs * transpose_cycles(sweep.width, vector_bytes_);
       all.streams.push_back({all.lines, machine_.line_bytes});
-      // The other side of the tiles: a line or two, and then the next column's page.
-      const int64_t pitch = is_pack_ ? outer.packed_stride : inner.mem_stride;
-      if (std::abs(pitch) >= machine_.page_bytes && outer.count > machine_.tlb_entries)
-        all.visits = all.lines / 2;
       return all;
     }
     all.cycles += runs * (sweep.how == How::kFields
@@ -220,8 +216,11 @@ class Walk {
         std::max(1.0, static_cast<double>(width) / static_cast<double>(line));
     if (stride < 2 * line || stride < width + line) {
       all.streams.push_back({all.lines, line});
+      all.turns = all.pages;
     } else {
       all.streams.push_back({all.lines / in_run, stride});
+      all.turns = std::min(1.0, static_cast<double>(stride) / static_cast<double>(machine_.page_bytes)) *
+                  all.lines / in_run;
       all.streams.push_back({all.lines - all.lines / in_run, line});
     }
   }
@@ -243,7 +242,6 @@ class Walk {
     const int64_t line = machine_.line_bytes;
     const int64_t page = machine_.page_bytes;
     const auto n = static_cast<int64_t>(list.mem_offsets.size());
-    const bool is_equal = list.packed_offsets.empty();
     Demand all;
     all.begin = *std::min_element(list.mem_offsets.begin(), list.mem_offsets.end());
     all.end = all.begin;
@@ -253,17 +251,20 @@ class Walk {
     const int64_t first_page = floor_div(all.begin, page);
     Seen lines(floor_div(all.end, line) - first_line + 1, n);
     Seen pages(floor_div(all.end, page) - first_page + 1, n);
+    double changes = 0;
     double near = 0;
     double near_way = 0;
     double far = 0;
     double beside = 0;
     int64_t last = first_line - 2 * page;
+    int64_t last_page = first_page - 1;
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = list.mem_offsets[static_cast<size_t>(i)];
       const int64_t bytes = bytes_of(sweep, i);
       const int64_t begin = floor_div(at, line);
       const int64_t end = floor_div(at + bytes - 1, line);
-      all.cycles += is_equal ? 0 : listed_run_cycles(bytes, vector_bytes_);
+      all.cycles += run_cycles(bytes, vector_bytes_) + kEntryCycles;
+      if (i > 0 && length_kind(bytes) != length_kind(bytes_of(sweep, i - 1))) changes += 1;
       for (int64_t k = begin; k <= end; ++k) {
         if (k == last) continue;
         if (!lines.is_first(k - first_line)) {
@@ -280,9 +281,11 @@ class Walk {
       }
       for (int64_t k = floor_div(at, page); k <= floor_div(at + bytes - 1, page); ++k)
         if (pages.is_first(k - first_page)) all.pages += 1;
+      if (floor_div(at, page) != last_page) all.turns += 1;
+      last_page = floor_div(at + bytes - 1, page);
     }
-    if (is_equal)
-      all.cycles = static_cast<double>(n) * (run_cycles(sweep.width, vector_bytes_) + kEntryCycles);
+    if (!list.packed_offsets.empty()) all.cycles += static_cast<double>(n) * kUnequalCycles;
+    if (n > kEntriesByHeart) all.cycles += changes * kWrongGuessCycles;
     all.lines = near + far + beside;
     all.crowd = all.lines;
     all.pages = std::min(all.pages, all.lines);
@@ -323,7 +326,7 @@ void Demand::add(const Demand& other, double times) {
   again += times * other.again;
   pages += times * other.pages;
   crowd += times * other.crowd;
-  visits += times * other.visits;
+  turns += times * other.turns;
   begin = is_first ? other.begin : std::min(begin, other.begin);
   end = is_first ? other.end : std::max(end, other.end);
 }

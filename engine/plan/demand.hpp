@@ -30,7 +30,7 @@ struct Demand {
   double again = 0;   // accesses that come back to a line after others came in between
   double pages = 0;   // with data
   double crowd = 0;   // lines' worth of cache that they take: more where they share few cache sets
-  double visits = 0;  // of pages by a side that leaves each after a few lines (transposes)
+  double turns = 0;   // to another page than that of the line before
   int64_t begin = 0;  // the bytes of memory between first and last data byte
   int64_t end = 0;
 
