@@ -31,10 +31,10 @@ struct Traffic {
 };
 
 // Which part of a set that is gone through again and again a cache holds. Once a set of lines that
-// share a place outgrows that place, the least recently used goes first and none of it is there when
-// its turn comes again. In the first level, which is chosen by the place in a page, that happens
-// everywhere at once. Beyond, pages lie anywhere: some places are full when the cache is half used
-// and some are not when it is used up (Poisson, with 16 ways), here as a straight line.
+// share a place outgrows that place, the least recently used goes first and none of it is there
+// when its turn comes again. In the first level, which is chosen by the place in a page, that
+// happens everywhere at once. Beyond, pages lie anywhere: some places are full when the cache is
+// half used and some are not when it is used up (Poisson, with 16 ways), here as a straight line.
 double held(double set_bytes, double cache_bytes, Level level) {
   const double used = set_bytes / cache_bytes;
   if (level == Level::kL1) return std::clamp((1.5 - used) / 0.5, 0.0, 1.0);
@@ -118,7 +118,7 @@ double level_ns(const Traffic& traffic, Level level, const Machine& machine, boo
   }
   const double memory = memory_side_ns(traffic, speed, machine, mapped);
   const double packed = traffic.packed_lines * line /
-                  (traffic.is_pack ? speed.write_bytes_per_ns : speed.read_bytes_per_ns);
+                        (traffic.is_pack ? speed.write_bytes_per_ns : speed.read_bytes_per_ns);
   const double both = overlap(1 / speed.read_bytes_per_ns, 1 / speed.write_bytes_per_ns,
                               1 / speed.copy_bytes_per_ns);
   return std::max({both * (memory + packed), memory, packed});
@@ -162,14 +162,14 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
   const Shares kept = shares(set, machine, false);
   for (size_t i = 0; i < kLevels; ++i) {
     const LevelSpeed& speed = machine.levels[i];
-    cost.level_ns[i] += kept[i] * demand.again *
-                        (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
+    cost.level_ns[i] +=
+        kept[i] * demand.again * (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
   }
-  // The line times of caches are of sets that the second-level TLB reaches, those of memory are not.
-  // From its reach on the time of a load rises until 1.4 times as many pages.
+  // The line times of caches are of sets that the second-level TLB reaches, those of memory are
+  // not. From its reach on the time of a load rises until 1.4 times as many pages.
   const double reach = demand.pages / static_cast<double>(machine.tlb2_entries);
-  cost.tlb_ns += (1 - found[kLevels - 1]) * std::clamp((reach - 1) / 0.4, 0.0, 1.0) *
-                 demand.turns * machine.tlb_walk_ns / kWalksAtOnce;
+  cost.tlb_ns += (1 - found[kLevels - 1]) * std::clamp((reach - 1) / 0.4, 0.0, 1.0) * demand.turns *
+                 machine.tlb_walk_ns / kWalksAtOnce;
   if (traffic.is_cold && demand.lines > 0)
     cost.start_ns += machine.speed(Level::kMemory).latency_ns;
   cost.ns = std::max(cost.instructions_ns, cost.traffic_ns()) + cost.start_ns;
@@ -221,17 +221,17 @@ Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth
   const bool is_one_run = plan.is_contiguous() || (count == 1 && plan.is_single_run());
   const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
   const Demand demand = demand_of(plan, count, direction);
-  return cost_of({demand, std::ceil(static_cast<double>(bytes) / static_cast<double>(machine.line_bytes)),
-                  direction == Direction::kPack, !is_one_run && leaves_caches(root, bytes, machine),
-                  warmth == Warmth::kCold},
-                 machine);
+  return cost_of(
+      {demand, std::ceil(static_cast<double>(bytes) / static_cast<double>(machine.line_bytes)),
+       direction == Direction::kPack, !is_one_run && leaves_caches(root, bytes, machine),
+       warmth == Warmth::kCold},
+      machine);
 }
 
 Cost predict_memcpy(int64_t bytes, const Machine& machine, Warmth warmth) {
   if (bytes <= 0) return {};
   const Demand demand = dense_demand(bytes, machine);
-  Cost cost =
-      cost_of({demand, demand.lines, true, false, warmth == Warmth::kCold}, machine);
+  Cost cost = cost_of({demand, demand.lines, true, false, warmth == Warmth::kCold}, machine);
   // Its caller has not lacuna's checks before it.
   cost.start_ns -= kMessageCycles * machine.cycle_ns;
   cost.ns -= kMessageCycles * machine.cycle_ns;

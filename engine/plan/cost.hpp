@@ -23,7 +23,7 @@ const char* bound_name(Bound bound);
 struct Cost {
   double ns = 0;  // of one call, in one thread
   Bound bound = Bound::kNone;
-  double instructions_ns = 0;  // of the kernels, with all data in the first level
+  double instructions_ns = 0;              // of the kernels, with all data in the first level
   std::array<double, kLevels> level_ns{};  // moving the lines that come from each level
   double tlb_ns = 0;
   double start_ns = 0;  // before the first byte: the call, and the first line's way from memory

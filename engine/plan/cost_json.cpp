@@ -41,11 +41,10 @@ std::string warm_and_cold(Predict predict_at) {
 std::string cost_json(const Plan& plan, int64_t count) {
   const int64_t bytes = count * plan.size();
   const auto at = [&](Direction direction) {
-    return warm_and_cold(
-        [&](Warmth warmth) { return predict(plan, count, direction, warmth); });
+    return warm_and_cold([&](Warmth warmth) { return predict(plan, count, direction, warmth); });
   };
-  return "{\"bytes\": " + std::to_string(bytes) + ", \"is_measured_machine\": " +
-         (host_profile().path.empty() ? "false" : "true") +
+  return "{\"bytes\": " + std::to_string(bytes) +
+         ", \"is_measured_machine\": " + (host_profile().path.empty() ? "false" : "true") +
          ", \"pack\": " + at(Direction::kPack) + ", \"unpack\": " + at(Direction::kUnpack) +
          ", \"memcpy\": " + warm_and_cold([&](Warmth warmth) {
            return predict_memcpy(bytes, plan.machine(), warmth);

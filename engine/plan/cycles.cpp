@@ -52,9 +52,9 @@ double transpose_cycles(int64_t width, int64_t vector_bytes) {
   return cycles_a_byte * narrower * count(width);
 }
 
-double element_cycles(const Fields& fields, bool is_pack, int64_t vector_bytes) {
+double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_t vector_bytes) {
   const FieldTable& table = is_pack ? fields.gather : fields.scatter;
-  if (!table.steps.empty()) {
+  if (!table.steps.empty() && in_row >= table.elements) {
     const double elements = count(table.elements);
     const double steps = count(static_cast<int64_t>(table.steps.size()));
     if (!is_pack) return steps * 2.8 / elements;
@@ -64,7 +64,9 @@ double element_cycles(const Fields& fields, bool is_pack, int64_t vector_bytes) 
   }
   double cycles = 0;
   for (const Field& field : fields.fields) cycles += run_cycles(field.bytes, vector_bytes);
-  return cycles;
+  // A pass for each field.
+  return cycles + kRowCycles * count(static_cast<int64_t>(fields.fields.size())) /
+                      count(std::max<int64_t>(in_row, 1));
 }
 
 }  // namespace lacuna

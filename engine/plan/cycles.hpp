@@ -46,8 +46,8 @@ int length_kind(int64_t bytes);
 // One element of a transpose.
 double transpose_cycles(int64_t width, int64_t vector_bytes);
 
-// One element of several fields.
-double element_cycles(const Fields& fields, bool is_pack, int64_t vector_bytes);
+// One of `in_row` elements of several fields.
+double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_t vector_bytes);
 
 }  // namespace lacuna
 

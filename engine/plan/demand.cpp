@@ -44,7 +44,8 @@ Cover repeated(Cover one, const Loop& loop, int64_t unit) {
   const int64_t way = (loop.count - 1) * loop.mem_stride;
   one.begin += std::min<int64_t>(way, 0);
   one.end += std::max<int64_t>(way, 0);
-  const double between = static_cast<double>((one.end - one.begin) / unit + 1);
+  const double between =
+      static_cast<double>(floor_div(one.end - 1, unit) - floor_div(one.begin, unit) + 1);
   one.units = std::min(one.units * static_cast<double>(loop.count), between);
   return one;
 }
@@ -192,13 +193,16 @@ class Walk {
     all.cycles = calls * kCallCycles + rows * kRowCycles;
     if (sweep.how == How::kTranspose) {
       all.cycles += runs * transpose_cycles(sweep.width, vector_bytes_);
-      all.streams.push_back({all.lines, machine_.line_bytes});
+      // Row by row, a page of columns at a time.
+      const int64_t piece = std::min(sweep.tile_cols, outer.count) * sweep.width;
+      add_streams(all, piece, std::abs(inner.mem_stride));
       return all;
     }
     all.cycles += runs * (sweep.how == How::kFields
-                              ? element_cycles(*sweep.fields, is_pack_, vector_bytes_)
+                              ? element_cycles(*sweep.fields, inner.count, is_pack_, vector_bytes_)
                               : run_cycles(sweep.width, vector_bytes_));
-    add_streams(all, width, loops);
+    add_streams(all, width,
+                loops.empty() ? machine_.line_bytes : std::abs(loops.front().mem_stride));
     return all;
   }
 
@@ -209,18 +213,17 @@ class Walk {
   }
 
   // The first line of each run comes at the stride of the loop around it, the others after it.
-  void add_streams(Demand& all, int64_t width, const std::vector<Loop>& loops) const {
+  void add_streams(Demand& all, int64_t width, int64_t stride) const {
     const int64_t line = machine_.line_bytes;
-    const int64_t stride = loops.empty() ? line : std::abs(loops.front().mem_stride);
-    const double in_run =
-        std::max(1.0, static_cast<double>(width) / static_cast<double>(line));
+    const double in_run = std::max(1.0, static_cast<double>(width) / static_cast<double>(line));
     if (stride < 2 * line || stride < width + line) {
       all.streams.push_back({all.lines, line});
       all.turns = all.pages;
     } else {
       all.streams.push_back({all.lines / in_run, stride});
-      all.turns = std::min(1.0, static_cast<double>(stride) / static_cast<double>(machine_.page_bytes)) *
-                  all.lines / in_run;
+      all.turns =
+          std::min(1.0, static_cast<double>(stride) / static_cast<double>(machine_.page_bytes)) *
+          all.lines / in_run;
       all.streams.push_back({all.lines - all.lines / in_run, line});
     }
   }
@@ -291,7 +294,8 @@ class Walk {
     all.pages = std::min(all.pages, all.lines);
     all.streams.push_back({beside, line});
     if (near > 0)
-      all.streams.push_back({near, static_cast<int64_t>(near_way / near * static_cast<double>(line))});
+      all.streams.push_back(
+          {near, static_cast<int64_t>(near_way / near * static_cast<double>(line))});
     if (far > 0) all.streams.push_back({far, 0});
     return all;
   }

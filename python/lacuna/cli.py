@@ -52,12 +52,15 @@ def explain_command(
         str, typer.Argument(metavar="TYPE-TEXT", help="As in: vector(4, 1, 4, double)")
     ],
     count: Annotated[int, typer.Option("--count", help="How many elements.")] = 1,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Also time it, beside what is predicted.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """Show a type's size, extent and memory, and how lacuna moves it and why."""
+    """Show a type's size, extent and memory, how lacuna moves it and why, and how long it takes."""
     from lacuna import explain  # numpy and the library are loaded only where needed
 
-    explain.explain(type_text, count, as_json)
+    explain.explain(type_text, count, measure, as_json)
 
 
 @app.command("machine")

@@ -31,6 +31,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "lacuna_packed_size": (c_int, [c_void_p, c_int64, POINTER(c_int64)]),
     "lacuna_unpack": (c_int, [c_void_p, c_void_p, c_int64, c_void_p]),
     "lacuna_machine_json": (c_int, [c_size_t, c_char_p, POINTER(c_size_t)]),
+    "lacuna_plan_cost_json": (c_int, [c_void_p, c_int64, c_size_t, c_char_p, POINTER(c_size_t)]),
     "lacuna_plan_explain": (c_int, [c_void_p, c_int64, c_size_t, c_char_p, POINTER(c_size_t)]),
 }
 
@@ -163,4 +164,14 @@ class Plan:
         return _text(
             lambda n, at, need: lib.lacuna_plan_explain(self._handle, count, n, at, need),
             "the plan",
+        )
+
+    def cost(self, count: int) -> dict[str, Any]:
+        """How long packing and unpacking `count` elements will take here, as lacuna.h says."""
+        lib = _library()
+        return json.loads(
+            _text(
+                lambda n, at, need: lib.lacuna_plan_cost_json(self._handle, count, n, at, need),
+                "the cost",
+            )
         )

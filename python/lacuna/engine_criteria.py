@@ -16,6 +16,8 @@ _MEAN_OVER_BY_HAND = 1.3
 _TRANSPOSE_OVER_MEMCPY = {"w8": 1.25, "w4": 1.6, "w16": 1.6}
 _LEAST_TRANSPOSE_ORDER = 1024
 _SHARE_OF_BOUND = 0.8
+_PREDICTED_WITHIN = 2.0
+_PREDICTED_SHARE = 0.8
 _MOST_NS = {"tiny/struct": 12.0, "tiny/vector-16": 10.0}
 _STRUCT_ARRAY = "structs/three-1024"
 _STRUCT_ARRAY_OVER_MPI = {"openmpi": 10.0, "mpich": 25.0}
@@ -143,12 +145,56 @@ def _transposes(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     return verdicts
 
 
-def _bound(rows: list[CorpusRow]) -> Verdict:
-    """The rows carry the lines they must touch; the bandwidths come from a profile of the machine,
-    which there is none of yet."""
-    number = sum("out-of-cache" in row.tags for row in rows)
-    what = f"{number} rows out of the caches against the bound of the lines they touch"
-    return Verdict(what, f"at least {_SHARE_OF_BOUND:g}x", "needs a profile of the machine", None)
+def _share(what: str, limit: str, good: int, of: int, least_share: float) -> Verdict:
+    if of == 0:
+        return Verdict(what, limit, "needs lacuna machine --measure", None)
+    return Verdict(what, limit, f"{good} of {of} ({good / of:.0%})", good >= least_share * of)
+
+
+def under_bound(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float]]:
+    """(row, op, caches, share of the bound), the worst first: strided and indexed rows out of the
+    caches. The bound is what the lines that the row must touch take by the machine's profile."""
+    chosen = [row for row in rows if "out-of-cache" in row.tags and row.family != "transpose"]
+    found = [
+        (row.id, op, cache, share)
+        for row in chosen
+        for cache in CACHES
+        for op in OPS
+        if (share := times.over_measured(row.id, op, cache, "traffic_ns")) is not None
+    ]
+    return sorted(found, key=lambda one: one[3])
+
+
+def _bound(rows: list[CorpusRow], times: Times) -> Verdict:
+    found = under_bound(rows, times)
+    good = sum(share >= _SHARE_OF_BOUND for *_, share in found)
+    what = "strided and indexed rows out of the caches: of the bound of their lines"
+    return _share(what, f"at least {_SHARE_OF_BOUND:g}, each", good, len(found), 1)
+
+
+def predictions(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float]]:
+    """(row, op, caches, predicted over measured) of lacuna, the farthest from 1 first."""
+    found = [
+        (row.id, op, cache, ratio)
+        for row in rows
+        if row.family != NOT_IN_MEANS
+        for cache in CACHES
+        for op in OPS
+        if (ratio := times.over_measured(row.id, op, cache, "predicted_ns")) is not None
+    ]
+    return sorted(found, key=lambda one: -max(one[3], 1 / one[3]))
+
+
+def is_near(ratio: float) -> bool:
+    """Whether a prediction is as good as promised."""
+    return 1 / _PREDICTED_WITHIN <= ratio <= _PREDICTED_WITHIN
+
+
+def _predictions(rows: list[CorpusRow], times: Times) -> Verdict:
+    found = predictions(rows, times)
+    good = sum(is_near(ratio) for *_, ratio in found)
+    what = f"predictions within {_PREDICTED_WITHIN:g}x of the measurement"
+    return _share(what, f"{_PREDICTED_SHARE:.0%} of them", good, len(found), _PREDICTED_SHARE)
 
 
 def _calls(rows: list[CorpusRow], times: Times) -> list[Verdict]:
@@ -204,7 +250,8 @@ def judge(rows: list[CorpusRow], times: Times) -> list[Verdict]:
         *_means(rows, times),
         _no_slow_row(rows, times),
         *_transposes(rows, times),
-        _bound(rows),
+        _bound(rows, times),
+        _predictions(rows, times),
         *_calls(rows, times),
         *_slices(rows, times),
         *_lifecycles(rows, times),

@@ -65,6 +65,40 @@ def _means(rows: list[CorpusRow], times: Times, cache: str) -> Table | None:
     return None if is_empty else table
 
 
+def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
+    """How good the predictions are by family, and the rows where they are not."""
+    found = engine_criteria.predictions(rows, times)
+    if not found:
+        return []
+    families = Table(title="Predicted over measured", box=SIMPLE_HEAD)
+    families.add_column("family")
+    for name in ("predictions", "within 2x", "least", "mean", "most"):
+        families.add_column(name, justify="right")
+    for family in corpus.FAMILIES:
+        ratios = [ratio for row, _, _, ratio in found if row.startswith(f"{family}/")]
+        if ratios:
+            near = sum(engine_criteria.is_near(ratio) for ratio in ratios)
+            mean = geometric_mean(ratios) or 0.0
+            numbers = (f"{value:.2f}" for value in (min(ratios), mean, max(ratios)))
+            families.add_row(family, str(len(ratios)), f"{near / len(ratios):.0%}", *numbers)
+    far = Table(title="Rows that are not within 2x of their prediction", box=SIMPLE_HEAD)
+    for name in ("row", "", "caches", "predicted", "measured", "ratio", "bound"):
+        justify = "right" if name in ("predicted", "measured", "ratio") else "left"
+        far.add_column(name, justify=justify)
+    for row, op, cache, ratio in found:
+        made = times.predicted(row, op, cache)
+        if made and not engine_criteria.is_near(ratio):
+            ns = made["predicted_ns"]
+            cells = (f"{ns:.4g} ns", f"{ns / ratio:.4g} ns", f"{ratio:.2f}")
+            far.add_row(row, op, cache, *cells, made["predicted_bound"])
+    under = Table(title="Out of the caches: the bound of the lines over measured", box=SIMPLE_HEAD)
+    for name in ("row", "", "caches", "share"):
+        under.add_column(name, justify="right" if name == "share" else "left")
+    for row, op, cache, share in engine_criteria.under_bound(rows, times):
+        under.add_row(row, op, cache, f"{share:.2f}")
+    return [table for table in (families, far, under) if table.row_count]
+
+
 def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
     """Prints it all."""
     console = Console(highlight=False)
@@ -84,6 +118,8 @@ def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
             table.add_column(name, justify="right" if name.startswith("lacuna") else "left")
         for row, op, cache, ratio, who in slow:
             table.add_row(row, op, cache, who, f"{ratio:.2f}")
+        console.print(table)
+    for table in _predictions(rows, times):
         console.print(table)
     table = Table(title="What was promised", box=SIMPLE_HEAD)
     for name in ("", "what", "limit", "found"):

@@ -28,6 +28,9 @@ COLUMNS = [
     "median_ns",
     "mad_ns",
     "over_memcpy",
+    "predicted_ns",
+    "predicted_bound",
+    "traffic_ns",
     "samples",
 ]
 _LINE_BYTES = 64
@@ -94,7 +97,7 @@ def _row(mpi: str, row: CorpusRow, about: dict[str, Any], line: dict[str, Any]) 
     median = statistics.median(values)
     sides = (about["mem_lines"], about["packed_lines"])
     read, written = sides if line["op"] == "pack" else sides[::-1]
-    return {
+    made = {
         "mpi": mpi,
         "row": row.id,
         "family": row.family,
@@ -113,4 +116,20 @@ def _row(mpi: str, row: CorpusRow, about: dict[str, Any], line: dict[str, Any]) 
         "mad_ns": statistics.median(abs(value - median) for value in values),
         "over_memcpy": 0.0,
         "samples_ns": values,
+    }
+    return made | _predicted(about.get("predicted"), line)
+
+
+def _predicted(cost: dict[str, Any] | None, line: dict[str, Any]) -> Row:
+    """What the engine expected of lacuna (and memcpy) in this direction and state of the caches;
+    `traffic_ns` is what the lines alone take, however few the instructions."""
+    side = {"lacuna": line["op"], "memcpy": "memcpy"}.get(line["rival"])
+    if cost is None or side is None:
+        return {}
+    found = cost[side][line["cache"]]
+    return {
+        "predicted_ns": found["ns"],
+        "predicted_bound": found["bound"],
+        "traffic_ns": found["traffic_ns"],
+        "is_measured_machine": cost["is_measured_machine"],
     }

@@ -26,10 +26,13 @@ class Times:
     """Medians by row, direction, state of the caches, rival and MPI library."""
 
     def __init__(self, found: list[Row]) -> None:
+        self._predicted: dict[tuple[str, str, str], Row] = {}
         self._median: dict[tuple[str, str, str], dict[tuple[str, str], float]] = defaultdict(dict)
         for row in found:
             key = (row["row"], row["op"], row["cache"])
             self._median[key][row["mpi"], row["rival"]] = row["median_ns"]
+            if row["rival"] == "lacuna" and row.get("is_measured_machine"):
+                self._predicted[key] = row
         self.mpis = list(dict.fromkeys(row["mpi"] for row in found))
         self.isas = list(
             dict.fromkeys(
@@ -47,6 +50,17 @@ class Times:
             value for (_, name), value in self._median[row, op, cache].items() if name == rival
         ]
         return statistics.median(values) if values else None
+
+    def predicted(self, row: str, op: str, cache: str) -> Row | None:
+        """A row of lacuna's that carries its prediction, if that is made with the numbers of a
+        measured machine."""
+        return self._predicted.get((row, op, cache))
+
+    def over_measured(self, row: str, op: str, cache: str, what: str) -> float | None:
+        """`what` of the prediction over the time measured."""
+        found = self.predicted(row, op, cache)
+        ns = self.ns(row, op, cache, "lacuna")
+        return found[what] / ns if found and ns else None
 
     def faster(
         self,

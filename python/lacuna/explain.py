@@ -8,12 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from lacuna import picture
+from lacuna import explain_cost, picture
 from lacuna.engine import Plan, Type
 from lacuna.errors import Exit, LacunaError
 
 
-def facts(text: str, count: int) -> tuple[dict[str, Any], picture.Picture | str]:
+def facts(
+    text: str, count: int, measure: bool = False
+) -> tuple[dict[str, Any], picture.Picture | str]:
     """The numbers and the words about `count` elements of a type, and its picture."""
     if not 0 <= count < 2**63:
         raise LacunaError(Exit.USAGE, f"bad count in --count: {count}", "give 0 to 2^63 - 1")
@@ -31,17 +33,24 @@ def facts(text: str, count: int) -> tuple[dict[str, Any], picture.Picture | str]
         "true_extent": true_extent,
         "packed_bytes": plan.packed_size(count),
         "explain": plan.explain(count),
+        "predicted": plan.cost(count),
     }
+    if measure:
+        found["measured"] = explain_cost.measure(datatype, plan, count)
     return found, picture.draw(datatype, plan, count)
 
 
-def explain(text: str, count: int, as_json: bool) -> None:
+def explain(text: str, count: int, measure: bool, as_json: bool) -> None:
     """Prints the explanation on stdout."""
-    found, drawn = facts(text, count)
+    found, drawn = facts(text, count, measure)
     if as_json:
         print(json.dumps(found, indent=2))
         return
     console = Console(highlight=False, soft_wrap=True)
     console.print(found["explain"].rstrip(), markup=False)
+    if found["packed_bytes"] > 0:
+        console.print(explain_cost.source(found["predicted"]), markup=False)
+        table = explain_cost.table(found["predicted"], found.get("measured"))
+        console.print(table, width=explain_cost.WIDTH)
     console.print()
     console.print(drawn if isinstance(drawn, str) else picture.render(drawn))

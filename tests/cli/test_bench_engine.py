@@ -98,6 +98,13 @@ def test_what_is_written(lacuna, tmp_path):
         assert row["working_set_bytes"] == 64 * sum(lines)
         if row["rival"] == "memcpy":
             assert row["over_memcpy"] == 1
+        assert ("predicted_ns" in row) == (row["rival"] in ("memcpy", "lacuna"))
+        if row["rival"] == "lacuna":
+            assert row["predicted_ns"] > 0 and row["is_measured_machine"] is False
+    # Without a profile, predictions are of another machine: they are kept and not judged.
+    for words in ("predictions within 2x", "of the bound of their lines"):
+        judged = next(one for one in found["criteria"] if words in one["what"])
+        assert (judged["is_met"], judged["found"]) == (None, "needs lacuna machine --measure")
     with (tmp_path / "rows.csv").open() as file:
         table = list(csv.DictReader(file))
     assert len(table) == len(found["rows"])
@@ -179,6 +186,29 @@ def test_the_other_criteria_are_judged():
     assert verdict(sliced, "in random order").is_met is False
     whole = made_up(ns | {"mpi-lifecycle": 9, "lacuna-lifecycle": 10}, ["lifecycle/vector-4k"])
     assert verdict(whole, "create, commit, pack, free").is_met is False
+
+
+def predicted(name, ns, traffic_ns, measured_ns):
+    prediction = {"predicted_ns": ns, "traffic_ns": traffic_ns, "predicted_bound": "memory"}
+    rows = made_up({"memcpy": 1, "by-hand": 20, "mpi": 20, "lacuna": measured_ns}, [name])
+    return [row | prediction | {"is_measured_machine": True} for row in rows]
+
+
+def test_predictions_are_judged():
+    near = predicted("gropp/face-200", 10, 9, 19)
+    far = predicted("gropp/vector-1000-24", 10, 9, 21)
+    assert verdict(near, "predictions within 2x").is_met
+    assert verdict(near, "predictions within 2x").found == "4 of 4 (100%)"
+    assert verdict(near + far, "predictions within 2x").is_met is False
+    assert verdict(near + far, "predictions within 2x").found == "4 of 8 (50%)"
+    assert verdict(near, "of the bound of their lines").is_met is None  # in the caches
+    large = predicted("sweep/8-of-64-8m", 10, 9, 10)
+    assert verdict(large, "of the bound of their lines").is_met
+    slow = predicted("index/random-1m", 10, 7, 10)
+    assert verdict(large + slow, "of the bound of their lines").found == "4 of 8 (50%)"
+    rows = [row for row in corpus.load() if row.id in ("index/random-1m", "sweep/8-of-64-8m")]
+    worst = engine_criteria.under_bound(rows, Times(large + slow))[0]
+    assert worst[0] == "index/random-1m" and worst[3] == 0.7
 
 
 def test_sides_swap_with_the_direction():

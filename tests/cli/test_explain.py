@@ -4,9 +4,11 @@
 import json
 
 import pytest
+from conftest import BUILD, one_line_error
 
 from lacuna import VERSION, engine, picture
 from lacuna.engine import Plan, Type
+from lacuna.explain_cost import CACHES, OPS
 
 COLUMN = "resized(0, 8, vector(8, 1, 8, double))"
 
@@ -20,7 +22,7 @@ def test_json(lacuna):
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)
     assert found["type"] == COLUMN
-    numbers = {k: v for k, v in found.items() if k not in ("type", "explain")}
+    numbers = {k: v for k, v in found.items() if k not in ("type", "explain", "predicted")}
     assert numbers == {
         "count": 8,
         "size": 64,
@@ -41,6 +43,70 @@ def test_text(lacuna):
     for word in ("layout", "plan", "why"):
         assert word in result.stdout
     assert "\x1b" not in result.stdout  # no colours into a pipe
+
+
+BOUNDS = {"instructions", "L1", "L2", "L3", "memory", "TLB"}
+
+
+def test_the_prediction(lacuna):
+    found = json.loads(lacuna("explain", COLUMN, "--count", 8, "--json").stdout)["predicted"]
+    assert (found["bytes"], found["is_measured_machine"]) == (512, False)
+    for what in (*OPS, "memcpy"):
+        for cache in CACHES:
+            cost = found[what][cache]
+            assert cost["ns"] > 0 and cost["bound"] in BOUNDS
+            levels = sum(cost[f"{name}_ns"] for name in ("l1", "l2", "l3", "memory", "tlb"))
+            assert cost["traffic_ns"] == pytest.approx(levels, rel=1e-4)
+            most = max(cost["instructions_ns"], cost["traffic_ns"])
+            assert cost["ns"] == pytest.approx(most + cost["start_ns"], rel=1e-4)
+    assert found["pack"]["warm"]["lines_mem"] == 8
+    text = lacuna("explain", COLUMN, "--count", 8).stdout
+    assert "predicted with default numbers (LACUNA_PROFILE=none)" in text
+    for op in OPS:
+        for cache in CACHES:
+            line = next(line for line in text.splitlines() if f"{op}, {cache}" in line)
+            assert BOUNDS & set(line.split())
+
+
+def test_nothing_takes_no_time(lacuna):
+    result = lacuna("explain", "contiguous(0, double)", "--json")
+    assert json.loads(result.stdout)["predicted"]["pack"]["warm"]["bound"] == "nothing"
+    assert "predicted" not in lacuna("explain", "contiguous(0, double)").stdout
+
+
+@pytest.mark.parametrize("text", [COLUMN, "hvector(3, 1, -16, double)", "contiguous(9, char)"])
+def test_measured_beside_predicted(lacuna, text):
+    result = lacuna("explain", text, "--count", 8, "--measure", "--json")
+    assert result.returncode == 0, result.stderr
+    measured = json.loads(result.stdout)["measured"]
+    for rival in ("lacuna", "memcpy"):
+        for op in OPS:
+            assert measured[rival][op]["warm"] > 0
+            assert set(measured[rival][op]) == set(CACHES)
+
+
+def test_the_table_of_what_was_measured(lacuna):
+    result = lacuna("explain", COLUMN, "--measure")
+    assert result.returncode == 0, result.stderr
+    for words in ("predicted", "measured", "/ memcpy", "pack, warm", "unpack, cold"):
+        assert words in result.stdout
+
+
+def test_what_cannot_be_measured(lacuna):
+    result = lacuna("explain", "contiguous(0, double)", "--measure")
+    one_line_error(result, 2, "nothing to measure")
+    result = lacuna("explain", "double", "--count", 2**40, "--measure")
+    one_line_error(result, 2, "too large to measure", "--count")
+
+
+def test_measuring_needs_its_program(lacuna, tmp_path):
+    (tmp_path / "lib").mkdir()
+    for name in (BUILD / "lib").glob("liblacuna.so*"):
+        (tmp_path / "lib" / name.name).symlink_to(name)
+    environment = {"LACUNA_LIBRARY_DIR": str(tmp_path / "lib")}
+    assert lacuna("explain", COLUMN, **environment).returncode == 0
+    result = lacuna("explain", COLUMN, "--measure", **environment)
+    one_line_error(result, 3, "no lacuna-measure in", "make")
 
 
 def test_a_wrong_type_shows_where(lacuna):

@@ -61,7 +61,7 @@ double cycle_ns(int samples) {
   const std::vector<double> times = sample_ns(samples, 1024, [&](int64_t additions) {
     for (int64_t i = 0; i < additions; i += 8) {
       // The empty statements keep the compiler from adding once what it should add eight times.
-#define LACUNA_STEP                 \
+#define LACUNA_STEP                  \
   value += static_cast<uint64_t>(i); \
   asm volatile("" : "+r"(value))
       LACUNA_STEP;
