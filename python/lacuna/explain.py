@@ -51,6 +51,8 @@ def explain(text: str, count: int, measure: bool, as_json: bool) -> None:
     if found["packed_bytes"] > 0:
         console.print(explain_cost.source(found["predicted"]), markup=False)
         table = explain_cost.table(found["predicted"], found.get("measured"))
-        console.print(table, width=explain_cost.WIDTH)
+        if console.width < explain_cost.WIDTH:
+            console = Console(highlight=False, soft_wrap=True, width=explain_cost.WIDTH)
+        console.print(table)
     console.print()
     console.print(drawn if isinstance(drawn, str) else picture.render(drawn))

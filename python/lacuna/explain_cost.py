@@ -20,7 +20,7 @@ from lacuna.errors import Exit, LacunaError
 
 OPS = ("pack", "unpack")
 CACHES = ("warm", "cold")
-WIDTH = 100  # of the table, on terminals and in pipes
+WIDTH = 120  # of the table, also on narrower terminals and in pipes
 _PROGRAM = "lacuna-measure"
 _SAMPLES = 15
 _SECONDS = 0.3  # for one direction in one state of the caches
