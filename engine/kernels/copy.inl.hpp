@@ -62,7 +62,7 @@ using Bytes = hn::CappedTag<uint8_t, 64>;
 template <typename F>
 [[gnu::always_inline]] inline void with_copy(int64_t width, F f) {
   const auto twice = [width](auto d) {
-    return [d, width](std::byte* dst, const std::byte* src) {
+    return [d, width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
       const int64_t n = static_cast<int64_t>(hn::Lanes(d));
       const auto head = hn::LoadU(d, as_u8(src));
       const auto tail = hn::LoadU(d, as_u8(src) + width - n);
@@ -71,9 +71,8 @@ template <typename F>
     };
   };
   const auto overlapping = [width](auto word) {
-    return [width](std::byte* dst, const std::byte* src) {
-      copy_overlapping<decltype(word)>(dst, src, width);
-    };
+    return [width](std::byte* dst, const std::byte* src)
+               LACUNA_INLINE { copy_overlapping<decltype(word)>(dst, src, width); };
   };
   const hn::CappedTag<uint8_t, 16> d16;
   const hn::CappedTag<uint8_t, 64> d64;
@@ -89,7 +88,7 @@ template <typename F>
   } else if (width > 16 && width <= 32) {
     f(twice(d16));
   } else if (width > 32 && width <= kSmallMoves) {
-    f([d16, width](std::byte* dst, const std::byte* src) {
+    f([d16, width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
       for (int64_t i = 0; i + 16 < width; i += 16)
         hn::StoreU(hn::LoadU(d16, as_u8(src) + i), d16, as_u8(dst) + i);
       hn::StoreU(hn::LoadU(d16, as_u8(src) + width - 16), d16, as_u8(dst) + width - 16);
@@ -97,6 +96,6 @@ template <typename F>
   } else if (width > kSmallMoves && width <= 128 && hn::Lanes(d64) == 64) {
     f(twice(d64));
   } else {
-    f([width](std::byte* dst, const std::byte* src) { copy_run(dst, src, width); });
+    f([width](std::byte* dst, const std::byte* src) LACUNA_INLINE { copy_run(dst, src, width); });
   }
 }
