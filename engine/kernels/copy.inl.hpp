@@ -16,6 +16,7 @@ using Bytes = hn::CappedTag<uint8_t, 64>;
 [[gnu::always_inline]] inline void copy_run(std::byte* dst, const std::byte* src, int64_t bytes) {
   // Beyond this the C library's memcpy is as good and knows the machine's string instructions.
   constexpr int64_t kLibraryBytes = 2048;
+  constexpr int64_t kAlignFrom = 8;
   const hn::CappedTag<uint8_t, 16> d16;
   const hn::CappedTag<uint8_t, 32> d32;
   const Bytes d;
@@ -33,7 +34,15 @@ using Bytes = hn::CappedTag<uint8_t, 64>;
     hn::StoreU(head, d32, as_u8(dst));
     hn::StoreU(tail, d32, as_u8(dst) + bytes - 32);
   } else if (bytes < kLibraryBytes) {
+    // From the second vector on at the destination's own boundaries, where that pays for the first
+    // being half twice: a store in two lines costs more than a load from two. (768 bytes: 1.15
+    // faster; from 3 vectors on: 160 bytes 1.15 slower.)
     int64_t i = 0;
+    if (bytes >= kAlignFrom * n) {
+      hn::StoreU(hn::LoadU(d, as_u8(src)), d, as_u8(dst));
+      i = n -
+          static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) & static_cast<uintptr_t>(n - 1));
+    }
     for (; i + n <= bytes; i += n) hn::StoreU(hn::LoadU(d, as_u8(src) + i), d, as_u8(dst) + i);
     if (i < bytes) hn::StoreU(hn::LoadU(d, as_u8(src) + bytes - n), d, as_u8(dst) + bytes - n);
   } else {

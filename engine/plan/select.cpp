@@ -144,7 +144,10 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     place_outer(sweep, nest, outer);
     place_rest(sweep, nest);
   }
-  if (std::abs(sweep.inner.mem_stride) >= machine.line_bytes)
+  // At strides near a page and over it each line waits for its page first, and asking for both
+  // twice is no help (faces of a 514^3 cube: 1.2 slower).
+  const int64_t stride = std::abs(sweep.inner.mem_stride);
+  if (stride >= machine.line_bytes && stride <= machine.page_bytes / 2)
     sweep.ahead_from = ahead_from(sweep.width, machine);
   set_kernels(sweep, kernels, Shape::kStrided, Shape::kStrided);
 }
