@@ -272,9 +272,8 @@ void find_places(Sweep& sweep, const LayoutNode& list) {
   int64_t unit = equal ? list.children[0]->size : 0;
   for (size_t i = 0; !equal && i < runs; ++i)
     unit = std::gcd(unit, list.packed_offsets[i + 1] - list.packed_offsets[i]);
-  if (!equal && (width_class(unit) == Width::kAny ||
-                 list.size / unit > kMostUnits * static_cast<int64_t>(runs)))
-    return;
+  const bool has_moves = width_class(unit) != Width::kAny || unit >= 12;
+  if (!equal && (!has_moves || list.size / unit > kMostUnits * static_cast<int64_t>(runs))) return;
   auto places = std::make_shared<std::vector<int32_t>>();
   places->reserve(static_cast<size_t>(list.size / unit));
   for (size_t i = 0; i < runs; ++i) {
