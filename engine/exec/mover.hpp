@@ -70,13 +70,27 @@ class Mover {
                std::byte* packed) const {
     const LayoutNode& list = *node.layout;
     if (node.sweep.how == Sweep::How::kListed) {
+      const Sweep& sweep = node.sweep;
+      const bool uneven = !list.packed_offsets.empty();
+      if (sweep.places != nullptr) {
+        // Uneven runs were cut into units; a run's packed offset tells how many stand before it.
+        if (uneven) {
+          first = list.packed_offsets[static_cast<size_t>(first)] / sweep.width;
+          last = list.packed_offsets[static_cast<size_t>(last)] / sweep.width;
+        }
+        Move m = prepared(sweep, mem, packed);
+        m.inner.count = last - first;
+        m.places += first;
+        kernel(sweep)(m);
+        return;
+      }
       // `packed` is where entry `first` goes; listed packed offsets count from entry 0.
-      if (!list.packed_offsets.empty()) packed -= list.packed_offsets[static_cast<size_t>(first)];
-      Move m = prepared(node.sweep, mem, packed);
+      if (uneven) packed -= list.packed_offsets[static_cast<size_t>(first)];
+      Move m = prepared(sweep, mem, packed);
       m.inner.count = last - first;
       m.offsets += first;
-      if (m.packed_offsets != nullptr) m.packed_offsets += first;
-      kernel(node.sweep)(m);
+      if (uneven) m.packed_offsets += first;
+      kernel(sweep)(m);
       return;
     }
     for (int64_t i = first; i < last; ++i) {

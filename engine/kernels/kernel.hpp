@@ -40,6 +40,7 @@ struct Dim {
 //   gather_runs, scatter_runs
 //                as gather and scatter, with packed_offsets[j] for j*width, and
 //                packed_offsets[j+1] - packed_offsets[j] for the width
+//                gather and scatter may be given places[] (the same in 32 bits) for offsets[]
 //   gather_fields, scatter_fields
 //                elements of several runs: those of fields->fields at i, j, packed one after the
 //                other
@@ -53,6 +54,7 @@ struct Move {
   Dim inner;
   const int64_t* offsets = nullptr;
   const int64_t* packed_offsets = nullptr;
+  const int32_t* places = nullptr;
   const Fields* fields = nullptr;
   // strided: iterations by which to touch the side with gaps ahead: its lines come from beyond the
   // second-level cache, at strides that the hardware does not follow, or stops following at each

@@ -186,7 +186,8 @@ TEST_P(Kernels, TransposeLarge) {
 }
 
 void check_list(const KernelTable& table, bool scatter, int64_t width,
-                const std::vector<int64_t>& offsets) {
+                const std::vector<int64_t>& offsets, bool narrow) {
+  const std::vector<int32_t> places(offsets.begin(), offsets.end());
   const int64_t n = static_cast<int64_t>(offsets.size());
   const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
   const int64_t outer_listed = *most - *least + width + 3;
@@ -200,7 +201,11 @@ void check_list(const KernelTable& table, bool scatter, int64_t width,
   m.width = width;
   m.outer = scatter ? Dim{2, n * width, outer_listed} : Dim{2, outer_listed, n * width};
   m.inner.count = n;
-  m.offsets = offsets.data();
+  if (narrow) {
+    m.places = places.data();
+  } else {
+    m.offsets = offsets.data();
+  }
   const Kernel kernel = find_kernel(table, scatter ? Shape::kScatter : Shape::kGather, width);
   kernel.fn(m);
   for (int64_t i = 0; i < 2; ++i) {
@@ -215,11 +220,13 @@ void check_list(const KernelTable& table, bool scatter, int64_t width,
 
 TEST_P(Kernels, GatherAndScatter) {
   for (int64_t width : kWidthsToTest) {
-    for (int64_t n : {1, 2, 5, 17}) {
+    for (int64_t n : {1, 2, 5, 8, 17, 35}) {
       std::vector<int64_t> offsets;
-      for (int64_t i = 0; i < n; ++i) offsets.push_back((i * 7 % n) * (width + 5) - 2 * width);
-      check_list(*GetParam(), false, width, offsets);
-      check_list(*GetParam(), true, width, offsets);
+      for (int64_t i = 0; i < n; ++i) offsets.push_back((i * 3 % n) * (width + 5) - 2 * width);
+      for (const bool narrow : {false, true}) {
+        check_list(*GetParam(), false, width, offsets, narrow);
+        check_list(*GetParam(), true, width, offsets, narrow);
+      }
     }
   }
 }

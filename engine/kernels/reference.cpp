@@ -30,7 +30,7 @@ template <bool kScatter>
 void listed(const Move& m) noexcept {
   for (int64_t i = 0; i < m.outer.count; ++i) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
-      const int64_t listed_at = m.offsets[j];
+      const int64_t listed_at = m.places != nullptr ? m.places[j] : m.offsets[j];
       const int64_t packed_at = j * m.width;
       copy(m.dst + i * m.outer.dst_stride + (kScatter ? listed_at : packed_at),
            m.src + i * m.outer.src_stride + (kScatter ? packed_at : listed_at), m.width);

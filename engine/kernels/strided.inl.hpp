@@ -30,7 +30,7 @@ template <bool kAhead, typename Copy>
   const std::byte* src = m.src + row * m.outer.src_stride;
   std::byte* dst = m.dst + row * m.outer.dst_stride;
   const bool scatters = dst_stride != m.width;
-  const auto one = [&] {
+  const auto one = [&]() LACUNA_INLINE {
     if constexpr (kAhead) {
       if (scatters) {
         touch<true>(dst + m.ahead * dst_stride, m.width);
@@ -65,17 +65,18 @@ template <int64_t kWidth>
 void strided(const Move& m) noexcept {
   Move known = m;
   known.width = kWidth;
-  strided_rows(known, [](std::byte* dst, const std::byte* src) { copy_block<kWidth>(dst, src); });
+  strided_rows(known, [](std::byte* dst, const std::byte* src)
+                          LACUNA_INLINE { copy_block<kWidth>(dst, src); });
 }
 
 inline void strided_any(const Move& m) noexcept {
   // A line is written whole only by runs that hold one; shorter ones go through the caches.
   if (m.stream && m.width >= 128) {
-    strided_rows(
-        m, [&m](std::byte* dst, const std::byte* src) { copy_run_stream(dst, src, m.width); });
+    strided_rows(m, [&m](std::byte* dst, const std::byte* src)
+                        LACUNA_INLINE { copy_run_stream(dst, src, m.width); });
     hwy::FlushStream();
   } else {
-    with_copy(m.width, [&m](auto copy) { strided_rows(m, copy); });
+    with_copy(m.width, [&m](auto copy) LACUNA_INLINE { strided_rows(m, copy); });
   }
 }
 
@@ -96,32 +97,86 @@ inline void strided_of_width(const Move& m) noexcept {
   }
 }
 
-// Runs of `width` bytes at listed offsets; kScatter: the offsets are the destination's.
+// One row of runs of `width` bytes at listed offsets, entries [j, count); kScatter: the offsets are
+// the destination's.
 //
 // Tried: asking for the lines of entries 32 later, in lists of 2^18 doubles in 64 MiB: random order
 // 1.28 slower both ways, sorted 1.07 faster to pack and 1.2 slower to unpack. Entries do not depend
 // on each other, so the processor runs ahead by itself.
-template <bool kScatter, typename Copy>
-[[gnu::always_inline]] inline void listed_rows(const Move& m, int64_t width, Copy copy) {
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
-    for (int64_t j = 0; j < m.inner.count; ++j) {
-      copy(kScatter ? dst + m.offsets[j] : dst + j * width,
-           kScatter ? src + j * width : src + m.offsets[j]);
+template <bool kScatter, typename Offset, typename Copy>
+[[gnu::always_inline]] inline void listed_row(const Offset* offsets, int64_t j, int64_t count,
+                                              int64_t width, const std::byte* src, std::byte* dst,
+                                              Copy copy) {
+  const auto one = [&](int64_t k) LACUNA_INLINE {
+    copy(kScatter ? dst + offsets[k] : dst + k * width,
+         kScatter ? src + k * width : src + offsets[k]);
+  };
+  for (; j + 4 <= count; j += 4) {
+    one(j);
+    one(j + 1);
+    one(j + 2);
+    one(j + 3);
+  }
+  for (; j < count; ++j) one(j);
+}
+
+// Packs the first entries of a row whose runs are lanes; returns how many. Measured on Granite
+// Rapids, 1000 entries: 0.19 ns each for 8 bytes and 0.16 for 4, one by one 0.25. Scatters gain
+// nothing: their stores leave one by one.
+template <int64_t kWidth>
+[[gnu::always_inline]] inline int64_t gather_lanes(const int32_t* places, int64_t count,
+                                                   const std::byte* src, std::byte* dst) {
+  int64_t j = 0;
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (kWidth == 8) {
+    for (; j + 8 <= count; j += 8) {
+      const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places + j));
+      _mm512_storeu_si512(dst + j * kWidth, _mm512_i32gather_epi64(at, src, 1));
+    }
+  } else if constexpr (kWidth == 4) {
+    for (; j + 16 <= count; j += 16) {
+      const __m512i at = _mm512_loadu_si512(places + j);
+      _mm512_storeu_si512(dst + j * kWidth, _mm512_i32gather_epi32(at, src, 1));
     }
   }
+#else
+  (void)places;
+  (void)count;
+  (void)src;
+  (void)dst;
+#endif
+  return j;
 }
 
 template <int64_t kWidth, bool kScatter>
 void listed(const Move& m) noexcept {
-  listed_rows<kScatter>(m, kWidth,
-                        [](std::byte* dst, const std::byte* src) { copy_block<kWidth>(dst, src); });
+  const auto copy = [](std::byte* dst, const std::byte* src)
+                        LACUNA_INLINE { copy_block<kWidth>(dst, src); };
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    const std::byte* src = m.src + i * m.outer.src_stride;
+    std::byte* dst = m.dst + i * m.outer.dst_stride;
+    if (m.places == nullptr) {
+      listed_row<kScatter>(m.offsets, 0, m.inner.count, kWidth, src, dst, copy);
+    } else {
+      const int64_t done = kScatter ? 0 : gather_lanes<kWidth>(m.places, m.inner.count, src, dst);
+      listed_row<kScatter>(m.places, done, m.inner.count, kWidth, src, dst, copy);
+    }
+  }
 }
 
 template <bool kScatter>
 void listed_any(const Move& m) noexcept {
-  with_copy(m.width, [&m](auto copy) { listed_rows<kScatter>(m, m.width, copy); });
+  with_copy(m.width, [&m](auto copy) LACUNA_INLINE {
+    for (int64_t i = 0; i < m.outer.count; ++i) {
+      const std::byte* src = m.src + i * m.outer.src_stride;
+      std::byte* dst = m.dst + i * m.outer.dst_stride;
+      if (m.places == nullptr) {
+        listed_row<kScatter>(m.offsets, 0, m.inner.count, m.width, src, dst, copy);
+      } else {
+        listed_row<kScatter>(m.places, 0, m.inner.count, m.width, src, dst, copy);
+      }
+    }
+  });
 }
 
 template <bool kScatter>

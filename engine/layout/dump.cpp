@@ -9,7 +9,9 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-std::string signed_text(int64_t value) { return (value >= 0 ? "+" : "") + std::to_string(value); }
+std::string signed_text(int64_t value) {
+  return std::string(value >= 0 ? "+" : "").append(std::to_string(value));
+}
 
 // A list's first and last entries are enough to recognise it.
 std::string list_text(const std::vector<int64_t>& values, size_t n) {

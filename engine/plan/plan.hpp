@@ -25,6 +25,9 @@
 
 namespace lacuna {
 
+// Where equal runs are, in bytes; half of what the layout's offsets take of the caches.
+using PlacesPtr = std::shared_ptr<const std::vector<int32_t>>;
+
 // How whole iterations of a loop (entries of a list) are moved: loops around one kernel.
 struct Sweep {
   enum class How : uint8_t {
@@ -42,6 +45,7 @@ struct Sweep {
   Loop inner{1, 0, 0};
   int64_t width = 0;                 // bytes of the runs
   const LayoutNode* list = nullptr;  // kListed: whose offsets
+  PlacesPtr places;                  // kListed: the same as equal runs of `width`, if that serves
   FieldsPtr fields;                  // kFields
   // Which of the loops above is the node's own, whose count a slice or a repetition replaces;
   // kAround: the first of them.

@@ -92,7 +92,10 @@ TEST(Plan, LoopsThatShareLinesGoInside) {
 TEST(Plan, ListsAndTheirLoops) {
   EXPECT_EQ(planned("indexed_block(1, [0, 3, 7, 12], double)")->single()->sweep.pack.shape,
             Shape::kGather);
-  EXPECT_EQ(planned("indexed([1, 2, 1], [0, 3, 7], double)")->single()->sweep.pack.shape,
+  const PlanPtr short_runs = planned("indexed([1, 2, 1], [0, 3, 7], double)");
+  EXPECT_EQ(short_runs->single()->sweep.pack.shape, Shape::kGather);
+  EXPECT_EQ(*short_runs->single()->sweep.places, (std::vector<int32_t>{0, 24, 32, 56}));
+  EXPECT_EQ(planned("indexed([100, 3], [0, 300], byte)")->single()->sweep.pack.shape,
             Shape::kGatherRuns);
   const PlanPtr structs = planned("struct([1, 3, 4], [0, 8, 40], [int, double, char])");
   EXPECT_EQ(structs->single()->sweep.how, How::kListed);

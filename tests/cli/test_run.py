@@ -17,6 +17,12 @@ OPEN_MPI = MPI_ROOT / "openmpi" / "bin" / "mpirun"
 OTHER = str(BUILD / "lib" / "liblacuna.so")  # any library that can be preloaded
 
 
+@pytest.fixture(autouse=True)
+def no_options_from_outside(monkeypatch):
+    """What is set goes to the ranks, and the tests below say what does."""
+    monkeypatch.delenv("LACUNA_PROFILE", raising=False)
+
+
 def dry(lacuna, *words, **environment):
     result = lacuna("run", "--dry-run", *words, **environment)
     assert result.returncode == 0, result.stderr

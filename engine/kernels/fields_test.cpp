@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// gather_fields and scatter_fields of every table against their definition: patterns that tables
+// serve and that they do not, every count around a period, misaligned buffers that end at a guard
+// page, gaps compared afterwards. And which patterns get tables.
+#include "kernels/fields.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "kernels/kernel.hpp"
+#include "property/guarded.hpp"
+
+namespace lacuna {
+namespace {
+
+using testing::Guarded;
+
+struct Pattern {
+  std::vector<Field> fields;
+  int64_t extent;
+};
+
+std::string text(const Pattern& pattern) {
+  std::string out = "extent " + std::to_string(pattern.extent) + ":";
+  for (const Field& f : pattern.fields)
+    out += " " + std::to_string(f.mem_offset) + "+" + std::to_string(f.bytes);
+  return out;
+}
+
+void check(const KernelTable& table, const Pattern& pattern, int64_t count, int64_t rows,
+           int64_t shift, bool scatter) {
+  const auto fields = make_fields(pattern.fields, pattern.extent, table.field_bytes);
+  const int64_t row_mem = (count == 0 ? 0 : (count - 1) * pattern.extent + fields->span);
+  const int64_t row_packed = count * fields->size;
+  const int64_t mem_pitch = row_mem + 12;
+  Guarded mem(static_cast<size_t>(shift + (rows - 1) * mem_pitch + row_mem), false);
+  Guarded packed(static_cast<size_t>(shift + rows * row_packed), false);
+  for (size_t i = 0; i < mem.size(); ++i) mem.data()[i] = static_cast<std::byte>(i * 7 + 1);
+  for (size_t i = 0; i < packed.size(); ++i) packed.data()[i] = static_cast<std::byte>(i * 5 + 2);
+  std::byte* const mem_at = mem.data() + shift;
+  std::byte* const packed_at = packed.data() + shift;
+  std::vector<std::byte> want(scatter ? mem.data() : packed.data(),
+                              scatter ? mem.data() + mem.size() : packed.data() + packed.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t at = r * row_packed;
+    for (int64_t e = 0; e < count; ++e) {
+      for (const Field& f : pattern.fields) {
+        const int64_t in_mem = r * mem_pitch + e * pattern.extent + f.mem_offset;
+        if (scatter) {
+          std::memcpy(want.data() + shift + in_mem, packed_at + at, static_cast<size_t>(f.bytes));
+        } else {
+          std::memcpy(want.data() + shift + at, mem_at + in_mem, static_cast<size_t>(f.bytes));
+        }
+        at += f.bytes;
+      }
+    }
+  }
+  Move m;
+  m.src = scatter ? packed_at : mem_at;
+  m.dst = scatter ? mem_at : packed_at;
+  m.width = fields->size;
+  m.outer = scatter ? Dim{rows, row_packed, mem_pitch} : Dim{rows, mem_pitch, row_packed};
+  m.inner =
+      scatter ? Dim{count, fields->size, pattern.extent} : Dim{count, pattern.extent, fields->size};
+  m.fields = fields.get();
+  const Kernel kernel =
+      find_kernel(table, scatter ? Shape::kScatterFields : Shape::kGatherFields, m.width);
+  kernel.fn(m);
+  const Guarded& out = scatter ? mem : packed;
+  ASSERT_EQ(std::memcmp(want.data(), out.data(), want.size()), 0)
+      << kernel.id() << " " << text(pattern) << " count " << count << " rows " << rows << " shift "
+      << shift;
+}
+
+std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
+  return std::string(info.param->isa);
+}
+
+class FieldKernels : public ::testing::TestWithParam<const KernelTable*> {};
+
+TEST_P(FieldKernels, EveryCountAndPattern) {
+  const std::vector<Pattern> patterns = {
+      {{{0, 4}, {8, 24}, {32, 4}}, 40},  // a particle
+      {{{0, 8}}, 16},                    // every other double
+      {{{0, 8}}, 24},                    // every third
+      {{{0, 4}}, 8},                     //
+      {{{0, 4}}, 16},                    //
+      {{{0, 12}}, 16},                   // three floats of four
+      {{{0, 8}, {8, 4}}, 16},            // MPI_DOUBLE_INT
+      {{{0, 4}, {4, 4}, {60, 4}}, 124},  // gaps just below a line
+      {{{0, 4}, {68, 4}}, 80},           // a gap of a line: no table
+      {{{0, 1}, {4, 4}}, 8},             // a byte: no table
+      {{{0, 3}}, 4},                     //
+      {{{8, 4}, {0, 4}}, 16},            // not in memory order: no table
+      {{{0, 40}, {48, 100}}, 160},       // longer than vectors
+      {{{0, 4}}, 4},                     // no gap at all
+  };
+  for (const Pattern& pattern : patterns) {
+    for (int64_t count : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100}) {
+      for (int64_t rows : {1, 3}) {
+        for (int64_t shift : {0, 1, 4, 16, 60}) {
+          check(*GetParam(), pattern, count, rows, shift, false);
+          check(*GetParam(), pattern, count, rows, shift, true);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FieldKernels, RandomPatterns) {
+  std::mt19937 random(1);
+  const auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 400; ++i) {
+    Pattern pattern;
+    int64_t at = 0;
+    const int64_t unit = draw(0, 3) == 0 ? 1 : 4;
+    for (int64_t f = draw(1, 6); f > 0; --f) {
+      pattern.fields.push_back({at, unit * draw(1, 7)});
+      at += pattern.fields.back().bytes + unit * draw(0, 17);
+    }
+    pattern.extent = at;
+    check(*GetParam(), pattern, draw(1, 70), draw(1, 2), draw(0, 63), i % 2 == 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, FieldKernels,
+                         ::testing::ValuesIn(kernel_tables().begin(), kernel_tables().end()),
+                         name_of);
+
+TEST(Fields, TablesOnlyWhereLanesServe) {
+  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64)->gather.steps.empty());
+  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 32)->scatter.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 0)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{8, 4}, {0, 4}}, 16, 64)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}, {68, 4}}, 80, 64)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}}, 64 + 8, 64)->gather.steps.empty());  // a line without data
+  EXPECT_TRUE(make_fields({{0, 4}}, 2, 64)->gather.steps.empty());       // overlapping elements
+  EXPECT_TRUE(make_fields({{0, 4}}, -8, 64)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}}, 48, 64)->gather.steps.empty());  // too many loads for one store
+}
+
+TEST(Fields, StoresOfAPeriodFollowEachOther) {
+  const auto fields = make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64);
+  EXPECT_EQ(fields->size, 32);
+  EXPECT_EQ(fields->span, 36);
+  EXPECT_EQ(fields->gather.elements, 2);  // 2 x 32 bytes fill a vector
+  EXPECT_EQ(fields->gather.steps_per_store, 2);
+  EXPECT_EQ(fields->scatter.elements, 8);  // 8 x 40 bytes are 5 vectors
+  EXPECT_EQ(fields->scatter.steps.size(), 5u);
+}
+
+}  // namespace
+}  // namespace lacuna
