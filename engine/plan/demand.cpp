@@ -287,8 +287,13 @@ class Walk {
       if (floor_div(at, page) != last_page) all.turns += 1;
       last_page = floor_div(at + bytes - 1, page);
     }
-    if (!list.packed_offsets.empty()) all.cycles += static_cast<double>(n) * kUnequalCycles;
-    if (n > kEntriesByHeart) all.cycles += changes * kWrongGuessCycles;
+    if (sweep.places != nullptr) {
+      const auto units = static_cast<double>(sweep.places->size());
+      all.cycles = units * (run_cycles(sweep.width, vector_bytes_) + kEntryCycles);
+    } else if (!list.packed_offsets.empty()) {
+      all.cycles += static_cast<double>(n) * kUnequalCycles;
+      if (n > kEntriesByHeart) all.cycles += changes * kWrongGuessCycles;
+    }
     all.lines = near + far + beside;
     all.crowd = all.lines;
     all.pages = std::min(all.pages, all.lines);
@@ -300,6 +305,7 @@ class Walk {
     return all;
   }
 
+  // Of the layout's run, which may be moved in several equal parts.
   static int64_t bytes_of(const Sweep& sweep, int64_t i) {
     const std::vector<int64_t>& packed = sweep.list->packed_offsets;
     if (packed.empty()) return sweep.width;
