@@ -117,29 +117,6 @@ TEST_F(Api, PackUnpackAndSlices) {
   lacuna_plan_destroy(plan);
 }
 
-TEST_F(Api, CostIsOneJsonObject) {
-  lacuna_type* type = parsed("vector(3, 1, 2, int)");
-  lacuna_plan* plan = nullptr;
-  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
-  lacuna_type_destroy(type);
-  size_t needed = 0;
-  expect_wrong(lacuna_plan_cost_json(plan, 2, 0, nullptr, &needed), LACUNA_TRUNCATED,
-               "capacity is 0");
-  std::string text(needed, '?');
-  ASSERT_EQ(lacuna_plan_cost_json(plan, 2, needed, text.data(), nullptr), LACUNA_OK);
-  text.resize(needed - 1);
-  EXPECT_EQ(text.front(), '{');
-  EXPECT_EQ(text.back(), '}');
-  EXPECT_NE(text.find("\"bytes\": 24"), std::string::npos) << text;
-  expect_wrong(lacuna_plan_cost_json(plan, -1, 0, nullptr, &needed), LACUNA_INVALID_ARGUMENT,
-               "count is -1");
-  expect_wrong(lacuna_plan_cost_json(nullptr, 1, 0, nullptr, &needed), LACUNA_INVALID_ARGUMENT,
-               "plan is NULL");
-  expect_wrong(lacuna_plan_cost_json(plan, INT64_MAX, 0, nullptr, &needed), LACUNA_OVERFLOW,
-               "64 bits");
-  lacuna_plan_destroy(plan);
-}
-
 TEST_F(Api, CopiesFromOneLayoutToAnother) {
   lacuna_type* column = parsed("vector(3, 1, 2, int)");
   lacuna_type* backwards = parsed("vector(3, 1, -1, int)");
@@ -238,6 +215,29 @@ TEST(ApiMachine, IsOneJsonObject) {
        {"\"numbers\"", "\"tlb_entries\"", "\"memory_copy_bytes_per_ns\"", "\"place\""})
     EXPECT_NE(text.find(part), std::string::npos) << part;
   expect_wrong(lacuna_machine_json(needed, nullptr, nullptr), LACUNA_INVALID_ARGUMENT, "text");
+}
+
+TEST_F(Api, CostIsOneJsonObject) {
+  lacuna_type* type = parsed("vector(3, 1, 2, int)");
+  lacuna_plan* plan = nullptr;
+  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+  lacuna_type_destroy(type);
+  size_t needed = 0;
+  expect_wrong(lacuna_plan_cost_json(plan, 2, 0, nullptr, &needed), LACUNA_TRUNCATED,
+               "capacity is 0");
+  std::string text(needed, '?');
+  ASSERT_EQ(lacuna_plan_cost_json(plan, 2, needed, text.data(), nullptr), LACUNA_OK);
+  text.resize(needed - 1);
+  EXPECT_EQ(text.front(), '{');
+  EXPECT_EQ(text.back(), '}');
+  EXPECT_NE(text.find("\"bytes\": 24"), std::string::npos) << text;
+  expect_wrong(lacuna_plan_cost_json(plan, -1, 0, nullptr, &needed), LACUNA_INVALID_ARGUMENT,
+               "count is -1");
+  expect_wrong(lacuna_plan_cost_json(nullptr, 1, 0, nullptr, &needed), LACUNA_INVALID_ARGUMENT,
+               "plan is NULL");
+  expect_wrong(lacuna_plan_cost_json(plan, INT64_MAX, 0, nullptr, &needed), LACUNA_OVERFLOW,
+               "64 bits");
+  lacuna_plan_destroy(plan);
 }
 
 TEST_F(Api, Buffers) {

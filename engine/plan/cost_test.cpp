@@ -129,6 +129,7 @@ TEST(Cost, LinesAndPagesAreThoseOfTheData) {
       {"hvector(64, 1, 8, hvector(100, 1, 8192, double))", 800, 100},
       {"indexed_block(1, [0, 1024, 1, 1025, 512], double)", 3, 3},
       {"indexed([1, 9], [0, 1024], double)", 3, 2},
+      {"subarray([16, 16, 16], [8, 8, 8], [1, 1, 1], c, double)", 128, 5},
       {"struct([1, 1], [0, 8192], [vector(8, 1, 8, double), double])", 9, 2},
   };
   for (const auto& one : cases) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Walks a plan as exec/ does and counts. Lines and pages are counted as if the origin of the memory
-// were at a page's beginning; that is exact for single loops and lists, and for nests where loops
-// either interleave or do not touch.
+// Walks a plan as exec/ does and counts. Lines and pages are counted exactly for single loops and
+// lists, and for nests where loops either interleave or do not touch.
 #include "plan/demand.hpp"
 
 #include <algorithm>
@@ -103,8 +102,10 @@ class Walk {
   Walk(const Machine& machine, bool is_pack, int64_t vector_bytes)
       : machine_(machine), is_pack_(is_pack), vector_bytes_(vector_bytes) {}
 
-  Demand node(const PlanNode& node, int64_t iterations) const {
-    if (node.sweep.how != How::kEach) return swept(node.sweep, iterations);
+  // `origin`: the node's, from the address that a program gives, which is taken for a line's and a
+  // page's beginning.
+  Demand node(const PlanNode& node, int64_t iterations, int64_t origin) const {
+    if (node.sweep.how != How::kEach) return swept(node.sweep, iterations, origin);
     Demand all;
     all.cycles = kNodeCycles;
     switch (node.kind) {
@@ -113,32 +114,29 @@ class Walk {
       case Kind::kLoop: {
         Loop loop = node.loop;
         loop.count = iterations;
-        take(all, whole(*node.children[0]), loop);
+        take(all, whole(*node.children[0], origin), loop);
         break;
       }
       case Kind::kBlocks:
       case Kind::kRuns: {
         const std::vector<int64_t>& at = node.layout->mem_offsets;
         const auto [least, most] = std::minmax_element(at.begin(), at.end());
-        const Demand child = whole(*node.children[0]);
+        const Demand child = whole(*node.children[0], origin);
         const auto n = static_cast<int64_t>(at.size());
         take(all, child, {n, n > 1 ? (*most - *least) / (n - 1) : 0, 0});
         break;
       }
       case Kind::kSeq:
         for (size_t i = 0; i < node.children.size(); ++i) {
-          Demand child = whole(*node.children[i]);
-          child.begin += node.layout->mem_offsets[i];
-          child.end += node.layout->mem_offsets[i];
-          all.add(child, 1);
+          all.add(whole(*node.children[i], origin + node.layout->mem_offsets[i]), 1);
         }
         break;
     }
     return all;
   }
 
-  Demand whole(const PlanNode& one) const {
-    return node(one, one.kind == Kind::kLoop ? one.loop.count : 1);
+  Demand whole(const PlanNode& one, int64_t origin) const {
+    return node(one, one.kind == Kind::kLoop ? one.loop.count : 1, origin);
   }
 
  private:
@@ -161,7 +159,7 @@ class Walk {
     all.end = lines.end;
   }
 
-  Demand swept(const Sweep& sweep, int64_t iterations) const {
+  Demand swept(const Sweep& sweep, int64_t iterations, int64_t origin) const {
     std::vector<Loop> loops = sweep.around;  // outermost first
     loops.push_back(sweep.outer);
     loops.push_back(sweep.inner);
@@ -175,12 +173,11 @@ class Walk {
     const double rows = calls * static_cast<double>(outer.count);
     std::erase_if(loops, [](const Loop& loop) { return loop.count <= 1; });
     std::reverse(loops.begin(), loops.end());
-    if (sweep.how == How::kListed) return listed(sweep, loops, calls, rows);
+    if (sweep.how == How::kListed) return listed(sweep, loops, calls, rows, origin);
 
     // Elements of several fields are one run with small gaps.
     const int64_t width = sweep.how == How::kFields ? sweep.fields->span : sweep.width;
-    const int64_t offset =
-        sweep.how == How::kFields && !sweep.fields->fields.empty() ? first_byte(*sweep.fields) : 0;
+    const int64_t offset = origin + (sweep.how == How::kFields ? first_byte(*sweep.fields) : 0);
     Demand all;
     const Cover lines = nest_cover(width, loops, offset, machine_.line_bytes);
     const Cover pages = nest_cover(width, loops, offset, machine_.page_bytes);
@@ -228,10 +225,10 @@ class Walk {
     }
   }
 
-  Demand listed(const Sweep& sweep, const std::vector<Loop>& loops, double calls,
-                double rows) const {
+  Demand listed(const Sweep& sweep, const std::vector<Loop>& loops, double calls, double rows,
+                int64_t origin) const {
     const LayoutNode& list = *sweep.list;
-    Demand one = entries(sweep, list);
+    Demand one = entries(sweep, list, origin);
     Demand all;
     Loop loop{1, 0, 0};
     if (!loops.empty()) loop = loops.front();
@@ -241,15 +238,16 @@ class Walk {
     return all;
   }
 
-  Demand entries(const Sweep& sweep, const LayoutNode& list) const {
+  Demand entries(const Sweep& sweep, const LayoutNode& list, int64_t origin) const {
     const int64_t line = machine_.line_bytes;
     const int64_t page = machine_.page_bytes;
     const auto n = static_cast<int64_t>(list.mem_offsets.size());
     Demand all;
-    all.begin = *std::min_element(list.mem_offsets.begin(), list.mem_offsets.end());
+    all.begin = origin + *std::min_element(list.mem_offsets.begin(), list.mem_offsets.end());
     all.end = all.begin;
     for (int64_t i = 0; i < n; ++i)
-      all.end = std::max(all.end, list.mem_offsets[static_cast<size_t>(i)] + bytes_of(sweep, i));
+      all.end =
+          std::max(all.end, origin + list.mem_offsets[static_cast<size_t>(i)] + bytes_of(sweep, i));
     const int64_t first_line = floor_div(all.begin, line);
     const int64_t first_page = floor_div(all.begin, page);
     Seen lines(floor_div(all.end, line) - first_line + 1, n);
@@ -262,7 +260,7 @@ class Walk {
     int64_t last = first_line - 2 * page;
     int64_t last_page = first_page - 1;
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = list.mem_offsets[static_cast<size_t>(i)];
+      const int64_t at = origin + list.mem_offsets[static_cast<size_t>(i)];
       const int64_t bytes = bytes_of(sweep, i);
       const int64_t begin = floor_div(at, line);
       const int64_t end = floor_div(at + bytes - 1, line);
@@ -360,7 +358,8 @@ Demand demand_of(const Plan& plan, int64_t count, Direction direction) {
   }
   const Walk walk(machine, direction == Direction::kPack, vector_bytes(plan.kernels()));
   const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
-  return walk.node(root, root.kind == Kind::kLoop ? count * root.loop.count : 1);
+  const int64_t iterations = root.kind == Kind::kLoop ? count * root.loop.count : 1;
+  return walk.node(root, iterations, plan.offset());
 }
 
 }  // namespace lacuna
