@@ -8,7 +8,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "plan/cycles.hpp"
 
@@ -135,8 +137,15 @@ class Walk {
     return all;
   }
 
+  // A node that several share is gone through once for each place in a page.
   Demand whole(const PlanNode& one, int64_t origin) const {
-    return node(one, one.kind == Kind::kLoop ? one.loop.count : 1, origin);
+    const int64_t page = floor_div(origin, machine_.page_bytes) * machine_.page_bytes;
+    const auto [at, is_new] = done_.try_emplace({&one, origin - page});
+    if (is_new) at->second = node(one, one.kind == Kind::kLoop ? one.loop.count : 1, origin - page);
+    Demand found = at->second;
+    found.begin += page;
+    found.end += page;
+    return found;
   }
 
  private:
@@ -313,6 +322,7 @@ class Walk {
   const Machine& machine_;
   bool is_pack_;
   int64_t vector_bytes_;
+  mutable std::map<std::pair<const PlanNode*, int64_t>, Demand> done_;
 };
 
 }  // namespace
