@@ -295,8 +295,9 @@ class Walk {
       last_page = floor_div(at + bytes - 1, page);
     }
     if (sweep.places != nullptr) {
-      const auto units = static_cast<double>(sweep.places->size());
-      all.cycles = units * (run_cycles(sweep.width, vector_bytes_) + kEntryCycles);
+      // Their places in 32 bits are loaded on the side (0.6 cycles an entry of 8 bytes in all).
+      all.cycles =
+          static_cast<double>(sweep.places->size()) * run_cycles(sweep.width, vector_bytes_);
     } else if (!list.packed_offsets.empty()) {
       all.cycles += static_cast<double>(n) * kUnequalCycles;
       if (n > kEntriesByHeart) all.cycles += changes * kWrongGuessCycles;
