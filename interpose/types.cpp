@@ -100,12 +100,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   }
   const TypePtr type = decoded->type;
   if (log_wanted()) record->text = print_type(*type);
-  Result<PlanPtr> made = make_plan(type);
-  if (!made) {
-    record->note = Note::kUndecoded;
-    return;
-  }
-  const PlanPtr plan = *made;
+  const PlanPtr plan = make_plan(type);
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;

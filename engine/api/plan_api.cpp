@@ -12,8 +12,12 @@ using lacuna::api::fail;
 using lacuna::api::guarded;
 using lacuna::api::invalid;
 
-// The last error is written only on failure, so the calls below cost nothing but their comparisons.
-lacuna_status check_count(const lacuna_plan* plan, int64_t count) noexcept {
+// All checks are made twice: in a few comparisons on the way of every call, which tell only that
+// nothing is wrong, and where they cannot, by those below, which know the sentences. Those stay out
+// of the callers, whose registers they would take.
+
+[[gnu::cold, gnu::noinline]] lacuna_status check_count(const lacuna_plan* plan,
+                                                       int64_t count) noexcept {
   return guarded([&] {
     if (plan == nullptr) return invalid("plan is NULL; give one from lacuna_plan_create");
     if (count < 0)
@@ -30,8 +34,8 @@ lacuna_status check_count(const lacuna_plan* plan, int64_t count) noexcept {
 
 // `name`: of the argument. A null `mem` means absolute addresses; they do not begin in the first
 // page.
-lacuna_status check_memory(const lacuna_plan* plan, const void* mem, int64_t bytes,
-                           const char* name) noexcept {
+[[gnu::cold, gnu::noinline]] lacuna_status check_memory(const lacuna_plan* plan, const void* mem,
+                                                        int64_t bytes, const char* name) noexcept {
   if (bytes == 0 || mem != nullptr || plan->plan->type().true_lb < 0 ||
       plan->plan->type().true_lb >= plan->plan->machine().page_bytes)
     return LACUNA_OK;
@@ -41,16 +45,33 @@ lacuna_status check_memory(const lacuna_plan* plan, const void* mem, int64_t byt
   });
 }
 
-lacuna_status check_buffers(const lacuna_plan* plan, const void* mem, int64_t bytes,
-                            const void* packed) noexcept {
+[[gnu::cold, gnu::noinline]] lacuna_status check_buffers(const lacuna_plan* plan, const void* mem,
+                                                         int64_t bytes,
+                                                         const void* packed) noexcept {
   if (bytes != 0 && packed == nullptr) {
     return guarded([] { return invalid("packed is NULL; give a buffer for the packed stream"); });
   }
   return check_memory(plan, mem, bytes, "mem");
 }
 
-lacuna_status check_slice(const lacuna_plan* plan, int64_t count, int64_t begin,
-                          int64_t end) noexcept {
+[[gnu::cold, gnu::noinline]] lacuna_status check_message(const lacuna_plan* plan, const void* mem,
+                                                         int64_t count,
+                                                         const void* packed) noexcept {
+  const lacuna_status status = check_count(plan, count);
+  if (status != LACUNA_OK) return status;
+  return check_buffers(plan, mem, count * plan->plan->size(), packed);
+}
+
+// Whether `count` elements and their packed stream are surely as they must be; `bytes`: of the
+// stream.
+[[gnu::always_inline]] inline bool is_plain(const lacuna_plan* plan, const void* mem, int64_t count,
+                                            const void* packed, int64_t* bytes) noexcept {
+  return plan != nullptr && mem != nullptr && packed != nullptr && count >= 0 &&
+         !__builtin_mul_overflow(count, plan->plan->size(), bytes);
+}
+
+[[gnu::cold, gnu::noinline]] lacuna_status check_slice(const lacuna_plan* plan, int64_t count,
+                                                       int64_t begin, int64_t end) noexcept {
   return guarded([&] {
     const int64_t bytes = count * plan->plan->size();
     if (begin < 0 || begin > end || end > bytes) {
@@ -61,6 +82,15 @@ lacuna_status check_slice(const lacuna_plan* plan, int64_t count, int64_t begin,
   });
 }
 
+[[gnu::cold, gnu::noinline]] lacuna_status check_part(const lacuna_plan* plan, const void* mem,
+                                                      int64_t count, int64_t begin, int64_t end,
+                                                      const void* packed) noexcept {
+  lacuna_status status = check_count(plan, count);
+  if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
+  if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
+  return status;
+}
+
 }  // namespace
 
 lacuna_status lacuna_plan_create(const lacuna_type* type, lacuna_plan** plan) {
@@ -68,9 +98,7 @@ lacuna_status lacuna_plan_create(const lacuna_type* type, lacuna_plan** plan) {
     if (type == nullptr)
       return invalid("type is NULL; give one from lacuna_type_parse or a constructor");
     if (plan == nullptr) return invalid("plan is NULL; give the address of a lacuna_plan*");
-    auto made = lacuna::make_plan(type->type);
-    if (!made) return fail(made.error().status, made.error().message);
-    *plan = new lacuna_plan{std::move(made).value()};
+    *plan = new lacuna_plan{lacuna::make_plan(type->type)};
     return LACUNA_OK;
   });
 }
@@ -87,35 +115,47 @@ lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count, int64_t
 }
 
 lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem, int64_t count, void* packed) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, count * plan->plan->size(), packed);
-  if (status == LACUNA_OK) lacuna::pack(*plan->plan, mem, count, packed);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
+    const lacuna_status status = check_message(plan, mem, count, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::pack(*plan->plan, mem, count, packed);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed, int64_t count, void* mem) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, count * plan->plan->size(), packed);
-  if (status == LACUNA_OK) lacuna::unpack(*plan->plan, packed, count, mem);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
+    const lacuna_status status = check_message(plan, mem, count, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::unpack(*plan->plan, packed, count, mem);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_t count,
                                 int64_t begin, int64_t end, void* packed) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
-  if (status == LACUNA_OK) lacuna::pack_slice(*plan->plan, mem, count, begin, end, packed);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes) || begin < 0 || begin > end || end > bytes)
+      [[unlikely]] {
+    const lacuna_status status = check_part(plan, mem, count, begin, end, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::pack_slice(*plan->plan, mem, count, begin, end, packed);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, int64_t count,
                                   int64_t begin, int64_t end, void* mem) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
-  if (status == LACUNA_OK) lacuna::unpack_slice(*plan->plan, packed, count, begin, end, mem);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes) || begin < 0 || begin > end || end > bytes)
+      [[unlikely]] {
+    const lacuna_status status = check_part(plan, mem, count, begin, end, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::unpack_slice(*plan->plan, packed, count, begin, end, mem);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t count_a,

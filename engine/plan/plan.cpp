@@ -84,7 +84,7 @@ const KernelTable& default_kernels() {
   return table;
 }
 
-Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machine& host) {
+PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host) {
   auto plan = std::make_shared<Plan>();
   plan->layout_ = lower(*type);
   plan->type_ = std::move(type);
@@ -97,8 +97,9 @@ Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machin
     plan->single_ = builder.build(element);
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
+    plan->few_ = FewMoves(plan->layout_);
   }
-  return PlanPtr(std::move(plan));
+  return plan;
 }
 
 }  // namespace lacuna

@@ -21,6 +21,7 @@
 #include "kernels/kernel.hpp"
 #include "layout/layout.hpp"
 #include "machine/machine.hpp"
+#include "plan/few.hpp"
 #include "type/type.hpp"
 
 namespace lacuna {
@@ -96,9 +97,11 @@ class Plan {
   const PlanNode* single() const { return single_.get(); }
   const PlanNode* repeat() const { return repeat_.get(); }
   int64_t offset() const { return layout_.element.offset; }
+  // Small messages go by this.
+  const FewMoves& few() const { return few_; }
 
  private:
-  friend Result<std::shared_ptr<const Plan>> make_plan(TypePtr, const KernelTable&, const Machine&);
+  friend std::shared_ptr<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&);
 
   TypePtr type_;
   Layout layout_;
@@ -106,6 +109,7 @@ class Plan {
   const KernelTable* kernels_ = nullptr;
   PlanNodePtr single_;
   PlanNodePtr repeat_;
+  FewMoves few_;
   int64_t size_ = 0;
   bool contiguous_ = false;
 };
@@ -115,8 +119,8 @@ using PlanPtr = std::shared_ptr<const Plan>;
 const KernelTable& default_kernels();
 
 // O(nodes of the type + entries of its index lists).
-Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
-                          const Machine& host = machine());
+PlanPtr make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
+                  const Machine& host = machine());
 
 // Text for people: numbers of the type, layout, kernels, and which rule chose what, for `count`
 // elements (explain.cpp).
