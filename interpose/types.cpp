@@ -17,6 +17,7 @@
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 #include "mpi/decode.hpp"
+#include "plan/cache.hpp"
 #include "type/text.hpp"
 
 namespace lacuna {
@@ -100,7 +101,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   }
   const TypePtr type = decoded->type;
   if (log_wanted()) record->text = print_type(*type);
-  const PlanPtr plan = make_plan(type);
+  const PlanPtr plan = cached_plan(type);
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;

@@ -5,12 +5,18 @@
 #include "api/handles.hpp"
 #include "exec/copy.hpp"
 #include "exec/exec.hpp"
+#include "plan/cache.hpp"
 
 namespace {
 
+using lacuna::PlanPtr;
+using lacuna::TypePtr;
 using lacuna::api::fail;
 using lacuna::api::guarded;
+using lacuna::api::handle_of;
 using lacuna::api::invalid;
+using lacuna::api::plan_of;
+using lacuna::api::type_of;
 
 // All checks are made twice: in a few comparisons on the way of every call, which tell only that
 // nothing is wrong, and where they cannot, by those below, which know the sentences. Those stay out
@@ -23,9 +29,9 @@ using lacuna::api::invalid;
     if (count < 0)
       return invalid("count is " + std::to_string(count) + "; it must not be negative");
     int64_t bytes = 0;
-    if (__builtin_mul_overflow(count, plan->plan->size(), &bytes)) {
+    if (__builtin_mul_overflow(count, plan_of(plan).size(), &bytes)) {
       return fail(LACUNA_OVERFLOW, std::to_string(count) + " elements of " +
-                                       std::to_string(plan->plan->size()) +
+                                       std::to_string(plan_of(plan).size()) +
                                        " bytes do not fit into 64 bits");
     }
     return LACUNA_OK;
@@ -36,8 +42,8 @@ using lacuna::api::invalid;
 // page.
 [[gnu::cold, gnu::noinline]] lacuna_status check_memory(const lacuna_plan* plan, const void* mem,
                                                         int64_t bytes, const char* name) noexcept {
-  if (bytes == 0 || mem != nullptr || plan->plan->type().true_lb < 0 ||
-      plan->plan->type().true_lb >= plan->plan->machine().page_bytes)
+  if (bytes == 0 || mem != nullptr || plan_of(plan).type().true_lb < 0 ||
+      plan_of(plan).type().true_lb >= plan_of(plan).machine().page_bytes)
     return LACUNA_OK;
   return guarded([&] {
     return invalid(std::string(name) +
@@ -59,7 +65,7 @@ using lacuna::api::invalid;
                                                          const void* packed) noexcept {
   const lacuna_status status = check_count(plan, count);
   if (status != LACUNA_OK) return status;
-  return check_buffers(plan, mem, count * plan->plan->size(), packed);
+  return check_buffers(plan, mem, count * plan_of(plan).size(), packed);
 }
 
 // Whether `count` elements and their packed stream are surely as they must be; `bytes`: of the
@@ -67,13 +73,13 @@ using lacuna::api::invalid;
 [[gnu::always_inline]] inline bool is_plain(const lacuna_plan* plan, const void* mem, int64_t count,
                                             const void* packed, int64_t* bytes) noexcept {
   return plan != nullptr && mem != nullptr && packed != nullptr && count >= 0 &&
-         !__builtin_mul_overflow(count, plan->plan->size(), bytes);
+         !__builtin_mul_overflow(count, plan_of(plan).size(), bytes);
 }
 
 [[gnu::cold, gnu::noinline]] lacuna_status check_slice(const lacuna_plan* plan, int64_t count,
                                                        int64_t begin, int64_t end) noexcept {
   return guarded([&] {
-    const int64_t bytes = count * plan->plan->size();
+    const int64_t bytes = count * plan_of(plan).size();
     if (begin < 0 || begin > end || end > bytes) {
       return invalid("slice [" + std::to_string(begin) + ", " + std::to_string(end) +
                      ") is not inside [0, " + std::to_string(bytes) + ")");
@@ -98,19 +104,21 @@ lacuna_status lacuna_plan_create(const lacuna_type* type, lacuna_plan** plan) {
     if (type == nullptr)
       return invalid("type is NULL; give one from lacuna_type_parse or a constructor");
     if (plan == nullptr) return invalid("plan is NULL; give the address of a lacuna_plan*");
-    *plan = new lacuna_plan{lacuna::make_plan(type->type)};
+    *plan = handle_of(lacuna::cached_plan(TypePtr(&type_of(type))));
     return LACUNA_OK;
   });
 }
 
-void lacuna_plan_destroy(lacuna_plan* plan) { delete plan; }
+void lacuna_plan_destroy(lacuna_plan* plan) {
+  if (plan != nullptr) PlanPtr::adopt(&plan_of(plan));
+}
 
 lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count, int64_t* bytes) {
   const lacuna_status status = check_count(plan, count);
   if (status != LACUNA_OK) return status;
   if (bytes == nullptr)
     return guarded([] { return invalid("bytes is NULL; give a valid pointer"); });
-  *bytes = count * plan->plan->size();
+  *bytes = count * plan_of(plan).size();
   return LACUNA_OK;
 }
 
@@ -120,7 +128,7 @@ lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem, int64_t coun
     const lacuna_status status = check_message(plan, mem, count, packed);
     if (status != LACUNA_OK) return status;
   }
-  lacuna::pack(*plan->plan, mem, count, packed);
+  lacuna::pack(plan_of(plan), mem, count, packed);
   return LACUNA_OK;
 }
 
@@ -130,7 +138,7 @@ lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed, int64_t
     const lacuna_status status = check_message(plan, mem, count, packed);
     if (status != LACUNA_OK) return status;
   }
-  lacuna::unpack(*plan->plan, packed, count, mem);
+  lacuna::unpack(plan_of(plan), packed, count, mem);
   return LACUNA_OK;
 }
 
@@ -142,7 +150,7 @@ lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_
     const lacuna_status status = check_part(plan, mem, count, begin, end, packed);
     if (status != LACUNA_OK) return status;
   }
-  lacuna::pack_slice(*plan->plan, mem, count, begin, end, packed);
+  lacuna::pack_slice(plan_of(plan), mem, count, begin, end, packed);
   return LACUNA_OK;
 }
 
@@ -154,7 +162,7 @@ lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, i
     const lacuna_status status = check_part(plan, mem, count, begin, end, packed);
     if (status != LACUNA_OK) return status;
   }
-  lacuna::unpack_slice(*plan->plan, packed, count, begin, end, mem);
+  lacuna::unpack_slice(plan_of(plan), packed, count, begin, end, mem);
   return LACUNA_OK;
 }
 
@@ -163,8 +171,8 @@ lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t 
   lacuna_status status = check_count(plan_a, count_a);
   if (status == LACUNA_OK) status = check_count(plan_b, count_b);
   if (status != LACUNA_OK) return status;
-  const int64_t from = count_a * plan_a->plan->size();
-  const int64_t to = count_b * plan_b->plan->size();
+  const int64_t from = count_a * plan_of(plan_a).size();
+  const int64_t to = count_b * plan_of(plan_b).size();
   if (from != to) {
     return guarded([&] {
       return invalid("a has " + std::to_string(from) + " bytes of data and b " +
@@ -174,7 +182,7 @@ lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t 
   status = check_memory(plan_a, mem_a, from, "mem_a");
   if (status == LACUNA_OK) status = check_memory(plan_b, mem_b, to, "mem_b");
   if (status == LACUNA_OK)
-    lacuna::copy(*plan_a->plan, mem_a, count_a, *plan_b->plan, mem_b, count_b);
+    lacuna::copy(plan_of(plan_a), mem_a, count_a, plan_of(plan_b), mem_b, count_b);
   return status;
 }
 
@@ -183,6 +191,6 @@ lacuna_status lacuna_plan_explain(const lacuna_plan* plan, int64_t count, size_t
   const lacuna_status status = check_count(plan, count);
   if (status != LACUNA_OK) return status;
   return guarded([&] {
-    return lacuna::api::give_text(lacuna::explain(*plan->plan, count), capacity, text, needed);
+    return lacuna::api::give_text(lacuna::explain(plan_of(plan), count), capacity, text, needed);
   });
 }

@@ -7,7 +7,6 @@
 #define LACUNA_ENGINE_TYPE_BOUNDS_HPP_
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -76,10 +75,12 @@ Error too_large(std::string_view constructor);
 Error too_deep(std::string_view constructor);
 
 // A draft of a type over one child; fails where the child is null or too deep already.
-Result<std::shared_ptr<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child);
-// The end of the constructors over one child: bounds and signature.
-Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds,
-                       std::shared_ptr<Type> type);
+Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child);
+// The end of the constructors over one child: bounds, signature and fingerprint.
+Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds, Ref<Type> type);
+
+// The last step of every constructor: the hash of the structure and the memory it takes.
+void fingerprint(Type* type);
 
 }  // namespace lacuna::detail
 

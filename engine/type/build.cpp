@@ -6,7 +6,6 @@
 // for all constructors. (Subarray and darray are in darray.cpp.)
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "type/bounds.hpp"
@@ -108,24 +107,24 @@ Error too_deep(std::string_view constructor) {
                                   " constructors deep; the limit is " + std::to_string(kMaxDepth)};
 }
 
-Result<std::shared_ptr<Type>> draft(Combiner combiner, std::string_view constructor,
-                                    TypePtr child) {
+Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child) {
   if (!child) return null_child(constructor, "oldtype");
   if (child->depth >= kMaxDepth) return too_deep(constructor);
-  auto type = std::make_shared<Type>();
+  auto type = make_ref<Type>();
   type->combiner = combiner;
   type->depth = child->depth + 1;
   type->children.push_back(std::move(child));
   return type;
 }
 
-Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds,
-                       std::shared_ptr<Type> type) {
+Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds, Ref<Type> type) {
   if (!bounds.store(type.get())) return too_large(constructor);
   const Type& child = *type->children[0];
   if (child.size_bytes > 0) {
-    type->signature = repeat(child.signature, type->size_bytes / child.size_bytes);
+    type->signature.length = type->size_bytes / child.size_bytes * child.signature.length;
+    if (type->signature.length > 0) type->signature.uniform = child.signature.uniform;
   }
+  fingerprint(type.get());
   return TypePtr(std::move(type));
 }
 
@@ -271,7 +270,7 @@ Result<TypePtr> make_struct(std::vector<int64_t> blocklengths,
     return detail::unequal_lists(kName, "blocklengths", blocklengths.size(), "oldtypes",
                                  oldtypes.size());
   }
-  auto type = std::make_shared<Type>();
+  auto type = make_ref<Type>();
   type->combiner = Combiner::kStruct;
   type->depth = 1;
   Bounds bounds;
@@ -289,12 +288,18 @@ Result<TypePtr> make_struct(std::vector<int64_t> blocklengths,
   if (!bounds.store(type.get())) return detail::too_large(kName);
   // Only now is it sure that no length overflows: every basic takes at least a byte.
   for (size_t i = 0; i < blocklengths.size(); ++i) {
-    type->signature = concat(type->signature, repeat(oldtypes[i]->signature, blocklengths[i]));
+    const SignatureOutline& entry = oldtypes[i]->signature;
+    if (blocklengths[i] == 0 || entry.length == 0) continue;
+    SignatureOutline& all = type->signature;
+    if (all.length == 0) all.uniform = entry.uniform;
+    if (all.uniform != entry.uniform) all.uniform = nullptr;
+    all.length += blocklengths[i] * entry.length;
   }
   type->count = static_cast<int64_t>(blocklengths.size());
   type->blocklengths = std::move(blocklengths);
   type->displacements = std::move(displacements_bytes);
   type->children = std::move(oldtypes);
+  detail::fingerprint(type.get());
   return TypePtr(std::move(type));
 }
 
@@ -353,21 +358,6 @@ Result<TypePtr> make_from_fields(const Type& fields) {
   return Error{LACUNA_INVALID_ARGUMENT, "type: combiner is " +
                                             std::to_string(static_cast<int>(f.combiner)) +
                                             "; there is no such constructor"};
-}
-
-bool equal(const Type& a, const Type& b) {
-  if (&a == &b) return true;
-  // Size and depth say nothing new, but tell most unequal types apart before their trees are
-  // walked.
-  const auto fields = [](const Type& t) {
-    return std::tie(t.combiner, t.size_bytes, t.depth, t.count, t.blocklength, t.stride,
-                    t.resized_lb, t.resized_extent, t.order, t.darray_size, t.darray_rank,
-                    t.precision, t.range, t.basic, t.blocklengths, t.displacements, t.sizes,
-                    t.subsizes, t.starts, t.distribs, t.dargs, t.psizes);
-  };
-  return fields(a) == fields(b) &&
-         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
-                    [](const TypePtr& x, const TypePtr& y) { return equal(*x, *y); });
 }
 
 }  // namespace lacuna

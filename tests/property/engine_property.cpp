@@ -10,6 +10,7 @@
 
 #include "exec/copy.hpp"
 #include "exec/exec.hpp"
+#include "plan/cache.hpp"
 #include "plan/plan.hpp"
 #include "property/case.hpp"
 #include "type/random.hpp"
@@ -190,6 +191,19 @@ std::string check_bottom(const Case& c, const Expected& expected, const KernelTa
   return differ("pack from MPI_BOTTOM", packed.data(), expected.packed().data(), packed.size());
 }
 
+// The plan that a type gets which was made anew, from a cache that is too small for all of them.
+PlanPtr cached(const Case& c, const KernelTable& kernels, std::string* wrong) {
+  static PlanCache& cache = *new PlanCache(4, 1 << 20);
+  const PlanPtr first = cache.find_or_make(c.type, kernels, machine());
+  const TypePtr again = parse_type(print_type(*c.type)).value();
+  const PlanPtr second = cache.find_or_make(again, kernels, machine());
+  if (!equal(first->type(), *c.type) || &first->kernels() != &kernels)
+    *wrong = "the cached plan is another type's: " + print_type(first->type());
+  if (again->hash != c.type->hash) *wrong = "equal types have unequal hashes";
+  if (first->memory_bytes() < 4096 && first != second) *wrong = "planned twice";
+  return second;
+}
+
 std::string check(const Case& c) {
   static const Machine tiny = tiny_machine();
   std::string wrong = check_text(c);
@@ -202,7 +216,10 @@ std::string check(const Case& c) {
   const std::vector<std::byte> copied = target.unpacked(expected.packed());
   for (const KernelTable* kernels : kernel_tables()) {
     for (const Machine* host : {&machine(), &tiny}) {
-      const PlanPtr plan = make_plan(c.type, *kernels, *host);
+      // Half of all checks are of plans from a cache.
+      const PlanPtr plan =
+          host == &tiny ? make_plan(c.type, *kernels, *host) : cached(c, *kernels, &wrong);
+      if (!wrong.empty()) return wrong;
       wrong = check_pack(c, *plan, expected, choices);
       if (wrong.empty() && c.receivable) wrong = check_unpack(c, *plan, expected, choices);
       if (wrong.empty())
