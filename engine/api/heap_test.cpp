@@ -66,4 +66,55 @@ TEST(Heap, MovingNeverTouchesIt) {
   }
 }
 
+// A type that is made, planned, used and destroyed for each message: its node, its lists, its
+// children. The plan is known from the first time.
+TEST(Heap, ATypeForOneMessageTouchesItAFewTimes) {
+  lacuna_type* dbl = nullptr;
+  lacuna_type* integer = nullptr;
+  ASSERT_EQ(lacuna_type_named("double", &dbl), LACUNA_OK);
+  ASSERT_EQ(lacuna_type_named("int", &integer), LACUNA_OK);
+  std::vector<double> mem(1000);
+  std::vector<double> packed(1000);
+  const auto message = [&](lacuna_status made, lacuna_type* const& type) {
+    lacuna_plan* plan = nullptr;
+    EXPECT_EQ(made, LACUNA_OK);
+    EXPECT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+    EXPECT_EQ(lacuna_pack(plan, mem.data(), 1, packed.data()), LACUNA_OK);
+    lacuna_plan_destroy(plan);
+    lacuna_type_destroy(type);
+  };
+  const auto vector = [&] {
+    lacuna_type* type = nullptr;
+    message(lacuna_type_vector(16, 1, 24, dbl, &type), type);
+  };
+  const auto structure = [&] {
+    const int64_t lengths[] = {1, 3};
+    const int64_t places[] = {0, 8};
+    const lacuna_type* types[] = {integer, dbl};
+    lacuna_type* type = nullptr;
+    message(lacuna_type_struct(2, lengths, places, types, &type), type);
+  };
+  const auto subarray = [&] {
+    const int64_t sizes[] = {20, 20};
+    const int64_t subsizes[] = {4, 5};
+    const int64_t starts[] = {2, 3};
+    lacuna_type* type = nullptr;
+    message(lacuna_type_subarray(2, sizes, subsizes, starts, LACUNA_ORDER_C, dbl, &type), type);
+  };
+  vector();
+  structure();
+  subarray();
+  EXPECT_EQ(allocations([&] {
+              lacuna_type* again = nullptr;
+              (void)!lacuna_type_named("int", &again);
+              lacuna_type_destroy(again);
+            }),
+            0);
+  EXPECT_LE(allocations(vector), 2);
+  EXPECT_LE(allocations(structure), 4);
+  EXPECT_LE(allocations(subarray), 5);
+  lacuna_type_destroy(dbl);
+  lacuna_type_destroy(integer);
+}
+
 }  // namespace

@@ -151,6 +151,7 @@ lacuna_status lacuna_type_struct(int64_t count, const int64_t* blocklengths,
     if (missing(count, oldtypes)) return invalid(null_argument("oldtypes"));
     if (type == nullptr) return invalid(null_argument("type"));
     std::vector<TypePtr> children;
+    if (count > 0) children.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
       if (oldtypes[i] == nullptr)
         return invalid(null_argument(("oldtypes[" + std::to_string(i) + "]").c_str()));

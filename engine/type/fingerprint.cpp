@@ -3,9 +3,6 @@
 // Structural identity of types: a hash, by which a type made anew finds what is known of its
 // equals, and the comparison that has the last word. The hash of a type takes its children's as
 // they are, so it costs what its own arguments cost.
-#include <algorithm>
-#include <tuple>
-
 #include "type/bounds.hpp"
 #include "type/type.hpp"
 
@@ -45,17 +42,58 @@ int64_t saturating_add(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-// What arguments that few combiners have add to the hash.
-uint64_t hash_of_lists(const Type& t, uint64_t hash) {
-  for (const auto* list :
-       {&t.blocklengths, &t.displacements, &t.sizes, &t.subsizes, &t.starts, &t.dargs, &t.psizes}) {
-    if (!list->empty()) hash = hash_of(*list, hash);
+// Which arguments a combiner has besides count and children.
+enum class Arguments { kNone, kStrided, kBounds, kBasic, kBlocks, kArray };
+
+Arguments arguments_of(Combiner combiner) {
+  switch (combiner) {
+    case Combiner::kDup:
+    case Combiner::kContiguous:
+      return Arguments::kNone;
+    case Combiner::kVector:
+    case Combiner::kHvector:
+      return Arguments::kStrided;
+    case Combiner::kResized:
+      return Arguments::kBounds;
+    case Combiner::kNamed:
+    case Combiner::kValueIndex:
+    case Combiner::kF90Real:
+    case Combiner::kF90Complex:
+    case Combiner::kF90Integer:
+      return Arguments::kBasic;
+    case Combiner::kIndexed:
+    case Combiner::kHindexed:
+    case Combiner::kIndexedBlock:
+    case Combiner::kHindexedBlock:
+    case Combiner::kStruct:
+      return Arguments::kBlocks;
+    case Combiner::kSubarray:
+    case Combiner::kDarray:
+      return Arguments::kArray;
   }
-  for (const Distribution distribution : t.distribs)
-    hash = mixed(hash, static_cast<uint64_t>(distribution));
-  if (t.combiner == Combiner::kDarray)
-    hash = mixed(hash ^ word(t.darray_size), word(t.darray_rank));
-  return mixed(hash, static_cast<uint64_t>(t.order));
+  return Arguments::kArray;
+}
+
+bool equal_arguments(const Type& a, const Type& b) {
+  switch (arguments_of(a.combiner)) {
+    case Arguments::kNone:
+      return true;
+    case Arguments::kStrided:
+      return a.blocklength == b.blocklength && a.stride == b.stride;
+    case Arguments::kBounds:
+      return a.resized_lb == b.resized_lb && a.resized_extent == b.resized_extent;
+    case Arguments::kBasic:
+      return a.basic == b.basic && a.precision == b.precision && a.range == b.range;
+    case Arguments::kBlocks:
+      return a.blocklength == b.blocklength && a.blocklengths == b.blocklengths &&
+             a.displacements == b.displacements;
+    case Arguments::kArray:
+      return a.order == b.order && a.sizes == b.sizes && a.subsizes == b.subsizes &&
+             a.starts == b.starts && a.darray_size == b.darray_size &&
+             a.darray_rank == b.darray_rank && a.distribs == b.distribs && a.dargs == b.dargs &&
+             a.psizes == b.psizes;
+  }
+  return false;
 }
 
 }  // namespace
@@ -72,31 +110,35 @@ void fingerprint(Type* type) {
     if (child.get() != before) bytes = saturating_add(bytes, child->tree_bytes);
     before = child.get();
   }
-  switch (t.combiner) {
-    case Combiner::kDup:
-    case Combiner::kContiguous:
-    case Combiner::kValueIndex:
+  switch (arguments_of(t.combiner)) {
+    case Arguments::kNone:
       break;
-    case Combiner::kVector:
-    case Combiner::kHvector:
+    case Arguments::kStrided:
       hash = mixed(hash ^ word(t.blocklength), word(t.stride));
       break;
-    case Combiner::kResized:
+    case Arguments::kBounds:
       hash = mixed(hash ^ word(t.resized_lb), word(t.resized_extent));
       break;
-    case Combiner::kNamed:
-    case Combiner::kF90Real:
-    case Combiner::kF90Complex:
-    case Combiner::kF90Integer:
+    case Arguments::kBasic:
       hash = mixed(hash ^ word(t.precision), word(t.range));
       hash = mixed(hash, reinterpret_cast<uintptr_t>(t.basic));
       break;
-    default:
-      hash = hash_of_lists(t, mixed(hash, word(t.blocklength)));
-      // The longest lists are those of blocks and of struct entries; others have a few dimensions.
+    case Arguments::kBlocks:
+      hash = hash_of(t.blocklengths, mixed(hash, word(t.blocklength)));
+      hash = hash_of(t.displacements, hash);
       bytes = saturating_add(
-          bytes, static_cast<int64_t>(8 * (t.blocklengths.size() + t.displacements.size() +
-                                           t.children.size() + 7 * t.sizes.size())));
+          bytes, static_cast<int64_t>(
+                     8 * (t.blocklengths.size() + t.displacements.size() + t.children.size())));
+      break;
+    case Arguments::kArray:
+      hash = mixed(hash, static_cast<uint64_t>(t.order));
+      for (const auto* list : {&t.sizes, &t.subsizes, &t.starts, &t.dargs, &t.psizes}) {
+        if (!list->empty()) hash = hash_of(*list, hash);
+      }
+      for (const Distribution distribution : t.distribs)
+        hash = mixed(hash, static_cast<uint64_t>(distribution));
+      hash = mixed(hash ^ word(t.darray_size), word(t.darray_rank));
+      bytes = saturating_add(bytes, static_cast<int64_t>(8 * 7 * t.sizes.size()));
       break;
   }
   type->hash = hash;
@@ -107,20 +149,11 @@ void fingerprint(Type* type) {
 
 bool equal(const Type& a, const Type& b) {
   if (&a == &b) return true;
-  // Size and depth say nothing new, but tell most unequal types apart before their trees are
-  // walked.
-  const auto numbers = [](const Type& t) {
-    return std::tie(t.combiner, t.size_bytes, t.depth, t.count, t.blocklength, t.stride,
-                    t.resized_lb, t.resized_extent, t.order, t.darray_size, t.darray_rank,
-                    t.precision, t.range, t.basic);
-  };
-  const auto lists = [](const Type& t) {
-    return std::tie(t.blocklengths, t.displacements, t.sizes, t.subsizes, t.starts, t.distribs,
-                    t.dargs, t.psizes);
-  };
-  if (numbers(a) != numbers(b) || lists(a) != lists(b) || a.children.size() != b.children.size())
+  if (a.combiner != b.combiner || a.count != b.count || a.children.size() != b.children.size() ||
+      !equal_arguments(a, b))
     return false;
   for (size_t i = 0; i < a.children.size(); ++i) {
+    if (a.children[i] == b.children[i]) continue;
     // Entries of a struct are often the same type over and over.
     if (i > 0 && a.children[i] == a.children[i - 1] && b.children[i] == b.children[i - 1]) continue;
     if (!equal(*a.children[i], *b.children[i])) return false;
