@@ -13,22 +13,28 @@
 namespace {
 thread_local int64_t t_allocations = 0;
 
-void* counted(std::size_t bytes, std::size_t alignment) {
+[[gnu::noinline]] void* counted(std::size_t bytes, std::size_t alignment) {
   ++t_allocations;
   void* p = nullptr;
   if (posix_memalign(&p, alignment, bytes) != 0) throw std::bad_alloc();
   return p;
 }
+
+// Not inline: the compiler would see free() after new, and warn.
+[[gnu::noinline]] void released(void* p) { std::free(p); }
 }  // namespace
 
 void* operator new(std::size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return counted(bytes, alignof(std::max_align_t));
+}
+void operator delete(void* p) noexcept { released(p); }
+void operator delete(void* p, std::size_t) noexcept { released(p); }
+void operator delete(void* p, std::align_val_t) noexcept { released(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { released(p); }
 
 namespace {
 
