@@ -17,6 +17,7 @@
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 #include "mpi/decode.hpp"
+#include "plan/cache.hpp"
 #include "type/text.hpp"
 
 namespace lacuna {
@@ -31,6 +32,8 @@ namespace {
 constinit std::mutex g_learning;
 constinit std::mutex g_records;
 constinit TypeRecord* g_free = nullptr;
+// How many types got a record: who finds it unchanged need not look for one again.
+constinit std::atomic<uint64_t> g_learned{0};
 
 TypeRecord* new_record() noexcept {
   {
@@ -100,12 +103,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   }
   const TypePtr type = decoded->type;
   if (log_wanted()) record->text = print_type(*type);
-  Result<PlanPtr> made = make_plan(type);
-  if (!made) {
-    record->note = Note::kUndecoded;
-    return;
-  }
-  const PlanPtr plan = *made;
+  const PlanPtr plan = cached_plan(type);
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;
@@ -136,6 +134,7 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
     recycle(record);
     return nullptr;
   }
+  g_learned.fetch_add(1, std::memory_order_release);  // after the attribute can be found
   record->handle.store(handle_bits(datatype), std::memory_order_release);
   if (record->plan == nullptr) log_type(*record, record->note);
   return record;
@@ -176,11 +175,13 @@ const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
     return record;
   }
   if (!is_committed(datatype)) return nullptr;
+  const uint64_t learned = g_learned.load(std::memory_order_acquire);
   TypeRecord* record = attached_record(datatype);
   if (record == nullptr) {
     const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
     if (!lock.owns_lock()) return nullptr;
-    record = attached_record(datatype);  // another thread may have been faster
+    // Another thread may have been faster.
+    if (g_learned.load(std::memory_order_acquire) != learned) record = attached_record(datatype);
     if (record == nullptr) record = make_record(datatype);
     if (record == nullptr) return nullptr;
   }

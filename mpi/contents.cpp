@@ -126,9 +126,9 @@ bool Contents::read_envelope(MPI_Datatype handle, int* mpi_combiner) {
     datatypes = few_datatypes;
   }
   if (integers < 0 || addresses < 0 || counts < 0 || datatypes < 0) return false;
-  integers_.resize(static_cast<size_t>(integers));
-  addresses_.resize(static_cast<size_t>(addresses));
-  counts_.resize(static_cast<size_t>(counts));
+  integers_.resize(static_cast<size_t>(integers), 0);
+  addresses_.resize(static_cast<size_t>(addresses), 0);
+  counts_.resize(static_cast<size_t>(counts), 0);
   datatypes_.resize(static_cast<size_t>(datatypes), predefined_.null());
   return true;
 }

@@ -11,6 +11,7 @@
 #ifndef LACUNA_MPI_CONTENTS_HPP_
 #define LACUNA_MPI_CONTENTS_HPP_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,33 @@
 #include "type/type.hpp"
 
 namespace lacuna {
+
+// Arguments as the library gives them: without the heap where they are few, as those of most types
+// are.
+template <typename T>
+class ArgumentList {
+ public:
+  void resize(size_t n, T value) {
+    size_ = n;
+    if (n <= kFew) {
+      std::fill_n(few_, n, value);
+    } else {
+      many_.assign(n, value);
+    }
+  }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return size_ <= kFew ? few_ : many_.data(); }
+  T& operator[](size_t i) { return data()[i]; }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+
+ private:
+  static constexpr size_t kFew = 12;
+  T few_[kFew];
+  std::vector<T> many_;
+  size_t size_ = 0;
+};
 
 class Contents {
  public:
@@ -59,10 +87,10 @@ class Contents {
   bool failed_ = false;
   bool integer_addresses_ = false;  // the combiners of MPI-1's Fortran constructors
   Combiner combiner_ = Combiner::kNamed;
-  std::vector<int> integers_;
-  std::vector<MPI_Aint> addresses_;
-  std::vector<MPI_Count> counts_;
-  std::vector<MPI_Datatype> datatypes_;
+  ArgumentList<int> integers_;
+  ArgumentList<MPI_Aint> addresses_;
+  ArgumentList<MPI_Count> counts_;
+  ArgumentList<MPI_Datatype> datatypes_;
   size_t next_integer_ = 0;
   size_t next_address_ = 0;
   size_t next_count_ = 0;

@@ -47,7 +47,11 @@ Result<TypePtr> Decoder::decode(MPI_Datatype handle, int depth) {
   if (depth > kMaxDepth) return decline("it is nested deeper than 128 constructors");
   if (const Predefined* known = predefined_.find(handle)) {
     if (known->basic == nullptr) return decline("a marker of MPI-1 stands where data must be");
-    return hold_against_library(make_named(*known->basic), handle);
+    if (predefined_.is_verified(*known)) return make_named(*known->basic);
+    Result<TypePtr> type = hold_against_library(make_named(*known->basic), handle);
+    // A part that got other bounds from the library is made each time.
+    if (type.ok() && (*type)->combiner == Combiner::kNamed) predefined_.set_verified(*known);
+    return type;
   }
   Contents contents(mpi_, predefined_, handle);
   if (!contents.ok()) return decline("the library does not tell its contents");
@@ -163,21 +167,26 @@ Result<TypePtr> Decoder::build_struct(Contents& contents, int depth) {
   std::vector<int64_t> kept_blocklengths;
   std::vector<int64_t> kept_displacements;
   std::vector<TypePtr> children;
+  kept_blocklengths.reserve(blocklengths.size());
+  kept_displacements.reserve(blocklengths.size());
+  children.reserve(blocklengths.size());
   std::unordered_map<uintptr_t, TypePtr>
       seen;  // all handles are held meanwhile, so equal bits mean equal types
   for (int64_t i = 0; i < count; ++i) {
     const MPI_Datatype handle = contents.child(i);
     const Predefined* known = predefined_.find(handle);
     if (known != nullptr && known->basic == nullptr) continue;
-    TypePtr& child = seen[handle_bits(handle)];
+    // A predefined type is always the same one; others are decoded once.
+    TypePtr child = known != nullptr || seen.empty() ? nullptr : seen[handle_bits(handle)];
     if (child == nullptr) {
       Result<TypePtr> decoded = decode(handle, depth + 1);
       if (!decoded) return decoded;
       child = std::move(decoded).value();
+      if (known == nullptr) seen[handle_bits(handle)] = child;
     }
     kept_blocklengths.push_back(blocklengths[static_cast<size_t>(i)]);
     kept_displacements.push_back(displacements[static_cast<size_t>(i)]);
-    children.push_back(child);
+    children.push_back(std::move(child));
   }
   return make_struct(std::move(kept_blocklengths), std::move(kept_displacements),
                      std::move(children));

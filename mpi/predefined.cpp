@@ -141,20 +141,32 @@ PredefinedTypes::PredefinedTypes() : null_(MPI_DATATYPE_NULL) {
   const auto same = [](const Predefined& a, const Predefined& b) { return a.handle == b.handle; };
   std::stable_sort(entries_.begin(), entries_.end(), before);
   entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
+  // Fewer than half of the slots, and than a slot can name.
+  entries_.resize(std::min<size_t>(entries_.size(), UINT8_MAX), {null_, nullptr});
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    size_t slot = first_slot(entries_[i].handle);
+    while (slots_[slot] != 0) slot = (slot + 1) % slots_.size();
+    slots_[slot] = static_cast<uint8_t>(i + 1);
+  }
+  verified_ = std::make_unique<std::atomic<bool>[]>(entries_.size());
+  handles_.assign(all_basics().size(), null_);
+  for (const Predefined& entry : entries_) {
+    if (entry.basic == nullptr) continue;
+    MPI_Datatype& first = handles_[static_cast<size_t>(entry.basic - all_basics().data())];
+    if (first == null_) first = entry.handle;
+  }
 }
 
 const Predefined* PredefinedTypes::find(MPI_Datatype handle) const {
-  const auto at = std::lower_bound(
-      entries_.begin(), entries_.end(), handle_bits(handle),
-      [](const Predefined& entry, uintptr_t bits) { return handle_bits(entry.handle) < bits; });
-  return at != entries_.end() && at->handle == handle ? &*at : nullptr;
+  for (size_t slot = first_slot(handle); slots_[slot] != 0; slot = (slot + 1) % slots_.size()) {
+    const Predefined& entry = entries_[slots_[slot] - 1U];
+    if (entry.handle == handle) return &entry;
+  }
+  return nullptr;
 }
 
 MPI_Datatype PredefinedTypes::handle_of(const Basic* basic) const {
-  for (const Predefined& entry : entries_) {
-    if (entry.basic == basic && basic != nullptr) return entry.handle;
-  }
-  return null_;
+  return basic != nullptr ? handles_[static_cast<size_t>(basic - all_basics().data())] : null_;
 }
 
 }  // namespace lacuna

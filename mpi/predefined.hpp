@@ -6,6 +6,10 @@
 #ifndef LACUNA_MPI_PREDEFINED_HPP_
 #define LACUNA_MPI_PREDEFINED_HPP_
 
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,16 +29,33 @@ class PredefinedTypes {
   // bad_alloc.
   PredefinedTypes();
 
-  // The entry of a handle, or nullptr. O(log entries).
+  // The entry of a handle, or nullptr.
   const Predefined* find(MPI_Datatype handle) const;
-  // The first handle of a basic, or MPI_DATATYPE_NULL where this MPI has none. O(entries).
+  // The first handle of a basic, or MPI_DATATYPE_NULL where this MPI has none.
   MPI_Datatype handle_of(const Basic* basic) const;
+
+  // Whether the library was found to move what the basic says; it is asked once for each handle.
+  bool is_verified(const Predefined& entry) const {
+    return verified_[static_cast<size_t>(&entry - entries_.data())].load(std::memory_order_relaxed);
+  }
+  void set_verified(const Predefined& entry) const {
+    verified_[static_cast<size_t>(&entry - entries_.data())].store(true, std::memory_order_relaxed);
+  }
 
   std::span<const Predefined> all() const { return entries_; }
   MPI_Datatype null() const { return null_; }
 
  private:
   std::vector<Predefined> entries_;  // by handle_bits, each handle once
+  static constexpr unsigned kSlotBits = 9;
+  static size_t first_slot(MPI_Datatype handle) {
+    return static_cast<size_t>((handle_bits(handle) * 0x9E3779B97F4A7C15U) >> (64 - kSlotBits));
+  }
+
+  // Hashed, the next free slot on a collision: 1 + the index of an entry, 0 for none.
+  std::array<uint8_t, size_t{1} << kSlotBits> slots_ = {};
+  std::vector<MPI_Datatype> handles_;              // by basic, in the order of all_basics()
+  std::unique_ptr<std::atomic<bool>[]> verified_;  // by entry
   MPI_Datatype null_;
 };
 

@@ -13,15 +13,21 @@
 #include "plan/plan.hpp"
 #include "type/type.hpp"
 
-struct lacuna_type {
-  lacuna::TypePtr type;
-};
-
-struct lacuna_plan {
-  lacuna::PlanPtr plan;
-};
-
 namespace lacuna::api {
+
+// A handle is the address of the object itself, and owns it as a TypePtr or PlanPtr would.
+inline const Type& type_of(const lacuna_type* handle) {
+  return *reinterpret_cast<const Type*>(handle);
+}
+inline const Plan& plan_of(const lacuna_plan* handle) {
+  return *reinterpret_cast<const Plan*>(handle);
+}
+inline lacuna_type* handle_of(TypePtr type) {
+  return reinterpret_cast<lacuna_type*>(const_cast<Type*>(type.release()));
+}
+inline lacuna_plan* handle_of(PlanPtr plan) {
+  return reinterpret_cast<lacuna_plan*>(const_cast<Plan*>(plan.release()));
+}
 
 // Remembers the message for lacuna_last_error and returns the status.
 lacuna_status fail(lacuna_status status, std::string message) noexcept;

@@ -5,23 +5,33 @@
 #include "api/handles.hpp"
 #include "exec/copy.hpp"
 #include "exec/exec.hpp"
+#include "plan/cache.hpp"
 
 namespace {
 
+using lacuna::PlanPtr;
+using lacuna::TypePtr;
 using lacuna::api::fail;
 using lacuna::api::guarded;
+using lacuna::api::handle_of;
 using lacuna::api::invalid;
+using lacuna::api::plan_of;
+using lacuna::api::type_of;
 
-// The last error is written only on failure, so the calls below cost nothing but their comparisons.
-lacuna_status check_count(const lacuna_plan* plan, int64_t count) noexcept {
+// All checks are made twice: in a few comparisons on the way of every call, which tell only that
+// nothing is wrong, and where they cannot, by those below, which know the sentences. Those stay out
+// of the callers, whose registers they would take.
+
+[[gnu::cold, gnu::noinline]] lacuna_status check_count(const lacuna_plan* plan,
+                                                       int64_t count) noexcept {
   return guarded([&] {
     if (plan == nullptr) return invalid("plan is NULL; give one from lacuna_plan_create");
     if (count < 0)
       return invalid("count is " + std::to_string(count) + "; it must not be negative");
     int64_t bytes = 0;
-    if (__builtin_mul_overflow(count, plan->plan->size(), &bytes)) {
+    if (__builtin_mul_overflow(count, plan_of(plan).size(), &bytes)) {
       return fail(LACUNA_OVERFLOW, std::to_string(count) + " elements of " +
-                                       std::to_string(plan->plan->size()) +
+                                       std::to_string(plan_of(plan).size()) +
                                        " bytes do not fit into 64 bits");
     }
     return LACUNA_OK;
@@ -30,10 +40,10 @@ lacuna_status check_count(const lacuna_plan* plan, int64_t count) noexcept {
 
 // `name`: of the argument. A null `mem` means absolute addresses; they do not begin in the first
 // page.
-lacuna_status check_memory(const lacuna_plan* plan, const void* mem, int64_t bytes,
-                           const char* name) noexcept {
-  if (bytes == 0 || mem != nullptr || plan->plan->type().true_lb < 0 ||
-      plan->plan->type().true_lb >= plan->plan->machine().page_bytes)
+[[gnu::cold, gnu::noinline]] lacuna_status check_memory(const lacuna_plan* plan, const void* mem,
+                                                        int64_t bytes, const char* name) noexcept {
+  if (bytes == 0 || mem != nullptr || plan_of(plan).type().true_lb < 0 ||
+      plan_of(plan).type().true_lb >= plan_of(plan).machine().page_bytes)
     return LACUNA_OK;
   return guarded([&] {
     return invalid(std::string(name) +
@@ -41,24 +51,50 @@ lacuna_status check_memory(const lacuna_plan* plan, const void* mem, int64_t byt
   });
 }
 
-lacuna_status check_buffers(const lacuna_plan* plan, const void* mem, int64_t bytes,
-                            const void* packed) noexcept {
+[[gnu::cold, gnu::noinline]] lacuna_status check_buffers(const lacuna_plan* plan, const void* mem,
+                                                         int64_t bytes,
+                                                         const void* packed) noexcept {
   if (bytes != 0 && packed == nullptr) {
     return guarded([] { return invalid("packed is NULL; give a buffer for the packed stream"); });
   }
   return check_memory(plan, mem, bytes, "mem");
 }
 
-lacuna_status check_slice(const lacuna_plan* plan, int64_t count, int64_t begin,
-                          int64_t end) noexcept {
+[[gnu::cold, gnu::noinline]] lacuna_status check_message(const lacuna_plan* plan, const void* mem,
+                                                         int64_t count,
+                                                         const void* packed) noexcept {
+  const lacuna_status status = check_count(plan, count);
+  if (status != LACUNA_OK) return status;
+  return check_buffers(plan, mem, count * plan_of(plan).size(), packed);
+}
+
+// Whether `count` elements and their packed stream are surely as they must be; `bytes`: of the
+// stream.
+[[gnu::always_inline]] inline bool is_plain(const lacuna_plan* plan, const void* mem, int64_t count,
+                                            const void* packed, int64_t* bytes) noexcept {
+  return plan != nullptr && mem != nullptr && packed != nullptr && count >= 0 &&
+         !__builtin_mul_overflow(count, plan_of(plan).size(), bytes);
+}
+
+[[gnu::cold, gnu::noinline]] lacuna_status check_slice(const lacuna_plan* plan, int64_t count,
+                                                       int64_t begin, int64_t end) noexcept {
   return guarded([&] {
-    const int64_t bytes = count * plan->plan->size();
+    const int64_t bytes = count * plan_of(plan).size();
     if (begin < 0 || begin > end || end > bytes) {
       return invalid("slice [" + std::to_string(begin) + ", " + std::to_string(end) +
                      ") is not inside [0, " + std::to_string(bytes) + ")");
     }
     return LACUNA_OK;
   });
+}
+
+[[gnu::cold, gnu::noinline]] lacuna_status check_part(const lacuna_plan* plan, const void* mem,
+                                                      int64_t count, int64_t begin, int64_t end,
+                                                      const void* packed) noexcept {
+  lacuna_status status = check_count(plan, count);
+  if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
+  if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
+  return status;
 }
 
 }  // namespace
@@ -68,54 +104,66 @@ lacuna_status lacuna_plan_create(const lacuna_type* type, lacuna_plan** plan) {
     if (type == nullptr)
       return invalid("type is NULL; give one from lacuna_type_parse or a constructor");
     if (plan == nullptr) return invalid("plan is NULL; give the address of a lacuna_plan*");
-    auto made = lacuna::make_plan(type->type);
-    if (!made) return fail(made.error().status, made.error().message);
-    *plan = new lacuna_plan{std::move(made).value()};
+    *plan = handle_of(lacuna::cached_plan(TypePtr(&type_of(type))));
     return LACUNA_OK;
   });
 }
 
-void lacuna_plan_destroy(lacuna_plan* plan) { delete plan; }
+void lacuna_plan_destroy(lacuna_plan* plan) {
+  if (plan != nullptr) PlanPtr::adopt(&plan_of(plan));
+}
 
 lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count, int64_t* bytes) {
   const lacuna_status status = check_count(plan, count);
   if (status != LACUNA_OK) return status;
   if (bytes == nullptr)
     return guarded([] { return invalid("bytes is NULL; give a valid pointer"); });
-  *bytes = count * plan->plan->size();
+  *bytes = count * plan_of(plan).size();
   return LACUNA_OK;
 }
 
 lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem, int64_t count, void* packed) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, count * plan->plan->size(), packed);
-  if (status == LACUNA_OK) lacuna::pack(*plan->plan, mem, count, packed);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
+    const lacuna_status status = check_message(plan, mem, count, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::pack(plan_of(plan), mem, count, packed);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed, int64_t count, void* mem) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, count * plan->plan->size(), packed);
-  if (status == LACUNA_OK) lacuna::unpack(*plan->plan, packed, count, mem);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
+    const lacuna_status status = check_message(plan, mem, count, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::unpack(plan_of(plan), packed, count, mem);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_t count,
                                 int64_t begin, int64_t end, void* packed) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
-  if (status == LACUNA_OK) lacuna::pack_slice(*plan->plan, mem, count, begin, end, packed);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes) || begin < 0 || begin > end || end > bytes)
+      [[unlikely]] {
+    const lacuna_status status = check_part(plan, mem, count, begin, end, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::pack_slice(plan_of(plan), mem, count, begin, end, packed);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_unpack_slice(const lacuna_plan* plan, const void* packed, int64_t count,
                                   int64_t begin, int64_t end, void* mem) {
-  lacuna_status status = check_count(plan, count);
-  if (status == LACUNA_OK) status = check_slice(plan, count, begin, end);
-  if (status == LACUNA_OK) status = check_buffers(plan, mem, end - begin, packed);
-  if (status == LACUNA_OK) lacuna::unpack_slice(*plan->plan, packed, count, begin, end, mem);
-  return status;
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes) || begin < 0 || begin > end || end > bytes)
+      [[unlikely]] {
+    const lacuna_status status = check_part(plan, mem, count, begin, end, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::unpack_slice(plan_of(plan), packed, count, begin, end, mem);
+  return LACUNA_OK;
 }
 
 lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t count_a,
@@ -123,8 +171,8 @@ lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t 
   lacuna_status status = check_count(plan_a, count_a);
   if (status == LACUNA_OK) status = check_count(plan_b, count_b);
   if (status != LACUNA_OK) return status;
-  const int64_t from = count_a * plan_a->plan->size();
-  const int64_t to = count_b * plan_b->plan->size();
+  const int64_t from = count_a * plan_of(plan_a).size();
+  const int64_t to = count_b * plan_of(plan_b).size();
   if (from != to) {
     return guarded([&] {
       return invalid("a has " + std::to_string(from) + " bytes of data and b " +
@@ -134,7 +182,7 @@ lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t 
   status = check_memory(plan_a, mem_a, from, "mem_a");
   if (status == LACUNA_OK) status = check_memory(plan_b, mem_b, to, "mem_b");
   if (status == LACUNA_OK)
-    lacuna::copy(*plan_a->plan, mem_a, count_a, *plan_b->plan, mem_b, count_b);
+    lacuna::copy(plan_of(plan_a), mem_a, count_a, plan_of(plan_b), mem_b, count_b);
   return status;
 }
 
@@ -143,6 +191,6 @@ lacuna_status lacuna_plan_explain(const lacuna_plan* plan, int64_t count, size_t
   const lacuna_status status = check_count(plan, count);
   if (status != LACUNA_OK) return status;
   return guarded([&] {
-    return lacuna::api::give_text(lacuna::explain(*plan->plan, count), capacity, text, needed);
+    return lacuna::api::give_text(lacuna::explain(plan_of(plan), count), capacity, text, needed);
   });
 }

@@ -25,7 +25,7 @@ lacuna_status fail(lacuna_status status, std::string message) noexcept {
 
 lacuna_status give(Result<TypePtr> made, lacuna_type** type) {
   if (!made) return fail(made.error().status, made.error().message);
-  *type = new lacuna_type{std::move(made).value()};
+  *type = handle_of(std::move(made).value());
   return LACUNA_OK;
 }
 

@@ -17,6 +17,7 @@ using lacuna::TypePtr;
 using lacuna::api::give;
 using lacuna::api::guarded;
 using lacuna::api::invalid;
+using lacuna::api::type_of;
 
 std::string null_argument(const char* name) {
   return std::string(name) + " is NULL; give a valid pointer";
@@ -39,7 +40,7 @@ lacuna_status construct(const lacuna_type* oldtype, lacuna_type** type, Make mak
   return guarded([&] {
     if (oldtype == nullptr) return invalid(null_argument("oldtype"));
     if (type == nullptr) return invalid(null_argument("type"));
-    return give(make(oldtype->type), type);
+    return give(make(TypePtr(&type_of(oldtype))), type);
   });
 }
 
@@ -150,10 +151,11 @@ lacuna_status lacuna_type_struct(int64_t count, const int64_t* blocklengths,
     if (missing(count, oldtypes)) return invalid(null_argument("oldtypes"));
     if (type == nullptr) return invalid(null_argument("type"));
     std::vector<TypePtr> children;
+    if (count > 0) children.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
       if (oldtypes[i] == nullptr)
         return invalid(null_argument(("oldtypes[" + std::to_string(i) + "]").c_str()));
-      children.push_back(oldtypes[i]->type);
+      children.emplace_back(&type_of(oldtypes[i]));
     }
     return give(lacuna::make_struct(list(count, blocklengths), list(count, displacements_bytes),
                                     std::move(children)),
@@ -198,13 +200,15 @@ lacuna_status lacuna_type_resized(int64_t lb, int64_t extent, const lacuna_type*
                    [&](TypePtr child) { return lacuna::make_resized(lb, extent, child); });
 }
 
-void lacuna_type_destroy(lacuna_type* type) { delete type; }
+void lacuna_type_destroy(lacuna_type* type) {
+  if (type != nullptr) TypePtr::adopt(&type_of(type));
+}
 
 lacuna_status lacuna_type_size(const lacuna_type* type, int64_t* size) {
   return guarded([&] {
     if (type == nullptr) return invalid(null_argument("type"));
     if (size == nullptr) return invalid(null_argument("size"));
-    *size = type->type->size_bytes;
+    *size = type_of(type).size_bytes;
     return LACUNA_OK;
   });
 }
@@ -214,8 +218,8 @@ lacuna_status lacuna_type_extent(const lacuna_type* type, int64_t* lb, int64_t* 
     if (type == nullptr) return invalid(null_argument("type"));
     if (lb == nullptr || extent == nullptr)
       return invalid(null_argument(lb == nullptr ? "lb" : "extent"));
-    *lb = type->type->lb;
-    *extent = type->type->extent();
+    *lb = type_of(type).lb;
+    *extent = type_of(type).extent();
     return LACUNA_OK;
   });
 }
@@ -227,8 +231,8 @@ lacuna_status lacuna_type_true_extent(const lacuna_type* type, int64_t* true_lb,
     if (true_lb == nullptr || true_extent == nullptr) {
       return invalid(null_argument(true_lb == nullptr ? "true_lb" : "true_extent"));
     }
-    *true_lb = type->type->true_lb;
-    *true_extent = type->type->true_extent();
+    *true_lb = type_of(type).true_lb;
+    *true_extent = type_of(type).true_extent();
     return LACUNA_OK;
   });
 }
@@ -237,6 +241,6 @@ lacuna_status lacuna_type_text(const lacuna_type* type, size_t capacity, char* t
                                size_t* needed) {
   return guarded([&] {
     if (type == nullptr) return invalid(null_argument("type"));
-    return lacuna::api::give_text(lacuna::print_type(*type->type), capacity, text, needed);
+    return lacuna::api::give_text(lacuna::print_type(type_of(type)), capacity, text, needed);
   });
 }

@@ -43,8 +43,8 @@ void check(const Pair& pair, const KernelTable& kernels, const Machine& host) {
   SCOPED_TRACE(std::string(kernels.isa) + ": " + pair.source + " -> " + pair.target);
   const Case a = case_of(pair.source, pair.source_count, 1);
   const Case b = case_of(pair.target, pair.target_count, 2);
-  const PlanPtr from = make_plan(a.type, kernels, host).value();
-  const PlanPtr to = make_plan(b.type, kernels, host).value();
+  const PlanPtr from = make_plan(a.type, kernels, host);
+  const PlanPtr to = make_plan(b.type, kernels, host);
   const Expected source(a);
   const Expected target(b);
   ASSERT_EQ(source.packed_bytes(), target.packed_bytes());

@@ -21,7 +21,7 @@ namespace {
 PlanPtr planned(const std::string& text) {
   auto type = parse_type(text);
   EXPECT_TRUE(type.ok()) << text;
-  return make_plan(std::move(type).value()).value();
+  return make_plan(std::move(type).value());
 }
 
 std::vector<double> numbers(size_t n) {
@@ -42,6 +42,35 @@ TEST(Exec, UnpacksAColumnAndNothingElse) {
   const std::vector<double> column = {2, 6, 10};
   unpack(*planned("vector(3, 1, 4, double)"), column.data(), 1, matrix.data() + 1);
   EXPECT_EQ(matrix, (std::vector<double>{-1, 2, -1, -1, -1, 6, -1, -1, -1, 10, -1, -1}));
+}
+
+// Runs of every length that a few moves make up, on both sides of the counts they are for.
+TEST(Exec, FewMovesOfEveryLength) {
+  for (size_t length = 1; length <= 70; ++length) {
+    const std::string n = std::to_string(length);
+    for (const std::string& text :
+         {"hvector(3, " + n + ", 80, byte)",
+          "resized(0, 240, hindexed([" + n + ", 1, 2], [160, 75, 0], byte))",
+          "resized(-5, 90, contiguous(" + n + ", byte))"}) {
+      const PlanPtr plan = planned(text);
+      const size_t size = static_cast<size_t>(plan->size());
+      for (int64_t count = 1; count <= 9; ++count) {
+        std::vector<std::byte> mem(3000);
+        for (size_t i = 0; i < mem.size(); ++i) mem[i] = static_cast<std::byte>(i * 7 + i / 256);
+        std::vector<std::byte> want(size * static_cast<size_t>(count) + 1, std::byte{9});
+        std::vector<std::byte> got = want;
+        const int64_t bytes = plan->size() * count;
+        pack_slice(*plan, mem.data(), count, 0, bytes, want.data());
+        pack(*plan, mem.data(), count, got.data());
+        ASSERT_EQ(got, want) << text << " x " << count;
+        std::vector<std::byte> want_back(mem.size());
+        std::vector<std::byte> back = want_back;
+        unpack_slice(*plan, want.data(), count, 0, bytes, want_back.data());
+        unpack(*plan, want.data(), count, back.data());
+        ASSERT_EQ(back, want_back) << text << " x " << count;
+      }
+    }
+  }
 }
 
 TEST(Exec, CountZeroAndEmptyTypesTouchNothing) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whole messages: one element goes by the plan's single root, more by its repeat root.
+// Whole messages: small ones go by the plan's few moves, else one element by its single root and
+// more by its repeat root.
 #include <cstring>
 
 #include "exec/exec.hpp"
@@ -11,7 +12,8 @@ namespace lacuna {
 namespace {
 
 template <bool kPack>
-void move_message(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) {
+[[gnu::noinline]] void move_more(const Plan& plan, std::byte* mem, int64_t count,
+                                 std::byte* packed) {
   if (count <= 0 || plan.single() == nullptr) return;
   const int64_t total = count * plan.size();
   if (shared_out<kPack>(plan, mem, count, 0, total, packed)) return;
@@ -30,6 +32,19 @@ void move_message(const Plan& plan, std::byte* mem, int64_t count, std::byte* pa
     mover.whole(root, mem, packed);
   } else {
     mover.iterations(root, 0, iterations, mem, packed);
+  }
+}
+
+// The way of a small message: nothing but this may lie before its moves.
+template <bool kPack>
+[[gnu::always_inline]] inline void move_message(const Plan& plan, std::byte* mem, int64_t count,
+                                                std::byte* packed) {
+  const FewMoves& few = plan.few();
+  // An unsigned comparison, so that counts of 0 are no concern of few.
+  if (static_cast<uint64_t>(count) - 1 < static_cast<uint64_t>(few.most_elements())) [[likely]] {
+    few.run<kPack>(address(mem, plan.offset()), count, packed);
+  } else {
+    move_more<kPack>(plan, mem, count, packed);
   }
 }
 

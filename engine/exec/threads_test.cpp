@@ -46,7 +46,7 @@ PlanPtr planned(const std::string& text) {
   static const Machine eager = eager_machine();
   auto type = parse_type(text);
   EXPECT_TRUE(type.ok()) << text;
-  return make_plan(std::move(type).value(), default_kernels(), eager).value();
+  return make_plan(std::move(type).value(), default_kernels(), eager);
 }
 
 // A matrix by columns, packed and unpacked: right, or not.

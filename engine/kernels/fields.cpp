@@ -13,27 +13,42 @@
 namespace lacuna {
 namespace {
 
-constexpr int64_t kLane = 4;
 constexpr int64_t kLine = 64;
 constexpr size_t kMostSteps = 96;
+
+// The widest lane that all lengths and places are multiples of.
+int64_t widest_lane(std::span<const Field> fields, int64_t extent) {
+  int64_t common = std::gcd(int64_t{4}, extent);
+  for (const Field& field : fields)
+    common = std::gcd(common, std::gcd(field.mem_offset, field.bytes));
+  return common;
+}
 
 bool suits(std::span<const Field> fields, int64_t extent) {
   int64_t end = 0;
   for (const Field& field : fields) {
-    if (field.mem_offset % kLane != 0 || field.bytes % kLane != 0 || field.bytes <= 0) return false;
-    if (field.mem_offset < end || field.mem_offset - end >= kLine) return false;
+    if (field.bytes <= 0 || field.mem_offset < end || field.mem_offset - end >= kLine) return false;
     end = field.mem_offset + field.bytes;
   }
-  return !fields.empty() && fields[0].mem_offset == 0 && extent % kLane == 0 && extent >= end &&
-         extent - end < kLine;
+  return !fields.empty() && fields[0].mem_offset == 0 && extent >= end && extent - end < kLine;
+}
+
+// Lane `to` of the stored vector is lane `from` of the loaded one.
+void fill(FieldStep& step, int64_t lane, int64_t to, int64_t from) {
+  uint8_t* at = step.lanes + to * lane;
+  std::fill_n(at, lane, uint8_t{0xFF});
+  // 16, 32 or 64 lanes are numbered by 4, 5 or 6 bits; those above stay set.
+  const int64_t lanes = kLine / lane;
+  at[0] = static_cast<uint8_t>((0xFF & ~(lanes - 1)) | from);
 }
 
 // The memory offset of each packed lane of `elements` elements.
-std::vector<int64_t> lane_offsets(std::span<const Field> fields, int64_t extent, int64_t elements) {
+std::vector<int64_t> lane_offsets(std::span<const Field> fields, int64_t extent, int64_t elements,
+                                  int64_t lane) {
   std::vector<int64_t> at;
   for (int64_t e = 0; e < elements; ++e) {
     for (const Field& field : fields) {
-      for (int64_t b = 0; b < field.bytes; b += kLane)
+      for (int64_t b = 0; b < field.bytes; b += lane)
         at.push_back(e * extent + field.mem_offset + b);
     }
   }
@@ -41,25 +56,24 @@ std::vector<int64_t> lane_offsets(std::span<const Field> fields, int64_t extent,
 }
 
 // Each stored vector is made from loads that begin at the first lane not yet found.
-bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, int64_t vector_bytes,
-                 FieldTable& table) {
+bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, int64_t lane,
+                 int64_t vector_bytes, FieldTable& table) {
   table.elements = vector_bytes / std::gcd(vector_bytes, size);
   const int64_t vectors = table.elements * size / vector_bytes;
-  const int64_t lanes = vector_bytes / kLane;
+  const int64_t lanes = vector_bytes / lane;
   if (vectors > static_cast<int64_t>(kMostSteps)) return false;
-  const std::vector<int64_t> at = lane_offsets(fields, extent, table.elements);
+  const std::vector<int64_t> at = lane_offsets(fields, extent, table.elements, lane);
   std::vector<std::vector<FieldStep>> made(static_cast<size_t>(vectors));
   for (int64_t v = 0; v < vectors; ++v) {
     auto& steps = made[static_cast<size_t>(v)];
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      const int64_t from = at[static_cast<size_t>(v * lanes + lane)];
+    for (int64_t to = 0; to < lanes; ++to) {
+      const int64_t from = at[static_cast<size_t>(v * lanes + to)];
       if (steps.empty() || from >= steps.back().load + vector_bytes) {
         steps.emplace_back();
         steps.back().load = from;
         steps.back().store = v * vector_bytes;
       }
-      steps.back().lanes[lane] =
-          static_cast<uint32_t>((from - steps.back().load) / kLane) | FieldStep::kMine;
+      fill(steps.back(), lane, to, (from - steps.back().load) / lane);
     }
     table.steps_per_store = std::max(table.steps_per_store, static_cast<int64_t>(steps.size()));
   }
@@ -84,22 +98,21 @@ bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, in
 
 // Each vector of memory that has data takes it from one load: fields are in memory order, so its
 // lanes are neighbours in the packed stream.
-bool make_scatter(std::span<const Field> fields, int64_t extent, int64_t vector_bytes,
+bool make_scatter(std::span<const Field> fields, int64_t extent, int64_t lane, int64_t vector_bytes,
                   FieldTable& table) {
   table.elements = vector_bytes / std::gcd(vector_bytes, extent);
   table.steps_per_store = 1;
   if (table.elements * extent / vector_bytes > static_cast<int64_t>(kMostSteps)) return false;
-  const std::vector<int64_t> at = lane_offsets(fields, extent, table.elements);
+  const std::vector<int64_t> at = lane_offsets(fields, extent, table.elements, lane);
   for (size_t i = 0; i < at.size(); ++i) {
     const int64_t window = at[i] / vector_bytes * vector_bytes;
     if (table.steps.empty() || table.steps.back().store != window) {
       table.steps.emplace_back();
-      table.steps.back().load = static_cast<int64_t>(i) * kLane;
+      table.steps.back().load = static_cast<int64_t>(i) * lane;
       table.steps.back().store = window;
     }
     FieldStep& step = table.steps.back();
-    step.lanes[(at[i] - window) / kLane] =
-        static_cast<uint32_t>(static_cast<int64_t>(i) - step.load / kLane) | FieldStep::kMine;
+    fill(step, lane, (at[i] - window) / lane, static_cast<int64_t>(i) - step.load / lane);
     table.reach = step.load + vector_bytes;
   }
   return true;
@@ -107,17 +120,18 @@ bool make_scatter(std::span<const Field> fields, int64_t extent, int64_t vector_
 
 }  // namespace
 
-std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent,
-                                    int64_t vector_bytes) {
+std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent, int64_t vector_bytes,
+                                    int64_t least_lane) {
   auto made = std::make_shared<Fields>();
   made->extent = extent;
   for (const Field& field : fields) {
     made->size += field.bytes;
     made->span = std::max(made->span, field.mem_offset + field.bytes);
   }
-  if (vector_bytes != 0 && suits(fields, extent) &&
-      !(make_gather(fields, extent, made->size, vector_bytes, made->gather) &&
-        make_scatter(fields, extent, vector_bytes, made->scatter))) {
+  made->lane = widest_lane(fields, extent);
+  if (vector_bytes != 0 && made->lane >= least_lane && suits(fields, extent) &&
+      !(make_gather(fields, extent, made->size, made->lane, vector_bytes, made->gather) &&
+        make_scatter(fields, extent, made->lane, vector_bytes, made->scatter))) {
     made->gather = {};
     made->scatter = {};
   }

@@ -2,7 +2,7 @@
 //
 // Fields: the pattern of a small element that repeats (a struct in an array, a short run at a small
 // stride), and the tables by which vectors of it are put together or taken apart: which vectors to
-// load, and which 4-byte lane of them goes where. Made once for a plan; followed by the kernels
+// load, and which lane of them goes where. Made once for a plan; followed by the kernels
 // gather_fields and scatter_fields.
 #ifndef LACUNA_ENGINE_KERNELS_FIELDS_HPP_
 #define LACUNA_ENGINE_KERNELS_FIELDS_HPP_
@@ -21,13 +21,12 @@ struct Field {
 
 // One vector loaded, and what becomes of its lanes. Offsets count from the period's first byte.
 struct FieldStep {
-  // Set in the lanes that this step fills: the sign bit of each byte, as masks are read by some
-  // instruction sets, and nothing in the four bits that number a lane.
-  static constexpr uint32_t kMine = 0xFFFFFFF0u;
-
   int64_t load = 0;
   int64_t store = 0;
-  alignas(64) uint32_t lanes[16] = {};  // number of the loaded lane, with kMine where it is meant
+  // For each lane of the stored vector, 4, 2 or 1 bytes wide: the number of the loaded lane in the
+  // low bits, and the high bits of each byte set where this step fills it (masks are read from the
+  // sign bits of lanes or bytes).
+  alignas(64) uint8_t lanes[64] = {};
 };
 
 // Steps for `elements` elements, after which the same begins again.
@@ -43,19 +42,19 @@ struct Fields {
   int64_t extent = 0;         // memory distance between elements
   int64_t size = 0;           // packed bytes of an element
   int64_t span = 0;           // from an element's first byte to the end of its last field
+  int64_t lane = 0;           // bytes of the tables' lanes
   FieldTable gather;          // without steps: one pass per field
   FieldTable scatter;
 };
 using FieldsPtr = std::shared_ptr<const Fields>;
 
-// Tables are made for vectors of `vector_bytes` (32 or 64; 0: none wanted), unless lanes of 4 bytes
-// cannot serve the pattern, or not well: lengths or places that are no multiples of 4, fields out
-// of memory order, gaps of a line or more (vectors would read lines without data), so few bytes in
-// so many that more than kMostLoads vectors would make one. Cost: O(bytes of a period), a few KiB
-// at most.
+// Tables are made for vectors of `vector_bytes` (32 or 64; 0: none wanted) with lanes as wide as
+// the pattern allows, but for these: lanes narrower than `least_lane`, fields out of memory order,
+// gaps of a line or more (vectors would read lines without data), so few bytes in so many that more
+// than kMostLoads vectors would make one. Cost: O(bytes of a period), a few KiB at most.
 inline constexpr int64_t kMostLoads = 4;
-std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent,
-                                    int64_t vector_bytes);
+std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent, int64_t vector_bytes,
+                                    int64_t least_lane);
 
 }  // namespace lacuna
 

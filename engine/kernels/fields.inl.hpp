@@ -12,34 +12,56 @@
 // Where lanes do not serve (by_field): one pass per field over a block of elements, one store for
 // each field instead of one for 64 bytes.
 
+// A vector of lanes of type T.
+template <typename T>
 struct FieldLanes {
-  using D = hn::CappedTag<uint32_t, 16>;
+  using D = hn::CappedTag<T, 64 / sizeof(T)>;
   using V = hn::Vec<D>;
   static constexpr int64_t kBytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
 
   [[gnu::always_inline]] static V permuted(V v, const FieldStep& step) {
-    return hn::TableLookupLanes(v, hn::SetTableIndices(D(), step.lanes));
+    if constexpr (sizeof(T) == 4) {
+      return hn::TableLookupLanes(v, hn::SetTableIndices(D(), lanes(step)));
+#if HWY_TARGET == HWY_AVX3
+    } else if constexpr (sizeof(T) == 2) {
+      return V{_mm512_permutexvar_epi16(hn::Load(D(), lanes(step)).raw, v.raw)};
+    } else {
+      // Not part of the target: only used where the CPU has it (field_lane in simd.cpp).
+      V out;
+      asm("vpermb %2, %1, %0" : "=v"(out.raw) : "v"(hn::Load(D(), lanes(step)).raw), "v"(v.raw));
+      return out;
+#endif
+    }
   }
   // The lanes that the step fills.
   [[gnu::always_inline]] static hn::Mask<D> mine(const FieldStep& step) {
-    return hn::MaskFromVec(hn::Load(D(), step.lanes));
+    return hn::MaskFromVec(hn::Load(D(), lanes(step)));
   }
   [[gnu::always_inline]] static V load(const std::byte* p) {
-    return hn::LoadU(D(), reinterpret_cast<const uint32_t*>(p));
+    return hn::LoadU(D(), reinterpret_cast<const T*>(p));
   }
-  // Lanes of `v` that begin before `bytes`.
+  [[gnu::always_inline]] static void store(V v, std::byte* p) {
+    hn::StoreU(v, D(), reinterpret_cast<T*>(p));
+  }
+  [[gnu::always_inline]] static void store_mine(V v, hn::Mask<D> mask, std::byte* p) {
+    hn::BlendedStore(v, mask, D(), reinterpret_cast<T*>(p));
+  }
+  // Lanes that begin before `bytes`.
   [[gnu::always_inline]] static hn::Mask<D> before(int64_t bytes) {
-    const int64_t n = bytes <= 0 ? 0 : (bytes >= kBytes ? kBytes / 4 : bytes / 4);
-    return hn::FirstN(D(), static_cast<size_t>(n));
+    const int64_t most = kBytes / static_cast<int64_t>(sizeof(T));
+    const int64_t n = bytes <= 0 ? 0 : bytes / static_cast<int64_t>(sizeof(T));
+    return hn::FirstN(D(), static_cast<size_t>(n < most ? n : most));
   }
   [[gnu::always_inline]] static V load_before(const std::byte* p, int64_t bytes) {
-    return hn::MaskedLoad(before(bytes), D(), reinterpret_cast<const uint32_t*>(p));
+    return hn::MaskedLoad(before(bytes), D(), reinterpret_cast<const T*>(p));
   }
+
+ private:
+  static const T* lanes(const FieldStep& step) { return reinterpret_cast<const T*>(step.lanes); }
 };
 
-template <int64_t kLoads>
+template <typename L, int64_t kLoads>
 void gather_periods(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
-  using L = FieldLanes;
   const FieldTable& table = f.gather;
   const int64_t period_src = table.elements * f.extent;
   const auto made = [&](const std::byte* from, const FieldStep* step) {
@@ -56,7 +78,7 @@ void gather_periods(const Fields& f, int64_t periods, const std::byte* src, std:
     FieldStep steps[kLoads];
     for (int64_t i = 0; i < kLoads; ++i) steps[i] = table.steps[static_cast<size_t>(i)];
     for (int64_t p = 0; p < periods; ++p) {
-      hn::StoreU(made(src, steps), L::D(), reinterpret_cast<uint32_t*>(dst));
+      L::store(made(src, steps), dst);
       src += period_src;
       dst += L::kBytes;
     }
@@ -65,7 +87,7 @@ void gather_periods(const Fields& f, int64_t periods, const std::byte* src, std:
   for (int64_t p = 0; p < periods; ++p) {
     const FieldStep* step = table.steps.data();
     for (int64_t v = 0; v < vectors; ++v) {
-      hn::StoreU(made(src, step), L::D(), reinterpret_cast<uint32_t*>(dst));
+      L::store(made(src, step), dst);
       step += kLoads;
       dst += L::kBytes;
     }
@@ -74,30 +96,28 @@ void gather_periods(const Fields& f, int64_t periods, const std::byte* src, std:
 }
 
 // Up to one period, of which `elements` are there.
-inline void gather_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
-  using L = FieldLanes;
+template <typename L>
+void gather_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
   const int64_t src_end = (elements - 1) * f.extent + f.span;
   const int64_t dst_end = elements * f.size;
   const size_t loads = static_cast<size_t>(f.gather.steps_per_store);
   for (size_t s = 0; s < f.gather.steps.size(); s += loads) {
     const FieldStep* step = f.gather.steps.data() + s;
     if (step->store >= dst_end) return;
-    auto made = hn::Zero(L::D());
+    auto made = hn::Zero(typename L::D());
     for (size_t i = 0; i < loads; ++i) {
       const auto found = L::load_before(src + step[i].load, src_end - step[i].load);
       made = hn::IfThenElse(L::mine(step[i]), L::permuted(found, step[i]), made);
     }
-    hn::BlendedStore(made, L::before(dst_end - step->store), L::D(),
-                     reinterpret_cast<uint32_t*>(dst + step->store));
+    L::store_mine(made, L::before(dst_end - step->store), dst + step->store);
   }
 }
 
 // Elements to move one by one before `p`, which advances `step` bytes with each, is at a vector's
 // boundary: a vector that lies in two lines costs twice. 0 where that never comes.
-[[gnu::always_inline]] inline int64_t elements_to_vector(const std::byte* p, int64_t step,
-                                                         int64_t most) {
+inline int64_t elements_to_vector(const std::byte* p, int64_t step, int64_t most) {
   for (int64_t e = 0; e < most; ++e) {
-    if (reinterpret_cast<uintptr_t>(p + e * step) % FieldLanes::kBytes == 0) return e;
+    if (reinterpret_cast<uintptr_t>(p + e * step) % FieldLanes<uint32_t>::kBytes == 0) return e;
   }
   return 0;
 }
@@ -113,7 +133,8 @@ void first_elements(const Move& m, int64_t elements, const std::byte* src, std::
   by_field<kScatter>(first);
 }
 
-inline void gather_fields(const Move& m) noexcept {
+template <typename L>
+void gather_elements(const Move& m) {
   const Fields& f = *m.fields;
   const FieldTable& t = f.gather;
   if (t.steps.empty() || m.inner.count < t.elements) return by_field<false>(m);
@@ -133,49 +154,46 @@ inline void gather_fields(const Move& m) noexcept {
     if (periods > count / t.elements) periods = count / t.elements;
     switch (t.steps_per_store) {
       case 1:
-        gather_periods<1>(f, periods, src, dst);
+        gather_periods<L, 1>(f, periods, src, dst);
         break;
       case 2:
-        gather_periods<2>(f, periods, src, dst);
+        gather_periods<L, 2>(f, periods, src, dst);
         break;
       case 3:
-        gather_periods<3>(f, periods, src, dst);
+        gather_periods<L, 3>(f, periods, src, dst);
         break;
       default:
-        gather_periods<kMostLoads>(f, periods, src, dst);
+        gather_periods<L, kMostLoads>(f, periods, src, dst);
     }
     for (int64_t e = periods * t.elements; e < count; e += t.elements) {
       const int64_t rest = count - e;
-      gather_rest(f, rest < t.elements ? rest : t.elements, src + e * f.extent, dst + e * f.size);
+      gather_rest<L>(f, rest < t.elements ? rest : t.elements, src + e * f.extent,
+                     dst + e * f.size);
     }
   }
 }
 
-template <size_t kSteps>
+template <typename L, size_t kSteps>
 void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
-  using L = FieldLanes;
   const FieldTable& t = f.scatter;
   FieldStep copies[kSteps];  // as in gather_periods
   for (size_t s = 0; s < kSteps; ++s) copies[s] = t.steps[s];
   for (int64_t p = 0; p < periods; ++p) {
 #pragma GCC unroll 4
     for (const FieldStep& step : copies) {
-      hn::BlendedStore(L::permuted(L::load(src + step.load), step), L::mine(step), L::D(),
-                       reinterpret_cast<uint32_t*>(dst + step.store));
+      L::store_mine(L::permuted(L::load(src + step.load), step), L::mine(step), dst + step.store);
     }
     src += t.elements * f.size;
     dst += t.elements * f.extent;
   }
 }
 
-inline void scatter_periods_any(const Fields& f, int64_t periods, const std::byte* src,
-                                std::byte* dst) {
-  using L = FieldLanes;
+template <typename L>
+void scatter_periods_any(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
   const FieldTable& t = f.scatter;
   for (int64_t p = 0; p < periods; ++p) {
     for (const FieldStep& step : t.steps) {
-      hn::BlendedStore(L::permuted(L::load(src + step.load), step), L::mine(step), L::D(),
-                       reinterpret_cast<uint32_t*>(dst + step.store));
+      L::store_mine(L::permuted(L::load(src + step.load), step), L::mine(step), dst + step.store);
     }
     src += t.elements * f.size;
     dst += t.elements * f.extent;
@@ -183,20 +201,20 @@ inline void scatter_periods_any(const Fields& f, int64_t periods, const std::byt
 }
 
 // Up to one period, of which `elements` are there.
-inline void scatter_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
-  using L = FieldLanes;
+template <typename L>
+void scatter_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
   const int64_t src_end = elements * f.size;
   const int64_t dst_end = (elements - 1) * f.extent + f.span;
   for (const FieldStep& step : f.scatter.steps) {
     if (step.load >= src_end) return;
     const auto found = L::load_before(src + step.load, src_end - step.load);
-    hn::BlendedStore(L::permuted(found, step),
-                     hn::And(L::mine(step), L::before(dst_end - step.store)), L::D(),
-                     reinterpret_cast<uint32_t*>(dst + step.store));
+    L::store_mine(L::permuted(found, step), hn::And(L::mine(step), L::before(dst_end - step.store)),
+                  dst + step.store);
   }
 }
 
-inline void scatter_fields(const Move& m) noexcept {
+template <typename L>
+void scatter_elements(const Move& m) {
   const Fields& f = *m.fields;
   const FieldTable& t = f.scatter;
   if (t.steps.empty() || m.inner.count < t.elements) return by_field<true>(m);
@@ -215,20 +233,37 @@ inline void scatter_fields(const Move& m) noexcept {
     if (periods > count / t.elements) periods = count / t.elements;
     switch (t.steps.size()) {
       case 1:
-        scatter_periods<1>(f, periods, src, dst);
+        scatter_periods<L, 1>(f, periods, src, dst);
         break;
       case 2:
-        scatter_periods<2>(f, periods, src, dst);
+        scatter_periods<L, 2>(f, periods, src, dst);
         break;
       case 3:
-        scatter_periods<3>(f, periods, src, dst);
+        scatter_periods<L, 3>(f, periods, src, dst);
         break;
       default:
-        scatter_periods_any(f, periods, src, dst);
+        scatter_periods_any<L>(f, periods, src, dst);
     }
     for (int64_t e = periods * t.elements; e < count; e += t.elements) {
       const int64_t rest = count - e;
-      scatter_rest(f, rest < t.elements ? rest : t.elements, src + e * f.size, dst + e * f.extent);
+      scatter_rest<L>(f, rest < t.elements ? rest : t.elements, src + e * f.size,
+                      dst + e * f.extent);
     }
   }
+}
+
+inline void gather_fields(const Move& m) noexcept {
+#if HWY_TARGET == HWY_AVX3
+  if (m.fields->lane == 1) return gather_elements<FieldLanes<uint8_t>>(m);
+  if (m.fields->lane == 2) return gather_elements<FieldLanes<uint16_t>>(m);
+#endif
+  gather_elements<FieldLanes<uint32_t>>(m);
+}
+
+inline void scatter_fields(const Move& m) noexcept {
+#if HWY_TARGET == HWY_AVX3
+  if (m.fields->lane == 1) return scatter_elements<FieldLanes<uint8_t>>(m);
+  if (m.fields->lane == 2) return scatter_elements<FieldLanes<uint16_t>>(m);
+#endif
+  scatter_elements<FieldLanes<uint32_t>>(m);
 }

@@ -33,7 +33,8 @@ std::string text(const Pattern& pattern) {
 
 void check(const KernelTable& table, const Pattern& pattern, int64_t count, int64_t rows,
            int64_t shift, bool scatter) {
-  const auto fields = make_fields(pattern.fields, pattern.extent, table.field_bytes);
+  const auto fields =
+      make_fields(pattern.fields, pattern.extent, table.field_bytes, table.field_lane);
   const int64_t row_mem = (count == 0 ? 0 : (count - 1) * pattern.extent + fields->span);
   const int64_t row_packed = count * fields->size;
   const int64_t mem_pitch = row_mem + 12;
@@ -119,7 +120,7 @@ TEST_P(FieldKernels, RandomPatterns) {
   for (int i = 0; i < 400; ++i) {
     Pattern pattern;
     int64_t at = 0;
-    const int64_t unit = draw(0, 3) == 0 ? 1 : 4;
+    const int64_t unit = int64_t{1} << draw(0, 2);
     for (int64_t f = draw(1, 6); f > 0; --f) {
       pattern.fields.push_back({at, unit * draw(1, 7)});
       at += pattern.fields.back().bytes + unit * draw(0, 17);
@@ -134,20 +135,25 @@ INSTANTIATE_TEST_SUITE_P(Targets, FieldKernels,
                          name_of);
 
 TEST(Fields, TablesOnlyWhereLanesServe) {
-  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64)->gather.steps.empty());
-  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 32)->scatter.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 0)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{8, 4}, {0, 4}}, 16, 64)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 4}, {68, 4}}, 80, 64)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 4}}, 64 + 8, 64)->gather.steps.empty());  // a line without data
-  EXPECT_TRUE(make_fields({{0, 4}}, 2, 64)->gather.steps.empty());       // overlapping elements
-  EXPECT_TRUE(make_fields({{0, 4}}, -8, 64)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 4}}, 48, 64)->gather.steps.empty());  // too many loads for one store
+  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64, 4)->gather.steps.empty());
+  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 32, 4)->scatter.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 0, 4)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64, 4)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64, 2)->gather.steps.empty());
+  EXPECT_FALSE(make_fields({{0, 1}, {4, 4}}, 8, 64, 1)->gather.steps.empty());
+  EXPECT_EQ(make_fields({{0, 1}, {4, 4}}, 8, 64, 1)->lane, 1);
+  EXPECT_EQ(make_fields({{0, 2}, {4, 4}}, 8, 64, 1)->lane, 2);
+  EXPECT_TRUE(make_fields({{8, 4}, {0, 4}}, 16, 64, 4)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}, {68, 4}}, 80, 64, 4)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}}, 64 + 8, 64, 4)->gather.steps.empty());  // a line without data
+  EXPECT_TRUE(make_fields({{0, 4}}, 2, 64, 4)->gather.steps.empty());       // overlapping elements
+  EXPECT_TRUE(make_fields({{0, 4}}, -8, 64, 4)->gather.steps.empty());
+  EXPECT_TRUE(
+      make_fields({{0, 4}}, 48, 64, 4)->gather.steps.empty());  // too many loads for one store
 }
 
 TEST(Fields, StoresOfAPeriodFollowEachOther) {
-  const auto fields = make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64);
+  const auto fields = make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64, 4);
   EXPECT_EQ(fields->size, 32);
   EXPECT_EQ(fields->span, 36);
   EXPECT_EQ(fields->gather.elements, 2);  // 2 x 32 bytes fill a vector

@@ -96,6 +96,7 @@ struct KernelTable {
   std::string_view isa;  // "reference", "sse4", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];
   int64_t field_bytes = 0;  // vectors for the tables of gather_fields and scatter_fields; 0: none
+  int64_t field_lane = 4;   // their narrowest lanes
 };
 
 // The kernel and its name, e.g. "transpose.w8.avx3".

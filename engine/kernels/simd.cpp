@@ -54,7 +54,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 #include "kernels/fields.inl.hpp"
-constexpr int64_t kFieldBytes = FieldLanes::kBytes;
+constexpr int64_t kFieldBytes = FieldLanes<uint32_t>::kBytes;
 #else
 constexpr int64_t kFieldBytes = 0;
 #endif
@@ -77,8 +77,19 @@ constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
                                   : HWY_TARGET == HWY_SVE  ? "sve"
                                                            : "simd";
 
+// The narrowest lanes that can be permuted; single bytes are an extension of AVX-512 that all but
+// its first CPUs have.
+inline int64_t field_lane() {
+#if HWY_TARGET == HWY_AVX3
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vbmi") ? 1 : 2;
+#else
+  return 4;
+#endif
+}
+
 const KernelTable& table() {
-  static constexpr KernelTable kTable = {
+  static const KernelTable kTable = {
       kIsa,
       {{&strided<1>, &strided<2>, &strided<4>, &strided<8>, &strided<16>, &strided_any},
        {LACUNA_TRANSPOSE(1), LACUNA_TRANSPOSE(2), LACUNA_TRANSPOSE(4), LACUNA_TRANSPOSE(8),
@@ -91,7 +102,8 @@ const KernelTable& table() {
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>},
        {nullptr, nullptr, nullptr, nullptr, nullptr, LACUNA_GATHER_FIELDS},
        {nullptr, nullptr, nullptr, nullptr, nullptr, LACUNA_SCATTER_FIELDS}},
-      kFieldBytes};
+      kFieldBytes,
+      field_lane()};
   return kTable;
 }
 #undef LACUNA_GATHER_FIELDS

@@ -109,8 +109,13 @@ std::string explain(const Plan& plan, int64_t count) {
   }
   out += count == 1 ? "plan for one element\n" : "plan for n = " + number(count) + " elements\n";
   if (plan.is_contiguous() || (count == 1 && plan.is_single_run())) {
+    // Small ones are a few moves, which is the same in fewer words.
     out += "  memcpy\n  why: the packed stream is the memory\n";
     return out;
+  }
+  if (count > 0 && count <= plan.few().most_elements()) {
+    out += "  " + number(count * plan.few().moves()) +
+           " moves of 1 to 16 bytes\n  why: fewer than pay for a kernel; slices go by this:\n";
   }
   std::set<const PlanNode*> seen;
   describe(count == 1 ? *plan.single() : *plan.repeat(), count != 1, 1, seen, out);

@@ -31,8 +31,14 @@ class Builder {
     for (const NodePtr& child : layout->children) node.children.push_back(build(child));
     PlanNodePtr built = finish(std::move(node));
     done_.emplace(layout.get(), built);
+    memory_bytes_ += static_cast<int64_t>(
+        2 * sizeof(PlanNode) + 8 * (layout->mem_offsets.size() + layout->packed_offsets.size()) +
+        2 * sizeof(NodePtr) * layout->children.size());
     return built;
   }
+
+  // About the memory of what was built, and of the layout.
+  int64_t memory_bytes() const { return memory_bytes_; }
 
   // `count` elements, `extent` apart, with the count left open.
   PlanNodePtr build_repeat(const NodePtr& element, int64_t extent) {
@@ -60,6 +66,7 @@ class Builder {
   const KernelTable& kernels_;
   const Machine& machine_;
   std::unordered_map<const LayoutNode*, PlanNodePtr> done_;
+  int64_t memory_bytes_ = 0;
 };
 
 }  // namespace
@@ -84,8 +91,8 @@ const KernelTable& default_kernels() {
   return table;
 }
 
-Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machine& host) {
-  auto plan = std::make_shared<Plan>();
+PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host) {
+  auto plan = make_ref<Plan>();
   plan->layout_ = lower(*type);
   plan->type_ = std::move(type);
   plan->machine_ = &host;
@@ -97,8 +104,13 @@ Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels, const Machin
     plan->single_ = builder.build(element);
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
+    plan->few_ = FewMoves(plan->layout_);
+    plan->memory_bytes_ = builder.memory_bytes();
   }
-  return PlanPtr(std::move(plan));
+  plan->memory_bytes_ += static_cast<int64_t>(sizeof(Plan));
+  if (__builtin_add_overflow(plan->memory_bytes_, plan->type_->tree_bytes, &plan->memory_bytes_))
+    plan->memory_bytes_ = INT64_MAX;
+  return plan;
 }
 
 }  // namespace lacuna

@@ -21,6 +21,7 @@
 #include "kernels/kernel.hpp"
 #include "layout/layout.hpp"
 #include "machine/machine.hpp"
+#include "plan/few.hpp"
 #include "type/type.hpp"
 
 namespace lacuna {
@@ -77,7 +78,7 @@ struct PlanNode {
 };
 using PlanNodePtr = std::shared_ptr<const PlanNode>;
 
-class Plan {
+class Plan : public RefCounted {
  public:
   int64_t size() const { return size_; }
   int64_t extent() const { return layout_.extent; }
@@ -100,9 +101,13 @@ class Plan {
   const PlanNode* single() const { return single_.get(); }
   const PlanNode* repeat() const { return repeat_.get(); }
   int64_t offset() const { return layout_.element.offset; }
+  // About the memory of it and of its type.
+  int64_t memory_bytes() const { return memory_bytes_; }
+  // Small messages go by this.
+  const FewMoves& few() const { return few_; }
 
  private:
-  friend Result<std::shared_ptr<const Plan>> make_plan(TypePtr, const KernelTable&, const Machine&);
+  friend Ref<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&);
 
   TypePtr type_;
   Layout layout_;
@@ -110,17 +115,20 @@ class Plan {
   const KernelTable* kernels_ = nullptr;
   PlanNodePtr single_;
   PlanNodePtr repeat_;
+  FewMoves few_;
   int64_t size_ = 0;
+  int64_t memory_bytes_ = 0;
   bool contiguous_ = false;
 };
-using PlanPtr = std::shared_ptr<const Plan>;
+using PlanPtr = Ref<const Plan>;
 
 // The kernels to plan with: the best this host runs, or those LACUNA_ISA names.
 const KernelTable& default_kernels();
 
-// O(nodes of the type + entries of its index lists).
-Result<PlanPtr> make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
-                          const Machine& host = machine());
+// O(nodes of the type + entries of its index lists). Always a new one; cache.hpp knows those that
+// were made.
+PlanPtr make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
+                  const Machine& host = machine());
 
 // Text for people: numbers of the type, layout, kernels, and which rule chose what, for `count`
 // elements (explain.cpp).

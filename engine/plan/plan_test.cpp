@@ -16,7 +16,7 @@ using How = Sweep::How;
 PlanPtr planned(const char* text, const Machine& host = machine()) {
   auto type = parse_type(text);
   EXPECT_TRUE(type.ok()) << text;
-  return make_plan(std::move(type).value(), *kernel_tables().front(), host).value();
+  return make_plan(std::move(type).value(), *kernel_tables().front(), host);
 }
 
 Machine byna_machine() {  // the Origin2000 of Byna 2003: 128 TLB entries, pages of 16 KiB
@@ -104,10 +104,24 @@ TEST(Plan, ListsAndTheirLoops) {
   EXPECT_EQ(structs->repeat()->sweep.fields->fields.size(), 3u);
 }
 
+TEST(Plan, SmallElementsAreSpelledOut) {
+  const auto few = [](const char* text) { return planned(text)->few().most_elements(); };
+  EXPECT_EQ(few("vector(16, 1, 24, double)"), 2);
+  EXPECT_EQ(few("vector(33, 1, 24, double)"), 0);
+  EXPECT_EQ(few("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), 8);  // 4, 16 + 8, 4
+  EXPECT_EQ(few("hvector(2, 7, 100, byte)"), 8);                            // 4 + 4 that overlap
+  EXPECT_EQ(few("byte"), 32);
+  EXPECT_EQ(few("contiguous(64, byte)"), 8);
+  EXPECT_EQ(few("contiguous(65, byte)"), 0);
+  EXPECT_EQ(few("contiguous(0, byte)"), 0);
+  EXPECT_EQ(few("hindexed([1, 1], [0, 3_000_000_000], double)"), 0);  // offsets of 32 bits
+  EXPECT_EQ(few("hindexed([1, 1], [3_000_000_000, 3_000_000_016], double)"), 16);
+}
+
 TEST(Plan, KernelsComeFromTheTableAskedFor) {
   auto type = parse_type("vector(100, 1, 4, double)");
   for (const KernelTable* table : kernel_tables()) {
-    EXPECT_EQ(make_plan(type.value(), *table).value()->single()->sweep.pack.isa, table->isa);
+    EXPECT_EQ(make_plan(type.value(), *table)->single()->sweep.pack.isa, table->isa);
   }
 }
 

@@ -208,7 +208,7 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
                             const KernelTable& kernels) {
   double by_runs = 0;
   for (const Field& run : runs) by_runs += run_cycles(run.bytes);
-  auto fields = make_fields(std::move(runs), extent, kernels.field_bytes);
+  auto fields = make_fields(std::move(runs), extent, kernels.field_bytes, kernels.field_lane);
   if (gather_cycles(fields->gather) > by_runs) fields->gather = {};
   if (scatter_cycles(fields->scatter) > by_runs) fields->scatter = {};
   if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;

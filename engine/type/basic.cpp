@@ -175,8 +175,8 @@ bool same_name(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower(x) == lower(y); });
 }
 
-std::shared_ptr<Type> leaf(Combiner combiner, const Basic& basic) {
-  auto type = std::make_shared<Type>();
+Ref<Type> leaf(Combiner combiner, const Basic& basic) {
+  auto type = make_ref<Type>();
   type->combiner = combiner;
   type->basic = &basic;
   type->size_bytes = basic.size_bytes;
@@ -184,7 +184,7 @@ std::shared_ptr<Type> leaf(Combiner combiner, const Basic& basic) {
   const BasicPart& last = basic.parts[basic.part_count - 1];
   type->true_ub = last.offset_bytes + last.size_bytes;
   type->alignment_bytes = basic.alignment_bytes;
-  type->signature = signature_of(basic);
+  type->signature = {1, &basic};
   return type;
 }
 
@@ -225,6 +225,7 @@ Result<TypePtr> f90_leaf(Combiner combiner, std::string_view constructor, int64_
   auto type = leaf(combiner, basic);
   type->precision = precision;
   type->range = range;
+  detail::fingerprint(type.get());
   return TypePtr(std::move(type));
 }
 
@@ -246,7 +247,22 @@ const Basic* find_basic(std::string_view name) {
 
 std::span<const Basic> all_basics() { return kBasics; }
 
-TypePtr make_named(const Basic& basic) { return leaf(Combiner::kNamed, basic); }
+TypePtr make_named(const Basic& basic) {
+  // Made once and never destroyed, so that programs may use them to their last instruction.
+  static const std::vector<TypePtr>& all = []() -> const std::vector<TypePtr>& {
+    auto* types = new std::vector<TypePtr>;
+    for (const Basic& one : kBasics) {
+      Ref<Type> type = leaf(Combiner::kNamed, one);
+      detail::fingerprint(type.get());
+      type->tree_bytes = 0;
+      types->push_back(std::move(type));
+      // Only now: its first owner is counted, and leaves no more.
+      const_cast<Type&>(*types->back()).make_immortal();
+    }
+    return *types;
+  }();
+  return all[static_cast<size_t>(&basic - kBasics)];
+}
 
 Result<TypePtr> make_value_index(TypePtr value, TypePtr index) {
   for (const auto& [argument, type] : {std::pair("value", &value), std::pair("index", &index)}) {
@@ -258,7 +274,7 @@ Result<TypePtr> make_value_index(TypePtr value, TypePtr index) {
   }
   const Basic& first = *value->basic;
   const Basic& second = *index->basic;
-  auto type = std::make_shared<Type>();
+  auto type = make_ref<Type>();
   type->combiner = Combiner::kValueIndex;
   for (const NamedPair& named : kNamedPairs) {
     if (named.value == first.name && named.index == second.name) {
@@ -271,9 +287,13 @@ Result<TypePtr> make_value_index(TypePtr value, TypePtr index) {
   type->true_ub = shape.index_offset + second.size_bytes;
   type->alignment_bytes = shape.alignment;
   type->depth = 1;
-  type->signature =
-      type->basic ? signature_of(*type->basic) : concat(value->signature, index->signature);
+  if (type->basic) {
+    type->signature = {1, type->basic};
+  } else {
+    type->signature = {2, &first == &second ? &first : nullptr};
+  }
   type->children = {std::move(value), std::move(index)};
+  detail::fingerprint(type.get());
   return TypePtr(std::move(type));
 }
 

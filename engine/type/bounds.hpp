@@ -7,7 +7,6 @@
 #define LACUNA_ENGINE_TYPE_BOUNDS_HPP_
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,16 +14,6 @@
 #include "type/type.hpp"
 
 namespace lacuna::detail {
-
-// min and max that do not lose an overflow.
-inline Checked least(Checked a, Checked b) {
-  if (!a.ok() || !b.ok()) return a.ok() ? b : a;
-  return std::min(a.value(), b.value());
-}
-inline Checked greatest(Checked a, Checked b) {
-  if (!a.ok() || !b.ok()) return a.ok() ? b : a;
-  return std::max(a.value(), b.value());
-}
 
 // Gathers copies of children, then writes what follows from them into the new type. Bounds depend
 // on nothing but the number of copies and the least and the greatest of their displacements.
@@ -49,18 +38,36 @@ class Bounds {
 
  private:
   struct Range {
-    Checked begin = 0;
-    Checked end = 0;
+    int64_t begin = 0;
+    int64_t end = 0;
     bool any = false;
+    bool bad = false;  // a part of it does not fit int64
 
-    void include(Checked b, Checked e);
-    bool ok() const { return begin.ok() && end.ok() && (end - begin).ok(); }
+    // [low + from, high + to).
+    void include(int64_t low, int64_t from, int64_t high, int64_t to, bool overflow) {
+      int64_t b = 0;
+      int64_t e = 0;
+      overflow |= __builtin_add_overflow(low, from, &b);
+      overflow |= __builtin_add_overflow(high, to, &e);
+      begin = any ? std::min(begin, b) : b;
+      end = any ? std::max(end, e) : e;
+      any = true;
+      bad |= overflow;
+    }
+    bool ok() const {
+      int64_t length = 0;
+      return !bad && !__builtin_sub_overflow(end, begin, &length);
+    }
   };
+
+  // `low`, `high`: the least and the greatest displacement; `bad`: they overflowed.
+  void add_copies(const Type& child, int64_t copies, int64_t low, int64_t high, bool bad);
 
   Range data_;    // true bounds
   Range bounds_;  // lb and ub: of the markers alone, where there is one
   bool markers_ = false;
-  Checked size_ = 0;
+  int64_t size_ = 0;
+  bool size_bad_ = false;  // it does not fit int64
   int64_t alignment_ = 1;
 };
 
@@ -76,10 +83,12 @@ Error too_large(std::string_view constructor);
 Error too_deep(std::string_view constructor);
 
 // A draft of a type over one child; fails where the child is null or too deep already.
-Result<std::shared_ptr<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child);
-// The end of the constructors over one child: bounds and signature.
-Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds,
-                       std::shared_ptr<Type> type);
+Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child);
+// The end of the constructors over one child: bounds, signature and fingerprint.
+Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds, Ref<Type> type);
+
+// The last step of every constructor: the hash of the structure and the memory it takes.
+void fingerprint(Type* type);
 
 }  // namespace lacuna::detail
 

@@ -6,7 +6,6 @@
 // for all constructors. (Subarray and darray are in darray.cpp.)
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "type/bounds.hpp"
@@ -15,58 +14,67 @@
 namespace lacuna {
 namespace detail {
 
-void Bounds::Range::include(Checked b, Checked e) {
-  begin = any ? least(begin, b) : b;
-  end = any ? greatest(end, e) : e;
-  any = true;
+void Bounds::add(const Type& child, Checked copies, Checked first, Checked last) {
+  if (copies.ok() && copies.value() == 0) return;
+  if (child.size_bytes == 0 && !child.lb_marker) return;  // an empty typemap has no place
+  size_bad_ |= !copies.ok();
+  const bool bad = !first.ok() || !last.ok();
+  add_copies(child, copies.value(), std::min(first.value(), last.value()),
+             std::max(first.value(), last.value()), bad);
 }
 
-void Bounds::add(const Type& child, Checked copies, Checked first, Checked last) {
-  const bool has_data = child.size_bytes > 0;
-  const bool has_markers = child.lb_marker;
-  if (!has_data && !has_markers) return;  // an empty typemap has no place
-  if (copies.ok() && copies.value() == 0) return;
-
-  const Checked low = least(first, last);
-  const Checked high = greatest(first, last);
-  size_ += copies * child.size_bytes;
-  if (has_data) {
-    data_.include(low + child.true_lb, high + child.true_ub);
+// One of these for each entry of every list: it has few branches, and overflows are gathered.
+void Bounds::add_copies(const Type& child, int64_t copies, int64_t low, int64_t high, bool bad) {
+  if (child.size_bytes > 0) {
+    int64_t bytes = 0;
+    size_bad_ |= __builtin_mul_overflow(copies, child.size_bytes, &bytes);
+    size_bad_ |= __builtin_add_overflow(size_, bytes, &size_);
+    data_.include(low, child.true_lb, high, child.true_ub, bad);
     alignment_ = std::max(alignment_, child.alignment_bytes);
   }
   // Markers are sticky: from the first one on, only markers count.
-  if (has_markers && !markers_) {
+  if (child.lb_marker && !markers_) {
     markers_ = true;
     bounds_ = Range();
   }
-  if (has_markers == markers_) bounds_.include(low + child.lb, high + child.ub);
+  if (child.lb_marker == markers_) bounds_.include(low, child.lb, high, child.ub, bad);
 }
 
 void Bounds::add_blocks(const Type& child, int64_t blocks, int64_t blocklength, Checked first,
                         Checked last) {
-  const Checked span = Checked(blocklength - 1) * child.extent();
-  add(child, Checked(blocks) * blocklength, least(first, last) + least(span, 0),
-      greatest(first, last) + greatest(span, 0));
+  if (blocks == 0 || blocklength == 0) return;
+  if (child.size_bytes == 0 && !child.lb_marker) return;
+  int64_t span = 0;
+  bool bad = !first.ok() || !last.ok();
+  bad |= __builtin_mul_overflow(blocklength - 1, child.extent(), &span);
+  int64_t low = std::min(first.value(), last.value());
+  int64_t high = std::max(first.value(), last.value());
+  bad |= __builtin_add_overflow(low, std::min<int64_t>(span, 0), &low);
+  bad |= __builtin_add_overflow(high, std::max<int64_t>(span, 0), &high);
+  int64_t copies = 0;
+  size_bad_ |= __builtin_mul_overflow(blocks, blocklength, &copies);
+  add_copies(child, copies, low, high, bad);
 }
 
 void Bounds::pad_to_alignment() {
   if (markers_ || !bounds_.ok()) return;
-  const int64_t excess = (bounds_.end - bounds_.begin).value() % alignment_;
-  if (excess != 0) bounds_.end += alignment_ - excess;
+  const int64_t excess = (bounds_.end - bounds_.begin) % alignment_;
+  if (excess != 0)
+    bounds_.bad = __builtin_add_overflow(bounds_.end, alignment_ - excess, &bounds_.end);
 }
 
 void Bounds::set_markers(Checked lb, Checked ub) {
   markers_ = true;
-  bounds_ = Range{lb, ub, true};
+  bounds_ = Range{lb.value(), ub.value(), true, !lb.ok() || !ub.ok()};
 }
 
 bool Bounds::store(Type* type) const {
-  if (!data_.ok() || !bounds_.ok() || !size_.ok()) return false;
-  type->size_bytes = size_.value();
-  type->lb = bounds_.begin.value();
-  type->ub = bounds_.end.value();
-  type->true_lb = data_.begin.value();
-  type->true_ub = data_.end.value();
+  if (!data_.ok() || !bounds_.ok() || size_bad_) return false;
+  type->size_bytes = size_;
+  type->lb = bounds_.begin;
+  type->ub = bounds_.end;
+  type->true_lb = data_.begin;
+  type->true_ub = data_.end;
   type->alignment_bytes = alignment_;
   type->lb_marker = type->ub_marker = markers_;
   return true;
@@ -108,24 +116,24 @@ Error too_deep(std::string_view constructor) {
                                   " constructors deep; the limit is " + std::to_string(kMaxDepth)};
 }
 
-Result<std::shared_ptr<Type>> draft(Combiner combiner, std::string_view constructor,
-                                    TypePtr child) {
+Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child) {
   if (!child) return null_child(constructor, "oldtype");
   if (child->depth >= kMaxDepth) return too_deep(constructor);
-  auto type = std::make_shared<Type>();
+  auto type = make_ref<Type>();
   type->combiner = combiner;
   type->depth = child->depth + 1;
   type->children.push_back(std::move(child));
   return type;
 }
 
-Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds,
-                       std::shared_ptr<Type> type) {
+Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds, Ref<Type> type) {
   if (!bounds.store(type.get())) return too_large(constructor);
   const Type& child = *type->children[0];
   if (child.size_bytes > 0) {
-    type->signature = repeat(child.signature, type->size_bytes / child.size_bytes);
+    type->signature.length = type->size_bytes / child.size_bytes * child.signature.length;
+    if (type->signature.length > 0) type->signature.uniform = child.signature.uniform;
   }
+  fingerprint(type.get());
   return TypePtr(std::move(type));
 }
 
@@ -271,7 +279,7 @@ Result<TypePtr> make_struct(std::vector<int64_t> blocklengths,
     return detail::unequal_lists(kName, "blocklengths", blocklengths.size(), "oldtypes",
                                  oldtypes.size());
   }
-  auto type = std::make_shared<Type>();
+  auto type = make_ref<Type>();
   type->combiner = Combiner::kStruct;
   type->depth = 1;
   Bounds bounds;
@@ -289,12 +297,18 @@ Result<TypePtr> make_struct(std::vector<int64_t> blocklengths,
   if (!bounds.store(type.get())) return detail::too_large(kName);
   // Only now is it sure that no length overflows: every basic takes at least a byte.
   for (size_t i = 0; i < blocklengths.size(); ++i) {
-    type->signature = concat(type->signature, repeat(oldtypes[i]->signature, blocklengths[i]));
+    const SignatureOutline& entry = oldtypes[i]->signature;
+    if (blocklengths[i] == 0 || entry.length == 0) continue;
+    SignatureOutline& all = type->signature;
+    if (all.length == 0) all.uniform = entry.uniform;
+    if (all.uniform != entry.uniform) all.uniform = nullptr;
+    all.length += blocklengths[i] * entry.length;
   }
   type->count = static_cast<int64_t>(blocklengths.size());
   type->blocklengths = std::move(blocklengths);
   type->displacements = std::move(displacements_bytes);
   type->children = std::move(oldtypes);
+  detail::fingerprint(type.get());
   return TypePtr(std::move(type));
 }
 
@@ -353,21 +367,6 @@ Result<TypePtr> make_from_fields(const Type& fields) {
   return Error{LACUNA_INVALID_ARGUMENT, "type: combiner is " +
                                             std::to_string(static_cast<int>(f.combiner)) +
                                             "; there is no such constructor"};
-}
-
-bool equal(const Type& a, const Type& b) {
-  if (&a == &b) return true;
-  // Size and depth say nothing new, but tell most unequal types apart before their trees are
-  // walked.
-  const auto fields = [](const Type& t) {
-    return std::tie(t.combiner, t.size_bytes, t.depth, t.count, t.blocklength, t.stride,
-                    t.resized_lb, t.resized_extent, t.order, t.darray_size, t.darray_rank,
-                    t.precision, t.range, t.basic, t.blocklengths, t.displacements, t.sizes,
-                    t.subsizes, t.starts, t.distribs, t.dargs, t.psizes);
-  };
-  return fields(a) == fields(b) &&
-         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
-                    [](const TypePtr& x, const TypePtr& y) { return equal(*x, *y); });
 }
 
 }  // namespace lacuna

@@ -240,7 +240,7 @@ TEST(Build, ValueIndex) {
   const TypePtr pair = parsed("value_index(double, int)");
   EXPECT_EQ(numbers(pair), numbers("double_int"));
   EXPECT_EQ(pair->basic, find_basic("double_int"));
-  EXPECT_EQ(pair->signature.hash, parsed("double_int")->signature.hash);
+  EXPECT_EQ(signature_of(*pair).hash, signature_of(*parsed("double_int")).hash);
   EXPECT_EQ(parsed("value_index(integer, integer)")->basic, find_basic("2integer"));
   const TypePtr unnamed = parsed("value_index(char, long)");
   EXPECT_EQ(numbers(unnamed), (Numbers{9, 0, 16, 0, 16}));

@@ -42,7 +42,7 @@ struct Grid {
   }
 };
 
-Result<TypePtr> finish_array(std::string_view name, const Grid& grid, std::shared_ptr<Type> type) {
+Result<TypePtr> finish_array(std::string_view name, const Grid& grid, Ref<Type> type) {
   Bounds bounds;
   bounds.add(*type->children[0], grid.copies, grid.first, grid.last);
   bounds.set_markers(0, grid.extent);

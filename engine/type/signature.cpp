@@ -5,6 +5,8 @@
 // so that hash(first second) = hash(first) * kBase^length(second) + hash(second), and n repetitions
 // of one sequence come from O(log n) such steps. Used to compare what two ends of a message move,
 // never to move it.
+#include <unordered_map>
+
 #include "type/type.hpp"
 
 namespace lacuna {
@@ -46,14 +48,13 @@ uint64_t symbol(const Basic& basic) {
 
 }  // namespace
 
-Signature signature_of(const Basic& basic) { return {1, symbol(basic), &basic}; }
+Signature signature_of(const Basic& basic) { return {{1, &basic}, symbol(basic)}; }
 
 Signature concat(const Signature& first, const Signature& second) {
   if (first.length == 0) return second;
   if (second.length == 0) return first;
-  return {first.length + second.length,
-          add(multiply(first.hash, power(kBase, second.length)), second.hash),
-          first.uniform == second.uniform ? first.uniform : nullptr};
+  return {{first.length + second.length, first.uniform == second.uniform ? first.uniform : nullptr},
+          add(multiply(first.hash, power(kBase, second.length)), second.hash)};
 }
 
 Signature repeat(const Signature& once, int64_t count) {
@@ -69,6 +70,27 @@ Signature repeat(const Signature& once, int64_t count) {
   result.length = once.length * count;
   if (result.length > 0) result.uniform = once.uniform;
   return result;
+}
+
+Signature signature_of(const Type& type) {
+  std::unordered_map<const Type*, Signature> done;
+  const auto visit = [&](const auto& self, const Type& node) -> Signature {
+    if (node.basic != nullptr) return signature_of(*node.basic);
+    if (const auto found = done.find(&node); found != done.end()) return found->second;
+    Signature signature;
+    if (node.combiner == Combiner::kStruct || node.combiner == Combiner::kValueIndex) {
+      for (size_t i = 0; i < node.children.size(); ++i) {
+        const int64_t times = node.combiner == Combiner::kStruct ? node.blocklengths[i] : 1;
+        signature = concat(signature, repeat(self(self, *node.children[i]), times));
+      }
+    } else if (node.children[0]->size_bytes > 0) {
+      signature =
+          repeat(self(self, *node.children[0]), node.size_bytes / node.children[0]->size_bytes);
+    }
+    done.emplace(&node, signature);
+    return signature;
+  };
+  return visit(visit, type);
 }
 
 }  // namespace lacuna

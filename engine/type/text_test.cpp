@@ -201,7 +201,7 @@ TEST(Text, RoundTripOfRandomTypes) {
     // Text comes from the arguments alone; what follows from them must come back as well.
     ASSERT_EQ((*again)->lb, type->lb) << text;
     ASSERT_EQ((*again)->ub, type->ub) << text;
-    ASSERT_EQ((*again)->signature.hash, type->signature.hash) << text;
+    ASSERT_EQ(signature_of(**again).hash, signature_of(*type).hash) << text;
   }
 }
 

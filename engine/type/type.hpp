@@ -18,11 +18,11 @@
 #define LACUNA_ENGINE_TYPE_TYPE_HPP_
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/ref.hpp"
 #include "base/result.hpp"
 
 namespace lacuna {
@@ -84,14 +84,18 @@ const Basic* find_basic(std::string_view name);
 // All of them, in a fixed order.
 std::span<const Basic> all_basics();
 
+// What a type keeps of its signature.
+struct SignatureOutline {
+  int64_t length = 0;  // basics in the sequence (a pair type counts as one)
+  const Basic* uniform =
+      nullptr;  // the one basic that all entries are, or nullptr (also when empty)
+};
+
 // The sequence of basics of a type, as a hash that can be concatenated and repeated in O(log count)
 // without enumerating. Two types whose signatures differ have different hashes but for a chance of
 // about 2^-61.
-struct Signature {
-  int64_t length = 0;  // basics in the sequence (a pair type counts as one)
-  uint64_t hash = 0;   // of the sequence; 0 for the empty one
-  const Basic* uniform =
-      nullptr;  // the one basic that all entries are, or nullptr (also when empty)
+struct Signature : SignatureOutline {
+  uint64_t hash = 0;  // of the sequence; 0 for the empty one
 };
 Signature signature_of(const Basic& basic);
 Signature concat(const Signature& first, const Signature& second);
@@ -99,9 +103,9 @@ Signature repeat(const Signature& once,
                  int64_t count);  // count >= 0, count * once.length fits int64
 
 class Type;
-using TypePtr = std::shared_ptr<const Type>;
+using TypePtr = Ref<const Type>;
 
-class Type {
+class Type : public RefCounted {
  public:
   Combiner combiner = Combiner::kNamed;
 
@@ -139,7 +143,9 @@ class Type {
   bool lb_marker = false;
   bool ub_marker = false;
   int depth = 0;  // constructors on the longest way down to a basic; named and f90_*: 0
-  Signature signature;
+  SignatureOutline signature;
+  uint64_t hash = 0;       // of the structure: equal types have equal hashes
+  int64_t tree_bytes = 0;  // about the memory of all its nodes; INT64_MAX: more than that
 
   int64_t extent() const { return ub - lb; }
   int64_t true_extent() const { return true_ub - true_lb; }
@@ -149,7 +155,7 @@ class Type {
 // and blocklengths, lists of equal length, subarrays inside the array, darray's process grid) and
 // that no size or bound overflows int64; the message says which argument is wrong and what it must
 // be. Cost: O(list entries), with no enumeration of children.
-TypePtr make_named(const Basic& basic);
+TypePtr make_named(const Basic& basic);  // always the same one
 Result<TypePtr> make_dup(TypePtr oldtype);
 Result<TypePtr> make_contiguous(int64_t count, TypePtr oldtype);
 Result<TypePtr> make_vector(int64_t count, int64_t blocklength, int64_t stride, TypePtr oldtype);
@@ -202,6 +208,9 @@ std::vector<int64_t> darray_coords(const Type& darray);
 // Any of the above from a combiner, its arguments and children in the fields of a Type; what
 // follows from them is not read.
 Result<TypePtr> make_from_fields(const Type& fields);
+
+// O(nodes): most messages need the outline alone.
+Signature signature_of(const Type& type);
 
 // Structural equality: same constructors with the same arguments.
 bool equal(const Type& a, const Type& b);

@@ -383,7 +383,7 @@ TEST(Darray, SharesArePartsOfTheWhole) {
 
 // ---- signatures ----
 
-Signature signature(std::string_view text) { return parsed(text)->signature; }
+Signature signature(std::string_view text) { return signature_of(*parsed(text)); }
 
 bool same(const Signature& a, const Signature& b) {
   return a.length == b.length && a.hash == b.hash && a.uniform == b.uniform;

@@ -10,6 +10,7 @@
 
 #include "exec/copy.hpp"
 #include "exec/exec.hpp"
+#include "plan/cache.hpp"
 #include "plan/plan.hpp"
 #include "property/case.hpp"
 #include "type/random.hpp"
@@ -93,6 +94,11 @@ std::string check_pack(const Case& c, const Plan& plan, const Expected& expected
   std::string wrong = differ("pack", packed.data(), expected.packed().data(), bytes);
   if (!wrong.empty()) return wrong;
   std::memset(packed.data(), 0x5A, bytes);
+  // The whole as one slice: the kernels' way even where pack has a shorter one.
+  pack_slice(plan, buffer, c.count, 0, expected.packed_bytes(), packed.data());
+  wrong = differ("pack as one slice", packed.data(), expected.packed().data(), bytes);
+  if (!wrong.empty()) return wrong;
+  std::memset(packed.data(), 0x5A, bytes);
   for (const auto& [begin, end] : random_slices(choices, expected.packed_bytes())) {
     pack_slice(plan, buffer, c.count, begin, end, packed.data() + begin);
   }
@@ -110,6 +116,10 @@ std::string check_unpack(const Case& c, const Plan& plan, const Expected& expect
   expected.fill(mem.data(), mem.size(), 2);
   unpack(plan, packed.data(), c.count, buffer);
   std::string wrong = differ("unpack", mem.data(), want.data(), want.size());
+  if (!wrong.empty()) return wrong;
+  expected.fill(mem.data(), mem.size(), 2);
+  unpack_slice(plan, packed.data(), c.count, 0, expected.packed_bytes(), buffer);
+  wrong = differ("unpack as one slice", mem.data(), want.data(), want.size());
   if (!wrong.empty()) return wrong;
   expected.fill(mem.data(), mem.size(), 2);
   for (const auto& [begin, end] : random_slices(choices, expected.packed_bytes())) {
@@ -154,19 +164,17 @@ Case copy_target(const Case& c, int64_t bytes, Choices& choices) {
 std::string check_copy(const Case& c, const Plan& plan, const Expected& expected,
                        const Case& target_case, const Expected& target,
                        const std::vector<std::byte>& want, Choices& choices) {
-  auto to = make_plan(target_case.type, plan.kernels(), plan.machine());
-  if (!to) return to.error().message;
+  const PlanPtr to = make_plan(target_case.type, plan.kernels(), plan.machine());
   const Guarded from_mem(expected.span(), choices.below(2) == 0);
   expected.fill(from_mem.data(), from_mem.size(), 1);
   const Guarded to_mem(target.span(), choices.below(2) == 0);
   target.fill(to_mem.data(), to_mem.size(), 2);
-  copy(plan, expected.buffer(from_mem), c.count, *to.value(), target.buffer(to_mem),
-       target_case.count);
+  copy(plan, expected.buffer(from_mem), c.count, *to, target.buffer(to_mem), target_case.count);
   const std::string wrong = differ("copy", to_mem.data(), want.data(), want.size());
   if (wrong.empty()) return "";
   return wrong + "\n" +
-         std::string(copy_way_name(copy_way(plan, c.count, *to.value(), target_case.count))) +
-         " to " + repro(target_case);
+         std::string(copy_way_name(copy_way(plan, c.count, *to, target_case.count))) + " to " +
+         repro(target_case);
 }
 
 // The same type at absolute addresses, handed over with a null buffer as MPI_BOTTOM is.
@@ -177,10 +185,23 @@ std::string check_bottom(const Case& c, const Expected& expected, const KernelTa
   const int64_t at = static_cast<int64_t>(reinterpret_cast<uintptr_t>(expected.buffer(mem)));
   auto absolute = make_hindexed({c.count}, {at}, c.type);
   if (!absolute) return "absolute: " + absolute.error().message;
-  auto plan = make_plan(absolute.value(), kernels);
+  const PlanPtr plan = make_plan(absolute.value(), kernels);
   std::vector<std::byte> packed(expected.packed().size());
-  pack(*plan.value(), nullptr, 1, packed.data());
+  pack(*plan, nullptr, 1, packed.data());
   return differ("pack from MPI_BOTTOM", packed.data(), expected.packed().data(), packed.size());
+}
+
+// The plan that a type gets which was made anew, from a cache that is too small for all of them.
+PlanPtr cached(const Case& c, const KernelTable& kernels, std::string* wrong) {
+  static PlanCache& cache = *new PlanCache(4, 1 << 20);
+  const PlanPtr first = cache.find_or_make(c.type, kernels, machine());
+  const TypePtr again = parse_type(print_type(*c.type)).value();
+  const PlanPtr second = cache.find_or_make(again, kernels, machine());
+  if (!equal(first->type(), *c.type) || &first->kernels() != &kernels)
+    *wrong = "the cached plan is another type's: " + print_type(first->type());
+  if (again->hash != c.type->hash) *wrong = "equal types have unequal hashes";
+  if (first->memory_bytes() < 4096 && first != second) *wrong = "planned twice";
+  return second;
 }
 
 std::string check(const Case& c) {
@@ -195,15 +216,17 @@ std::string check(const Case& c) {
   const std::vector<std::byte> copied = target.unpacked(expected.packed());
   for (const KernelTable* kernels : kernel_tables()) {
     for (const Machine* host : {&machine(), &tiny}) {
-      auto plan = make_plan(c.type, *kernels, *host);
-      if (!plan) return plan.error().message;
-      wrong = check_pack(c, *plan.value(), expected, choices);
-      if (wrong.empty() && c.receivable) wrong = check_unpack(c, *plan.value(), expected, choices);
+      // Half of all checks are of plans from a cache.
+      const PlanPtr plan =
+          host == &tiny ? make_plan(c.type, *kernels, *host) : cached(c, *kernels, &wrong);
+      if (!wrong.empty()) return wrong;
+      wrong = check_pack(c, *plan, expected, choices);
+      if (wrong.empty() && c.receivable) wrong = check_unpack(c, *plan, expected, choices);
       if (wrong.empty())
-        wrong = check_copy(c, *plan.value(), expected, target_case, target, copied, choices);
+        wrong = check_copy(c, *plan, expected, target_case, target, copied, choices);
       if (!wrong.empty()) {
         return std::string(kernels->isa) + (host == &tiny ? ", tiny machine: " : ": ") + wrong +
-               "\n" + explain(*plan.value(), c.count);
+               "\n" + explain(*plan, c.count);
       }
     }
     wrong = check_bottom(c, expected, *kernels);

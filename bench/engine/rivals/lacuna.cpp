@@ -97,9 +97,7 @@ class OneIsa : public Rival {
 
   bool prepare(const Problem& problem) override {
     if (table_ == nullptr) return false;
-    auto plan = make_plan(problem.type(), *table_);
-    if (!plan) return false;
-    plan_ = *plan;
+    plan_ = make_plan(problem.type(), *table_);
     count_ = problem.count();
     return true;
   }

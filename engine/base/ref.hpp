@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ref<T>: shared ownership of an object that counts its owners itself. As std::shared_ptr, but for
+// two things that a type made for one message pays for otherwise: the object is one allocation that
+// a plain pointer can own (the handles of the C API are such pointers), and objects that live as
+// long as the process (predefined types) are not counted at all.
+#ifndef LACUNA_ENGINE_BASE_REF_HPP_
+#define LACUNA_ENGINE_BASE_REF_HPP_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace lacuna {
+
+// Base of what a Ref owns. A copy has owners of its own.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) {}
+  RefCounted& operator=(const RefCounted&) { return *this; }
+
+  // From now on never destroyed. Before it is shared.
+  void make_immortal() { owners_.store(kImmortal, std::memory_order_relaxed); }
+
+ private:
+  template <typename T>
+  friend class Ref;
+
+  static constexpr int64_t kImmortal = INT64_MIN;
+
+  void enter() const {
+    if (owners_.load(std::memory_order_relaxed) >= 0)
+      owners_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Whether that was the last owner.
+  bool leave() const {
+    const int64_t owners = owners_.load(std::memory_order_acquire);
+    // The only owner is here, so nobody can become another one meanwhile.
+    if (owners <= 1) return owners == 1;
+    return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  mutable std::atomic<int64_t> owners_{0};
+};
+
+template <typename T>
+class Ref {
+ public:
+  using element_type = T;
+
+  Ref() = default;
+  Ref(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  // Becomes one more owner.
+  explicit Ref(T* object) : object_(object) { enter(); }
+  Ref(const Ref& other) : object_(other.object_) { enter(); }
+  Ref(Ref&& other) noexcept : object_(other.release()) {}
+  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+  Ref(Ref<U> other) : object_(other.release()) {}  // NOLINT(google-explicit-constructor)
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ != nullptr && object_->leave()) delete object_;
+  }
+
+  T* get() const { return object_; }
+  T& operator*() const { return *object_; }
+  T* operator->() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  void reset() { *this = Ref(); }
+
+  // The ownership as a plain pointer, and back.
+  [[nodiscard]] T* release() { return std::exchange(object_, nullptr); }
+  static Ref adopt(T* owned) {
+    Ref ref;
+    ref.object_ = owned;
+    return ref;
+  }
+
+  friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
+  friend bool operator==(const Ref& a, std::nullptr_t) { return a.object_ == nullptr; }
+
+ private:
+  void enter() const {
+    if (object_ != nullptr) object_->enter();
+  }
+
+  T* object_ = nullptr;
+};
+
+template <typename T, typename... Arguments>
+Ref<T> make_ref(Arguments&&... arguments) {
+  return Ref<T>(new T(std::forward<Arguments>(arguments)...));
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_BASE_REF_HPP_

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// FewMoves: a small element spelled out, as a list of moves of 16, 8, 4, 2 and 1 bytes. What a
+// kernel asks of a message before its first byte (its Move, loops, tables) takes longer than moving
+// a few dozen runs; here a move is two offsets, a load and a store.
+//
+// The widest moves come first, whatever the packed order, so that each width is one loop. The moves
+// of a run may overlap each other: its last one ends with its last byte. Equal moves at one stride,
+// which is what a small vector is, need no list: 16 doubles take 8 cycles less without.
+#ifndef LACUNA_ENGINE_PLAN_FEW_HPP_
+#define LACUNA_ENGINE_PLAN_FEW_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "layout/layout.hpp"
+
+namespace lacuna {
+
+class FewMoves {
+ public:
+  // None, for what has more or longer runs than this is for.
+  FewMoves() = default;
+  explicit FewMoves(const Layout& layout);
+  FewMoves(FewMoves&&) = default;
+  FewMoves& operator=(FewMoves&&) = default;
+
+  // Up to so many elements are faster moved so than by kernels; 0: none.
+  int64_t most_elements() const { return most_elements_; }
+  // Of one element.
+  int64_t moves() const { return static_cast<int64_t>(moves_.size()); }
+
+  // `mem`: the origin of the first element.
+  template <bool kPack>
+  [[gnu::always_inline]] inline void run(std::byte* mem, int64_t elements,
+                                         std::byte* packed) const {
+    for (;;) {
+      switch (regular_width_) {
+        case 4:
+          run_regular<4, kPack>(mem, packed);
+          break;
+        case 8:
+          run_regular<8, kPack>(mem, packed);
+          break;
+        case 16:
+          run_regular<16, kPack>(mem, packed);
+          break;
+        default:
+          run_listed<kPack>(mem, packed);
+      }
+      if (--elements == 0) return;
+      mem = moved(mem, extent_);
+      packed += size_;
+    }
+  }
+
+ private:
+  struct Offsets {
+    int32_t mem;  // from the origin
+    int32_t packed;
+  };
+
+  // Any address may be a step too far.
+  static std::byte* moved(std::byte* p, int64_t bytes) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(p) +
+                                        static_cast<uintptr_t>(bytes));
+  }
+
+  template <size_t kWidth, bool kPack>
+  [[gnu::always_inline]] inline void run_regular(std::byte* mem, std::byte* packed) const {
+    const int64_t stride = stride_;
+#pragma GCC unroll 4
+    for (int64_t left = regular_moves_; left != 0; --left) {
+      std::memcpy(kPack ? packed : mem, kPack ? mem : packed, kWidth);
+      mem = moved(mem, stride);
+      packed += kWidth;
+    }
+  }
+
+  template <bool kPack>
+  [[gnu::always_inline]] inline void run_listed(std::byte* mem, std::byte* packed) const {
+    const Offsets* at = moves_.data();
+    at = run_width<16, kPack>(at, end_[0], mem, packed);
+    at = run_width<8, kPack>(at, end_[1], mem, packed);
+    at = run_width<4, kPack>(at, end_[2], mem, packed);
+    at = run_width<2, kPack>(at, end_[3], mem, packed);
+    run_width<1, kPack>(at, end_[4], mem, packed);
+  }
+
+  template <size_t kWidth, bool kPack>
+  [[gnu::always_inline]] static const Offsets* run_width(const Offsets* at, const Offsets* end,
+                                                         std::byte* mem, std::byte* packed) {
+#pragma GCC unroll 4
+    for (; at != end; ++at) {
+      std::byte* const gaps = mem + at->mem;
+      std::byte* const dense = packed + at->packed;
+      std::memcpy(kPack ? dense : gaps, kPack ? gaps : dense, kWidth);
+    }
+    return at;
+  }
+
+  std::vector<Offsets> moves_;
+  const Offsets* end_[5] = {};  // of the moves of each width
+  int64_t regular_width_ = 0;   // 0: they are listed
+  int64_t regular_moves_ = 0;
+  int64_t stride_ = 0;
+  int64_t most_elements_ = 0;
+  int64_t extent_ = 0;
+  int64_t size_ = 0;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_PLAN_FEW_HPP_
