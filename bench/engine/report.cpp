@@ -16,8 +16,7 @@ std::string number(double value) {
 }
 
 std::string predicted(const Problem& problem) {
-  const auto plan = make_plan(problem.type());
-  return plan ? cost_json(**plan, problem.count()) : "null";
+  return cost_json(*make_plan(problem.type()), problem.count());
 }
 
 }  // namespace

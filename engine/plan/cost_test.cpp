@@ -18,7 +18,7 @@ constexpr Warmth kWarmths[] = {Warmth::kWarm, Warmth::kCold};
 PlanPtr planned(const std::string& text, const Machine& host) {
   auto type = parse_type(text);
   EXPECT_TRUE(type.ok()) << text;
-  return make_plan(std::move(type).value(), *kernel_tables().front(), host).value();
+  return make_plan(std::move(type).value(), *kernel_tables().front(), host);
 }
 
 Cost packed(const std::string& text, const Machine& host, Warmth warmth = Warmth::kWarm,
@@ -206,7 +206,7 @@ TEST(Cost, EveryInstructionSetHasCycles) {
   const Machine host;
   for (const KernelTable* table : kernel_tables()) {
     for (const char* text : kTypes) {
-      const PlanPtr plan = make_plan(parse_type(text).value(), *table, host).value();
+      const PlanPtr plan = make_plan(parse_type(text).value(), *table, host);
       for (const Direction direction : kDirections)
         EXPECT_GT(predict(*plan, 100, direction, Warmth::kWarm).instructions_ns, 0)
             << table->isa << " " << text;

@@ -104,6 +104,8 @@ class Walk {
   Walk(const Machine& machine, bool is_pack, int64_t vector_bytes)
       : machine_(machine), is_pack_(is_pack), vector_bytes_(vector_bytes) {}
 
+  int64_t vector() const { return vector_bytes_; }
+
   // `origin`: the node's, from the address that a program gives, which is taken for a line's and a
   // page's beginning.
   Demand node(const PlanNode& node, int64_t iterations, int64_t origin) const {
@@ -370,7 +372,10 @@ Demand demand_of(const Plan& plan, int64_t count, Direction direction) {
   const Walk walk(machine, direction == Direction::kPack, vector_bytes(plan.kernels()));
   const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
   const int64_t iterations = root.kind == Kind::kLoop ? count * root.loop.count : 1;
-  return walk.node(root, iterations, plan.offset());
+  Demand all = walk.node(root, iterations, plan.offset());
+  if (count <= plan.few().most_elements())
+    all.cycles = static_cast<double>(count * plan.few().moves()) * run_cycles(8, walk.vector());
+  return all;
 }
 
 }  // namespace lacuna
