@@ -80,4 +80,7 @@ bool pays(Flavour flavour, Operation operation, const Load& load) noexcept {
   return false;
 }
 
+// The test modes_bsend_room holds the known ones to it.
+bool buffers_bytes(Flavour flavour) noexcept { return flavour != Flavour::kOther; }
+
 }  // namespace lacuna

@@ -7,6 +7,7 @@
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/sends.hpp"
 
 namespace lacuna {
 namespace {
@@ -23,10 +24,10 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
   return false;
 }
 
-}  // namespace
-
-Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                  MPI_Comm comm, MPI_Request* request) noexcept {
+// `start` begins the send of packed data and gives the request.
+template <typename Start>
+Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  MPI_Request* request, const Start& start) noexcept {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -36,14 +37,8 @@ Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
     drop_pending(entry);
     return kDeclined;
   }
-  const Next& next = next_functions();
-  const Wire& wire = outgoing.wire;
-  const void* packed = outgoing.staging.data();
   MPI_Request started = runtime().request_null;
-  const int code = fits_int(wire.count)
-                       ? next.MPI_Isend(packed, static_cast<int>(wire.count), wire.type, dest, tag,
-                                        comm, &started)
-                       : next.MPI_Isend_c(packed, wire.count, wire.type, dest, tag, comm, &started);
+  const int code = start(outgoing.staging.data(), outgoing.wire, &started);
   if (started == runtime().request_null) {
     drop_pending(entry);
     return taken(code);
@@ -52,6 +47,7 @@ Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
   // A send that is complete when it returns needs no entry. More than thrift: libraries give such
   // sends one shared request handle, which must not be in the table.
   int done = 0;
+  const Next& next = next_functions();
   if (next.MPI_Request_get_status(started, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0) {
     drop_pending(entry);
     return taken(code);
@@ -62,8 +58,10 @@ Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
   return taken(code);
 }
 
-Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                  MPI_Comm comm, MPI_Request* request) noexcept {
+// `start` begins to receive packed data and gives the request.
+template <typename Start>
+Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                     MPI_Request* request, const Start& start) noexcept {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -74,14 +72,8 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
     drop_pending(entry);
     return kDeclined;
   }
-  const Next& next = next_functions();
-  const Wire& wire = incoming.wire;
-  void* packed = incoming.staging.data();
   MPI_Request started = runtime().request_null;
-  const int code = fits_int(wire.count) ? next.MPI_Irecv(packed, static_cast<int>(wire.count),
-                                                         wire.type, source, tag, comm, &started)
-                                        : next.MPI_Irecv_c(packed, wire.count, wire.type, source,
-                                                           tag, comm, &started);
+  const int code = start(incoming.staging.data(), incoming.wire, &started);
   if (started == runtime().request_null) {
     drop_pending(entry);
     return taken(code);
@@ -89,6 +81,46 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
   *request = started;
   add_pending(entry, started);
   return taken(code);
+}
+
+}  // namespace
+
+Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+  if (!may_send(mode)) return kDeclined;
+  const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    const SendFunctions& send = send_functions(mode);
+    return fits_int(wire.count) ? (next.*send.nonblocking)(packed, static_cast<int>(wire.count),
+                                                           wire.type, dest, tag, comm, started)
+                                : (next.*send.nonblocking_c)(packed, wire.count, wire.type, dest,
+                                                             tag, comm, started);
+  };
+  return start_send(buf, count, datatype, dest, request, start);
+}
+
+Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                  MPI_Comm comm, MPI_Request* request) noexcept {
+  const auto start = [&](void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    return fits_int(wire.count)
+               ? next.MPI_Irecv(packed, static_cast<int>(wire.count), wire.type, source, tag, comm,
+                                started)
+               : next.MPI_Irecv_c(packed, wire.count, wire.type, source, tag, comm, started);
+  };
+  return start_receive(buf, count, datatype, source, request, start);
+}
+
+Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                   MPI_Request* request) noexcept {
+  if (!is_message(message)) return kDeclined;
+  const auto start = [&](void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    return fits_int(wire.count)
+               ? next.MPI_Imrecv(packed, static_cast<int>(wire.count), wire.type, message, started)
+               : next.MPI_Imrecv_c(packed, wire.count, wire.type, message, started);
+  };
+  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, request, start);
 }
 
 Answer take_request_free(MPI_Request* request) noexcept {

@@ -55,6 +55,11 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   return true;
 }
 
+bool is_message(const MPI_Message* message) noexcept {
+  return message != nullptr && *message != runtime().message_null &&
+         *message != runtime().message_no_proc;
+}
+
 void deliver(const Incoming& incoming, const MPI_Status& status) noexcept {
   const Next& next = next_functions();
   int cancelled = 0;

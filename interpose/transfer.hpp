@@ -33,6 +33,9 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
                    Incoming* incoming) noexcept;
 
+// Whether there is a message to receive: neither MPI_MESSAGE_NULL nor MPI_MESSAGE_NO_PROC.
+bool is_message(const MPI_Message* message) noexcept;
+
 // The status of a blocking receive: ours while the library works, so that it can be told whether it
 // was written (a code of MPI_SUCCESS does not tell: an error that the program's own handler has
 // seen may end so), then the caller's.
