@@ -47,6 +47,14 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
                    MPI_Request* request) noexcept;
 Answer take_request_free(MPI_Request* request) noexcept;
 
+// persistent.cpp
+Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                      MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_start(MPI_Request* request) noexcept;
+Answer take_startall(int count, MPI_Request* requests) noexcept;
+
 // completion.cpp
 Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept;
 Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept;

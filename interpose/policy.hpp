@@ -32,6 +32,9 @@ bool pays(Flavour flavour, Operation operation, const Load& load) noexcept;
 // whatever their type: then packed data need no more room than the program has reckoned with by
 // MPI_Pack_size and MPI_BSEND_OVERHEAD.
 bool buffers_bytes(Flavour flavour) noexcept;
+// Whether the data of a persistent buffered send are in the attached buffer once it is complete, so
+// that they may be overwritten.
+bool keeps_buffered(Flavour flavour) noexcept;
 
 }  // namespace lacuna
 

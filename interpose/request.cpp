@@ -10,12 +10,6 @@
 #include "interpose/sends.hpp"
 
 namespace lacuna {
-namespace {
-
-// The call's request is ours until the library has given one: after an error that the program's own
-// handler has seen, the code may be MPI_SUCCESS and the request untouched.
-
-// Where completions may escape our eyes, nothing may be started that waits for them.
 bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
   if (request == nullptr) return false;
   if (runtime().nonblocking) return true;
@@ -23,6 +17,11 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
   if (record != nullptr && record->plan != nullptr) log_type(*record, Note::kHiddenCompletion);
   return false;
 }
+
+namespace {
+
+// The call's request is ours until the library has given one: after an error that the program's own
+// handler has seen, the code may be MPI_SUCCESS and the request untouched.
 
 // `start` begins the send of packed data and gives the request.
 template <typename Start>
@@ -126,11 +125,21 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
 Answer take_request_free(MPI_Request* request) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
-  PendingRequest* entry = claim_pending(*request);
+  if (PendingRequest* entry = claim_pending(*request)) {
+    keep_freed(entry);
+    *request = runtime().request_null;
+    return taken(MPI_SUCCESS);
+  }
+  PendingRequest* entry = find_persistent(*request);
   if (entry == nullptr) return kDeclined;
-  keep_freed(entry);
-  *request = runtime().request_null;
-  return taken(MPI_SUCCESS);
+  remove_persistent(entry);  // first: the library may give the handle to another thread at once
+  const int code = next_functions().MPI_Request_free(request);
+  if (handle_bits(*request) == entry->key) {
+    add_persistent(entry, *request);
+  } else {
+    drop_pending(entry);
+  }
+  return taken(code);
 }
 
 }  // namespace lacuna

@@ -20,14 +20,20 @@ struct SendFunctions {
   Blocking<MPI_Count> Next::* blocking_c;
   WithRequest<int> Next::* nonblocking;
   WithRequest<MPI_Count> Next::* nonblocking_c;
+  WithRequest<int> Next::* init;
+  WithRequest<MPI_Count> Next::* init_c;
 };
 
 // In the order of SendMode.
 inline constexpr SendFunctions kSendFunctions[] = {
-    {&Next::MPI_Send, &Next::MPI_Send_c, &Next::MPI_Isend, &Next::MPI_Isend_c},
-    {&Next::MPI_Ssend, &Next::MPI_Ssend_c, &Next::MPI_Issend, &Next::MPI_Issend_c},
-    {&Next::MPI_Rsend, &Next::MPI_Rsend_c, &Next::MPI_Irsend, &Next::MPI_Irsend_c},
-    {&Next::MPI_Bsend, &Next::MPI_Bsend_c, &Next::MPI_Ibsend, &Next::MPI_Ibsend_c},
+    {&Next::MPI_Send, &Next::MPI_Send_c, &Next::MPI_Isend, &Next::MPI_Isend_c, &Next::MPI_Send_init,
+     &Next::MPI_Send_init_c},
+    {&Next::MPI_Ssend, &Next::MPI_Ssend_c, &Next::MPI_Issend, &Next::MPI_Issend_c,
+     &Next::MPI_Ssend_init, &Next::MPI_Ssend_init_c},
+    {&Next::MPI_Rsend, &Next::MPI_Rsend_c, &Next::MPI_Irsend, &Next::MPI_Irsend_c,
+     &Next::MPI_Rsend_init, &Next::MPI_Rsend_init_c},
+    {&Next::MPI_Bsend, &Next::MPI_Bsend_c, &Next::MPI_Ibsend, &Next::MPI_Ibsend_c,
+     &Next::MPI_Bsend_init, &Next::MPI_Bsend_init_c},
 };
 
 inline const SendFunctions& send_functions(SendMode mode) noexcept {

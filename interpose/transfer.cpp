@@ -41,6 +41,17 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   return true;
 }
 
+bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 Staging* staging, Wire* wire, SendSource* source) noexcept {
+  if (dest == MPI_PROC_NULL) return false;
+  Job job;
+  if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
+  if (!prepare(job, false, staging, wire)) return false;
+  *source = {job.record->plan, buf, count};
+  log_type(*job.record, Note::kTaken);
+  return true;
+}
+
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
                    Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
