@@ -37,6 +37,9 @@ Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
 Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept;
+Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status) noexcept;
 
 // request.cpp
 Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
@@ -45,6 +48,12 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
                   MPI_Comm comm, MPI_Request* request) noexcept;
 Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                    MPI_Request* request) noexcept;
+Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                              int sendtag, int source, int recvtag, MPI_Comm comm,
+                              MPI_Request* request) noexcept;
 Answer take_request_free(MPI_Request* request) noexcept;
 
 // persistent.cpp

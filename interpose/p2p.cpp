@@ -102,4 +102,29 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   return taken(code);
 }
 
+// As MPI_Sendrecv of two packed messages: nothing is in the way of the one that comes in.
+Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status) noexcept {
+  finish_freed_requests();
+  Incoming incoming;
+  Staging outgoing;
+  if (!make_replacement(buf, count, datatype, dest, source, &outgoing, &incoming)) return kDeclined;
+  const Next& next = next_functions();
+  const Wire& wire = incoming.wire;
+  const void* from = outgoing.data();
+  void* to = incoming.staging.data();
+  OwnStatus own(status);
+  const int code =
+      fits_int(wire.count)
+          ? next.MPI_Sendrecv(from, static_cast<int>(wire.count), wire.type, dest, sendtag, to,
+                              static_cast<int>(wire.count), wire.type, source, recvtag, comm,
+                              own.get())
+          : next.MPI_Sendrecv_c(from, wire.count, wire.type, dest, sendtag, to, wire.count,
+                                wire.type, source, recvtag, comm, own.get());
+  if (code == MPI_SUCCESS && own.is_written()) deliver(incoming, *own.get());
+  own.give();
+  return taken(code);
+}
+
 }  // namespace lacuna

@@ -66,6 +66,15 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   return true;
 }
 
+bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
+                      Staging* outgoing, Incoming* incoming) noexcept {
+  if (!make_incoming(buf, count, datatype, source, true, incoming)) return false;
+  *outgoing = borrow_staging(incoming->bytes, true);
+  if (!*outgoing) return false;
+  if (dest != MPI_PROC_NULL) pack(*incoming->plan, buf, count, outgoing->data());
+  return true;
+}
+
 bool is_message(const MPI_Message* message) noexcept {
   return message != nullptr && *message != runtime().message_null &&
          *message != runtime().message_no_proc;

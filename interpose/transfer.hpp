@@ -40,6 +40,11 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
                    Incoming* incoming) noexcept;
 
+// Both halves of a blocking call that sends and receives in the same memory. The library would pack
+// for the sending half, too; so what the receiving half may win decides.
+bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
+                      Staging* outgoing, Incoming* incoming) noexcept;
+
 // Room for what a persistent send packs later.
 bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  Staging* staging, Wire* wire, SendSource* source) noexcept;
