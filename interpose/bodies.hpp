@@ -27,21 +27,42 @@ Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* o
                    MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept;
 
 // p2p.cpp
-enum class SendMode : uint8_t { kStandard, kSynchronous, kReady };
+enum class SendMode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm) noexcept;
 Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Status* status) noexcept;
+Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                  MPI_Status* status) noexcept;
 Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept;
+Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status) noexcept;
 
 // request.cpp
-Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                  MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request* request) noexcept;
 Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                   MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                   MPI_Request* request) noexcept;
+Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                              int sendtag, int source, int recvtag, MPI_Comm comm,
+                              MPI_Request* request) noexcept;
 Answer take_request_free(MPI_Request* request) noexcept;
+
+// persistent.cpp
+Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                      MPI_Comm comm, MPI_Request* request) noexcept;
+Answer take_start(MPI_Request* request) noexcept;
+Answer take_startall(int count, MPI_Request* requests) noexcept;
 
 // completion.cpp
 Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept;

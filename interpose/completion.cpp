@@ -7,9 +7,24 @@
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
+namespace {
 
 // A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind; one that
 // the call has not touched is as it was. The code does not always tell (transfer.hpp, OwnStatus).
+// A persistent request is always as it was; `ended` is what the call has said of it.
+void settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
+            const MPI_Status* status) noexcept {
+  const bool over =
+      entry->persistent ? ended && code == MPI_SUCCESS : handle_bits(*request) != entry->key;
+  if (over) {
+    finish_pending(entry, code == MPI_SUCCESS ? status : nullptr);
+  } else {
+    put_back(entry);
+  }
+}
+
+}  // namespace
+
 Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? claim_pending(*request) : nullptr;
@@ -17,11 +32,7 @@ Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept {
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   const int code = next_functions().MPI_Wait(request, status);
-  if (handle_bits(*request) == entry->key) {
-    put_back(entry);
-  } else {
-    finish_pending(entry, code == MPI_SUCCESS ? status : nullptr);
-  }
+  settle(entry, request, true, code, status);
   return taken(code);
 }
 
@@ -31,12 +42,9 @@ Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
+  if (entry->persistent) *flag = 0;  // after an error nobody may have written it
   const int code = next_functions().MPI_Test(request, flag, status);
-  if (handle_bits(*request) == entry->key) {
-    put_back(entry);
-  } else {
-    finish_pending(entry, code == MPI_SUCCESS ? status : nullptr);
-  }
+  settle(entry, request, *flag != 0, code, status);
   return taken(code);
 }
 

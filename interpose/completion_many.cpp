@@ -62,10 +62,13 @@ class Successes {
     next_functions().MPI_Error_class(code, &error_class);
     some_ = error_class == MPI_ERR_IN_STATUS;
   }
+  // Whether the request of this status, none if it was not asked for, has ended well.
+  bool has(const MPI_Status* status) const noexcept {
+    return all_ || (some_ && status != nullptr && status->MPI_ERROR == MPI_SUCCESS);
+  }
   // The status, if it stands for success.
   const MPI_Status* of(const MPI_Status* status) const noexcept {
-    if (status == nullptr || all_) return status;
-    return some_ && status->MPI_ERROR == MPI_SUCCESS ? status : nullptr;
+    return has(status) ? status : nullptr;
   }
   bool any() const noexcept { return all_ || some_; }
 
@@ -95,21 +98,28 @@ void settle(const Claims& claims, const Judge& judge) noexcept {
   }
 }
 
-// After a form that has one status for each request.
+// After a form that has one status for each request. `flag` says whether all have completed.
 void settle_all(const Claims& claims, const MPI_Request* requests, const Statuses& statuses,
-                int code) noexcept {
+                int code, bool flag) noexcept {
   const Successes successes(code);
+  const bool none = code == MPI_SUCCESS && !flag;
   settle(claims, [&](const PendingRequest& entry) {
-    return Outcome{is_gone(entry, requests), successes.of(statuses.at(entry.index))};
+    const MPI_Status* status = statuses.at(entry.index);
+    const bool completed =
+        entry.persistent ? !none && successes.has(status) : is_gone(entry, requests);
+    return Outcome{completed, successes.of(status)};
   });
 }
 
-// After a form that completes one request at most.
-void settle_any(const Claims& claims, const MPI_Request* requests, const Statuses& status,
-                int code) noexcept {
-  const MPI_Status* success = code == MPI_SUCCESS ? status.at(0) : nullptr;
-  settle(claims,
-         [&](const PendingRequest& entry) { return Outcome{is_gone(entry, requests), success}; });
+// After a form that completes one request at most, that of `index`.
+void settle_any(const Claims& claims, const MPI_Request* requests, int index,
+                const Statuses& status, int code) noexcept {
+  const bool ok = code == MPI_SUCCESS;
+  const MPI_Status* success = ok ? status.at(0) : nullptr;
+  settle(claims, [&](const PendingRequest& entry) {
+    const bool completed = entry.persistent ? ok && index == entry.index : is_gone(entry, requests);
+    return Outcome{completed, success};
+  });
 }
 
 // Libraries list indices in ascending order, as the claims are, so that the search goes on where it
@@ -142,8 +152,9 @@ void settle_some(const Claims& claims, const MPI_Request* requests, int outcount
   const Successes successes(code);
   IndexSearch search(successes.any() ? outcount : 0, indices);
   settle(claims, [&](const PendingRequest& entry) {
-    if (!is_gone(entry, requests)) return Outcome{};
+    if (!entry.persistent && !is_gone(entry, requests)) return Outcome{};
     const int at = search.find(entry.index);
+    if (entry.persistent && at < 0) return Outcome{};
     return Outcome{true, at >= 0 ? successes.of(statuses.at(at)) : nullptr};
   });
 }
@@ -157,7 +168,7 @@ Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) noex
   const Statuses results(count, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
   const int code = next_functions().MPI_Waitall(count, requests, results.get());
-  settle_all(claims, requests, results, code);
+  settle_all(claims, requests, results, code, true);
   return taken(code);
 }
 
@@ -168,8 +179,9 @@ Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* sta
   if (claims.empty()) return kDeclined;
   const Statuses results(count, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
+  if (claims.any_persistent()) *flag = 0;  // after an error nobody may have written it
   const int code = next_functions().MPI_Testall(count, requests, flag, results.get());
-  settle_all(claims, requests, results, code);
+  settle_all(claims, requests, results, code, *flag != 0);
   return taken(code);
 }
 
@@ -179,8 +191,9 @@ Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* st
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
+  if (claims.any_persistent()) *index = MPI_UNDEFINED;
   const int code = next_functions().MPI_Waitany(count, requests, index, result.get());
-  settle_any(claims, requests, result, code);
+  settle_any(claims, requests, *index, result, code);
   return taken(code);
 }
 
@@ -191,8 +204,9 @@ Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
+  if (claims.any_persistent()) *index = MPI_UNDEFINED;
   const int code = next_functions().MPI_Testany(count, requests, index, flag, result.get());
-  settle_any(claims, requests, result, code);
+  settle_any(claims, requests, *index, result, code);
   return taken(code);
 }
 
@@ -206,6 +220,7 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
+  if (claims.any_persistent()) *outcount = 0;
   const int code = some(incount, requests, outcount, indices, results.get());
   settle_some(claims, requests, *outcount, indices, results, code);
   return taken(code);

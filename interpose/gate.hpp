@@ -23,6 +23,8 @@ struct Gate {
   std::atomic<uint32_t> open{0};
   // Requests that lacuna must see completed, those that the program has freed included.
   std::atomic<int64_t> pending{0};
+  // Persistent requests of lacuna's, active or not.
+  std::atomic<int64_t> persistent{0};
   // Open MPI's ABI: where the predefined types lie, in libmpi's data and, moved there by the
   // linker, in the program's.
   struct Span {
@@ -65,6 +67,10 @@ inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexc
 
 inline bool anything_pending() noexcept {
   return g_gate.pending.load(std::memory_order_relaxed) != 0;
+}
+
+inline bool anything_persistent() noexcept {
+  return g_gate.persistent.load(std::memory_order_relaxed) != 0;
 }
 
 // Counts the calls that got past the gate, for lacuna_interposed_calls().

@@ -48,6 +48,8 @@ void learn_library(const Next& next, Runtime* rt) {
   rt->byte = MPI_BYTE;
   rt->packed = MPI_PACKED;
   rt->request_null = MPI_REQUEST_NULL;
+  rt->message_null = MPI_MESSAGE_NULL;
+  rt->message_no_proc = MPI_MESSAGE_NO_PROC;
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   next.MPI_Get_library_version(version, &length);

@@ -51,12 +51,13 @@ int add_code(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// The names of routines that complete requests, as Fortran code calls them. mpi_f08's go to PMPI in
-// every library, the others in Open MPI alone.
+// The names of routines that complete or start requests, as Fortran code calls them. mpi_f08's go
+// to PMPI in every library, the others in Open MPI alone.
 bool completes_in_fortran(const char* name) {
   if (std::strncmp(name, "mpi_", 4) != 0) return false;
   const char* rest = name + 4;
-  const bool completes = std::strncmp(rest, "wait", 4) == 0 || std::strncmp(rest, "test", 4) == 0 ||
+  const bool completes = std::strncmp(rest, "start", 5) == 0 ||
+                         std::strncmp(rest, "wait", 4) == 0 || std::strncmp(rest, "test", 4) == 0 ||
                          std::strncmp(rest, "request_free", 12) == 0 ||
                          std::strncmp(rest, "request_get", 11) == 0;
 #if defined(LACUNA_MPI_FAMILY_OMPI)
@@ -190,7 +191,7 @@ bool called_by_mpi(const void* return_address) noexcept {
 bool completion_may_be_hidden() noexcept {
   for (const char* name : wrapped_names()) {
     if (std::strncmp(name, "MPI_Wait", 8) != 0 && std::strncmp(name, "MPI_Test", 8) != 0 &&
-        std::strncmp(name, "MPI_Request_", 12) != 0) {
+        std::strncmp(name, "MPI_Request_", 12) != 0 && std::strncmp(name, "MPI_Start", 9) != 0) {
       continue;
     }
     const void* first = dlsym(RTLD_DEFAULT, name);

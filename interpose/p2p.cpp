@@ -4,71 +4,68 @@
 #include "interpose/bodies.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/sends.hpp"
 #include "interpose/transfer.hpp"
 
 namespace lacuna {
-namespace {
-
-using SendFn = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
-using SendLargeFn = int (*)(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm);
-
-SendFn send_of(const Next& next, SendMode mode) noexcept {
-  switch (mode) {
-    case SendMode::kSynchronous:
-      return next.MPI_Ssend;
-    case SendMode::kReady:
-      return next.MPI_Rsend;
-    case SendMode::kStandard:
-      break;
-  }
-  return next.MPI_Send;
-}
-
-SendLargeFn send_large_of(const Next& next, SendMode mode) noexcept {
-  switch (mode) {
-    case SendMode::kSynchronous:
-      return next.MPI_Ssend_c;
-    case SendMode::kReady:
-      return next.MPI_Rsend_c;
-    case SendMode::kStandard:
-      break;
-  }
-  return next.MPI_Send_c;
-}
-
-}  // namespace
-
 Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm) noexcept {
   finish_freed_requests();
+  if (!may_send(mode)) return kDeclined;
   Outgoing outgoing;
   if (!make_outgoing(buf, count, datatype, dest, true, &outgoing)) return kDeclined;
   const Next& next = next_functions();
+  const SendFunctions& send = send_functions(mode);
   const Wire& wire = outgoing.wire;
   const void* packed = outgoing.staging.data();
   if (fits_int(wire.count)) {
     return taken(
-        send_of(next, mode)(packed, static_cast<int>(wire.count), wire.type, dest, tag, comm));
+        (next.*send.blocking)(packed, static_cast<int>(wire.count), wire.type, dest, tag, comm));
   }
-  return taken(send_large_of(next, mode)(packed, wire.count, wire.type, dest, tag, comm));
+  return taken((next.*send.blocking_c)(packed, wire.count, wire.type, dest, tag, comm));
 }
 
-Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Status* status) noexcept {
+namespace {
+
+// `receive` gets what comes in as packed data, by one call of the library.
+template <typename Receive>
+Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                      MPI_Status* status, const Receive& receive) noexcept {
   finish_freed_requests();
   Incoming incoming;
   if (!make_incoming(buf, count, datatype, source, true, &incoming)) return kDeclined;
-  const Next& next = next_functions();
-  const Wire& wire = incoming.wire;
-  void* packed = incoming.staging.data();
   OwnStatus own(status);
-  const int code = fits_int(wire.count) ? next.MPI_Recv(packed, static_cast<int>(wire.count),
-                                                        wire.type, source, tag, comm, own.get())
-                                        : next.MPI_Recv_c(packed, wire.count, wire.type, source,
-                                                          tag, comm, own.get());
+  const int code = receive(incoming.staging.data(), incoming.wire, own.get());
   if (code == MPI_SUCCESS && own.is_written()) deliver(incoming, *own.get());
   own.give();
   return taken(code);
+}
+
+}  // namespace
+
+Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Status* status) noexcept {
+  const auto receive = [&](void* packed, const Wire& wire, MPI_Status* own) {
+    const Next& next = next_functions();
+    return fits_int(wire.count)
+               ? next.MPI_Recv(packed, static_cast<int>(wire.count), wire.type, source, tag, comm,
+                               own)
+               : next.MPI_Recv_c(packed, wire.count, wire.type, source, tag, comm, own);
+  };
+  return receive_packed(buf, count, datatype, source, status, receive);
+}
+
+// A matched message has a source already; the two handles that stand for none are the library's.
+Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                  MPI_Status* status) noexcept {
+  if (!is_message(message)) return kDeclined;
+  const auto receive = [&](void* packed, const Wire& wire, MPI_Status* own) {
+    const Next& next = next_functions();
+    return fits_int(wire.count)
+               ? next.MPI_Mrecv(packed, static_cast<int>(wire.count), wire.type, message, own)
+               : next.MPI_Mrecv_c(packed, wire.count, wire.type, message, own);
+  };
+  return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, status, receive);
 }
 
 // Where only one side is lacuna's, the other keeps its arguments.
@@ -102,6 +99,31 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                                              recvcount, recvtype, source, recvtag, comm, status);
   if (receives && code == MPI_SUCCESS && own.is_written()) deliver(incoming, *own.get());
   if (receives) own.give();
+  return taken(code);
+}
+
+// As MPI_Sendrecv of two packed messages: nothing is in the way of the one that comes in.
+Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status) noexcept {
+  finish_freed_requests();
+  Incoming incoming;
+  Staging outgoing;
+  if (!make_replacement(buf, count, datatype, dest, source, &outgoing, &incoming)) return kDeclined;
+  const Next& next = next_functions();
+  const Wire& wire = incoming.wire;
+  const void* from = outgoing.data();
+  void* to = incoming.staging.data();
+  OwnStatus own(status);
+  const int code =
+      fits_int(wire.count)
+          ? next.MPI_Sendrecv(from, static_cast<int>(wire.count), wire.type, dest, sendtag, to,
+                              static_cast<int>(wire.count), wire.type, source, recvtag, comm,
+                              own.get())
+          : next.MPI_Sendrecv_c(from, wire.count, wire.type, dest, sendtag, to, wire.count,
+                                wire.type, source, recvtag, comm, own.get());
+  if (code == MPI_SUCCESS && own.is_written()) deliver(incoming, *own.get());
+  own.give();
   return taken(code);
 }
 

@@ -28,6 +28,14 @@ struct Load {
 // Whether packing it first pays.
 bool pays(Flavour flavour, Operation operation, const Load& load) noexcept;
 
+// Whether a buffered send takes the bytes of its data out of the attached buffer (and a constant),
+// whatever their type: then packed data need no more room than the program has reckoned with by
+// MPI_Pack_size and MPI_BSEND_OVERHEAD.
+bool buffers_bytes(Flavour flavour) noexcept;
+// Whether the data of a persistent buffered send are in the attached buffer once it is complete, so
+// that they may be overwritten.
+bool keeps_buffered(Flavour flavour) noexcept;
+
 }  // namespace lacuna
 
 #endif  // LACUNA_INTERPOSE_POLICY_HPP_

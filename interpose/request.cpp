@@ -7,14 +7,9 @@
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/sends.hpp"
 
 namespace lacuna {
-namespace {
-
-// The call's request is ours until the library has given one: after an error that the program's own
-// handler has seen, the code may be MPI_SUCCESS and the request untouched.
-
-// Where completions may escape our eyes, nothing may be started that waits for them.
 bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
   if (request == nullptr) return false;
   if (runtime().nonblocking) return true;
@@ -23,10 +18,23 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
   return false;
 }
 
-}  // namespace
+namespace {
 
-Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                  MPI_Comm comm, MPI_Request* request) noexcept {
+// The call's request is ours until the library has given one: after an error that the program's own
+// handler has seen, the code may be MPI_SUCCESS and the request untouched.
+
+// A send that is complete when it returns needs no entry. More than thrift: libraries give such
+// sends one shared request handle, which must not be in the table.
+bool is_complete(MPI_Request started) noexcept {
+  int done = 0;
+  const int code = next_functions().MPI_Request_get_status(started, &done, MPI_STATUS_IGNORE);
+  return code == MPI_SUCCESS && done != 0;
+}
+
+// `start` begins the send of packed data and gives the request.
+template <typename Start>
+Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  MPI_Request* request, const Start& start) noexcept {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -36,23 +44,14 @@ Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
     drop_pending(entry);
     return kDeclined;
   }
-  const Next& next = next_functions();
-  const Wire& wire = outgoing.wire;
-  const void* packed = outgoing.staging.data();
   MPI_Request started = runtime().request_null;
-  const int code = fits_int(wire.count)
-                       ? next.MPI_Isend(packed, static_cast<int>(wire.count), wire.type, dest, tag,
-                                        comm, &started)
-                       : next.MPI_Isend_c(packed, wire.count, wire.type, dest, tag, comm, &started);
+  const int code = start(outgoing.staging.data(), outgoing.wire, &started);
   if (started == runtime().request_null) {
     drop_pending(entry);
     return taken(code);
   }
   *request = started;
-  // A send that is complete when it returns needs no entry. More than thrift: libraries give such
-  // sends one shared request handle, which must not be in the table.
-  int done = 0;
-  if (next.MPI_Request_get_status(started, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0) {
+  if (is_complete(started)) {
     drop_pending(entry);
     return taken(code);
   }
@@ -62,8 +61,10 @@ Answer take_isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
   return taken(code);
 }
 
-Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                  MPI_Comm comm, MPI_Request* request) noexcept {
+// `start` begins to receive packed data and gives the request.
+template <typename Start>
+Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                     MPI_Request* request, const Start& start) noexcept {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -74,14 +75,8 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
     drop_pending(entry);
     return kDeclined;
   }
-  const Next& next = next_functions();
-  const Wire& wire = incoming.wire;
-  void* packed = incoming.staging.data();
   MPI_Request started = runtime().request_null;
-  const int code = fits_int(wire.count) ? next.MPI_Irecv(packed, static_cast<int>(wire.count),
-                                                         wire.type, source, tag, comm, &started)
-                                        : next.MPI_Irecv_c(packed, wire.count, wire.type, source,
-                                                           tag, comm, &started);
+  const int code = start(incoming.staging.data(), incoming.wire, &started);
   if (started == runtime().request_null) {
     drop_pending(entry);
     return taken(code);
@@ -91,14 +86,90 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
   return taken(code);
 }
 
+}  // namespace
+
+Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+  if (!may_send(mode)) return kDeclined;
+  const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    const SendFunctions& send = send_functions(mode);
+    return fits_int(wire.count) ? (next.*send.nonblocking)(packed, static_cast<int>(wire.count),
+                                                           wire.type, dest, tag, comm, started)
+                                : (next.*send.nonblocking_c)(packed, wire.count, wire.type, dest,
+                                                             tag, comm, started);
+  };
+  return start_send(buf, count, datatype, dest, request, start);
+}
+
+Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                  MPI_Comm comm, MPI_Request* request) noexcept {
+  const auto start = [&](void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    return fits_int(wire.count)
+               ? next.MPI_Irecv(packed, static_cast<int>(wire.count), wire.type, source, tag, comm,
+                                started)
+               : next.MPI_Irecv_c(packed, wire.count, wire.type, source, tag, comm, started);
+  };
+  return start_receive(buf, count, datatype, source, request, start);
+}
+
+Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                   MPI_Request* request) noexcept {
+  if (!is_message(message)) return kDeclined;
+  const auto start = [&](void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    return fits_int(wire.count)
+               ? next.MPI_Imrecv(packed, static_cast<int>(wire.count), wire.type, message, started)
+               : next.MPI_Imrecv_c(packed, wire.count, wire.type, message, started);
+  };
+  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, request, start);
+}
+
+// The sending half alone is packed: the status that MPICH and Intel MPI give for this request is
+// not the receive's (5.0.2 and 2021.19: what was in memory), so that nobody could tell how much has
+// come. The receiving half keeps its arguments.
+Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
+  const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    return fits_int(wire.count) && fits_int(recvcount)
+               ? next.MPI_Isendrecv(packed, static_cast<int>(wire.count), wire.type, dest, sendtag,
+                                    recvbuf, static_cast<int>(recvcount), recvtype, source, recvtag,
+                                    comm, started)
+               : next.MPI_Isendrecv_c(packed, wire.count, wire.type, dest, sendtag, recvbuf,
+                                      recvcount, recvtype, source, recvtag, comm, started);
+  };
+  return start_send(sendbuf, sendcount, sendtype, dest, request, start);
+}
+
+// The packed data are out of the way of what comes in.
+Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                              int sendtag, int source, int recvtag, MPI_Comm comm,
+                              MPI_Request* request) noexcept {
+  return take_isendrecv(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag,
+                        comm, request);
+}
+
 Answer take_request_free(MPI_Request* request) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
-  PendingRequest* entry = claim_pending(*request);
+  if (PendingRequest* entry = claim_pending(*request)) {
+    keep_freed(entry);
+    *request = runtime().request_null;
+    return taken(MPI_SUCCESS);
+  }
+  PendingRequest* entry = find_persistent(*request);
   if (entry == nullptr) return kDeclined;
-  keep_freed(entry);
-  *request = runtime().request_null;
-  return taken(MPI_SUCCESS);
+  remove_persistent(entry);  // first: the library may give the handle to another thread at once
+  const int code = next_functions().MPI_Request_free(request);
+  if (handle_bits(*request) == entry->key) {
+    add_persistent(entry, *request);
+  } else {
+    drop_pending(entry);
+  }
+  return taken(code);
 }
 
 }  // namespace lacuna

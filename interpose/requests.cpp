@@ -71,15 +71,52 @@ PendingRequest* new_pending() noexcept { return new (std::nothrow) PendingReques
 
 void drop_pending(PendingRequest* entry) noexcept { delete entry; }
 
-void add_pending(PendingRequest* entry, MPI_Request request) noexcept {
+namespace {
+
+void insert(PendingRequest* entry, MPI_Request request) noexcept {
   entry->request = request;
   entry->key = handle_bits(request);
   const size_t bucket = bucket_of(entry->key);
-  {
-    const BucketLock lock(bucket);
-    entry->next = g_buckets[bucket];
-    g_buckets[bucket] = entry;
+  const BucketLock lock(bucket);
+  entry->next = g_buckets[bucket];
+  g_buckets[bucket] = entry;
+}
+
+void count_persistent(int64_t change) noexcept {
+  g_gate.persistent.fetch_add(change, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void add_pending(PendingRequest* entry, MPI_Request request) noexcept {
+  insert(entry, request);
+  count_pending(1);
+}
+
+void add_persistent(PendingRequest* entry, MPI_Request request) noexcept {
+  entry->persistent = true;
+  insert(entry, request);
+  count_persistent(1);
+}
+
+void remove_persistent(PendingRequest* entry) noexcept {
+  unlink(entry);
+  count_persistent(-1);
+}
+
+PendingRequest* find_persistent(MPI_Request request) noexcept {
+  const uintptr_t key = handle_bits(request);
+  const size_t bucket = bucket_of(key);
+  const BucketLock lock(bucket);
+  for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
+    if (entry->key == key && entry->persistent) return entry;
   }
+  return nullptr;
+}
+
+void activate(PendingRequest* entry) noexcept {
+  if (entry->active) return;
+  entry->active = true;
   count_pending(1);
 }
 
@@ -89,6 +126,7 @@ PendingRequest* claim_pending(MPI_Request request) noexcept {
   const BucketLock lock(bucket);
   for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
     if (entry->key != key || entry->claimed.load(std::memory_order_acquire)) continue;
+    if (entry->persistent && !entry->active) continue;
     entry->claimed.store(true, std::memory_order_relaxed);
     return entry;
   }
@@ -101,8 +139,13 @@ void put_back(PendingRequest* entry) noexcept {
 
 void finish_pending(PendingRequest* entry, const MPI_Status* status) noexcept {
   if (entry->receive && status != nullptr) deliver(entry->incoming, *status);
-  unlink(entry);
   count_pending(-1);
+  if (entry->persistent) {
+    entry->active = false;
+    put_back(entry);
+    return;
+  }
+  unlink(entry);
   delete entry;
 }
 
@@ -119,6 +162,7 @@ Claims::Claims(int count, const MPI_Request* requests) noexcept {
     *end = entry;
     end = &entry->next_claimed;
     any_receive_ = any_receive_ || entry->receive;
+    any_persistent_ = any_persistent_ || entry->persistent;
   }
 }
 
@@ -143,6 +187,8 @@ void finish_freed(PendingRequest* entry, const MPI_Status* status) noexcept {
   if (entry->receive && status != nullptr) deliver(entry->incoming, *status);
   detail::g_freed.fetch_sub(1, std::memory_order_relaxed);
   count_pending(-1);
+  if (entry->persistent && entry->request != runtime().request_null)
+    next_functions().MPI_Request_free(&entry->request);
   delete entry;
 }
 
@@ -151,6 +197,7 @@ void finish_freed(PendingRequest* entry, const MPI_Status* status) noexcept {
 // It stays counted as pending, so that completing calls keep looking at it.
 void keep_freed(PendingRequest* entry) noexcept {
   unlink(entry);
+  if (entry->persistent) count_persistent(-1);
   detail::g_freed.fetch_add(1, std::memory_order_relaxed);
   push_freed(entry);
 }

@@ -21,14 +21,20 @@ struct PendingRequest {
   uintptr_t key = 0;  // bits of the handle
   MPI_Request request;
   bool receive = false;
-  Incoming incoming;  // a receive
-  Staging outgoing;   // a send
+  bool persistent = false;  // in the table until it is freed
+  bool active = false;      // persistent: started, and not seen to be complete (persistent.cpp)
+  Incoming incoming;        // a receive
+  Staging outgoing;         // a send
+  SendSource source;        // a persistent send
 
   PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests
   std::atomic<bool> claimed{false};
   PendingRequest* next_claimed = nullptr;
   int index = 0;  // in the array of a completing call
 };
+
+// Where completions may escape our eyes, nothing may be started that waits for them.
+bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 
 // nullptr: no memory.
 PendingRequest* new_pending() noexcept;
@@ -37,12 +43,19 @@ void drop_pending(PendingRequest* entry) noexcept;
 // From here on the entry belongs to the table.
 void add_pending(PendingRequest* entry, MPI_Request request) noexcept;
 
-// The entry of a request, claimed; nullptr if it is not lacuna's.
+// The same for a persistent request, which is inactive and stays in the table until it is freed.
+void add_persistent(PendingRequest* entry, MPI_Request request) noexcept;
+void remove_persistent(PendingRequest* entry) noexcept;
+// The entry of a persistent request, not claimed; nullptr if it is not lacuna's.
+PendingRequest* find_persistent(MPI_Request request) noexcept;
+void activate(PendingRequest* entry) noexcept;
+
+// The entry of a request, claimed; nullptr if it is not lacuna's, or inactive.
 PendingRequest* claim_pending(MPI_Request request) noexcept;
 // The request has not completed.
 void put_back(PendingRequest* entry) noexcept;
 // The request has completed: successfully with this status (a send needs none), or not (nullptr for
-// a receive: nothing is unpacked). Removes the entry.
+// a receive: nothing is unpacked). Removes the entry; a persistent one becomes inactive.
 void finish_pending(PendingRequest* entry, const MPI_Status* status) noexcept;
 
 // All claims of an array of requests, in its order.
@@ -53,11 +66,13 @@ class Claims {
   PendingRequest* first() const { return first_; }
   bool empty() const { return first_ == nullptr; }
   bool any_receive() const { return any_receive_; }
+  bool any_persistent() const { return any_persistent_; }
   void put_all_back() noexcept;
 
  private:
   PendingRequest* first_ = nullptr;
   bool any_receive_ = false;
+  bool any_persistent_ = false;
 };
 
 // MPI_Request_free: takes a claimed entry over; the program's handle is gone, the request lives on

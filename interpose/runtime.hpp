@@ -22,6 +22,8 @@ struct Runtime {
   MPI_Datatype byte;
   MPI_Datatype packed;
   MPI_Request request_null;
+  MPI_Message message_null;
+  MPI_Message message_no_proc;
 
   Flavour flavour = Flavour::kOther;
   bool always = false;       // LACUNA_ALWAYS

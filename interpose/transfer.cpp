@@ -41,6 +41,17 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   return true;
 }
 
+bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 Staging* staging, Wire* wire, SendSource* source) noexcept {
+  if (dest == MPI_PROC_NULL) return false;
+  Job job;
+  if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
+  if (!prepare(job, false, staging, wire)) return false;
+  *source = {job.record->plan, buf, count};
+  log_type(*job.record, Note::kTaken);
+  return true;
+}
+
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
                    Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
@@ -53,6 +64,20 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   incoming->bytes = job.bytes;
   log_type(*job.record, Note::kTaken);
   return true;
+}
+
+bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
+                      Staging* outgoing, Incoming* incoming) noexcept {
+  if (!make_incoming(buf, count, datatype, source, true, incoming)) return false;
+  *outgoing = borrow_staging(incoming->bytes, true);
+  if (!*outgoing) return false;
+  if (dest != MPI_PROC_NULL) pack(*incoming->plan, buf, count, outgoing->data());
+  return true;
+}
+
+bool is_message(const MPI_Message* message) noexcept {
+  return message != nullptr && *message != runtime().message_null &&
+         *message != runtime().message_no_proc;
 }
 
 void deliver(const Incoming& incoming, const MPI_Status& status) noexcept {

@@ -27,11 +27,30 @@ struct Incoming {
   int64_t bytes = 0;
 };
 
+// What a persistent send packs at each start.
+struct SendSource {
+  PlanPtr plan;
+  const void* buf = nullptr;
+  MPI_Count count = 0;
+};
+
 // False: decline, and nothing has happened. `blocking` as in borrow_staging.
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, bool blocking,
                    Outgoing* outgoing) noexcept;
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
                    Incoming* incoming) noexcept;
+
+// Both halves of a blocking call that sends and receives in the same memory. The library would pack
+// for the sending half, too; so what the receiving half may win decides.
+bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
+                      Staging* outgoing, Incoming* incoming) noexcept;
+
+// Room for what a persistent send packs later.
+bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 Staging* staging, Wire* wire, SendSource* source) noexcept;
+
+// Whether there is a message to receive: neither MPI_MESSAGE_NULL nor MPI_MESSAGE_NO_PROC.
+bool is_message(const MPI_Message* message) noexcept;
 
 // The status of a blocking receive: ours while the library works, so that it can be told whether it
 // was written (a code of MPI_SUCCESS does not tell: an error that the program's own handler has

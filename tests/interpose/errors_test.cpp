@@ -70,6 +70,16 @@ TOPIC(errors_bad_arguments) {
   same("rank of MPI_Irecv", [&] { return MPI_Irecv(b, 1, type, 5, 0, world, &request); });
   same("uncommitted in MPI_Irecv",
        [&] { return MPI_Irecv(b, 1, uncommitted, 0, 0, world, &request); });
+  same("rank of MPI_Issend", [&] { return MPI_Issend(a, 1, type, 5, 0, world, &request); });
+  same("uncommitted in MPI_Irsend",
+       [&] { return MPI_Irsend(a, 1, uncommitted, 0, 0, world, &request); });
+  same("uncommitted in MPI_Bsend", [&] { return MPI_Bsend(a, 1, uncommitted, 0, 0, world); });
+#if !defined(LACUNA_MPI_FAMILY_OMPI)  // which calls no handler, or that of no communicator
+  same("no buffer for MPI_Bsend", [&] { return MPI_Bsend(a, 1, type, g_rank, 0, world); });
+  MPI_Message message = MPI_MESSAGE_NULL;
+  same("message of MPI_Mrecv", [&] { return MPI_Mrecv(b, 1, type, &message, &status); });
+  same("message of MPI_Imrecv", [&] { return MPI_Imrecv(b, 1, type, &message, &request); });
+#endif
   CHECK(request == MPI_REQUEST_NULL);
   for (int i = 0; i < 64; ++i) CHECK(b[i] == 0);
   CHECK(taken("MPI_Send") ==

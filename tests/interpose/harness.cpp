@@ -45,8 +45,18 @@ CallsFn calls() {
 const std::vector<std::string>& data_functions() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
-    for (const char* name : {"MPI_Pack", "MPI_Unpack", "MPI_Send", "MPI_Ssend", "MPI_Rsend",
-                             "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv"}) {
+    for (const char* name : {"MPI_Pack",       "MPI_Unpack",
+                             "MPI_Send",       "MPI_Ssend",
+                             "MPI_Rsend",      "MPI_Bsend",
+                             "MPI_Recv",       "MPI_Mrecv",
+                             "MPI_Sendrecv",   "MPI_Sendrecv_replace",
+                             "MPI_Isend",      "MPI_Issend",
+                             "MPI_Irsend",     "MPI_Ibsend",
+                             "MPI_Irecv",      "MPI_Imrecv",
+                             "MPI_Isendrecv",  "MPI_Isendrecv_replace",
+                             "MPI_Send_init",  "MPI_Ssend_init",
+                             "MPI_Rsend_init", "MPI_Bsend_init",
+                             "MPI_Recv_init"}) {
       names.push_back(name);
       names.push_back(name + std::string("_c"));
     }

@@ -50,6 +50,16 @@ TOPIC(large_forms) {
           MPI_Comm);
   LOOK_UP(int, Unpack_c, const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype,
           MPI_Comm);
+  LOOK_UP(int, Issend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+  LOOK_UP(int, Bsend_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm);
+  LOOK_UP(int, Mrecv_c, void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Status*);
+  LOOK_UP(int, Imrecv_c, void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Request*);
+  LOOK_UP(int, Sendrecv_replace_c, void*, MPI_Count, MPI_Datatype, int, int, int, int, MPI_Comm,
+          MPI_Status*);
+  LOOK_UP(int, Send_init_c, const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+  LOOK_UP(int, Recv_init_c, void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+  std::vector<char> attached(1 << 16);
+  MPI_Buffer_attach(attached.data(), static_cast<int>(attached.size()));
   const int other = 1 - g_rank;
   std::vector<Shape> shapes = all_shapes();
   for (const Shape& shape : shapes) {
@@ -92,6 +102,37 @@ TOPIC(large_forms) {
         CHECK(Ssend_c(from.base(), count, shape.type, other, 4, MPI_COMM_WORLD) == MPI_SUCCESS);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
       });
+      same([&](void* to) {
+        MPI_Request request;
+        MPI_Message message;
+        Issend_c(from.base(), count, shape.type, other, 5, MPI_COMM_WORLD, &request);
+        MPI_Mprobe(other, 5, MPI_COMM_WORLD, &message, &status);
+        CHECK(Mrecv_c(to, count, shape.type, &message, &status) == MPI_SUCCESS);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+      });
+      same([&](void* to) {
+        MPI_Request request;
+        MPI_Message message;
+        CHECK(Bsend_c(from.base(), count, shape.type, other, 6, MPI_COMM_WORLD) == MPI_SUCCESS);
+        MPI_Mprobe(other, 6, MPI_COMM_WORLD, &message, &status);
+        CHECK(Imrecv_c(to, count, shape.type, &message, &request) == MPI_SUCCESS);
+        MPI_Wait(&request, &status);
+      });
+      same([&](void* to) {
+        MPI_Request requests[2];
+        Recv_init_c(to, count, shape.type, other, 7, MPI_COMM_WORLD, &requests[0]);
+        Send_init_c(from.base(), count, shape.type, other, 7, MPI_COMM_WORLD, &requests[1]);
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        for (MPI_Request& request : requests) MPI_Request_free(&request);
+      });
+      Buffer replaced[2] = {from, from};
+      for (const bool on : {false, true}) {
+        lacuna(on);
+        Sendrecv_replace_c(replaced[on].base(), count, shape.type, other, 8, other, 8,
+                           MPI_COMM_WORLD, &status);
+      }
+      CHECK(replaced[0] == replaced[1]);
       if (data_bytes(shape.type, count) == 0 && !unpacks_nothing()) continue;
       same([&](void* to) {
         std::vector<char> packed(static_cast<size_t>(data_bytes(shape.type, count)) + 8);
@@ -108,6 +149,15 @@ TOPIC(large_forms) {
     }
   }
   free_shapes(&shapes);
+  context("");
+  void* memory = nullptr;
+  int bytes = 0;
+  MPI_Buffer_detach(&memory, &bytes);
+  for (const char* name : {"MPI_Issend_c", "MPI_Bsend_c", "MPI_Mrecv_c", "MPI_Imrecv_c",
+                           "MPI_Recv_init_c", "MPI_Send_init_c", "MPI_Sendrecv_replace_c"}) {
+    context(name);
+    CHECK(taken(name) > 0);
+  }
   context("");
   CHECK(taken("MPI_Send_c") > 0 && taken("MPI_Recv_c") > 0 && taken("MPI_Pack_c") > 0 &&
         taken("MPI_Sendrecv_c") > 0);

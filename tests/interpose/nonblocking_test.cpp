@@ -285,7 +285,7 @@ TOPIC(nonblocking_many) {
   MPI_Type_free(&type);
 }
 
-// Persistent requests are the library's alone, also among others.
+// Persistent requests among others (persistent_test.cpp has the rest).
 TOPIC(nonblocking_with_persistent) {
   MPI_Datatype type = column(16);
   Buffer from(type, 1), to(type, 1), also(type, 1);

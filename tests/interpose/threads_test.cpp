@@ -51,6 +51,7 @@ struct Worker {
     }
     MPI_Sendrecv(from.data(), 1, shared, other, tag + 2, line.data(), kN, MPI_DOUBLE, other,
                  tag + 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    persistent(round);
     for (int i = 0; i < kN; ++i) {
       const size_t at = static_cast<size_t>(i);
       right = right && to_shared[at * kN] == from[at * kN] &&
@@ -58,6 +59,22 @@ struct Worker {
       right = right && line[at] == from[at * kN];
     }
     right = right && to_shared[1] == -1 && to_own[1] == -1;
+  }
+
+  void persistent(int round) {
+    const int other = 1 - g_rank;
+    std::vector<double> from(kN * kN), to(kN * kN, -1);
+    MPI_Request requests[2];
+    MPI_Recv_init(to.data(), 1, shared, other, 100 * id + 3, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(from.data(), 1, shared, other, 100 * id + 3, MPI_COMM_WORLD, &requests[1]);
+    for (int turn = 0; turn < 2; ++turn) {
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i) + turn + round;
+      MPI_Startall(2, requests);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      for (size_t i = 0; i < kN; ++i) right = right && to[i * kN] == from[i * kN];
+    }
+    right = right && to[1] == -1;
+    for (MPI_Request& request : requests) MPI_Request_free(&request);
   }
 
   void packs(int round) {
@@ -94,6 +111,6 @@ TOPIC(threads_multiple) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const Worker& worker : workers) CHECK(worker.right);
-  CHECK(taken("MPI_Irecv") > 100);
+  CHECK(taken("MPI_Irecv") > 100 && taken("MPI_Recv_init") > 100);
   MPI_Type_free(&shared);
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Persistent requests. The request is the library's own, made for packed data; so their staging is
+// where the library was told it is, for the life of the request. Data are packed at each start and
+// unpacked at each completion.
+//
+// An entry is active from its start until lacuna has seen it complete. After an error it may be
+// called active although the library has ended it: that costs time, but does nothing, as the status
+// of an inactive request is the empty one. To be called inactive wrongly would lose data.
+#include "exec/exec.hpp"
+#include "interpose/bodies.hpp"
+#include "interpose/next.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/runtime.hpp"
+#include "interpose/sends.hpp"
+
+namespace lacuna {
+namespace {
+
+// The entry and the library's request begin their life together, or the call has failed.
+Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept {
+  if (made == runtime().request_null) {
+    drop_pending(entry);
+    return taken(code);
+  }
+  *request = made;
+  add_persistent(entry, made);
+  return taken(code);
+}
+
+// Not the program's mistake of starting an active request, but one that ended with an error.
+bool is_over(const PendingRequest& entry) noexcept {
+  int done = 0;
+  return next_functions().MPI_Request_get_status(entry.request, &done, MPI_STATUS_IGNORE) ==
+             MPI_SUCCESS &&
+         done != 0;
+}
+
+// What a start needs before the library is asked to do it.
+void begin(PendingRequest* entry) noexcept {
+  if (entry->active && !is_over(*entry)) return;
+  const SendSource& source = entry->source;
+  if (!entry->receive) pack(*source.plan, source.buf, source.count, entry->outgoing.data());
+  activate(entry);
+}
+
+}  // namespace
+
+Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+  finish_freed_requests();
+  if (mode == SendMode::kBuffered && !keeps_buffered(runtime().flavour)) return kDeclined;
+  if (!may_start(datatype, request)) return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  Wire wire;
+  if (!make_source(buf, count, datatype, dest, &entry->outgoing, &wire, &entry->source)) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  const Next& next = next_functions();
+  const SendFunctions& send = send_functions(mode);
+  const void* packed = entry->outgoing.data();
+  MPI_Request made = runtime().request_null;
+  const int code = fits_int(wire.count)
+                       ? (next.*send.init)(packed, static_cast<int>(wire.count), wire.type, dest,
+                                           tag, comm, &made)
+                       : (next.*send.init_c)(packed, wire.count, wire.type, dest, tag, comm, &made);
+  return keep(entry, made, request, code);
+}
+
+Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                      MPI_Comm comm, MPI_Request* request) noexcept {
+  finish_freed_requests();
+  if (!may_start(datatype, request)) return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  entry->receive = true;
+  if (!make_incoming(buf, count, datatype, source, false, &entry->incoming)) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  const Next& next = next_functions();
+  const Wire& wire = entry->incoming.wire;
+  void* packed = entry->incoming.staging.data();
+  MPI_Request made = runtime().request_null;
+  const int code = fits_int(wire.count) ? next.MPI_Recv_init(packed, static_cast<int>(wire.count),
+                                                             wire.type, source, tag, comm, &made)
+                                        : next.MPI_Recv_init_c(packed, wire.count, wire.type,
+                                                               source, tag, comm, &made);
+  return keep(entry, made, request, code);
+}
+
+Answer take_start(MPI_Request* request) noexcept {
+  finish_freed_requests();
+  PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  begin(entry);
+  return taken(next_functions().MPI_Start(request));
+}
+
+Answer take_startall(int count, MPI_Request* requests) noexcept {
+  finish_freed_requests();
+  if (requests == nullptr) return kDeclined;
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    PendingRequest* entry = find_persistent(requests[i]);
+    if (entry == nullptr) continue;
+    any = true;
+    begin(entry);
+  }
+  return any ? taken(next_functions().MPI_Startall(count, requests)) : kDeclined;
+}
+
+}  // namespace lacuna
