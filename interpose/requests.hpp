@@ -12,7 +12,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
+#include "interpose/exchange.hpp"
 #include "interpose/transfer.hpp"
 
 namespace lacuna {
@@ -21,8 +23,9 @@ struct PendingRequest {
   uintptr_t key = 0;  // bits of the handle
   MPI_Request request;
   bool receive = false;
-  Incoming incoming;  // a receive
-  Staging outgoing;   // a send
+  Incoming incoming;                   // a receive
+  Staging outgoing;                    // a send
+  std::unique_ptr<Exchange> exchange;  // a collective; `receive` says whether anything comes in
 
   PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests
   std::atomic<bool> claimed{false};

@@ -45,8 +45,45 @@ CallsFn calls() {
 const std::vector<std::string>& data_functions() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
-    for (const char* name : {"MPI_Pack", "MPI_Unpack", "MPI_Send", "MPI_Ssend", "MPI_Rsend",
-                             "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv"}) {
+    for (const char* name : {"MPI_Pack",
+                             "MPI_Unpack",
+                             "MPI_Send",
+                             "MPI_Ssend",
+                             "MPI_Rsend",
+                             "MPI_Recv",
+                             "MPI_Sendrecv",
+                             "MPI_Isend",
+                             "MPI_Irecv",
+                             "MPI_Bcast",
+                             "MPI_Gather",
+                             "MPI_Gatherv",
+                             "MPI_Scatter",
+                             "MPI_Scatterv",
+                             "MPI_Allgather",
+                             "MPI_Allgatherv",
+                             "MPI_Alltoall",
+                             "MPI_Alltoallv",
+                             "MPI_Alltoallw",
+                             "MPI_Ibcast",
+                             "MPI_Igather",
+                             "MPI_Igatherv",
+                             "MPI_Iscatter",
+                             "MPI_Iscatterv",
+                             "MPI_Iallgather",
+                             "MPI_Iallgatherv",
+                             "MPI_Ialltoall",
+                             "MPI_Ialltoallv",
+                             "MPI_Ialltoallw",
+                             "MPI_Neighbor_allgather",
+                             "MPI_Neighbor_allgatherv",
+                             "MPI_Neighbor_alltoall",
+                             "MPI_Neighbor_alltoallv",
+                             "MPI_Neighbor_alltoallw",
+                             "MPI_Ineighbor_allgather",
+                             "MPI_Ineighbor_allgatherv",
+                             "MPI_Ineighbor_alltoall",
+                             "MPI_Ineighbor_alltoallv",
+                             "MPI_Ineighbor_alltoallw"}) {
       names.push_back(name);
       names.push_back(name + std::string("_c"));
     }
