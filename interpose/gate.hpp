@@ -17,6 +17,7 @@ namespace lacuna {
 // Bits of Gate::open.
 inline constexpr uint32_t kPackSwitch = 1;
 inline constexpr uint32_t kP2pSwitch = 2;
+inline constexpr uint32_t kCollectiveSwitch = 4;
 
 struct Gate {
   // The families that are on. 0 before MPI_Init, from MPI_Finalize on, and after MPI_Pcontrol(0).
@@ -53,6 +54,10 @@ inline bool plainly_predefined(MPI_Datatype datatype) noexcept {
   return g_gate.program_data.holds(bits) ||
          g_gate.library_data.holds(bits);  // derived types are on the heap
 #endif
+}
+
+inline bool is_open(uint32_t family) noexcept {
+  return (g_gate.open.load(std::memory_order_acquire) & family) != 0;
 }
 
 inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {

@@ -24,6 +24,7 @@ GROUPS = {
     "init": "Start, end and switch",
     "pack": "Packing (`LACUNA_DISABLE_PACK`)",
     "p2p": "Point to point (`LACUNA_DISABLE_P2P`)",
+    "collectives": "Collectives (`LACUNA_DISABLE_COLLECTIVES`)",
     "completion": "Completion",
     "types": "Types",
 }
@@ -118,6 +119,7 @@ int missing_@symbol@(@declaration@) { return @missing@; }
 
 WRAPPERS = """\
 #include "interpose/bodies.hpp"
+#include "interpose/collectives.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/types.hpp"
@@ -179,13 +181,14 @@ def fill(template: str, **values: str) -> str:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One C parameter; `type` may hold COUNT."""
+    """One C parameter; `type` may hold COUNT or DISPL."""
 
     type: str
     name: str
 
     def type_in(self, large: bool) -> str:
-        return self.type.replace("COUNT", "MPI_Count" if large else "int")
+        count, displacement = ("MPI_Count", "MPI_Aint") if large else ("int", "int")
+        return self.type.replace("COUNT", count).replace("DISPL", displacement)
 
     def declare(self, large: bool) -> str:
         return f"{self.type_in(large)} {self.name}".strip()
@@ -277,7 +280,8 @@ def next_header(functions: list[Function]) -> str:
 def missing(function: Function) -> str:
     if "missing" in function.entry:
         return fill(MISSING_BY_HAND, missing=function.entry["missing"], **function.texts())
-    if not function.large:
+    arrays = any(p.type == "const COUNT*" for p in function.parameters)
+    if not function.large or arrays:  # how long an array is, only the communicator knows
         return fill(MISSING, **function.texts())
     values = [p.name for p in function.parameters if p.type == "COUNT"]
     pointers = [p.name for p in function.parameters if p.type == "COUNT*"]
@@ -325,6 +329,7 @@ def wrapper(function: Function) -> str:
     gate, refuse = entry["gate"], ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
         gate += f" && !is_never_taken({types[1]})"
+    if gate.startswith(("open_to(", "is_open(")):
         refuse = fill(REFUSE, **texts)
     return fill(TAKEN, gate=gate, refuse=refuse, take=entry["take"], **texts)
 

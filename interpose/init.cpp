@@ -35,6 +35,7 @@ uint32_t allowed_families() {
   uint32_t families = 0;
   if (!option_flag(OptionId::kDisablePack)) families |= kPackSwitch;
   if (!option_flag(OptionId::kDisableP2p)) families |= kP2pSwitch;
+  if (!option_flag(OptionId::kDisableCollectives)) families |= kCollectiveSwitch;
   return families;
 }
 

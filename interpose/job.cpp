@@ -17,9 +17,12 @@ namespace {
 // data is.
 bool in_a_program(intptr_t address) { return static_cast<uintptr_t>(address) >= 4096; }
 
-// Where the first data byte is, if all addresses of the call make sense.
-bool is_plausible(const void* buf, MPI_Count count, const TypeRecord& record, const void** data) {
+}  // namespace
+
+bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
+            const void** data) noexcept {
   if (buf == MPI_IN_PLACE) return false;
+  if (__builtin_mul_overflow(static_cast<int64_t>(count), record.size_bytes, bytes)) return false;
   intptr_t first = 0;
   intptr_t span = 0;
   intptr_t last = 0;
@@ -32,8 +35,6 @@ bool is_plausible(const void* buf, MPI_Count count, const TypeRecord& record, co
   return in_a_program(first) && in_a_program(last);
 }
 
-}  // namespace
-
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;
@@ -41,9 +42,8 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   if (record == nullptr || record->plan == nullptr) return false;
   if (count == 1 && record->single_run) return false;
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &bytes)) return false;
   const void* data = nullptr;
-  if (!is_plausible(buf, count, *record, &data)) return false;
+  if (!locate(buf, count, *record, &bytes, &data)) return false;
   const Load load = {bytes, record->mean_run_bytes, record->plan->is_transpose(count)};
   if (!runtime().always && !pays(runtime().flavour, operation, load)) {
     log_type(*record, Note::kLongRuns);

@@ -156,6 +156,11 @@ Answer take_request_free(MPI_Request* request) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {
+    if (entry->exchange !=
+        nullptr) {  // MPI forbids it for collectives; what happens is the library's
+      put_back(entry);
+      return kDeclined;
+    }
     keep_freed(entry);
     *request = runtime().request_null;
     return taken(MPI_SUCCESS);

@@ -65,6 +65,15 @@ void count_pending(int64_t change) noexcept {
   g_gate.pending.fetch_add(change, std::memory_order_relaxed);
 }
 
+// What an operation that has succeeded brought goes to where the program wants it.
+void hand_over(const PendingRequest& entry, const MPI_Status& status) noexcept {
+  if (entry.exchange != nullptr) {
+    entry.exchange->in.unpack_all();
+  } else {
+    deliver(entry.incoming, status);
+  }
+}
+
 }  // namespace
 
 PendingRequest* new_pending() noexcept { return new (std::nothrow) PendingRequest; }
@@ -138,7 +147,7 @@ void put_back(PendingRequest* entry) noexcept {
 }
 
 void finish_pending(PendingRequest* entry, const MPI_Status* status) noexcept {
-  if (entry->receive && status != nullptr) deliver(entry->incoming, *status);
+  if (entry->receive && status != nullptr) hand_over(*entry, *status);
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;
@@ -184,7 +193,7 @@ void push_freed(PendingRequest* entry) noexcept {
 }
 
 void finish_freed(PendingRequest* entry, const MPI_Status* status) noexcept {
-  if (entry->receive && status != nullptr) deliver(entry->incoming, *status);
+  if (entry->receive && status != nullptr) hand_over(*entry, *status);
   detail::g_freed.fetch_sub(1, std::memory_order_relaxed);
   count_pending(-1);
   if (entry->persistent && entry->request != runtime().request_null)

@@ -12,7 +12,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
+#include "interpose/exchange.hpp"
 #include "interpose/transfer.hpp"
 
 namespace lacuna {
@@ -21,11 +23,12 @@ struct PendingRequest {
   uintptr_t key = 0;  // bits of the handle
   MPI_Request request;
   bool receive = false;
-  bool persistent = false;  // in the table until it is freed
-  bool active = false;      // persistent: started, and not seen to be complete (persistent.cpp)
-  Incoming incoming;        // a receive
-  Staging outgoing;         // a send
-  SendSource source;        // a persistent send
+  bool persistent = false;             // in the table until it is freed
+  bool active = false;                 // persistent: started, and not seen to be complete
+  Incoming incoming;                   // a receive
+  Staging outgoing;                    // a send
+  SendSource source;                   // a persistent send
+  std::unique_ptr<Exchange> exchange;  // a collective; `receive` says whether anything comes in
 
   PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests
   std::atomic<bool> claimed{false};

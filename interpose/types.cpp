@@ -34,6 +34,7 @@ constinit std::mutex g_records;
 constinit TypeRecord* g_free = nullptr;
 // How many types got a record: who finds it unchanged need not look for one again.
 constinit std::atomic<uint64_t> g_learned{0};
+constinit TypeRecord* g_all = nullptr;
 
 TypeRecord* new_record() noexcept {
   {
@@ -43,7 +44,19 @@ TypeRecord* new_record() noexcept {
       return record;
     }
   }
-  return new (std::nothrow) TypeRecord;
+  auto* record = new (std::nothrow) TypeRecord;
+  if (record == nullptr) return nullptr;
+  const std::lock_guard<std::mutex> lock(g_records);
+  record->next_of_all = g_all;
+  g_all = record;
+  return record;
+}
+
+// Not in the delete callback: the library may hold locks there that freeing another type needs.
+void drop_packed_form(const TypeRecord& record) noexcept {
+  if (!record.has_packed_form.load(std::memory_order_acquire)) return;
+  next_functions().MPI_Type_free(&record.packed_form);
+  record.has_packed_form.store(false, std::memory_order_release);
 }
 
 void recycle(TypeRecord* record) noexcept {
@@ -117,6 +130,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
     record->plan = plan;
   }
   const bool uniform = decoded->uniform != rt.datatype_null;
+  record->uniform = uniform;
   record->wire = uniform ? decoded->uniform : rt.packed;
   record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
 }
@@ -124,6 +138,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
 TypeRecord* make_record(MPI_Datatype datatype) noexcept {
   TypeRecord* record = new_record();
   if (record == nullptr) return nullptr;
+  drop_packed_form(*record);
   try {
     fill(record, datatype);
   } catch (...) {
@@ -148,7 +163,7 @@ class PredefinedRecords {
     count_ = types.all().size();
     records_ = new (std::nothrow) TypeRecord[count_];
     if (records_ == nullptr) return false;
-    for (size_t i = 0; i < count_; ++i) records_[i].handle = handle_bits(types.all()[i].handle);
+    for (size_t i = 0; i < count_; ++i) describe(types.all()[i], &records_[i]);
     return true;
   }
   TypeRecord* find(const PredefinedTypes& types, MPI_Datatype datatype) const noexcept {
@@ -157,6 +172,20 @@ class PredefinedRecords {
   }
 
  private:
+  // Its packed form, if it has no gaps, is the type itself.
+  static void describe(const Predefined& type, TypeRecord* record) noexcept {
+    record->handle = handle_bits(type.handle);
+    const Basic* basic = type.basic;
+    if (basic == nullptr) return;
+    record->size_bytes = basic->size_bytes;
+    record->extent_bytes = basic->extent_bytes;
+    record->wire = type.handle;
+    record->wire_bytes = basic->size_bytes;
+    record->uniform = basic->size_bytes == basic->extent_bytes && basic->part_count == 1;
+    record->packed_form = type.handle;
+    record->has_packed_form = record->uniform;
+  }
+
   TypeRecord* records_ = nullptr;  // as long as the process
   size_t count_ = 0;
 };
@@ -191,6 +220,29 @@ const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
 
 }  // namespace detail
 
+MPI_Datatype packed_form(const TypeRecord& record) noexcept {
+  if (record.has_packed_form.load(std::memory_order_acquire)) return record.packed_form;
+  const Next& next = next_functions();
+  const MPI_Datatype null = runtime().datatype_null;
+  const int64_t length = record.size_bytes / record.wire_bytes;
+  if (!record.uniform || !fits_int(length)) return null;
+  const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
+  if (!lock.owns_lock()) return null;
+  if (record.has_packed_form.load(std::memory_order_acquire)) return record.packed_form;
+  MPI_Datatype form = null;
+  if (next.MPI_Type_contiguous(static_cast<int>(length), record.wire, &form) != MPI_SUCCESS ||
+      form == null) {
+    return null;
+  }
+  if (next.MPI_Type_commit(&form) != MPI_SUCCESS) {
+    next.MPI_Type_free(&form);
+    return null;
+  }
+  record.packed_form = form;
+  record.has_packed_form.store(true, std::memory_order_release);
+  return form;
+}
+
 void note_probe_error(MPI_Comm*, int*, ...) { t_probe_failed = true; }
 
 bool start_types(int* keyval) noexcept {
@@ -199,6 +251,10 @@ bool start_types(int* keyval) noexcept {
                                                  nullptr) == MPI_SUCCESS;
 }
 
-void stop_types(int keyval) noexcept { next_functions().MPI_Type_free_keyval(&keyval); }
+void stop_types(int keyval) noexcept {
+  for (const TypeRecord* record = g_all; record != nullptr; record = record->next_of_all)
+    drop_packed_form(*record);
+  next_functions().MPI_Type_free_keyval(&keyval);
+}
 
 }  // namespace lacuna

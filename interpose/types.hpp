@@ -33,6 +33,7 @@ enum class Note : uint8_t {
   kHiddenCompletion,
   kTooLarge,
   kOnDevice,
+  kMixed,
 };
 
 struct TypeRecord {
@@ -45,10 +46,16 @@ struct TypeRecord {
   bool single_run = false;  // one element is one run: a count of 1 is no work
   MPI_Datatype wire;        // messages of packed data are arrays of it
   int64_t wire_bytes = 1;
-  Note note = Note::kPredefined;            // without a plan: why
-  std::string text;                         // only for the log
+  bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
+  Note note = Note::kPredefined;  // without a plan: why
+  std::string text;               // only for the log
   mutable std::atomic<uint32_t> logged{0};  // by operation and note
   TypeRecord* next_free = nullptr;
+
+  // packed_form() below; outlives the type, until the record serves another or lacuna stops.
+  mutable std::atomic<bool> has_packed_form{false};
+  mutable MPI_Datatype packed_form;
+  TypeRecord* next_of_all = nullptr;
 };
 
 namespace detail {
@@ -95,6 +102,18 @@ struct Job {
 // decline.
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept;
+
+// The steps of examine() that collectives take for themselves. The data of `count` > 0 elements:
+// how many bytes, and where the first is. False: some address makes no sense.
+bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
+            const void** first) noexcept;
+
+// A contiguous type with the signature and the size of one element: `count` of it are the packed
+// form of `count` elements. So a collective has the same counts everywhere, whoever takes his part
+// in it, and the library cuts its messages at the same places (Open MPI's segments are made of
+// whole elements; ranks that disagree on the element's size would be an error there). Null: the
+// signature is mixed, or the library refuses.
+MPI_Datatype packed_form(const TypeRecord& record) noexcept;
 
 // How `bytes` of packed data travel: as `count` elements of `type`.
 struct Wire {

@@ -19,6 +19,7 @@ enum class OptionId : uint8_t {
   kDisable,
   kDisablePack,
   kDisableP2p,
+  kDisableCollectives,
   kIsa,
   kPoolMb,
   kThreads,

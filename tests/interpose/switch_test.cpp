@@ -73,6 +73,10 @@ TOPIC(switch_families) {
   CHECK(taken("MPI_Pack") == (is_set("LACUNA_DISABLE_PACK") ? 0 : 1));
   CHECK(taken("MPI_Sendrecv") == (is_set("LACUNA_DISABLE_P2P") ? 0 : 1));
   CHECK(taken("MPI_Irecv") == (is_set("LACUNA_DISABLE_P2P") ? 0 : 1));
+  std::vector<double> from(256, 3), to(256, 4);
+  MPI_Allgather(from.data(), 1, type, to.data(), 1, type, MPI_COMM_SELF);
+  CHECK(to[0] == 3 && to[1] == 4 && to[16] == 3);
+  CHECK(taken("MPI_Allgather") == (is_set("LACUNA_DISABLE_COLLECTIVES") ? 0 : 1));
   MPI_Type_free(&type);
 }
 

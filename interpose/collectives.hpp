@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The hand-written halves of the collectives' wrappers (bodies.hpp has the others). Count is int or
+// MPI_Count, Displacement is int or MPI_Aint: the form that the program has called is the form that
+// is called. Arguments that have no meaning in a rank are not looked at.
+#ifndef LACUNA_INTERPOSE_COLLECTIVES_HPP_
+#define LACUNA_INTERPOSE_COLLECTIVES_HPP_
+
+#include "interpose/answer.hpp"
+#include "mpi/header.hpp"
+
+namespace lacuna {
+
+// Whether the call ends with the data there, or gives a request.
+class Start {
+ public:
+  Start() = default;
+  explicit Start(MPI_Request* request) noexcept : blocking_(false), request_(request) {}
+  bool blocking() const noexcept { return blocking_; }
+  MPI_Request* request() const noexcept { return request_; }
+
+ private:
+  bool blocking_ = true;
+  MPI_Request* request_ = nullptr;
+};
+
+// collectives.cpp
+template <typename Count>
+Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                  Start start) noexcept;
+template <typename Count>
+Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                   Start start) noexcept;
+template <typename Count>
+Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                    Start start) noexcept;
+template <typename Count>
+Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+template <typename Count>
+Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+
+// collectives_v.cpp
+template <typename Count, typename Displacement>
+Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                    int root, MPI_Comm comm, Start start) noexcept;
+template <typename Count, typename Displacement>
+Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
+                     MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
+                     int root, MPI_Comm comm, Start start) noexcept;
+template <typename Count, typename Displacement>
+Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                       MPI_Comm comm, Start start) noexcept;
+template <typename Count, typename Displacement>
+Answer take_alltoallv(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                      MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+                      const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
+                      Start start) noexcept;
+template <typename Count, typename Displacement>
+Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                      const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
+                      const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
+                      Start start) noexcept;
+
+// neighborhoods.cpp
+template <typename Count>
+Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                               Start start) noexcept;
+template <typename Count, typename Displacement>
+Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                void* recvbuf, const Count* recvcounts, const Displacement* displs,
+                                MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+template <typename Count>
+Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                              Start start) noexcept;
+template <typename Count, typename Displacement>
+Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
+                               const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                               const Count* recvcounts, const Displacement* rdispls,
+                               MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+template <typename Count>
+Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
+                               const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
+                               void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
+                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_COLLECTIVES_HPP_

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which data of a collective are lacuna's. The rule is careful: a side is taken where packing first
+// would win in a message between two ranks (policy.cpp), with the bytes of one pair, for each pair
+// that has data. What collectives do besides (a tree that packs again at each rank, cut messages)
+// only makes gaps dearer.
+#include "interpose/exchange.hpp"
+
+#include <cstring>
+
+#include "exec/exec.hpp"
+#include "interpose/device.hpp"
+#include "interpose/log.hpp"
+#include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna {
+
+// What has been found out about a side so far.
+struct Side::Gain {
+  bool gaps = false;           // there is something to do at all
+  const void* data = nullptr;  // of some pair
+  const TypeRecord* record = nullptr;
+};
+
+namespace {
+
+bool goes(Flow flow, Flow way) noexcept {
+  return (static_cast<unsigned>(flow) & static_cast<unsigned>(way)) != 0;
+}
+
+const std::byte* moved(const void* buf, int64_t bytes) noexcept {
+  // As an integer: MPI_BOTTOM with absolute displacements is no pointer arithmetic.
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<intptr_t>(buf) + bytes);
+}
+
+}  // namespace
+
+// Whether this pair's data let the side be taken.
+bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
+                 Gain* gain) const noexcept {
+  gain->record = &record;
+  const bool one_run = record.plan == nullptr || (count == 1 && record.single_run);
+  gain->gaps = gain->gaps || !one_run;
+  if (runtime().always) return true;
+  const Load load = {bytes, record.mean_run_bytes, !one_run && record.plan->is_transpose(count)};
+  if (!one_run && pays(runtime().flavour, operation, load)) return true;
+  log_type(record, Note::kLongRuns);
+  return false;
+}
+
+// After all pairs have been weighed: memory for the packed data, and packing.
+bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noexcept {
+  if (may_be_on_device(data)) {
+    log_type(*record, Note::kOnDevice);
+    return false;
+  }
+  Staging staging = borrow_staging(bytes_, blocking);
+  if (!staging) {
+    log_type(*record, Note::kNoMemory);
+    return false;
+  }
+  staging_ = std::move(staging);
+  for (const Part& part : parts_) {
+    comes_in_ = comes_in_ || goes(part.flow, Flow::kIn);
+    if (!goes(part.flow, Flow::kOut)) continue;
+    if (part.plan != nullptr) {
+      pack(*part.plan, part.memory, part.count, staging_.data() + part.at);
+    } else {
+      std::memcpy(staging_.data() + part.at, part.memory, static_cast<size_t>(part.bytes));
+    }
+  }
+  log_type(*record, Note::kTaken);
+  return true;
+}
+
+void Side::unpack_all() const noexcept {
+  for (const Part& part : parts_) {
+    if (!goes(part.flow, Flow::kIn)) continue;
+    if (part.plan != nullptr) {
+      unpack(*part.plan, staging_.data() + part.at, part.count, part.memory);
+    } else {
+      std::memcpy(part.memory, staging_.data() + part.at, static_cast<size_t>(part.bytes));
+    }
+  }
+}
+
+// The next bytes of the staging, whether anything happens to them or not.
+void Side::add(const TypeRecord& record, const void* memory, MPI_Count count, int64_t bytes,
+               Flow flow) {
+  if (flow != Flow::kNone) {
+    const int64_t skipped = record.plan == nullptr ? record.true_lb : 0;
+    parts_.push_back(
+        {record.plan, const_cast<std::byte*>(moved(memory, skipped)), count, bytes_, bytes, flow});
+  }
+  bytes_ += bytes;
+}
+
+template <typename Displacement>
+bool Side::place(int64_t displacement) {
+  if constexpr (std::is_same_v<Displacement, int>) {
+    if (!fits_int(displacement)) return false;
+    small_displacements_.push_back(static_cast<int>(displacement));
+  } else {
+    displacements_.push_back(displacement);
+  }
+  return true;
+}
+
+bool Side::take(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                int pairs, const Flows& flows, bool blocking) noexcept try {
+  if (buf == MPI_IN_PLACE || count <= 0 || pairs <= 0) return false;
+  const TypeRecord* record = type_record(datatype);
+  if (record == nullptr || record->plan == nullptr) return false;
+  MPI_Count all = 0;
+  int64_t bytes = 0;
+  const void* data = nullptr;
+  if (__builtin_mul_overflow(count, MPI_Count{pairs}, &all) ||
+      !locate(buf, all, *record, &bytes, &data)) {
+    return false;
+  }
+  Gain gain;
+  if (!weigh(operation, *record, count, bytes / pairs, &gain) || !gain.gaps) return false;
+  form_ = packed_form(*record);
+  if (form_ == runtime().datatype_null) {
+    log_type(*record, Note::kMixed);
+    return false;
+  }
+  // Neighbours to which the same happens are one part.
+  for (int begin = 0, end = 0; begin < pairs; begin = end) {
+    const Flow flow = flows.at(begin);
+    while (end < pairs && flows.at(end) == flow) ++end;
+    add(*record, moved(buf, begin * count * record->extent_bytes), (end - begin) * count,
+        (end - begin) * count * record->size_bytes, flow);
+  }
+  return this->begin(record, data, blocking);
+} catch (...) {
+  return false;
+}
+
+template <typename Count, typename Displacement>
+bool Side::take(Operation operation, const void* buf, const Count* counts,
+                const Displacement* displacements, MPI_Datatype datatype, int pairs,
+                const Flows& flows, bool blocking) noexcept try {
+  if (buf == MPI_IN_PLACE || counts == nullptr || displacements == nullptr) return false;
+  const TypeRecord* record = type_record(datatype);
+  if (record == nullptr || record->plan == nullptr) return false;
+  Gain gain;
+  for (int i = 0; i < pairs; ++i) {
+    const Count count = counts[i];
+    if (count < 0 || !place<Displacement>(bytes_ / record->size_bytes)) return false;
+    const Flow flow = flows.at(i);
+    if (count == 0) continue;
+    int64_t offset = 0;
+    int64_t bytes = 0;
+    int64_t sum = 0;
+    if (__builtin_mul_overflow(int64_t{displacements[i]}, record->extent_bytes, &offset) ||
+        !locate(moved(buf, offset), count, *record, &bytes, &gain.data) ||
+        __builtin_add_overflow(bytes_, bytes, &sum)) {
+      return false;
+    }
+    if (flow != Flow::kNone && !weigh(operation, *record, count, bytes, &gain)) return false;
+    add(*record, moved(buf, offset), count, bytes, flow);
+  }
+  if (!gain.gaps) return false;
+  form_ = packed_form(*record);
+  if (form_ == runtime().datatype_null) {
+    log_type(*record, Note::kMixed);
+    return false;
+  }
+  return begin(record, gain.data, blocking);
+} catch (...) {
+  return false;
+}
+
+template <typename Count, typename Displacement>
+bool Side::take(Operation operation, const void* buf, const Count* counts,
+                const Displacement* displacements, const MPI_Datatype* datatypes, int pairs,
+                const Flows& flows, bool blocking) noexcept try {
+  if (buf == MPI_IN_PLACE || counts == nullptr || displacements == nullptr ||
+      datatypes == nullptr) {
+    return false;
+  }
+  Gain gain;
+  for (int i = 0; i < pairs; ++i) {
+    const Count count = counts[i];
+    if (count < 0 || !place<Displacement>(bytes_)) return false;
+    const Flow flow = flows.at(i);
+    forms_.push_back(datatypes[i]);
+    if (count == 0) continue;  // the type may be anything that the library accepts
+    const TypeRecord* record = type_record(datatypes[i]);
+    if (record == nullptr) return false;
+    if (record->size_bytes == 0 && record->note == Note::kEmpty) continue;
+    // No plan, but contiguous: copied along.
+    if (record->plan == nullptr && record->note != Note::kContiguous &&
+        !record->has_packed_form.load(std::memory_order_acquire)) {
+      return false;
+    }
+    int64_t bytes = 0;
+    int64_t sum = 0;
+    const void* place_of = moved(buf, displacements[i]);
+    if (!locate(place_of, count, *record, &bytes, &gain.data) ||
+        __builtin_add_overflow(bytes_, bytes, &sum)) {
+      return false;
+    }
+    if (flow != Flow::kNone && !weigh(operation, *record, count, bytes, &gain)) return false;
+    forms_.back() = packed_form(*record);
+    if (forms_.back() == runtime().datatype_null) {
+      log_type(*record, Note::kMixed);
+      return false;
+    }
+    add(*record, place_of, count, bytes, flow);
+  }
+  return gain.gaps && begin(gain.record, gain.data, blocking);
+} catch (...) {
+  return false;
+}
+
+bool is_sound(MPI_Count count, MPI_Datatype datatype) noexcept {
+  return count >= 0 && type_record(datatype) != nullptr;
+}
+
+#define LACUNA_INSTANTIATE(Count, Displacement)                                       \
+  template bool Side::take(Operation, const void*, const Count*, const Displacement*, \
+                           MPI_Datatype, int, const Flows&, bool) noexcept;           \
+  template bool Side::take(Operation, const void*, const Count*, const Displacement*, \
+                           const MPI_Datatype*, int, const Flows&, bool) noexcept;
+LACUNA_INSTANTIATE(int, int)
+LACUNA_INSTANTIATE(int, MPI_Aint)
+LACUNA_INSTANTIATE(MPI_Count, MPI_Aint)
+#undef LACUNA_INSTANTIATE
+
+}  // namespace lacuna

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Questions about communicators. What was not written was not answered: a code of MPI_SUCCESS does
+// not tell after an error that the program's own handler has seen.
+#include "interpose/group.hpp"
+
+#include "interpose/next.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr int kUnwritten = -123456789;  // no rank and no constant of any ABI
+
+bool ask(int (*question)(MPI_Comm, int*), MPI_Comm comm, int* answer, int* code) noexcept {
+  *answer = kUnwritten;
+  *code = question(comm, answer);
+  return *code == MPI_SUCCESS && *answer != kUnwritten;
+}
+
+// Each dimension has two neighbours, the one before and the one behind, in this order for what
+// comes and for what goes.
+bool ask_grid(MPI_Comm comm, Neighbors* neighbors) {
+  const Next& next = next_functions();
+  int dimensions = 0;
+  int code = 0;
+  if (!ask(next.MPI_Cartdim_get, comm, &dimensions, &code) || dimensions < 0) return false;
+  bool border = false;
+  for (int i = 0; i < dimensions; ++i) {
+    int before = kUnwritten;
+    int behind = kUnwritten;
+    if (next.MPI_Cart_shift(comm, i, 1, &before, &behind) != MPI_SUCCESS || before == kUnwritten ||
+        behind == kUnwritten) {
+      return false;
+    }
+    for (const int rank : {before, behind}) {
+      neighbors->absent_sources.push_back(rank == MPI_PROC_NULL ? 1 : 0);
+      border = border || rank == MPI_PROC_NULL;
+    }
+  }
+  neighbors->sources = neighbors->targets = 2 * dimensions;
+  if (!border) neighbors->absent_sources.clear();
+  neighbors->absent_targets = neighbors->absent_sources;
+  return true;
+}
+
+bool ask_graph(MPI_Comm comm, Neighbors* neighbors) {
+  int rank = 0;
+  int code = 0;
+  int degree = kUnwritten;
+  if (!ask(next_functions().MPI_Comm_rank, comm, &rank, &code) ||
+      next_functions().MPI_Graph_neighbors_count(comm, rank, &degree) != MPI_SUCCESS ||
+      degree < 0) {
+    return false;
+  }
+  neighbors->sources = neighbors->targets = degree;
+  return true;
+}
+
+bool ask_dist_graph(MPI_Comm comm, Neighbors* neighbors) {
+  int weighted = 0;
+  neighbors->sources = neighbors->targets = kUnwritten;
+  return next_functions().MPI_Dist_graph_neighbors_count(
+             comm, &neighbors->sources, &neighbors->targets, &weighted) == MPI_SUCCESS &&
+         neighbors->sources >= 0 && neighbors->targets >= 0;
+}
+
+}  // namespace
+
+bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept {
+  const Next& next = next_functions();
+  int inter = 0;
+  if (!ask(next.MPI_Comm_test_inter, comm, &inter, code) ||
+      !ask(next.MPI_Comm_rank, comm, &group->rank, code)) {
+    return false;
+  }
+  group->inter = inter != 0;
+  return ask(group->inter ? next.MPI_Comm_remote_size : next.MPI_Comm_size, comm, &group->pairs,
+             code);
+}
+
+bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) noexcept {
+  int topology = MPI_UNDEFINED;
+  if (!ask(next_functions().MPI_Topo_test, comm, &topology, code)) return false;
+  bool known = false;
+  try {
+    if (topology == MPI_CART) known = ask_grid(comm, neighbors);
+    if (topology == MPI_GRAPH) known = ask_graph(comm, neighbors);
+    if (topology == MPI_DIST_GRAPH) known = ask_dist_graph(comm, neighbors);
+  } catch (...) {
+  }
+  if (!known) *neighbors = Neighbors{};
+  return true;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who takes part in a collective, as far as lacuna must know: how many pairs each side has, and
+// what this rank is to it.
+#ifndef LACUNA_INTERPOSE_GROUP_HPP_
+#define LACUNA_INTERPOSE_GROUP_HPP_
+
+#include <cstdint>
+#include <vector>
+
+#include "mpi/header.hpp"
+
+namespace lacuna {
+
+enum class Role : uint8_t {
+  kRoot,
+  kOther,
+  kNone,  // of the root's group in an intercommunicator, but not the root; or the root is no rank
+};
+
+struct Group {
+  bool inter = false;
+  int rank = 0;   // in the own group
+  int pairs = 0;  // ranks of the group that data go to or come from
+
+  Role role(int root) const noexcept {
+    if (inter) {
+      if (root == MPI_ROOT) return Role::kRoot;
+    } else if (root == rank) {
+      return Role::kRoot;
+    }
+    return root >= 0 && root < pairs ? Role::kOther : Role::kNone;
+  }
+};
+
+// False: the library has raised its error, and `code` is the program's.
+bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept;
+
+// The neighbours of a topology: where data come from, and where they go to. In a grid some may be
+// absent (MPI_PROC_NULL at the border); their parts of the buffers are not touched.
+struct Neighbors {
+  int sources = 0;
+  int targets = 0;
+  std::vector<char> absent_sources;  // empty: none
+  std::vector<char> absent_targets;
+};
+
+// False: as ask_group. Without a topology, or with one that cannot be asked, there are none.
+bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_GROUP_HPP_
