@@ -11,11 +11,14 @@ namespace lacuna {
 struct Answer {
   bool taken;
   int code;  // what the MPI function returns, if taken
+  // Done as the library would have, only looked at.
+  bool watched = false;
 };
 
 inline constexpr Answer kDeclined{false, 0};
 
 constexpr Answer taken(int code) { return {true, code}; }
+constexpr Answer watched(int code) { return {true, code, true}; }
 
 }  // namespace lacuna
 

@@ -41,6 +41,11 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
                              int sendtag, int source, int recvtag, MPI_Comm comm,
                              MPI_Status* status) noexcept;
 
+// direct/probe.cpp; MPI_Probe and MPI_Mprobe have no flag.
+Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) noexcept;
+Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                   MPI_Status* status) noexcept;
+
 // request.cpp
 Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Request* request) noexcept;

@@ -9,18 +9,23 @@
 namespace lacuna {
 namespace {
 
+// What the completing call returns.
+int complete(PendingRequest* entry, int code, MPI_Status* status) noexcept {
+  const MPI_Comm comm = entry->incoming.comm;  // the entry may be gone
+  const int error_class = finish_pending(entry, status);
+  return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
+}
+
 // A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind; one that
 // the call has not touched is as it was. The code does not always tell (transfer.hpp, OwnStatus).
 // A persistent request is always as it was; `ended` is what the call has said of it.
-void settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
-            const MPI_Status* status) noexcept {
+int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
+           MPI_Status* status) noexcept {
   const bool over =
       entry->persistent ? ended && code == MPI_SUCCESS : handle_bits(*request) != entry->key;
-  if (over) {
-    finish_pending(entry, code == MPI_SUCCESS ? status : nullptr);
-  } else {
-    put_back(entry);
-  }
+  if (over) return complete(entry, code, code == MPI_SUCCESS ? status : nullptr);
+  put_back(entry);
+  return code;
 }
 
 }  // namespace
@@ -32,8 +37,7 @@ Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept {
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   const int code = next_functions().MPI_Wait(request, status);
-  settle(entry, request, true, code, status);
-  return taken(code);
+  return taken(settle(entry, request, true, code, status));
 }
 
 Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
@@ -44,8 +48,7 @@ Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   if (entry->persistent) *flag = 0;  // after an error nobody may have written it
   const int code = next_functions().MPI_Test(request, flag, status);
-  settle(entry, request, *flag != 0, code, status);
-  return taken(code);
+  return taken(settle(entry, request, *flag != 0, code, status));
 }
 
 // The request stays the program's, but the operation is over and lacuna's part in it, too.
@@ -57,10 +60,11 @@ Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* statu
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   const int code = next_functions().MPI_Request_get_status(request, flag, status);
   if (code == MPI_SUCCESS && *flag != 0) {
-    finish_pending(entry, status);
-  } else {
-    put_back(entry);
+    const MPI_Comm comm = entry->incoming.comm;
+    const int error_class = observe_pending(entry, status);
+    return taken(error_class == MPI_SUCCESS ? code : raise_error(comm, error_class));
   }
+  put_back(entry);
   return taken(code);
 }
 

@@ -8,6 +8,7 @@
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/transfer.hpp"
 
 namespace lacuna {
 namespace {
@@ -29,8 +30,9 @@ class Statuses {
 
   bool ok() const { return ok_; }
   MPI_Status* get() const { return statuses_; }
-  const MPI_Status* at(int i) const {
-    return statuses_ != MPI_STATUSES_IGNORE ? statuses_ + i : nullptr;
+  MPI_Status* at(int i) const { return statuses_ != MPI_STATUSES_IGNORE ? statuses_ + i : nullptr; }
+  void all_well(int count) const {
+    for (int i = 0; i < count; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
   }
 
  private:
@@ -67,9 +69,7 @@ class Successes {
     return all_ || (some_ && status != nullptr && status->MPI_ERROR == MPI_SUCCESS);
   }
   // The status, if it stands for success.
-  const MPI_Status* of(const MPI_Status* status) const noexcept {
-    return has(status) ? status : nullptr;
-  }
+  MPI_Status* of(MPI_Status* status) const noexcept { return has(status) ? status : nullptr; }
   bool any() const noexcept { return all_ || some_; }
 
  private:
@@ -81,45 +81,73 @@ class Successes {
 // success.
 struct Outcome {
   bool completed = false;
-  const MPI_Status* status = nullptr;
+  MPI_Status* status = nullptr;
+  bool observed = false;  // the request is complete, but still the program's
+};
+
+// What went wrong after the library had called it a success: on which communicator, and the class.
+struct Failure {
+  MPI_Comm comm;
+  int error_class = MPI_SUCCESS;
 };
 
 template <typename Judge>
-void settle(const Claims& claims, const Judge& judge) noexcept {
+Failure settle(const Claims& claims, const Statuses& statuses, int count,
+               const Judge& judge) noexcept {
+  Failure failure;
   for (PendingRequest* entry = claims.first(); entry != nullptr;) {
     PendingRequest* next = entry->next_claimed;
     const Outcome outcome = judge(*entry);
-    if (outcome.completed) {
-      finish_pending(entry, outcome.status);
-    } else {
+    const MPI_Comm comm = entry->incoming.comm;  // the entry may be gone afterwards
+    int error_class = MPI_SUCCESS;
+    if (!outcome.completed) {
       put_back(entry);
+    } else if (outcome.observed) {
+      error_class = observe_pending(entry, outcome.status);
+    } else {
+      error_class = finish_pending(entry, outcome.status);
+    }
+    if (error_class != MPI_SUCCESS) {
+      // From the first on all statuses say how they ended.
+      if (failure.error_class == MPI_SUCCESS) statuses.all_well(count);
+      outcome.status->MPI_ERROR = error_class;
+      failure = {comm, error_class};
     }
     entry = next;
   }
+  return failure;
+}
+
+// What the call returns: `error_class`, but for the forms with one status.
+int code_after(const Failure& failure, int code, int error_class) noexcept {
+  if (failure.error_class == MPI_SUCCESS || code != MPI_SUCCESS) return code;
+  return raise_error(failure.comm, error_class);
 }
 
 // After a form that has one status for each request. `flag` says whether all have completed.
-void settle_all(const Claims& claims, const MPI_Request* requests, const Statuses& statuses,
-                int code, bool flag) noexcept {
+int settle_all(const Claims& claims, int count, const MPI_Request* requests,
+               const Statuses& statuses, int code, bool flag) noexcept {
   const Successes successes(code);
   const bool none = code == MPI_SUCCESS && !flag;
-  settle(claims, [&](const PendingRequest& entry) {
-    const MPI_Status* status = statuses.at(entry.index);
+  const Failure failure = settle(claims, statuses, count, [&](const PendingRequest& entry) {
+    MPI_Status* status = statuses.at(entry.index);
     const bool completed =
         entry.persistent ? !none && successes.has(status) : is_gone(entry, requests);
     return Outcome{completed, successes.of(status)};
   });
+  return code_after(failure, code, MPI_ERR_IN_STATUS);
 }
 
 // After a form that completes one request at most, that of `index`.
-void settle_any(const Claims& claims, const MPI_Request* requests, int index,
-                const Statuses& status, int code) noexcept {
+int settle_any(const Claims& claims, const MPI_Request* requests, int index, const Statuses& status,
+               int code) noexcept {
   const bool ok = code == MPI_SUCCESS;
-  const MPI_Status* success = ok ? status.at(0) : nullptr;
-  settle(claims, [&](const PendingRequest& entry) {
+  MPI_Status* success = ok ? status.at(0) : nullptr;
+  const Failure failure = settle(claims, status, 1, [&](const PendingRequest& entry) {
     const bool completed = entry.persistent ? ok && index == entry.index : is_gone(entry, requests);
     return Outcome{completed, success};
   });
+  return code_after(failure, code, failure.error_class);
 }
 
 // Libraries list indices in ascending order, as the claims are, so that the search goes on where it
@@ -147,16 +175,17 @@ class IndexSearch {
 };
 
 // After a form that lists the indices of those it has completed.
-void settle_some(const Claims& claims, const MPI_Request* requests, int outcount,
-                 const int* indices, const Statuses& statuses, int code) noexcept {
+int settle_some(const Claims& claims, const MPI_Request* requests, int outcount, const int* indices,
+                const Statuses& statuses, int code) noexcept {
   const Successes successes(code);
   IndexSearch search(successes.any() ? outcount : 0, indices);
-  settle(claims, [&](const PendingRequest& entry) {
+  const Failure failure = settle(claims, statuses, outcount, [&](const PendingRequest& entry) {
     if (!entry.persistent && !is_gone(entry, requests)) return Outcome{};
     const int at = search.find(entry.index);
     if (entry.persistent && at < 0) return Outcome{};
     return Outcome{true, at >= 0 ? successes.of(statuses.at(at)) : nullptr};
   });
+  return code_after(failure, code, MPI_ERR_IN_STATUS);
 }
 
 // `call` completes all or none; `flag` says which, nullptr: all.
@@ -171,22 +200,35 @@ Answer take_all(int count, const MPI_Request* requests, int* flag, MPI_Status* s
   // After an error nobody may have written it.
   if (flag != nullptr && claims.any_persistent()) *flag = 0;
   const int code = call(results.get());
-  settle_all(claims, requests, results, code, flag == nullptr || *flag != 0);
-  return taken(code);
+  return taken(settle_all(claims, count, requests, results, code, flag == nullptr || *flag != 0));
+}
+
+// One whose message was here before its start (persistent.cpp): the library's request is inactive,
+// and would never be the one.
+Answer finish_early(PendingRequest* entry, int* index, MPI_Status* status) noexcept {
+  MPI_Status own{};
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  *index = entry->index;
+  next_functions().MPI_Status_set_cancelled(status, 0);
+  finish_pending(entry, status);
+  return taken(MPI_SUCCESS);
 }
 
 // `call` completes one request at most.
 template <typename Call>
 Answer take_any(int count, const MPI_Request* requests, int* index, MPI_Status* status,
-                const Call& call) noexcept {
+                const Call& call, int* flag = nullptr) noexcept {
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
+  if (PendingRequest* early = claims.keep_early()) {
+    if (flag != nullptr) *flag = 1;
+    return finish_early(early, index, status);
+  }
   if (claims.any_persistent()) *index = MPI_UNDEFINED;
   const int code = call(result.get());
-  settle_any(claims, requests, *index, result, code);
-  return taken(code);
+  return taken(settle_any(claims, requests, *index, result, code));
 }
 
 }  // namespace
@@ -214,9 +256,12 @@ Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* st
 Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
                     MPI_Status* status) noexcept {
   if (index == nullptr || flag == nullptr) return kDeclined;
-  return take_any(count, requests, index, status, [&](MPI_Status* result) {
-    return next_functions().MPI_Testany(count, requests, index, flag, result);
-  });
+  return take_any(
+      count, requests, index, status,
+      [&](MPI_Status* result) {
+        return next_functions().MPI_Testany(count, requests, index, flag, result);
+      },
+      flag);
 }
 
 // MPI_Waitsome and MPI_Testsome differ in the call alone.
@@ -229,10 +274,14 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
+  if (PendingRequest* early = claims.keep_early()) {
+    *outcount = 1;
+    return finish_early(early, indices,
+                        statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE);
+  }
   if (claims.any_persistent()) *outcount = 0;
   const int code = some(incount, requests, outcount, indices, results.get());
-  settle_some(claims, requests, *outcount, indices, results, code);
-  return taken(code);
+  return taken(settle_some(claims, requests, *outcount, indices, results, code));
 }
 
 Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
@@ -259,9 +308,10 @@ Answer take_request_get_status_all(int count, const MPI_Request* requests, int* 
   const int code =
       next_functions().MPI_Request_get_status_all(count, requests, flag, results.get());
   const bool done = code == MPI_SUCCESS && *flag != 0;
-  settle(claims,
-         [&](const PendingRequest& entry) { return Outcome{done, results.at(entry.index)}; });
-  return taken(code);
+  const Failure failure = settle(claims, results, count, [&](const PendingRequest& entry) {
+    return Outcome{done, results.at(entry.index), true};
+  });
+  return taken(code_after(failure, code, MPI_ERR_IN_STATUS));
 }
 
 Answer take_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
@@ -274,9 +324,10 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
   const int code =
       next_functions().MPI_Request_get_status_any(count, requests, index, flag, result.get());
   const int done = code == MPI_SUCCESS && *flag != 0 ? *index : MPI_UNDEFINED;
-  settle(claims,
-         [&](const PendingRequest& entry) { return Outcome{entry.index == done, result.at(0)}; });
-  return taken(code);
+  const Failure failure = settle(claims, result, 1, [&](const PendingRequest& entry) {
+    return Outcome{entry.index == done, result.at(0), true};
+  });
+  return taken(code_after(failure, code, failure.error_class));
 }
 
 Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
@@ -290,11 +341,12 @@ Answer take_request_get_status_some(int incount, const MPI_Request* requests, in
   const int code = next_functions().MPI_Request_get_status_some(incount, requests, outcount,
                                                                 indices, results.get());
   IndexSearch search(code == MPI_SUCCESS ? *outcount : 0, indices);
-  settle(claims, [&](const PendingRequest& entry) {
+  const int listed = code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0;
+  const Failure failure = settle(claims, results, listed, [&](const PendingRequest& entry) {
     const int at = search.find(entry.index);
-    return at < 0 ? Outcome{} : Outcome{true, results.at(at)};
+    return at < 0 ? Outcome{} : Outcome{true, results.at(at), true};
   });
-  return taken(code);
+  return taken(code_after(failure, code, MPI_ERR_IN_STATUS));
 }
 
 }  // namespace lacuna

@@ -18,6 +18,8 @@ namespace lacuna {
 inline constexpr uint32_t kPackSwitch = 1;
 inline constexpr uint32_t kP2pSwitch = 2;
 inline constexpr uint32_t kCollectiveSwitch = 4;
+// No family: messages of peers may be tokens (direct/region.hpp), whatever else is switched off.
+inline constexpr uint32_t kDirectSwitch = 1U << 31;
 
 struct Gate {
   // The families that are on. 0 before MPI_Init, from MPI_Finalize on, and after MPI_Pcontrol(0).
@@ -63,6 +65,15 @@ inline bool is_open(uint32_t family) noexcept {
 inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
   return (g_gate.open.load(std::memory_order_acquire) & family) != 0 &&
          !plainly_predefined(datatype);
+}
+
+// A receive of any type may meet a token.
+inline bool open_to_receive(MPI_Datatype datatype) noexcept {
+  const uint32_t open = g_gate.open.load(std::memory_order_acquire);
+  return (open & kDirectSwitch) != 0 || ((open & kP2pSwitch) != 0 && !plainly_predefined(datatype));
+}
+inline bool open_to_receive(MPI_Datatype sent, MPI_Datatype received) noexcept {
+  return open_to_receive(sent) || open_to_receive(received);
 }
 
 inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexcept {

@@ -10,6 +10,7 @@
 
 #include "base/options.hpp"
 #include "interpose/bodies.hpp"
+#include "interpose/direct/peers.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
@@ -29,7 +30,8 @@ constinit Runtime g_runtime{};
 constinit std::mutex g_mutex;  // of start, stop and switch_on
 constinit bool g_started = false;
 constinit bool g_probing = false;
-constinit uint32_t g_allowed = 0;  // the families that the options leave on
+constinit uint32_t g_allowed = 0;      // the families that the options leave on
+constinit uint32_t g_always_open = 0;  // kDirectSwitch, where the node has agreed
 
 uint32_t allowed_families() {
   uint32_t families = 0;
@@ -82,11 +84,26 @@ void complain() {
   if (const std::string& sentence = host_profile().complaint; !sentence.empty()) log_line(sentence);
 }
 
+// Receives and completions must be ours on every rank.
+void start_direct() noexcept {
+  const bool willing = g_runtime.nonblocking && !receives_may_be_hidden();
+  if (direct::agree(willing)) {
+    g_always_open = kDirectSwitch;
+  } else if (log_wanted()) {
+    log_line(willing ? "direct path off: a rank of this node is alone, cannot take part, or has no "
+                       "access to the others' shared memory"
+                     : "direct path off: receives may be completed where lacuna cannot see it "
+                       "(Fortran, or a tool that stands before it)");
+  }
+}
+
 // Whatever fails here leaves lacuna off and the program as it was.
 void start() noexcept try {
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (g_started) return;
   const bool disabled = option_flag(OptionId::kDisable);
+  const bool direct = option_flag(OptionId::kDirect) && next_is_complete();
+  if (disabled && direct) direct::agree(false);  // the others wait for this rank's vote
   if (disabled || !next_is_complete()) {
     if (!disabled && log_wanted())
       log_line("off: the MPI library lacks functions that lacuna needs");
@@ -101,7 +118,8 @@ void start() noexcept try {
   g_runtime.nonblocking = !completion_may_be_hidden();
   g_started = true;
   g_allowed = allowed_families();
-  g_gate.open.store(g_allowed, std::memory_order_release);
+  if (direct) start_direct();
+  g_gate.open.store(g_allowed | g_always_open, std::memory_order_release);
 } catch (...) {
 }
 
@@ -112,6 +130,7 @@ void stop() noexcept {
   g_gate.open.store(0, std::memory_order_release);
   if (g_started) {
     abandon_freed_requests();
+    direct::stop_peers();
     stop_types(g_runtime.type_keyval);
     trim_staging();
   }
@@ -126,7 +145,7 @@ const Runtime& runtime() noexcept { return g_runtime; }
 
 void switch_on(bool on) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_started) g_gate.open.store(on ? g_allowed : 0, std::memory_order_release);
+  if (g_started) g_gate.open.store((on ? g_allowed : 0) | g_always_open, std::memory_order_release);
 }
 
 int around_init(int* argc, char*** argv) noexcept {

@@ -22,7 +22,8 @@ constinit Counter g_counters[static_cast<size_t>(FunctionId::kCount)];
 
 void note(FunctionId function, Answer answer) noexcept {
   Counter& counter = g_counters[static_cast<size_t>(function)];
-  (answer.taken ? counter.taken : counter.declined).fetch_add(1, std::memory_order_relaxed);
+  const bool taken = answer.taken && !answer.watched;
+  (taken ? counter.taken : counter.declined).fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace lacuna

@@ -39,6 +39,8 @@ std::string_view sentence_of(Note note) {
       return "not taken: the message is too large for the library's int counts";
     case Note::kOnDevice:
       return "not taken: its data may be in the memory of an accelerator";
+    case Note::kDirect:
+      return "taken: through shared memory";
     case Note::kMixed:
       return "not taken in collectives: it has more than one basic type";
   }

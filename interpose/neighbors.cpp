@@ -186,27 +186,42 @@ bool called_by_mpi(const void* return_address) noexcept {
   return false;
 }
 
+namespace {
+
+// Whether the first to answer to the name in this process is lacuna.
+bool is_ours(const char* name) noexcept {
+  const void* first = dlsym(RTLD_DEFAULT, name);
+  if (first == nullptr) return true;  // newer than this ABI's libraries: nobody calls it
+  Dl_info theirs{};
+  Dl_info ours{};
+  return dladdr(first, &theirs) != 0 &&
+         dladdr(reinterpret_cast<const void*>(&find_mpi_code), &ours) != 0 &&
+         theirs.dli_fbase == ours.dli_fbase;
+}
+
+bool all_are_ours(std::initializer_list<std::string_view> prefixes) noexcept {
+  for (const char* name : wrapped_names()) {
+    for (const std::string_view prefix : prefixes) {
+      if (std::string_view(name).substr(0, prefix.size()) == prefix && !is_ours(name)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 // A tool that stands before us and wraps completion, but not what starts it, would complete
 // requests by PMPI.
 bool completion_may_be_hidden() noexcept {
-  for (const char* name : wrapped_names()) {
-    if (std::strncmp(name, "MPI_Wait", 8) != 0 && std::strncmp(name, "MPI_Test", 8) != 0 &&
-        std::strncmp(name, "MPI_Request_", 12) != 0 && std::strncmp(name, "MPI_Start", 9) != 0) {
-      continue;
-    }
-    const void* first = dlsym(RTLD_DEFAULT, name);
-    if (first == nullptr) continue;  // newer than this ABI's libraries: nobody calls it
-    Dl_info theirs{};
-    Dl_info ours{};
-    if (dladdr(first, &theirs) == 0 ||
-        dladdr(reinterpret_cast<const void*>(&find_mpi_code), &ours) == 0 ||
-        theirs.dli_fbase != ours.dli_fbase) {
-      return true;
-    }
-  }
+  if (!all_are_ours({"MPI_Wait", "MPI_Test", "MPI_Request_", "MPI_Start"})) return true;
   bool fortran = false;
   dl_iterate_phdr(look_for_fortran, &fortran);
   return fortran;
+}
+
+bool receives_may_be_hidden() noexcept {
+  return !all_are_ours({"MPI_Recv", "MPI_Irecv", "MPI_Mrecv", "MPI_Imrecv", "MPI_Sendrecv",
+                        "MPI_Isendrecv", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe"});
 }
 
 }  // namespace lacuna

@@ -61,6 +61,8 @@ bool called_by_mpi(const void* return_address) noexcept;
 // Whether requests may be completed where no wrapper sees it: a binding library in this process
 // calls PMPI_Wait, or another tool stands before us in the search order.
 bool completion_may_be_hidden() noexcept;
+// The same for receives and probes.
+bool receives_may_be_hidden() noexcept;
 
 }  // namespace lacuna
 

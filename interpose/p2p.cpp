@@ -13,60 +13,106 @@ Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype d
   finish_freed_requests();
   if (!may_send(mode)) return kDeclined;
   Outgoing outgoing;
-  if (!make_outgoing(buf, count, datatype, dest, true, &outgoing)) return kDeclined;
+  if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing)) return kDeclined;
+  const bool waits = mode == SendMode::kSynchronous;
+  if (waits) outgoing.fill();
   const Next& next = next_functions();
   const SendFunctions& send = send_functions(mode);
   const Wire& wire = outgoing.wire;
-  const void* packed = outgoing.staging.data();
-  if (fits_int(wire.count)) {
-    return taken(
-        (next.*send.blocking)(packed, static_cast<int>(wire.count), wire.type, dest, tag, comm));
+  const int code =
+      fits_int(wire.count)
+          ? (next.*send.blocking)(outgoing.data, static_cast<int>(wire.count), wire.type, dest, tag,
+                                  comm)
+          : (next.*send.blocking_c)(outgoing.data, wire.count, wire.type, dest, tag, comm);
+  if (code != MPI_SUCCESS) {
+    outgoing.give_up();
+  } else if (!waits) {
+    outgoing.fill();
   }
-  return taken((next.*send.blocking_c)(packed, wire.count, wire.type, dest, tag, comm));
+  return taken(code);
 }
 
 namespace {
 
-// `receive` gets what comes in as packed data, by one call of the library.
+// `receive` gets what comes in, by one call of the library.
 template <typename Receive>
-Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                       MPI_Status* status, const Receive& receive) noexcept {
   finish_freed_requests();
   Incoming incoming;
-  if (!make_incoming(buf, count, datatype, source, true, &incoming)) return kDeclined;
+  if (!make_incoming(buf, count, datatype, source, comm, true, &incoming)) return kDeclined;
   OwnStatus own(status);
-  const int code = receive(incoming.staging.data(), incoming.wire, own.get());
-  if (code == MPI_SUCCESS && own.is_written()) deliver(incoming, *own.get());
-  own.give();
-  return taken(code);
+  const int code = own.finish(incoming, receive(&incoming, own.get()));
+  return incoming.is_only_watched() ? watched(code) : taken(code);
 }
 
 }  // namespace
 
 Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Status* status) noexcept {
-  const auto receive = [&](void* packed, const Wire& wire, MPI_Status* own) {
+  const auto receive = [&](Incoming* incoming, MPI_Status* own) {
+    direct::Detour detour;
+    detour.start(&source, &tag, &comm);
+    incoming->lead(detour);
     const Next& next = next_functions();
-    return fits_int(wire.count)
-               ? next.MPI_Recv(packed, static_cast<int>(wire.count), wire.type, source, tag, comm,
-                               own)
-               : next.MPI_Recv_c(packed, wire.count, wire.type, source, tag, comm, own);
+    const Wire& wire = incoming->wire;
+    const int code =
+        fits_int(wire.count)
+            ? next.MPI_Recv(incoming->data, static_cast<int>(wire.count), wire.type, source, tag,
+                            comm, own)
+            : next.MPI_Recv_c(incoming->data, wire.count, wire.type, source, tag, comm, own);
+    detour.finish();
+    return code;
   };
-  return receive_packed(buf, count, datatype, source, status, receive);
+  return receive_packed(buf, count, datatype, source, comm, status, receive);
 }
 
 // A matched message has a source already; the two handles that stand for none are the library's.
 Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                   MPI_Status* status) noexcept {
   if (!is_message(message)) return kDeclined;
-  const auto receive = [&](void* packed, const Wire& wire, MPI_Status* own) {
+  const auto receive = [&](Incoming* incoming, MPI_Status* own) {
+    direct::Detour detour;
+    detour.start(*message);
+    incoming->lead(detour);
     const Next& next = next_functions();
-    return fits_int(wire.count)
-               ? next.MPI_Mrecv(packed, static_cast<int>(wire.count), wire.type, message, own)
-               : next.MPI_Mrecv_c(packed, wire.count, wire.type, message, own);
+    const Wire& wire = incoming->wire;
+    const int code =
+        fits_int(wire.count)
+            ? next.MPI_Mrecv(incoming->data, static_cast<int>(wire.count), wire.type, message, own)
+            : next.MPI_Mrecv_c(incoming->data, wire.count, wire.type, message, own);
+    detour.finish();
+    return code;
   };
-  return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, status, receive);
+  return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, status,
+                        receive);
 }
+
+namespace {
+
+int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                    MPI_Comm comm) noexcept {
+  const Next& next = next_functions();
+  return fits_int(count) ? next.MPI_Send(buf, static_cast<int>(count), datatype, dest, tag, comm)
+                         : next.MPI_Send_c(buf, count, datatype, dest, tag, comm);
+}
+
+// What comes in is here already: first that, then the sending half, which may wait for its peer.
+int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                 int sendtag, MPI_Comm comm, const Incoming& incoming, int source, int recvtag,
+                 MPI_Comm where, MPI_Status* status, direct::Detour* detour) noexcept {
+  const Next& next = next_functions();
+  const Wire& wire = incoming.wire;
+  const int code = fits_int(wire.count) ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count),
+                                                        wire.type, source, recvtag, where, status)
+                                        : next.MPI_Recv_c(incoming.data, wire.count, wire.type,
+                                                          source, recvtag, where, status);
+  detour->finish();
+  const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  return code != MPI_SUCCESS ? code : sent;
+}
+
+}  // namespace
 
 // Where only one side is lacuna's, the other keeps its arguments.
 Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
@@ -75,20 +121,32 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   finish_freed_requests();
   Incoming incoming;
   Outgoing outgoing;
-  const bool receives = make_incoming(recvbuf, recvcount, recvtype, source, true, &incoming);
-  const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, true, &outgoing);
+  const bool receives = make_incoming(recvbuf, recvcount, recvtype, source, comm, true, &incoming);
+  const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
   if (!receives && !sends) return kDeclined;
   if (sends) {
-    sendbuf = outgoing.staging.data();
+    outgoing.fill();
+    sendbuf = outgoing.data;
     sendcount = outgoing.wire.count;
     sendtype = outgoing.wire.type;
   }
   OwnStatus own(status);
   if (receives) {
-    recvbuf = incoming.staging.data();
+    recvbuf = incoming.data;
     recvcount = incoming.wire.count;
     recvtype = incoming.wire.type;
     status = own.get();
+  }
+  if (direct::any_held() && receives) {
+    direct::Detour detour;
+    MPI_Comm where = comm;
+    detour.start(&source, &recvtag, &where);
+    incoming.lead(detour);
+    if (detour.taken()) {
+      const int received = led_sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, comm, incoming,
+                                        source, recvtag, where, status, &detour);
+      return taken(own.finish(incoming, received));
+    }
   }
   const Next& next = next_functions();
   const int code = fits_int(sendcount) && fits_int(recvcount)
@@ -97,9 +155,9 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                                            source, recvtag, comm, status)
                        : next.MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                              recvcount, recvtype, source, recvtag, comm, status);
-  if (receives && code == MPI_SUCCESS && own.is_written()) deliver(incoming, *own.get());
-  if (receives) own.give();
-  return taken(code);
+  if (sends && code != MPI_SUCCESS) outgoing.give_up();
+  const int result = receives ? own.finish(incoming, code) : code;
+  return sends || !incoming.is_only_watched() ? taken(result) : watched(result);
 }
 
 // As MPI_Sendrecv of two packed messages: nothing is in the way of the one that comes in.
@@ -109,12 +167,22 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
   finish_freed_requests();
   Incoming incoming;
   Staging outgoing;
-  if (!make_replacement(buf, count, datatype, dest, source, &outgoing, &incoming)) return kDeclined;
+  if (!make_replacement(buf, count, datatype, dest, source, comm, &outgoing, &incoming))
+    return kDeclined;
   const Next& next = next_functions();
   const Wire& wire = incoming.wire;
-  const void* from = outgoing.data();
-  void* to = incoming.staging.data();
   OwnStatus own(status);
+  if (!outgoing) {
+    const int code = fits_int(count)
+                         ? next.MPI_Sendrecv_replace(buf, static_cast<int>(count), datatype, dest,
+                                                     sendtag, source, recvtag, comm, own.get())
+                         : next.MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source,
+                                                       recvtag, comm, own.get());
+    const int result = own.finish(incoming, code);
+    return incoming.is_only_watched() ? watched(result) : taken(result);
+  }
+  const void* from = outgoing.data();
+  void* to = incoming.data;
   const int code =
       fits_int(wire.count)
           ? next.MPI_Sendrecv(from, static_cast<int>(wire.count), wire.type, dest, sendtag, to,
@@ -122,9 +190,8 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
                               own.get())
           : next.MPI_Sendrecv_c(from, wire.count, wire.type, dest, sendtag, to, wire.count,
                                 wire.type, source, recvtag, comm, own.get());
-  if (code == MPI_SUCCESS && own.is_written()) deliver(incoming, *own.get());
-  own.give();
-  return taken(code);
+  const int result = own.finish(incoming, code);
+  return incoming.is_only_watched() ? watched(result) : taken(result);
 }
 
 }  // namespace lacuna

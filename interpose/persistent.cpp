@@ -9,6 +9,8 @@
 // of an inactive request is the empty one. To be called inactive wrongly would lose data.
 #include "exec/exec.hpp"
 #include "interpose/bodies.hpp"
+#include "interpose/direct/probe.hpp"
+#include "interpose/direct/receive.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
@@ -24,8 +26,9 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
     return taken(code);
   }
   *request = made;
+  const bool only_watched = entry->receive && entry->incoming.is_only_watched();
   add_persistent(entry, made);
-  return taken(code);
+  return only_watched ? watched(code) : taken(code);
 }
 
 // Not the program's mistake of starting an active request, but one that ended with an error.
@@ -36,12 +39,43 @@ bool is_over(const PendingRequest& entry) noexcept {
          done != 0;
 }
 
-// What a start needs before the library is asked to do it.
-void begin(PendingRequest* entry) noexcept {
-  if (entry->active && !is_over(*entry)) return;
+// A message that a probe has taken out of the library's queue (direct/probe.hpp) will not come to a
+// request of the library's: it is delivered now, and the library's request stays inactive, which
+// every completing call takes for complete.
+bool receive_early(PendingRequest* entry) noexcept {
+  if (!direct::any_held()) return false;
+  direct::Detour detour;
+  int source = entry->from;
+  int tag = entry->tag;
+  MPI_Comm comm = entry->incoming.comm;
+  detour.start(&source, &tag, &comm);
+  if (!detour.taken()) return false;
+  Incoming& incoming = entry->incoming;
+  incoming.lead(detour);
+  MPI_Status status;
+  const Next& next = next_functions();
+  const Wire& wire = incoming.wire;
+  const int code = fits_int(wire.count) ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count),
+                                                        wire.type, source, tag, comm, &status)
+                                        : next.MPI_Recv_c(incoming.data, wire.count, wire.type,
+                                                          source, tag, comm, &status);
+  detour.finish();
+  if (code == MPI_SUCCESS) deliver(incoming, &status);
+  if (incoming.landed < 0) incoming.landed = code == MPI_SUCCESS ? direct::bytes_of(status) : 0;
+  entry->early = true;
+  return true;
+}
+
+// What a start needs before the library is asked to do it; whether it must be asked.
+bool begin(PendingRequest* entry) noexcept {
+  if (entry->active && !is_over(*entry)) return true;
+  entry->incoming.landed = -1;
+  entry->incoming.led = false;
   const SendSource& source = entry->source;
   if (!entry->receive) pack(*source.plan, source.buf, source.count, entry->outgoing.data());
+  const bool early = entry->receive && receive_early(entry);
   activate(entry);
+  return !early;
 }
 
 }  // namespace
@@ -76,13 +110,15 @@ Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   entry->receive = true;
-  if (!make_incoming(buf, count, datatype, source, false, &entry->incoming)) {
+  if (!make_incoming(buf, count, datatype, source, comm, false, &entry->incoming)) {
     drop_pending(entry);
     return kDeclined;
   }
+  entry->from = source;
+  entry->tag = tag;
   const Next& next = next_functions();
   const Wire& wire = entry->incoming.wire;
-  void* packed = entry->incoming.staging.data();
+  void* packed = entry->incoming.data;
   MPI_Request made = runtime().request_null;
   const int code = fits_int(wire.count) ? next.MPI_Recv_init(packed, static_cast<int>(wire.count),
                                                              wire.type, source, tag, comm, &made)
@@ -95,21 +131,29 @@ Answer take_start(MPI_Request* request) noexcept {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
-  begin(entry);
-  return taken(next_functions().MPI_Start(request));
+  return taken(begin(entry) ? next_functions().MPI_Start(request) : MPI_SUCCESS);
 }
 
 Answer take_startall(int count, MPI_Request* requests) noexcept {
   finish_freed_requests();
   if (requests == nullptr) return kDeclined;
+  const Next& next = next_functions();
   bool any = false;
+  bool together = true;
   for (int i = 0; i < count; ++i) {
     PendingRequest* entry = find_persistent(requests[i]);
     if (entry == nullptr) continue;
     any = true;
-    begin(entry);
+    together = begin(entry) && together;
   }
-  return any ? taken(next_functions().MPI_Startall(count, requests)) : kDeclined;
+  if (!any) return kDeclined;
+  if (together) return taken(next.MPI_Startall(count, requests));
+  for (int i = 0; i < count; ++i) {
+    const PendingRequest* entry = find_persistent(requests[i]);
+    if (entry != nullptr && entry->early) continue;
+    if (const int code = next.MPI_Start(&requests[i]); code != MPI_SUCCESS) return taken(code);
+  }
+  return taken(MPI_SUCCESS);
 }
 
 }  // namespace lacuna

@@ -16,7 +16,7 @@ enum class Flavour : uint8_t { kMpich, kIntelMpi, kMvapich, kOpenMpi, kOther };
 // From the first line of MPI_Get_library_version.
 Flavour flavour_of(std::string_view library_version);
 
-enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive };
+enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect };
 
 // What there is to move in a call.
 struct Load {

@@ -33,25 +33,28 @@ bool is_complete(MPI_Request started) noexcept {
 
 // `start` begins the send of packed data and gives the request.
 template <typename Start>
-Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                   MPI_Request* request, const Start& start) noexcept {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Outgoing outgoing;
-  if (!make_outgoing(buf, count, datatype, dest, false, &outgoing)) {
+  if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
     drop_pending(entry);
     return kDeclined;
   }
   MPI_Request started = runtime().request_null;
-  const int code = start(outgoing.staging.data(), outgoing.wire, &started);
+  const int code = start(outgoing.data, outgoing.wire, &started);
   if (started == runtime().request_null) {
+    outgoing.give_up();
     drop_pending(entry);
     return taken(code);
   }
+  outgoing.fill();
   *request = started;
-  if (is_complete(started)) {
+  // A token stays where it is until the receiver has done with it.
+  if (outgoing.region != nullptr || is_complete(started)) {
     drop_pending(entry);
     return taken(code);
   }
@@ -63,7 +66,7 @@ Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
 
 // `start` begins to receive packed data and gives the request.
 template <typename Start>
-Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                      MPI_Request* request, const Start& start) noexcept {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
@@ -71,19 +74,20 @@ Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int sour
   if (entry == nullptr) return kDeclined;
   entry->receive = true;
   Incoming& incoming = entry->incoming;
-  if (!make_incoming(buf, count, datatype, source, false, &incoming)) {
+  if (!make_incoming(buf, count, datatype, source, comm, false, &incoming)) {
     drop_pending(entry);
     return kDeclined;
   }
   MPI_Request started = runtime().request_null;
-  const int code = start(incoming.staging.data(), incoming.wire, &started);
+  const int code = start(&incoming, &started);
   if (started == runtime().request_null) {
     drop_pending(entry);
     return taken(code);
   }
   *request = started;
+  const bool only_watched = incoming.is_only_watched();
   add_pending(entry, started);
-  return taken(code);
+  return only_watched ? watched(code) : taken(code);
 }
 
 }  // namespace
@@ -99,49 +103,97 @@ Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
                                 : (next.*send.nonblocking_c)(packed, wire.count, wire.type, dest,
                                                              tag, comm, started);
   };
-  return start_send(buf, count, datatype, dest, request, start);
+  return start_send(buf, count, datatype, dest, comm, request, start);
 }
 
 Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                   MPI_Comm comm, MPI_Request* request) noexcept {
-  const auto start = [&](void* packed, const Wire& wire, MPI_Request* started) {
+  const auto start = [&](Incoming* incoming, MPI_Request* started) {
+    direct::Detour detour;
+    detour.start(&source, &tag, &comm);
+    incoming->lead(detour);
     const Next& next = next_functions();
-    return fits_int(wire.count)
-               ? next.MPI_Irecv(packed, static_cast<int>(wire.count), wire.type, source, tag, comm,
-                                started)
-               : next.MPI_Irecv_c(packed, wire.count, wire.type, source, tag, comm, started);
+    const Wire& wire = incoming->wire;
+    const int code =
+        fits_int(wire.count)
+            ? next.MPI_Irecv(incoming->data, static_cast<int>(wire.count), wire.type, source, tag,
+                             comm, started)
+            : next.MPI_Irecv_c(incoming->data, wire.count, wire.type, source, tag, comm, started);
+    detour.finish();
+    return code;
   };
-  return start_receive(buf, count, datatype, source, request, start);
+  return start_receive(buf, count, datatype, source, comm, request, start);
 }
 
 Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                    MPI_Request* request) noexcept {
   if (!is_message(message)) return kDeclined;
-  const auto start = [&](void* packed, const Wire& wire, MPI_Request* started) {
+  const auto start = [&](Incoming* incoming, MPI_Request* started) {
+    direct::Detour detour;
+    detour.start(*message);
+    incoming->lead(detour);
     const Next& next = next_functions();
-    return fits_int(wire.count)
-               ? next.MPI_Imrecv(packed, static_cast<int>(wire.count), wire.type, message, started)
-               : next.MPI_Imrecv_c(packed, wire.count, wire.type, message, started);
+    const Wire& wire = incoming->wire;
+    const int code =
+        fits_int(wire.count)
+            ? next.MPI_Imrecv(incoming->data, static_cast<int>(wire.count), wire.type, message,
+                              started)
+            : next.MPI_Imrecv_c(incoming->data, wire.count, wire.type, message, started);
+    detour.finish();
+    return code;
   };
-  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, request, start);
+  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, request, start);
 }
 
 // The sending half alone is packed: the status that MPICH and Intel MPI give for this request is
 // not the receive's (5.0.2 and 2021.19: what was in memory), so that nobody could tell how much has
-// come. The receiving half keeps its arguments.
+// come. The receiving half keeps its arguments; a token in it is known by itself.
 Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
-  const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
-    const Next& next = next_functions();
-    return fits_int(wire.count) && fits_int(recvcount)
-               ? next.MPI_Isendrecv(packed, static_cast<int>(wire.count), wire.type, dest, sendtag,
-                                    recvbuf, static_cast<int>(recvcount), recvtype, source, recvtag,
-                                    comm, started)
-               : next.MPI_Isendrecv_c(packed, wire.count, wire.type, dest, sendtag, recvbuf,
-                                      recvcount, recvtype, source, recvtag, comm, started);
-  };
-  return start_send(sendbuf, sendcount, sendtype, dest, request, start);
+  finish_freed_requests();
+  if (!may_start(sendtype, request)) return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  Outgoing outgoing;
+  const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing);
+  entry->receive = watch_receive(recvbuf, recvcount, recvtype, source, comm, &entry->incoming);
+  if (!sends && !entry->receive) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  if (sends) {
+    outgoing.fill();
+    sendbuf = outgoing.data;
+    sendcount = outgoing.wire.count;
+    sendtype = outgoing.wire.type;
+  }
+  if (entry->receive) {
+    recvbuf = entry->incoming.data;
+    recvcount = entry->incoming.wire.count;
+    recvtype = entry->incoming.wire.type;
+  }
+  const Next& next = next_functions();
+  MPI_Request started = runtime().request_null;
+  const int code = fits_int(sendcount) && fits_int(recvcount)
+                       ? next.MPI_Isendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest,
+                                            sendtag, recvbuf, static_cast<int>(recvcount), recvtype,
+                                            source, recvtag, comm, &started)
+                       : next.MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                              recvcount, recvtype, source, recvtag, comm, &started);
+  if (started == runtime().request_null) {
+    outgoing.give_up();
+    drop_pending(entry);
+    return taken(code);
+  }
+  *request = started;
+  if (!entry->receive && (outgoing.region != nullptr || is_complete(started))) {
+    drop_pending(entry);
+    return taken(code);
+  }
+  entry->outgoing = std::move(outgoing.staging);
+  add_pending(entry, started);
+  return sends ? taken(code) : watched(code);
 }
 
 // The packed data are out of the way of what comes in.

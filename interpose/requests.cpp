@@ -66,12 +66,10 @@ void count_pending(int64_t change) noexcept {
 }
 
 // What an operation that has succeeded brought goes to where the program wants it.
-void hand_over(const PendingRequest& entry, const MPI_Status& status) noexcept {
-  if (entry.exchange != nullptr) {
-    entry.exchange->in.unpack_all();
-  } else {
-    deliver(entry.incoming, status);
-  }
+int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
+  if (entry.exchange == nullptr) return deliver(entry.incoming, status);
+  entry.exchange->in.unpack_all();
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -146,16 +144,31 @@ void put_back(PendingRequest* entry) noexcept {
   entry->claimed.store(false, std::memory_order_release);
 }
 
-void finish_pending(PendingRequest* entry, const MPI_Status* status) noexcept {
-  if (entry->receive && status != nullptr) hand_over(*entry, *status);
+int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
+  int code = MPI_SUCCESS;
+  if (entry->receive && status != nullptr) code = hand_over(*entry, status);
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;
+    entry->early = false;
     put_back(entry);
-    return;
+    return code;
   }
   unlink(entry);
   delete entry;
+  return code;
+}
+
+int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
+  if (!entry->receive || status == nullptr || entry->exchange != nullptr)
+    return finish_pending(entry, status);
+  const int code = deliver(entry->incoming, status);
+  if (entry->incoming.landed >= 0) {
+    put_back(entry);
+    return code;
+  }
+  finish_pending(entry, nullptr);
+  return code;
 }
 
 Claims::Claims(int count, const MPI_Request* requests) noexcept {
@@ -175,6 +188,19 @@ Claims::Claims(int count, const MPI_Request* requests) noexcept {
   }
 }
 
+PendingRequest* Claims::keep_early() noexcept {
+  PendingRequest* early = first_;
+  while (early != nullptr && !early->early) early = early->next_claimed;
+  if (early == nullptr) return nullptr;
+  for (PendingRequest* entry = first_; entry != nullptr;) {
+    PendingRequest* next = entry->next_claimed;
+    if (entry != early) put_back(entry);
+    entry = next;
+  }
+  first_ = nullptr;
+  return early;
+}
+
 void Claims::put_all_back() noexcept {
   for (PendingRequest* entry = first_; entry != nullptr;) {
     PendingRequest* next = entry->next_claimed;
@@ -192,8 +218,8 @@ void push_freed(PendingRequest* entry) noexcept {
   }
 }
 
-void finish_freed(PendingRequest* entry, const MPI_Status* status) noexcept {
-  if (entry->receive && status != nullptr) hand_over(*entry, *status);
+void finish_freed(PendingRequest* entry, MPI_Status* status) noexcept {
+  if (entry->receive && status != nullptr) hand_over(*entry, status);
   detail::g_freed.fetch_sub(1, std::memory_order_relaxed);
   count_pending(-1);
   if (entry->persistent && entry->request != runtime().request_null)

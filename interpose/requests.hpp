@@ -23,8 +23,11 @@ struct PendingRequest {
   uintptr_t key = 0;  // bits of the handle
   MPI_Request request;
   bool receive = false;
-  bool persistent = false;             // in the table until it is freed
-  bool active = false;                 // persistent: started, and not seen to be complete
+  bool persistent = false;  // in the table until it is freed
+  bool active = false;      // persistent: started, and not seen to be complete
+  bool early = false;       // its message was here before the start: not the library's
+  int from = 0;             // a persistent receive: source and tag
+  int tag = 0;
   Incoming incoming;                   // a receive
   Staging outgoing;                    // a send
   SendSource source;                   // a persistent send
@@ -58,8 +61,13 @@ PendingRequest* claim_pending(MPI_Request request) noexcept;
 // The request has not completed.
 void put_back(PendingRequest* entry) noexcept;
 // The request has completed: successfully with this status (a send needs none), or not (nullptr for
-// a receive: nothing is unpacked). Removes the entry; a persistent one becomes inactive.
-void finish_pending(PendingRequest* entry, const MPI_Status* status) noexcept;
+// a receive: nothing is unpacked). Removes the entry; a persistent one becomes inactive. What went
+// wrong only here, as an error class.
+int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept;
+
+// The same for a request that is complete but stays the program's: the call that ends it has a
+// status, too, which must say of a token what this one says.
+int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 
 // All claims of an array of requests, in its order.
 class Claims {
@@ -71,6 +79,8 @@ class Claims {
   bool any_receive() const { return any_receive_; }
   bool any_persistent() const { return any_persistent_; }
   void put_all_back() noexcept;
+  // An early one, if there is any; then all others are put back.
+  PendingRequest* keep_early() noexcept;
 
  private:
   PendingRequest* first_ = nullptr;

@@ -6,6 +6,11 @@
 #include "interpose/transfer.hpp"
 
 #include "exec/exec.hpp"
+#include "interpose/direct/arena.hpp"
+#include "interpose/direct/peers.hpp"
+#include "interpose/direct/receive.hpp"
+#include "interpose/direct/send.hpp"
+#include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
@@ -28,14 +33,76 @@ bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexce
   return false;
 }
 
+// Instead of the payload, a token to a rank of this node.
+bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
+                 Outgoing* outgoing) noexcept {
+  Job job;
+  if (!examine(Operation::kDirect, buf, count, datatype, &job)) return false;
+  // A receive that is too small for the payload must be told so: it may not be too small for a
+  // token only.
+  if (job.bytes <= direct::kTokenBytes || !direct::is_peer(comm, dest)) return false;
+  outgoing->region = direct::reserve(job.bytes);
+  if (outgoing->region == nullptr) return false;
+  direct::write_token(outgoing->region, job.bytes);
+  outgoing->data = &outgoing->region->token;
+  outgoing->wire = {runtime().packed, direct::kTokenBytes};
+  outgoing->plan = job.record->plan.get();
+  outgoing->buf = buf;
+  outgoing->count = count;
+  log_type(*job.record, Note::kDirect);
+  return true;
+}
+
+// Some libraries move these element by element and leave out bytes that are no part of the number
+// (long double), so that a token among them would lose them.
+bool loses_bytes(const TypeRecord& record) noexcept {
+  return !record.uniform || record.wire_bytes > 8;
+}
+
+// The library receives as it would without lacuna, but what it brings is looked at.
+bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
+                  Incoming* incoming) noexcept {
+  if (count < 0) return false;
+  incoming->watched = true;
+  incoming->data = buf;
+  incoming->buf = buf;
+  incoming->count = count;
+  incoming->wire = {datatype, count};
+  incoming->bytes = -1;
+  if (plainly_predefined(datatype)) return true;
+  const TypeRecord* record = watched_type(datatype);
+  if (record == nullptr) return false;
+  if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &incoming->bytes))
+    return false;
+  incoming->lb = record->true_lb;
+  incoming->plan = record->plan;
+  incoming->by_library = record->note == Note::kUndecoded;
+  if (record->plan == nullptr || !loses_bytes(*record)) return true;
+  const Job job{record, incoming->bytes};
+  if (!prepare(job, blocking, &incoming->staging, &incoming->wire)) return true;
+  incoming->data = incoming->staging.data();
+  return true;
+}
+
 }  // namespace
 
-bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, bool blocking,
-                   Outgoing* outgoing) noexcept {
-  if (dest == MPI_PROC_NULL) return false;
+void Outgoing::fill() noexcept {
+  if (region != nullptr) direct::publish(region, *plan, buf, count);
+}
+
+void Outgoing::give_up() noexcept {
+  if (region != nullptr) direct::release(region);
+}
+
+bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
+                   bool blocking, Outgoing* outgoing) noexcept {
+  if (dest == MPI_PROC_NULL || !is_open(kP2pSwitch)) return false;
+  if (is_open(kDirectSwitch) && make_direct(buf, count, datatype, dest, comm, outgoing))
+    return true;
   Job job;
   if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
   if (!prepare(job, blocking, &outgoing->staging, &outgoing->wire)) return false;
+  outgoing->data = outgoing->staging.data();
   pack(*job.record->plan, buf, count, outgoing->staging.data());
   log_type(*job.record, Note::kTaken);
   return true;
@@ -52,12 +119,16 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
   return true;
 }
 
-bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
-                   Incoming* incoming) noexcept {
+bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                   bool blocking, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
+  incoming->comm = comm;
   Job job;
-  if (!examine(Operation::kReceive, buf, count, datatype, &job)) return false;
-  if (!prepare(job, blocking, &incoming->staging, &incoming->wire)) return false;
+  if (!open_to(kP2pSwitch, datatype) || !examine(Operation::kReceive, buf, count, datatype, &job) ||
+      !prepare(job, blocking, &incoming->staging, &incoming->wire)) {
+    return is_open(kDirectSwitch) && make_watched(buf, count, datatype, blocking, incoming);
+  }
+  incoming->data = incoming->staging.data();
   incoming->plan = job.record->plan;
   incoming->buf = buf;
   incoming->count = count;
@@ -66,9 +137,18 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   return true;
 }
 
+bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                   Incoming* incoming) noexcept {
+  if (source == MPI_PROC_NULL || !is_open(kDirectSwitch)) return false;
+  incoming->comm = comm;
+  incoming->by_content = true;
+  return make_watched(buf, count, datatype, false, incoming);
+}
+
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
-                      Staging* outgoing, Incoming* incoming) noexcept {
-  if (!make_incoming(buf, count, datatype, source, true, incoming)) return false;
+                      MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept {
+  if (!make_incoming(buf, count, datatype, source, comm, true, incoming)) return false;
+  if (!incoming->staging) return true;  // the library replaces, and may bring a token
   *outgoing = borrow_staging(incoming->bytes, true);
   if (!*outgoing) return false;
   if (dest != MPI_PROC_NULL) pack(*incoming->plan, buf, count, outgoing->data());
@@ -80,19 +160,48 @@ bool is_message(const MPI_Message* message) noexcept {
          *message != runtime().message_no_proc;
 }
 
-void deliver(const Incoming& incoming, const MPI_Status& status) noexcept {
+int deliver(Incoming& incoming, MPI_Status* status) noexcept {
+  if (incoming.led) {
+    status->MPI_SOURCE = incoming.source;
+    status->MPI_TAG = incoming.tag;
+  }
+  if (incoming.landed >= 0) {
+    direct::set_bytes(status, incoming.landed);
+    return MPI_SUCCESS;
+  }
   const Next& next = next_functions();
+  const bool staged = static_cast<bool>(incoming.staging);
+  if (!staged && !incoming.by_content && direct::bytes_of(*status) != direct::kTokenBytes)
+    return MPI_SUCCESS;
   int cancelled = 0;
-  if (next.MPI_Test_cancelled(&status, &cancelled) != MPI_SUCCESS || cancelled != 0) return;
-  MPI_Count received = 0;
-  if (next.MPI_Get_elements_x(&status, runtime().byte, &received) != MPI_SUCCESS || received <= 0)
-    return;
+  if (next.MPI_Test_cancelled(status, &cancelled) != MPI_SUCCESS || cancelled != 0)
+    return MPI_SUCCESS;
+  const int64_t received = incoming.by_content ? direct::kTokenBytes : direct::bytes_of(*status);
+  if (received <= 0) return MPI_SUCCESS;
+  if (received == direct::kTokenBytes && is_open(kDirectSwitch)) {
+    direct::Token token;
+    if (direct::read_token(incoming, &token)) return direct::land(token, incoming, status);
+  }
+  if (!staged) return MPI_SUCCESS;
   if (received >= incoming.bytes) {
     unpack(*incoming.plan, incoming.staging.data(), incoming.count, incoming.buf);
   } else {
     unpack_slice(*incoming.plan, incoming.staging.data(), incoming.count, 0, received,
                  incoming.buf);
   }
+  return MPI_SUCCESS;
+}
+
+int OwnStatus::finish(Incoming& incoming, int code) noexcept {
+  if (!is_written()) return code;
+  const int error_class = code == MPI_SUCCESS ? deliver(incoming, &own_) : MPI_SUCCESS;
+  if (callers_ != MPI_STATUS_IGNORE) *callers_ = own_;
+  return error_class == MPI_SUCCESS ? code : raise_error(incoming.comm, error_class);
+}
+
+int raise_error(MPI_Comm comm, int error_class) noexcept {
+  next_functions().MPI_Comm_call_errhandler(comm, error_class);
+  return error_class;
 }
 
 }  // namespace lacuna

@@ -6,25 +6,59 @@
 #define LACUNA_INTERPOSE_TRANSFER_HPP_
 
 #include "interpose/bodies.hpp"
+#include "interpose/direct/probe.hpp"
+#include "interpose/direct/region.hpp"
 #include "interpose/staging.hpp"
 #include "interpose/types.hpp"
 
 namespace lacuna {
 
-// Packed data ready to be sent: what to hand to MPI instead of buffer, count and type.
+// What to hand to MPI instead of buffer, count and type: packed data, or, by the direct path
+// (direct/region.hpp), the token of a region that is filled by fill().
 struct Outgoing {
-  Staging staging;
+  const void* data = nullptr;
   Wire wire;
+  Staging staging;
+  direct::Region* region = nullptr;
+  const Plan* plan = nullptr;  // of the type in the call, for fill()
+  const void* buf = nullptr;
+  MPI_Count count = 0;
+
+  // Packs what a token has promised; before the call where it may wait for the peer, else after it,
+  // so that the receiver unpacks while this packs. Nothing to do for packed data.
+  void fill() noexcept;
+  // The token has not gone out: nobody will come for the region.
+  void give_up() noexcept;
 };
-// Room for packed data, and where they go afterwards. Owns what it needs, as the type may be freed
-// meanwhile.
+// Where the library is to write, and where data go afterwards. Owns what it needs, as the type may
+// be freed meanwhile.
 struct Incoming {
-  Staging staging;
+  // The message was held for a probe.
+  // Whether lacuna has had any part in it so far.
+  bool is_only_watched() const noexcept { return watched && landed < 0; }
+  void lead(const direct::Detour& detour) noexcept {
+    led = detour.taken();
+    source = detour.source();
+    tag = detour.tag();
+  }
+
+  void* data = nullptr;  // of the staging; without one, of the program, where the direct path may
+                         // find a token in it
   Wire wire;
-  PlanPtr plan;
+  Staging staging;
+  PlanPtr plan;  // null: contiguous, if not `by_library`
   void* buf = nullptr;
   MPI_Count count = 0;
-  int64_t bytes = 0;
+  int64_t bytes = 0;     // at most so many; -1: not asked yet (a predefined type)
+  int64_t lb = 0;        // contiguous: of the first byte
+  bool watched = false;  // the library's, but for a token
+  bool led = false;      // by a detour (direct/probe.hpp): the status is about these
+  int source = 0;
+  int tag = 0;
+  int64_t landed = -1;      // bytes of a payload that has been fetched
+  bool by_content = false;  // the status will not say how much has come
+  bool by_library = false;  // nobody but the library can write there
+  MPI_Comm comm;            // whose error handler hears of what goes wrong later
 };
 
 // What a persistent send packs at each start.
@@ -35,19 +69,23 @@ struct SendSource {
 };
 
 // False: decline, and nothing has happened. `blocking` as in borrow_staging.
-bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, bool blocking,
-                   Outgoing* outgoing) noexcept;
-bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
-                   Incoming* incoming) noexcept;
+bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
+                   bool blocking, Outgoing* outgoing) noexcept;
+bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                   bool blocking, Incoming* incoming) noexcept;
 
 // Both halves of a blocking call that sends and receives in the same memory. The library would pack
 // for the sending half, too; so what the receiving half may win decides.
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
-                      Staging* outgoing, Incoming* incoming) noexcept;
+                      MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept;
 
 // Room for what a persistent send packs later.
 bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  Staging* staging, Wire* wire, SendSource* source) noexcept;
+
+// A receive that is the library's but for a token that it may bring. False: it cannot bring one.
+bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                   Incoming* incoming) noexcept;
 
 // Whether there is a message to receive: neither MPI_MESSAGE_NULL nor MPI_MESSAGE_NO_PROC.
 bool is_message(const MPI_Message* message) noexcept;
@@ -64,9 +102,8 @@ class OwnStatus {
   }
   MPI_Status* get() noexcept { return &own_; }
   bool is_written() const noexcept { return own_.MPI_SOURCE != kUnwritten; }
-  void give() noexcept {
-    if (callers_ != MPI_STATUS_IGNORE && is_written()) *callers_ = own_;
-  }
+  // After the library's answer: delivers what came; what the call returns.
+  int finish(Incoming& incoming, int code) noexcept;
 
  private:
   static constexpr int kUnwritten = -123456789;  // no rank and no constant of any ABI
@@ -75,8 +112,12 @@ class OwnStatus {
 };
 
 // Unpacks what a successful receive has brought: all of it, a part that may end inside an element,
-// or nothing if it was cancelled.
-void deliver(const Incoming& incoming, const MPI_Status& status) noexcept;
+// or nothing if it was cancelled. A token's payload is fetched, and the status is then about that.
+// The error class, MPI_SUCCESS but for the direct path.
+int deliver(Incoming& incoming, MPI_Status* status) noexcept;
+
+// The error handler of the call's communicator hears of it; what the call returns.
+int raise_error(MPI_Comm comm, int error_class) noexcept;
 
 }  // namespace lacuna
 

@@ -8,6 +8,8 @@
 // alone, a leaf.
 #include "interpose/types.hpp"
 
+#include <sched.h>
+
 #include <memory>
 #include <mutex>
 #include <new>
@@ -219,6 +221,18 @@ const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
 }
 
 }  // namespace detail
+
+const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
+  for (;;) {
+    const TypeRecord* record = type_record(datatype);
+    if (record != nullptr) return record;
+    if (datatype == runtime().datatype_null || !is_committed(datatype)) return nullptr;
+    // Whoever holds it is decoding; if nobody is, memory was refused.
+    const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
+    if (lock.owns_lock()) return nullptr;
+    sched_yield();
+  }
+}
 
 MPI_Datatype packed_form(const TypeRecord& record) noexcept {
   if (record.has_packed_form.load(std::memory_order_acquire)) return record.packed_form;

@@ -34,6 +34,7 @@ enum class Note : uint8_t {
   kTooLarge,
   kOnDevice,
   kMixed,
+  kDirect,
 };
 
 struct TypeRecord {
@@ -77,6 +78,10 @@ inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
   if (record != nullptr && record->handle.load(std::memory_order_acquire) == handle) return record;
   return detail::learn_type(datatype);
 }
+
+// The record for a receive that may meet a token: it is waited for where another thread is just
+// decoding the type. nullptr: the library will refuse the type, or there is no memory.
+const TypeRecord* watched_type(MPI_Datatype datatype) noexcept;
 
 // Whether the cache says that calls on this type are never taken: enough for most calls that pass
 // the gate in vain.

@@ -31,6 +31,14 @@ constexpr Option kTable[] = {
      "How many threads move one message, where each gets 1 MiB or more of it: the calling thread "
      "and helpers, which sleep in between. Only for ranks that have the cores.",
      1, 256},
+    {OptionId::kDirect, "LACUNA_DIRECT", OptionKind::kFlag, "0",
+     "Messages with gaps between ranks of a node go through shared memory. It must be the same for "
+     "all ranks of the job, and all of them must run lacuna; so `lacuna run` sets it to 1, unless "
+     "it is set."},
+    {OptionId::kArenaMb, "LACUNA_ARENA_MB", OptionKind::kInteger, "64",
+     "Most MiB of shared memory that one process fills with messages on their way. A message that "
+     "finds no room there goes as it would without LACUNA_DIRECT.",
+     1, int64_t{1} << 20},
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
      "Every call that lacuna can take is taken, also where packing first is not expected to pay. "
      "For tests and "

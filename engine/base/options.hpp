@@ -23,6 +23,8 @@ enum class OptionId : uint8_t {
   kIsa,
   kPoolMb,
   kThreads,
+  kDirect,
+  kArenaMb,
   kAlways,
   kLog,
   kProfile,

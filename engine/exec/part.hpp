@@ -19,6 +19,11 @@ template <bool kPack>
 void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
                std::byte* packed, int64_t message_bytes) noexcept;
 
+// Parts that begin at multiples of this many bytes of the stream cut neither tiles nor, but for one
+// at each end, lines of memory: whole iterations of the outermost loop of which enough make a part
+// of about `part_bytes`, with those that share a line kept together.
+int64_t slice_granule(const Plan& plan, int64_t count, int64_t part_bytes) noexcept;
+
 }  // namespace lacuna
 
 #endif  // LACUNA_ENGINE_EXEC_PART_HPP_

@@ -15,9 +15,6 @@ using Kind = LayoutNode::Kind;
 
 constexpr int64_t kPartsForEach = 4;
 
-// Parts begin at multiples of this many bytes of the stream, so that they cut neither tiles nor,
-// but for one at each end, lines of memory: whole iterations of the outermost loop of which enough
-// make a part, with those that share a line kept together.
 int64_t granule_of(const PlanNode& root, int64_t part_bytes, int64_t line_bytes) {
   for (const PlanNode* node = &root; node->kind == Kind::kLoop || node->kind == Kind::kBlocks;
        node = node->children[0].get()) {
@@ -56,6 +53,10 @@ struct Split {
 
 }  // namespace
 
+int64_t slice_granule(const Plan& plan, int64_t count, int64_t part_bytes) noexcept {
+  return granule_of(plan.root(count), part_bytes, plan.machine().line_bytes);
+}
+
 template <bool kPack>
 bool move_in_parts(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
                    std::byte* packed) noexcept {
@@ -65,8 +66,7 @@ bool move_in_parts(const Plan& plan, std::byte* mem, int64_t count, int64_t begi
   if (threads < 2) return false;
   const int64_t line_bytes = plan.machine().line_bytes;
   int64_t part_bytes = std::max(line_bytes, bytes / (threads * kPartsForEach));
-  const PlanNode& root = plan.root(count);
-  const int64_t granule = granule_of(root, part_bytes, line_bytes);
+  const int64_t granule = slice_granule(plan, count, part_bytes);
   part_bytes = (part_bytes + granule - 1) / granule * granule;
   Split<kPack> split{plan, mem, count, begin, end, packed, part_bytes};
   return run_with_help(threads - 1, split.parts(), &Split<kPack>::move, &split);

@@ -14,6 +14,7 @@
 namespace test {
 
 int g_rank = 0;
+bool g_direct = false;
 int g_size = 0;
 
 namespace {
@@ -256,6 +257,8 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
+  const char* direct = std::getenv("LACUNA_DIRECT");
+  g_direct = direct != nullptr && direct[0] == '1';
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
   bool good = !threads || provided == MPI_THREAD_MULTIPLE;
   good = good && dlsym(RTLD_DEFAULT, "lacuna_interposed") != nullptr;

@@ -17,6 +17,7 @@
 namespace test {
 
 extern int g_rank;
+extern bool g_direct;  // LACUNA_DIRECT=1
 extern int g_size;
 
 void check(bool ok, const char* what, const char* file, int line);

@@ -70,7 +70,9 @@ TOPIC(matched_same_messages) {
         context(std::string(name) + " of " + shape.name + " x " + std::to_string(count));
         const int64_t before = taken(name);
         compare(way, count, shape.type, count, shape.type);
-        if (g_rank == 1 && shape.taken && count > 1) CHECK(taken(name) - before == 1);
+        // By the direct path a message of a sender that is ahead is taken where lacuna is off.
+        if (g_rank == 1 && shape.taken && count > 1)
+          CHECK(g_direct ? taken(name) > before : taken(name) - before == 1);
         compare(way, count, shape.type, count + 3, shape.type);
       }
     }

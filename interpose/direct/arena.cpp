@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/arena.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <new>
+
+namespace lacuna::direct {
+namespace {
+
+// First fit over what is out, in the order of addresses. More than these are seldom out at once,
+// and a search among more would cost more than a copy of a short message.
+constexpr int kMostOut = 256;
+
+struct Span {
+  int64_t begin;
+  int64_t end;
+};
+
+constinit std::mutex g_mutex;
+constinit std::byte* g_base = nullptr;
+constinit int64_t g_bytes = 0;
+constinit int64_t g_backed = 0;  // bytes that the system has given pages for
+constinit int g_descriptor = -1;
+constinit Span g_out[kMostOut] = {};
+constinit int g_count = 0;
+
+Region* region_at(int64_t offset) { return reinterpret_cast<Region*>(g_base + offset); }
+
+// Forgets what receivers have finished with.
+void sweep() noexcept {
+  int kept = 0;
+  for (int i = 0; i < g_count; ++i) {
+    if (region_at(g_out[i].begin)->done.load(std::memory_order_acquire) == 0)
+      g_out[kept++] = g_out[i];
+  }
+  g_count = kept;
+}
+
+// A page that the system refused at its first use would be a signal. In steps, as a call of the
+// system takes long.
+bool back(int64_t end) noexcept {
+  if (end <= g_backed) return true;
+  constexpr int64_t kStep = int64_t{1} << 20;
+  const int64_t wanted = std::min(g_bytes, (end + kStep - 1) / kStep * kStep);
+  if (fallocate(g_descriptor, 0, g_backed, wanted - g_backed) != 0) return false;
+  g_backed = wanted;
+  return true;
+}
+
+std::byte* map(int descriptor, int64_t bytes) noexcept {
+  void* found =
+      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  return found != MAP_FAILED ? static_cast<std::byte*>(found) : nullptr;
+}
+
+}  // namespace
+
+bool make_arena(int64_t bytes) noexcept {
+  const int descriptor = memfd_create("lacuna-arena", MFD_CLOEXEC);
+  if (descriptor < 0) return false;
+  std::byte* const base = ftruncate(descriptor, bytes) == 0 ? map(descriptor, bytes) : nullptr;
+  if (base == nullptr) {
+    close(descriptor);
+    return false;
+  }
+  g_base = base;
+  g_bytes = bytes;
+  g_descriptor = descriptor;
+  return true;
+}
+
+int arena_descriptor() noexcept { return g_descriptor; }
+
+std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, descriptor);
+  const int found = open(path, O_RDWR | O_CLOEXEC);
+  if (found < 0) return nullptr;
+  std::byte* const base = map(found, bytes);
+  close(found);
+  return base;
+}
+
+Region* reserve(int64_t payload_bytes) noexcept {
+  int64_t bytes = 0;
+  if (payload_bytes > g_bytes - static_cast<int64_t>(sizeof(Region)) - kLine) return nullptr;
+  bytes = (static_cast<int64_t>(sizeof(Region)) + payload_bytes + kLine - 1) / kLine * kLine;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  sweep();
+  if (g_count == kMostOut) return nullptr;
+  int64_t begin = 0;
+  int at = 0;
+  while (at < g_count && g_out[at].begin - begin < bytes) begin = g_out[at++].end;
+  if (g_bytes - begin < bytes || !back(begin + bytes)) return nullptr;
+  for (int i = g_count; i > at; --i) g_out[i] = g_out[i - 1];
+  g_out[at] = {begin, begin + bytes};
+  ++g_count;
+  auto* region = new (region_at(begin)) Region;
+  region->published.store(0, std::memory_order_relaxed);
+  region->done.store(0, std::memory_order_relaxed);
+  return region;
+}
+
+void release(Region* region) noexcept { region->done.store(1, std::memory_order_release); }
+
+int64_t offset_of(const Region* region) noexcept {
+  return reinterpret_cast<const std::byte*>(region) - g_base;
+}
+
+}  // namespace lacuna::direct

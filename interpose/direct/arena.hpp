@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Arena: the shared memory of a rank, in which it places what it sends. It has no name, so nothing
+// is left behind however a job ends; the other ranks of the node open it by /proc/<pid>/fd. Its
+// size is fixed (LACUNA_ARENA_MB); pages are the system's until they are used first, and low
+// addresses are used first, so that those in use stay warm.
+#ifndef LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
+#define LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/direct/region.hpp"
+
+namespace lacuna::direct {
+
+// Makes this process's arena. False: no shared memory, or not as much.
+bool make_arena(int64_t bytes) noexcept;
+// How others open it: /proc/<pid>/fd/<descriptor>.
+int arena_descriptor() noexcept;
+
+// Another process's arena, to read payloads from and to mark them done. Null: it cannot be opened
+// (another PID namespace, another user, not enough address space).
+std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes) noexcept;
+
+// Room for a payload, to be given back by the receiver's mark or by release(). Null: none, or too
+// many are out. Any thread.
+Region* reserve(int64_t payload_bytes) noexcept;
+void release(Region* region) noexcept;
+int64_t offset_of(const Region* region) noexcept;
+
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_ARENA_HPP_

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The agreement is on private communicators, so that nothing of it meets the program's messages.
+// Whatever fails on one rank of a node fails on all of them: each step ends with a vote.
+#include "interpose/direct/peers.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "base/options.hpp"
+#include "interpose/direct/arena.hpp"
+#include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// What a rank tells the others of its node.
+struct Card {
+  uint64_t build;  // of lacuna: no two builds speak to each other
+  Secret secret;   // that of the first rank counts
+  int64_t arena_bytes;
+  int32_t pid;
+  int32_t descriptor;
+  int32_t willing;
+  int32_t unused;
+};
+
+constexpr char kBuild[] = __DATE__ __TIME__;
+
+constinit Secret g_secret = {};
+constinit uint32_t g_index = 0;
+constinit std::vector<Peer>* g_peers = nullptr;
+constinit MPI_Group g_node = {};
+constinit bool g_started = false;
+constinit int g_keyval = 0;
+
+uint64_t build_id() noexcept {
+  uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char c : kBuild) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211U;
+  return hash;
+}
+
+// The ranks of a communicator that are peers, ascending; hangs on it as an attribute. Never
+// returned to the system, only reused (types.hpp says why).
+struct Ranks {
+  std::atomic<uintptr_t> handle{0};
+  std::vector<int> peers;
+  Ranks* next_free = nullptr;
+};
+
+constexpr unsigned kCacheBits = 6;
+constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
+constinit std::mutex g_mutex;
+constinit Ranks* g_free = nullptr;
+
+size_t slot_of(uintptr_t handle) {
+  return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
+}
+
+int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
+  auto* ranks = static_cast<Ranks*>(value);
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  ranks->handle.store(0, std::memory_order_release);
+  ranks->next_free = g_free;
+  g_free = ranks;
+  return MPI_SUCCESS;
+}
+
+// A duplicate of a communicator learns for itself.
+int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+Ranks* new_ranks() {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    if (Ranks* ranks = g_free) {
+      g_free = ranks->next_free;
+      return ranks;
+    }
+  }
+  return new Ranks;
+}
+
+// Which ranks of `comm` are on this node, but for this one.
+bool find_ranks(MPI_Comm comm, std::vector<int>* found) {
+  const Next& next = next_functions();
+  int inter = 0;
+  MPI_Group group;
+  if (next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return false;
+  if ((inter != 0 ? next.MPI_Comm_remote_group(comm, &group) : next.MPI_Comm_group(comm, &group)) !=
+      MPI_SUCCESS) {
+    return false;
+  }
+  const int n = static_cast<int>(g_peers->size());
+  std::vector<int> here(g_peers->size());
+  for (int i = 0; i < n; ++i) here[static_cast<size_t>(i)] = i;
+  std::vector<int> there(g_peers->size(), MPI_UNDEFINED);
+  const bool ok =
+      next.MPI_Group_translate_ranks(g_node, n, here.data(), group, there.data()) == MPI_SUCCESS;
+  next.MPI_Group_free(&group);
+  found->clear();
+  for (int i = 0; ok && i < n; ++i) {
+    const int rank = there[static_cast<size_t>(i)];
+    if (rank != MPI_UNDEFINED && i != static_cast<int>(g_index)) found->push_back(rank);
+  }
+  std::sort(found->begin(), found->end());
+  return ok;
+}
+
+const Ranks* learn(MPI_Comm comm) try {
+  const Next& next = next_functions();
+  Ranks* ranks = nullptr;
+  int found = 0;
+  if (next.MPI_Comm_get_attr(comm, g_keyval, &ranks, &found) != MPI_SUCCESS) return nullptr;
+  if (found == 0) {
+    ranks = new_ranks();
+    if (!find_ranks(comm, &ranks->peers)) return nullptr;
+    if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
+    ranks->handle.store(handle_bits(comm), std::memory_order_release);
+  }
+  g_cache[slot_of(handle_bits(comm))].store(ranks, std::memory_order_release);
+  return ranks;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+const Ranks* ranks_of(MPI_Comm comm) noexcept {
+  const uintptr_t handle = handle_bits(comm);
+  const Ranks* ranks = g_cache[slot_of(handle)].load(std::memory_order_acquire);
+  if (ranks != nullptr && ranks->handle.load(std::memory_order_acquire) == handle) return ranks;
+  return learn(comm);
+}
+
+// Whether all ranks of `comm` say yes.
+bool all_of(MPI_Comm comm, int size, bool mine) {
+  const int vote = mine ? 1 : 0;
+  std::vector<int> votes(static_cast<size_t>(size));
+  return next_functions().MPI_Allgather(&vote, 1, MPI_INT, votes.data(), 1, MPI_INT, comm) ==
+             MPI_SUCCESS &&
+         std::find(votes.begin(), votes.end(), 0) == votes.end();
+}
+
+bool is_same(const Card& a, const Card& b) noexcept {
+  return a.build == b.build && a.willing != 0 && b.willing != 0;
+}
+
+// The cards are complete and the same on all ranks: so is the answer, but for what open_arena says.
+bool open_all(const std::vector<Card>& cards, int own) {
+  auto* peers = new std::vector<Peer>(cards.size());
+  g_peers = peers;
+  g_index = static_cast<uint32_t>(own);
+  g_secret = cards[0].secret;
+  bool ok = true;
+  for (size_t i = 0; i < cards.size(); ++i) {
+    const Card& card = cards[i];
+    Peer& peer = (*peers)[i];
+    peer.pid = card.pid;
+    peer.arena_bytes = card.arena_bytes;
+    if (static_cast<int>(i) == own) continue;
+    peer.arena = open_arena(card.pid, card.descriptor, card.arena_bytes);
+    ok = ok && peer.arena != nullptr;
+  }
+  return ok;
+}
+
+bool agree_on_node(MPI_Comm node, bool willing) {
+  const Next& next = next_functions();
+  int size = 0;
+  int own = 0;
+  next.MPI_Comm_size(node, &size);
+  next.MPI_Comm_rank(node, &own);
+  Card card{};
+  card.build = build_id();
+  card.arena_bytes = option_integer(OptionId::kArenaMb) << 20;
+  card.pid = getpid();
+  card.willing = willing && size > 1 && make_arena(card.arena_bytes) &&
+                 getrandom(&card.secret, sizeof(card.secret), 0) == sizeof(card.secret);
+  card.descriptor = arena_descriptor();
+  std::vector<Card> cards(static_cast<size_t>(size));
+  const int bytes = static_cast<int>(sizeof(Card));
+  bool ok = next.MPI_Allgather(&card, bytes, MPI_BYTE, cards.data(), bytes, MPI_BYTE, node) ==
+            MPI_SUCCESS;
+  for (const Card& other : cards) ok = ok && is_same(cards[0], other);
+  ok = ok && open_all(cards, own) && next.MPI_Comm_group(node, &g_node) == MPI_SUCCESS &&
+       next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS;
+  return all_of(node, size, ok);
+}
+
+}  // namespace
+
+bool agree(bool willing) noexcept try {
+  const Next& next = next_functions();
+  MPI_Comm world;
+  MPI_Comm node;
+  if (next.MPI_Comm_dup(MPI_COMM_WORLD, &world) != MPI_SUCCESS) return false;
+  g_started = false;
+  if (next.MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) ==
+      MPI_SUCCESS) {
+    g_started = agree_on_node(node, willing);
+    next.MPI_Comm_free(&node);
+  }
+  next.MPI_Comm_free(&world);
+  return g_started;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void stop_peers() noexcept {
+  if (!g_started) return;
+  g_started = false;
+  next_functions().MPI_Comm_free_keyval(&g_keyval);
+  next_functions().MPI_Group_free(&g_node);
+  for (auto& entry : g_cache) entry.store(nullptr, std::memory_order_release);
+}
+
+const Secret& secret() noexcept { return g_secret; }
+
+uint32_t own_index() noexcept { return g_index; }
+
+const Peer* peer_at(uint32_t index) noexcept {
+  if (g_peers == nullptr || index >= g_peers->size()) return nullptr;
+  const Peer& peer = (*g_peers)[index];
+  return peer.arena != nullptr ? &peer : nullptr;
+}
+
+bool is_peer(MPI_Comm comm, int rank) noexcept {
+  if (rank < 0 || comm == MPI_COMM_NULL) return false;
+  const Ranks* ranks = ranks_of(comm);
+  return ranks != nullptr && std::binary_search(ranks->peers.begin(), ranks->peers.end(), rank);
+}
+
+}  // namespace lacuna::direct

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Peers: the ranks of this node that run the same lacuna, as all of them have agreed in MPI_Init,
+// and who of them a rank of some communicator is.
+#ifndef LACUNA_INTERPOSE_DIRECT_PEERS_HPP_
+#define LACUNA_INTERPOSE_DIRECT_PEERS_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/direct/region.hpp"
+#include "mpi/header.hpp"
+
+namespace lacuna::direct {
+
+struct Peer {
+  std::byte* arena = nullptr;
+  int64_t arena_bytes = 0;
+  int32_t pid = 0;
+};
+
+// Collective over MPI_COMM_WORLD: every rank of it that runs lacuna at all must come here, or none
+// (LACUNA_DIRECT says so, and `lacuna run` sets it). True: all ranks of this node are willing, have
+// the same build of lacuna, and have each other's arenas.
+bool agree(bool willing) noexcept;
+void stop_peers() noexcept;
+
+const Secret& secret() noexcept;
+uint32_t own_index() noexcept;
+// Null: no such peer.
+const Peer* peer_at(uint32_t index) noexcept;
+
+// Whether this rank of `comm` (of its remote group, for an intercommunicator) is another process of
+// the node.
+bool is_peer(MPI_Comm comm, int rank) noexcept;
+
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_PEERS_HPP_

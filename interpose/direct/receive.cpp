@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/receive.hpp"
+
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/address.hpp"
+#include "exec/exec.hpp"
+#include "exec/part.hpp"
+#include "interpose/device.hpp"
+#include "interpose/direct/peers.hpp"
+#include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// Waits until more than `have` bytes are there; how many, or -1: the sender is gone. It is in the
+// middle of its send, so this is not long, unless it has lost its core.
+int64_t wait_for_more(const Region& region, int64_t have, int32_t sender_pid) noexcept {
+  constexpr int kSpins = 2000;
+  constexpr int kYields = 1 << 14;
+  for (int round = 0;; ++round) {
+    for (int i = 0; i < kSpins; ++i) {
+      const int64_t published = region.published.load(std::memory_order_acquire);
+      if (published > have) return published;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+    sched_yield();
+    if (round % kYields == kYields - 1 && kill(sender_pid, 0) != 0 && errno == ESRCH) return -1;
+  }
+}
+
+// Where what a receive wants is contiguous in memory: its first byte.
+std::byte* dense(const Incoming& incoming) noexcept { return address(incoming.buf, incoming.lb); }
+
+// Unpacks the pieces as they come. `put` moves bytes [begin, end) of the payload.
+template <typename Put>
+bool follow(Region* region, int64_t bytes, int64_t granule, int32_t sender_pid,
+            const Put& put) noexcept {
+  for (int64_t done = 0; done < bytes;) {
+    int64_t there = wait_for_more(*region, done, sender_pid);
+    if (there < 0) return false;
+    if (there < bytes && there / granule * granule <= done)  // less than is worth a turn
+      there = wait_for_more(*region, std::min(bytes, done + granule) - 1, sender_pid);
+    if (there < 0) return false;
+    there = there < bytes ? there / granule * granule : bytes;
+    put(done, there);
+    done = there;
+  }
+  return true;
+}
+
+// By the library itself, to where lacuna cannot write (a device, a type that it does not know).
+int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
+  const Next& next = next_functions();
+  const MPI_Comm self = runtime().probe_comm;
+  if (!fits_int(bytes) || !fits_int(incoming.wire.count)) return MPI_ERR_OTHER;
+  return next.MPI_Sendrecv(data, static_cast<int>(bytes), runtime().packed, 0, 0, incoming.buf,
+                           static_cast<int>(incoming.wire.count), incoming.wire.type, 0, 0, self,
+                           MPI_STATUS_IGNORE);
+}
+
+// What was not asked of a predefined type before a token came: those with gaps are the library's.
+bool measure(Incoming* incoming) noexcept {
+  const Next& next = next_functions();
+  MPI_Count size = 0;
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  if (next.MPI_Type_size_x(incoming->wire.type, &size) != MPI_SUCCESS ||
+      next.MPI_Type_get_extent_x(incoming->wire.type, &lb, &extent) != MPI_SUCCESS ||
+      __builtin_mul_overflow(static_cast<int64_t>(incoming->count), static_cast<int64_t>(size),
+                             &incoming->bytes)) {
+    return false;
+  }
+  incoming->by_library = size != extent;
+  return true;
+}
+
+const void* first_byte(const Incoming& incoming) noexcept {
+  return incoming.plan == nullptr ? dense(incoming)
+                                  : address(incoming.buf, incoming.plan->offset());
+}
+
+bool read_by_library(const Incoming& incoming, Token* token) noexcept {
+  const Next& next = next_functions();
+  const MPI_Comm self = runtime().probe_comm;
+  if (!fits_int(incoming.bytes) || !fits_int(incoming.count)) return false;
+  const Staging packed = borrow_staging(incoming.bytes, false);
+  if (!packed) return false;
+  int position = 0;
+  if (next.MPI_Pack(incoming.buf, static_cast<int>(incoming.count), incoming.wire.type,
+                    packed.data(), static_cast<int>(incoming.bytes), &position,
+                    self) != MPI_SUCCESS) {
+    return false;
+  }
+  std::memcpy(token, packed.data(), sizeof(*token));
+  return true;
+}
+
+}  // namespace
+
+bool is_token(const Token& token) noexcept {
+  if (token.secret != secret()) return false;
+  const Peer* peer = peer_at(token.sender);
+  return peer != nullptr && token.offset >= 0 && token.bytes > 0 &&
+         token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes <= peer->arena_bytes;
+}
+
+// Bytes in what a receive has brought.
+int64_t bytes_of(const MPI_Status& status) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  return static_cast<int64_t>(static_cast<uint32_t>(status.count_lo)) |
+         static_cast<int64_t>(static_cast<uint32_t>(status.count_hi_and_cancelled) >> 1) << 32;
+#elif defined(LACUNA_MPI_FAMILY_OMPI)
+  return static_cast<int64_t>(status._ucount);
+#else
+  MPI_Count received = 0;
+  const int code = next_functions().MPI_Get_elements_x(&status, runtime().byte, &received);
+  return code == MPI_SUCCESS ? received : 0;
+#endif
+}
+
+bool read_token(Incoming& incoming, Token* token) noexcept {
+  if (incoming.staging) {
+    if (incoming.bytes < kTokenBytes) return false;
+    std::memcpy(token, incoming.staging.data(), sizeof(*token));
+    return is_token(*token);
+  }
+  if (incoming.bytes < 0 && !measure(&incoming)) return false;
+  if (incoming.bytes < kTokenBytes) return false;
+  if (!incoming.by_library) incoming.by_library = may_be_on_device(first_byte(incoming));
+  if (incoming.by_library) return read_by_library(incoming, token) && is_token(*token);
+  if (incoming.plan == nullptr) {
+    std::memcpy(token, dense(incoming), sizeof(*token));
+  } else {
+    pack_slice(*incoming.plan, incoming.buf, incoming.count, 0, kTokenBytes, token);
+  }
+  return is_token(*token);
+}
+
+void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
+  next_functions().MPI_Status_set_elements_x(status, runtime().byte, bytes);
+}
+
+int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
+  const Peer& peer = *peer_at(token.sender);
+  auto* region = reinterpret_cast<Region*>(peer.arena + token.offset);
+  const std::byte* data = payload(region);
+  const int64_t bytes = std::min(token.bytes, incoming.bytes);
+  set_bytes(status, bytes);
+  incoming.landed = bytes;
+  bool ok = true;
+  int code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  if (incoming.by_library) {
+    ok = follow(region, bytes, bytes, peer.pid, [](int64_t, int64_t) {});
+    if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) code = MPI_ERR_OTHER;
+  } else if (incoming.plan == nullptr) {
+    ok = follow(region, bytes, 1, peer.pid, [&](int64_t begin, int64_t end) {
+      std::memcpy(dense(incoming) + begin, data + begin, static_cast<size_t>(end - begin));
+    });
+  } else {
+    const Plan& plan = *incoming.plan;
+    const int64_t granule = slice_granule(plan, incoming.count, token.bytes / 8);
+    std::byte* const mem = address(incoming.buf, 0);
+    ok = follow(region, bytes, granule, peer.pid, [&](int64_t begin, int64_t end) {
+      move_part<false>(plan, mem, incoming.count, begin, end, const_cast<std::byte*>(data) + begin,
+                       bytes);
+    });
+  }
+  region->done.store(1, std::memory_order_release);
+  return ok ? code : MPI_ERR_OTHER;
+}
+
+}  // namespace lacuna::direct

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The receiving end of the direct path: what came as a token becomes what it stands for.
+#ifndef LACUNA_INTERPOSE_DIRECT_RECEIVE_HPP_
+#define LACUNA_INTERPOSE_DIRECT_RECEIVE_HPP_
+
+#include "interpose/direct/region.hpp"
+#include "interpose/transfer.hpp"
+
+namespace lacuna::direct {
+
+bool is_token(const Token& token) noexcept;
+
+// Bytes in what a receive or a probe has met.
+int64_t bytes_of(const MPI_Status& status) noexcept;
+
+// Whether what has come, as many bytes as a token has, is one of this job and of a peer.
+bool read_token(Incoming& incoming, Token* token) noexcept;
+
+// Moves the payload of a token to where the receive wants it and sets the count of the status.
+// MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.
+int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept;
+
+// Sets what MPI_Get_count and kin tell of a status, in bytes.
+void set_bytes(MPI_Status* status, int64_t bytes) noexcept;
+
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_RECEIVE_HPP_

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/send.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/address.hpp"
+#include "exec/part.hpp"
+#include "interpose/direct/arena.hpp"
+#include "interpose/direct/peers.hpp"
+#include "interpose/staging.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// Of the payload: enough pieces that the receiver is never far behind, large enough that a piece is
+// worth the line that both ranks look at, and small enough to be found in a cache. Between two
+// cores of a Granite Rapids guest, microseconds with pieces of 16, 64 and 256 KiB: 4096 runs of 40
+// bytes 19, 21, 28; 65536 rows of 8 bytes 334, 321, 443; the face of 256^3 74, 60, 75.
+constexpr int64_t kLeastPiece = 16 << 10;
+constexpr int64_t kMostPiece = 64 << 10;
+constexpr int64_t kPieces = 8;
+
+// A transpose writes many lines at once, and each of them is in the receiver's cache since the last
+// message: they are fetched faster one after the other, so it is packed to the side first and then
+// copied (1024^2 doubles: 4.1 -> 2.4 ms; below 1 MiB it is slower so, 74 -> 105 us). Its pieces are
+// larger, as a piece of few columns reads little of each row.
+constexpr int64_t kStagedTranspose = 1 << 20;
+constexpr int64_t kTransposePiece = 128 << 10;
+
+}  // namespace
+
+void write_token(Region* region, int64_t payload_bytes) noexcept {
+  region->token = {secret(), own_index(), 0, offset_of(region), payload_bytes, {}};
+}
+
+void publish(Region* region, const Plan& plan, const void* buf, int64_t count) noexcept {
+  const int64_t bytes = region->token.bytes;
+  const bool crosses = bytes >= kStagedTranspose && plan.is_transpose(count);
+  const int64_t wanted =
+      crosses ? kTransposePiece : std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);
+  const int64_t granule = slice_granule(plan, count, wanted);
+  const int64_t piece = (wanted + granule - 1) / granule * granule;
+  const Staging aside = crosses ? borrow_staging(piece, true) : Staging();
+  std::byte* const mem = address(buf, 0);
+  for (int64_t begin = 0; begin < bytes; begin += piece) {
+    const int64_t end = std::min(bytes, begin + piece);
+    std::byte* const to = payload(region) + begin;
+    move_part<true>(plan, mem, count, begin, end, aside ? aside.data() : to, end - begin);
+    if (aside) std::memcpy(to, aside.data(), static_cast<size_t>(end - begin));
+    region->published.store(end, std::memory_order_release);
+  }
+}
+
+}  // namespace lacuna::direct

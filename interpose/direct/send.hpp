@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The sending end of the direct path.
+#ifndef LACUNA_INTERPOSE_DIRECT_SEND_HPP_
+#define LACUNA_INTERPOSE_DIRECT_SEND_HPP_
+
+#include <cstdint>
+
+#include "interpose/direct/region.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna::direct {
+
+void write_token(Region* region, int64_t payload_bytes) noexcept;
+
+// Packs `count` elements at `buf` into the region, piece by piece, each published as soon as it is
+// there.
+void publish(Region* region, const Plan& plan, const void* buf, int64_t count) noexcept;
+
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_SEND_HPP_

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What only the direct path can get wrong: probes, messages that look like its own, and statuses.
+// The other topics run with LACUNA_DIRECT=1 as well.
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "harness.hpp"
+
+using namespace test;
+
+namespace {
+
+constexpr int kCount = 4096;
+
+MPI_Datatype column() {
+  MPI_Datatype type;
+  MPI_Type_vector(kCount, 1, 3, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+std::vector<double> numbers(int salt) {
+  std::vector<double> data(static_cast<size_t>(kCount) * 3);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) + 0.5 * salt;
+  return data;
+}
+
+int bytes_in(const MPI_Status& status) {
+  int bytes = -1;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  return bytes;
+}
+
+bool is_packed(const std::vector<double>& got, int salt) {
+  const std::vector<double> sent = numbers(salt);
+  for (size_t i = 0; i < kCount; ++i) {
+    if (got[i] != sent[3 * i]) return false;
+  }
+  return true;
+}
+
+constexpr int kBytes = kCount * 8;
+
+}  // namespace
+
+// The size that a probe tells is the payload's; what it has seen is received in order, whichever
+// way and by whatever kind of receive.
+TOPIC(direct_probe) {
+  MPI_Datatype type = column();
+  for (int way = 0; way < 8; ++way) {
+    context("way " + std::to_string(way));
+    if (g_rank == 0) {
+      for (int i = 0; i < 3; ++i) MPI_Send(numbers(i).data(), 1, type, 1, 7, MPI_COMM_WORLD);
+      const std::vector<char> like(80, 'x');  // as long as a token
+      MPI_Send(like.data(), 80, MPI_CHAR, 1, 8, MPI_COMM_WORLD);
+    } else if (g_rank == 1) {
+      MPI_Status status{};
+      std::vector<double> got(kCount);
+      int flag = 0;
+      const auto probe = [&](int source, int tag) {
+        if (way % 2 == 0) {
+          MPI_Probe(source, tag, MPI_COMM_WORLD, &status);
+        } else {
+          for (flag = 0; flag == 0;) MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status);
+        }
+      };
+      probe(MPI_ANY_SOURCE, 8);  // not the first that has come
+      CHECK(bytes_in(status) == 80);
+      for (int i = 0; i < 3; ++i) {
+        got.assign(kCount, -1);
+        probe(MPI_ANY_SOURCE, i == 1 ? 7 : MPI_ANY_TAG);
+        const bool is_last = status.MPI_TAG == 8;
+        CHECK(!is_last || i > 0);
+        if (is_last) probe(0, 7);
+        CHECK(bytes_in(status) == kBytes);
+        CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == 7);
+        MPI_Status received{};
+        MPI_Request request = MPI_REQUEST_NULL;
+        switch (way / 2) {
+          case 0:
+            MPI_Recv(got.data(), kCount, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, &received);
+            break;
+          case 1:
+            MPI_Irecv(got.data(), kCount, MPI_DOUBLE, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, &received);
+            break;
+          case 2: {
+            MPI_Recv_init(got.data(), kCount, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, &request);
+            MPI_Start(&request);
+            int index = -1;
+            MPI_Waitany(1, &request, &index, &received);
+            CHECK(index == 0);
+            MPI_Request_free(&request);
+            break;
+          }
+          default: {
+            MPI_Message message;
+            if (way % 2 == 0) {
+              MPI_Mprobe(0, 7, MPI_COMM_WORLD, &message, &status);
+            } else {
+              for (flag = 0; flag == 0;)
+                MPI_Improbe(0, 7, MPI_COMM_WORLD, &flag, &message, &status);
+            }
+            CHECK(bytes_in(status) == kBytes && status.MPI_TAG == 7);
+            MPI_Imrecv(got.data(), kCount, MPI_DOUBLE, &message, &request);
+            MPI_Wait(&request, &received);
+          }
+        }
+        CHECK(bytes_in(received) == kBytes);
+        CHECK(received.MPI_SOURCE == 0 && received.MPI_TAG == 7);
+        CHECK(is_packed(got, i));
+      }
+      std::vector<char> like(100, 'y');
+      MPI_Recv(like.data(), 100, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+      CHECK(bytes_in(status) == 80 && status.MPI_TAG == 8 && like[79] == 'x' && like[80] == 'y');
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Type_free(&type);
+}
+
+// A matched message keeps its place although another is received meanwhile.
+TOPIC(direct_matched) {
+  MPI_Datatype type = column();
+  if (g_rank == 0) {
+    MPI_Send(numbers(1).data(), 1, type, 1, 1, MPI_COMM_WORLD);
+    MPI_Send(numbers(2).data(), 1, type, 1, 1, MPI_COMM_WORLD);
+  } else if (g_rank == 1) {
+    MPI_Message message;
+    MPI_Status status{};
+    std::vector<double> first(kCount), second(kCount);
+    MPI_Mprobe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
+    MPI_Recv(second.data(), kCount, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, &status);
+    CHECK(is_packed(second, 2));
+    MPI_Mrecv(first.data(), kCount, MPI_DOUBLE, &message, &status);
+    CHECK(is_packed(first, 1));
+    CHECK(bytes_in(status) == kBytes && status.MPI_SOURCE == 0 && status.MPI_TAG == 1);
+  }
+  MPI_Type_free(&type);
+}
+
+// MPI_Request_get_status and the call that ends the request tell the same.
+TOPIC(direct_statuses) {
+  MPI_Datatype type = column();
+  if (g_rank == 0) {
+    MPI_Send(numbers(3).data(), 1, type, 1, 1, MPI_COMM_WORLD);
+  } else if (g_rank == 1) {
+    MPI_Request request;
+    MPI_Status status{};
+    std::vector<double> got(kCount);
+    MPI_Irecv(got.data(), kCount, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, &request);
+    int flag = 0;
+    while (flag == 0) MPI_Request_get_status(request, &flag, &status);
+    CHECK(bytes_in(status) == kBytes);
+    CHECK(is_packed(got, 3));
+    MPI_Wait(&request, &status);
+    CHECK(bytes_in(status) == kBytes);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&type);
+}
+
+// Too small for the payload, large enough for a token: the error is the payload's, in each form.
+TOPIC(direct_truncation) {
+  MPI_Datatype type = column();
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const auto class_of = [](int code) {
+    int error_class = code;
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+    return error_class;
+  };
+  for (int way = 0; way < 3; ++way) {
+    context("way " + std::to_string(way));
+    if (g_rank == 0) {
+      MPI_Send(numbers(4).data(), 1, type, 1, 1, comm);
+    } else if (g_rank == 1) {
+      std::vector<double> got(kCount, -1);
+      MPI_Status status{};
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (way == 0) {
+        CHECK(class_of(MPI_Recv(got.data(), 100, MPI_DOUBLE, 0, 1, comm, &status)) ==
+              MPI_ERR_TRUNCATE);
+      } else if (way == 1) {
+        MPI_Irecv(got.data(), 100, MPI_DOUBLE, 0, 1, comm, &request);
+        CHECK(class_of(MPI_Wait(&request, &status)) == MPI_ERR_TRUNCATE);
+      } else {
+        MPI_Irecv(got.data(), 100, MPI_DOUBLE, 0, 1, comm, &request);
+        CHECK(class_of(MPI_Waitall(1, &request, &status)) == MPI_ERR_IN_STATUS);
+        CHECK(class_of(status.MPI_ERROR) == MPI_ERR_TRUNCATE);
+      }
+      CHECK(got[100] == -1);
+    }
+    MPI_Barrier(comm);
+  }
+  MPI_Comm_free(&comm);
+  MPI_Type_free(&type);
+}
+
+// More than an arena holds, unread: what finds no room goes another way, and all of it arrives.
+TOPIC(direct_many_unread) {
+  constexpr int kMessages = 200;
+  MPI_Datatype type = column();
+  if (g_rank == 0) {
+    std::vector<MPI_Request> requests(kMessages);
+    std::vector<std::vector<double>> data;
+    for (int i = 0; i < kMessages; ++i) data.push_back(numbers(i));
+    for (int i = 0; i < kMessages; ++i) {
+      const auto at = static_cast<size_t>(i);
+      MPI_Isend(data[at].data(), 1, type, 1, i, MPI_COMM_WORLD, &requests[at]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Waitall(kMessages, requests.data(), MPI_STATUSES_IGNORE);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = kMessages; g_rank == 1 && i-- > 0;) {
+      std::vector<double> got(kCount);
+      MPI_Recv(got.data(), kCount, MPI_DOUBLE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(is_packed(got, i));
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&type);
+}
