@@ -48,6 +48,18 @@ Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
 
 }  // namespace
 
+int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
+                 direct::Detour* detour) noexcept {
+  const Next& next = next_functions();
+  const Wire& wire = incoming.wire;
+  const int code =
+      fits_int(wire.count)
+          ? next.MPI_Mrecv(incoming.data, static_cast<int>(wire.count), wire.type, message, status)
+          : next.MPI_Mrecv_c(incoming.data, wire.count, wire.type, message, status);
+  detour->finish();
+  return code;
+}
+
 Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Status* status) noexcept {
   const auto receive = [&](Incoming* incoming, MPI_Status* own) {
@@ -56,6 +68,7 @@ Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
     incoming->lead(detour);
     const Next& next = next_functions();
     const Wire& wire = incoming->wire;
+    if (MPI_Message* held = detour.message()) return receive_held(held, *incoming, own, &detour);
     const int code =
         fits_int(wire.count)
             ? next.MPI_Recv(incoming->data, static_cast<int>(wire.count), wire.type, source, tag,
@@ -103,11 +116,16 @@ int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
                  MPI_Comm where, MPI_Status* status, direct::Detour* detour) noexcept {
   const Next& next = next_functions();
   const Wire& wire = incoming.wire;
-  const int code = fits_int(wire.count) ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count),
-                                                        wire.type, source, recvtag, where, status)
-                                        : next.MPI_Recv_c(incoming.data, wire.count, wire.type,
-                                                          source, recvtag, where, status);
-  detour->finish();
+  int code = MPI_SUCCESS;
+  if (MPI_Message* held = detour->message()) {
+    code = receive_held(held, incoming, status, detour);
+  } else {
+    code = fits_int(wire.count) ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count),
+                                                wire.type, source, recvtag, where, status)
+                                : next.MPI_Recv_c(incoming.data, wire.count, wire.type, source,
+                                                  recvtag, where, status);
+    detour->finish();
+  }
   const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
   return code != MPI_SUCCESS ? code : sent;
 }

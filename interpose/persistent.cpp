@@ -55,11 +55,16 @@ bool receive_early(PendingRequest* entry) noexcept {
   MPI_Status status;
   const Next& next = next_functions();
   const Wire& wire = incoming.wire;
-  const int code = fits_int(wire.count) ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count),
-                                                        wire.type, source, tag, comm, &status)
-                                        : next.MPI_Recv_c(incoming.data, wire.count, wire.type,
-                                                          source, tag, comm, &status);
-  detour.finish();
+  int code = MPI_SUCCESS;
+  if (MPI_Message* held = detour.message()) {
+    code = receive_held(held, incoming, &status, &detour);
+  } else {
+    code = fits_int(wire.count)
+               ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count), wire.type, source, tag,
+                               comm, &status)
+               : next.MPI_Recv_c(incoming.data, wire.count, wire.type, source, tag, comm, &status);
+    detour.finish();
+  }
   if (code == MPI_SUCCESS) deliver(incoming, &status);
   if (incoming.landed < 0) incoming.landed = code == MPI_SUCCESS ? direct::bytes_of(status) : 0;
   entry->early = true;

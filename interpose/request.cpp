@@ -114,11 +114,18 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
     incoming->lead(detour);
     const Next& next = next_functions();
     const Wire& wire = incoming->wire;
-    const int code =
-        fits_int(wire.count)
-            ? next.MPI_Irecv(incoming->data, static_cast<int>(wire.count), wire.type, source, tag,
-                             comm, started)
-            : next.MPI_Irecv_c(incoming->data, wire.count, wire.type, source, tag, comm, started);
+    int code = MPI_SUCCESS;
+    if (MPI_Message* held = detour.message()) {
+      code = fits_int(wire.count)
+                 ? next.MPI_Imrecv(incoming->data, static_cast<int>(wire.count), wire.type, held,
+                                   started)
+                 : next.MPI_Imrecv_c(incoming->data, wire.count, wire.type, held, started);
+    } else {
+      code = fits_int(wire.count) ? next.MPI_Irecv(incoming->data, static_cast<int>(wire.count),
+                                                   wire.type, source, tag, comm, started)
+                                  : next.MPI_Irecv_c(incoming->data, wire.count, wire.type, source,
+                                                     tag, comm, started);
+    }
     detour.finish();
     return code;
   };

@@ -87,6 +87,10 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
 bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                    Incoming* incoming) noexcept;
 
+// The message that a detour leads to, received into what was made for the call.
+int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
+                 direct::Detour* detour) noexcept;
+
 // Whether there is a message to receive: neither MPI_MESSAGE_NULL nor MPI_MESSAGE_NO_PROC.
 bool is_message(const MPI_Message* message) noexcept;
 

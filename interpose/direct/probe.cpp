@@ -5,7 +5,6 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <vector>
 
 #include "interpose/bodies.hpp"
 #include "interpose/direct/receive.hpp"
@@ -18,11 +17,13 @@ namespace direct {
 
 // A message that is out of the library's queue.
 struct Held {
-  uintptr_t comm;
-  MPI_Status status;  // of the probe, corrected
-  std::vector<std::byte> data;
-  MPI_Request sent;   // to this rank itself, when it is on its way to a receive
-  uintptr_t message;  // 0, or what a matched probe has given out for it
+  uintptr_t comm = 0;
+  MPI_Status status{};    // what a probe tells of it
+  bool received = false;  // into `bytes`, as it may be a token
+  Token bytes{};
+  MPI_Message message{};   // not received: the library's; else what a matched probe has given out
+  bool given_out = false;  // the program has `message`
+  MPI_Request sent{};      // to this rank itself
   Held* next = nullptr;
 };
 
@@ -32,12 +33,13 @@ constinit std::atomic<int> g_held{0};
 
 namespace {
 
-constinit std::mutex g_mutex;
+constinit std::mutex g_mutex;   // of the list
+constinit std::mutex g_taking;  // one thread at a time takes out: order is order
 constinit Held* g_first = nullptr;
 constinit std::atomic<int> g_tag{0};
 
 bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept {
-  return held.message == 0 && held.comm == handle_bits(comm) &&
+  return !held.given_out && held.comm == handle_bits(comm) &&
          (source == MPI_ANY_SOURCE || source == held.status.MPI_SOURCE) &&
          (tag == MPI_ANY_TAG || tag == held.status.MPI_TAG);
 }
@@ -49,15 +51,19 @@ Held** find(int source, int tag, MPI_Comm comm) noexcept {
   return nullptr;
 }
 
+// A status as a probe writes it: MPI_ERROR is not its to change.
+void tell(const MPI_Status& found, MPI_Status* status) noexcept {
+  if (status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = found;
+  status->MPI_ERROR = error;
+}
+
 bool look_up(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   Held** link = find(source, tag, comm);
   if (link == nullptr) return false;
-  if (status != MPI_STATUS_IGNORE) {
-    const int error = status->MPI_ERROR;  // not a probe's to change
-    *status = (*link)->status;
-    status->MPI_ERROR = error;
-  }
+  tell((*link)->status, status);
   return true;
 }
 
@@ -76,47 +82,65 @@ Held* unlink(Held** link) noexcept {
   return held;
 }
 
-// Takes a matched message out of the library. Null: an error, which the library has raised.
-Held* take_out(MPI_Comm comm, MPI_Message* message, const MPI_Status& status) {
-  const int64_t bytes = bytes_of(status);
-  auto* held = new Held{handle_bits(comm), status, {}, {}, 0};
-  held->data.resize(static_cast<size_t>(bytes));
+Held* claim(int source, int tag, MPI_Comm comm) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  Held** link = find(source, tag, comm);
+  return link != nullptr ? unlink(link) : nullptr;
+}
+
+// Takes the next message of a sender out of the library's queue. False: there is none, or an error.
+bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
+  const Next& next = next_functions();
+  int found = 0;
+  if (next.MPI_Improbe(source, MPI_ANY_TAG, comm, &found, &held->message, &held->status) !=
+          MPI_SUCCESS ||
+      found == 0) {
+    return false;
+  }
+  held->comm = handle_bits(comm);
+  if (bytes_of(held->status) != kTokenBytes) return true;
   MPI_Status received;
-  if (next_functions().MPI_Mrecv(held->data.data(), static_cast<int>(bytes), runtime().packed,
-                                 message, &received) != MPI_SUCCESS) {
-    delete held;
-    return nullptr;
+  next.MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed, &held->message,
+                 &received);
+  held->received = true;
+  if (is_token(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
+  return true;
+}
+
+// Holds all messages of the sender up to the first with this tag.
+void hold_up_to(int source, int tag, MPI_Comm comm) noexcept {
+  const std::lock_guard<std::mutex> lock(g_taking);
+  while (!look_up(source, tag, comm, MPI_STATUS_IGNORE)) {
+    Held* held = new (std::nothrow) Held;
+    if (held == nullptr) return;
+    if (!take_out(source, comm, held)) {
+      delete held;
+      return;
+    }
+    append(held);
   }
-  Token token;
-  if (bytes == kTokenBytes) {
-    std::memcpy(&token, held->data.data(), sizeof(token));
-    if (is_token(token)) set_bytes(&held->status, token.bytes);
-  }
-  return held;
 }
 
 int new_tag() noexcept { return g_tag.fetch_add(1, std::memory_order_relaxed) & 0x3FFF; }
 
-// Sends the held bytes to this rank itself.
+// Sends what was received to this rank itself; the tag.
 int post(Held* held) noexcept {
   const int tag = new_tag();
-  next_functions().MPI_Isend(held->data.data(), static_cast<int>(held->data.size()),
-                             runtime().packed, 0, tag, runtime().probe_comm, &held->sent);
+  next_functions().MPI_Isend(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed, 0, tag,
+                             runtime().probe_comm, &held->sent);
   return tag;
 }
 
-// The library's own handle for a held message.
-bool as_message(Held* held, MPI_Message* message) noexcept {
+// The library's own handle for what was received.
+bool as_message(Held* held) noexcept {
   const int tag = post(held);
   MPI_Status status;
-  int flag = 0;
-  while (flag == 0) {
-    if (next_functions().MPI_Improbe(0, tag, runtime().probe_comm, &flag, message, &status) !=
-        MPI_SUCCESS) {
+  for (int flag = 0; flag == 0;) {
+    if (next_functions().MPI_Improbe(0, tag, runtime().probe_comm, &flag, &held->message,
+                                     &status) != MPI_SUCCESS) {
       return false;
     }
   }
-  held->message = handle_bits(*message);
   return true;
 }
 
@@ -124,15 +148,16 @@ bool as_message(Held* held, MPI_Message* message) noexcept {
 
 void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
   if (!any_held()) return;
-  {
-    const std::lock_guard<std::mutex> lock(g_mutex);
-    Held** link = find(*source, *tag, *comm);
-    if (link == nullptr) return;
-    held_ = unlink(link);
-  }
+  held_ = claim(*source, *tag, *comm);
+  if (held_ == nullptr) return;
   taken_ = true;
   source_ = held_->status.MPI_SOURCE;
   tag_ = held_->status.MPI_TAG;
+  if (!held_->received) {
+    is_message_ = true;
+    message_ = held_->message;
+    return;
+  }
   *tag = post(held_);
   *source = 0;
   *comm = runtime().probe_comm;
@@ -142,7 +167,7 @@ void Detour::start(const MPI_Message& message) noexcept {
   if (!any_held()) return;
   const std::lock_guard<std::mutex> lock(g_mutex);
   for (Held** link = &g_first; *link != nullptr; link = &(*link)->next) {
-    if ((*link)->message != handle_bits(message)) continue;
+    if (!(*link)->given_out || (*link)->message != message) continue;
     held_ = unlink(link);
     taken_ = true;
     source_ = held_->status.MPI_SOURCE;
@@ -153,7 +178,7 @@ void Detour::start(const MPI_Message& message) noexcept {
 
 void Detour::finish() noexcept {
   if (held_ == nullptr) return;
-  next_functions().MPI_Wait(&held_->sent, MPI_STATUS_IGNORE);
+  if (held_->received) next_functions().MPI_Wait(&held_->sent, MPI_STATUS_IGNORE);
   delete held_;
   held_ = nullptr;
 }
@@ -161,73 +186,71 @@ void Detour::finish() noexcept {
 }  // namespace direct
 
 using direct::Held;
+using direct::tell;
 
 // MPI_Probe: `flag` is null.
-Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) noexcept try {
+Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) noexcept {
   if (source == MPI_PROC_NULL) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
-    if (direct::look_up(source, tag, comm, status)) {
+    if (direct::any_held() && direct::look_up(source, tag, comm, status)) {
       if (flag != nullptr) *flag = 1;
       return taken(MPI_SUCCESS);
     }
     MPI_Status own{};
-    if (status != MPI_STATUS_IGNORE) own = *status;
     int found = 1;
     const int code = flag != nullptr ? next.MPI_Iprobe(source, tag, comm, &found, &own)
                                      : next.MPI_Probe(source, tag, comm, &own);
-    if (code != MPI_SUCCESS || found == 0 || direct::bytes_of(own) != direct::kTokenBytes) {
-      if (flag != nullptr && code == MPI_SUCCESS) *flag = found;
-      if (status != MPI_STATUS_IGNORE && found != 0) *status = own;
-      return taken(code);
+    if (code != MPI_SUCCESS) return taken(code);
+    if (found == 0 || direct::bytes_of(own) != direct::kTokenBytes) {
+      if (flag != nullptr) *flag = found;
+      if (found != 0) tell(own, status);
+      return watched(code);
     }
-    MPI_Message message;
-    MPI_Status matched;
-    if (next.MPI_Improbe(own.MPI_SOURCE, own.MPI_TAG, comm, &found, &message, &matched) !=
-        MPI_SUCCESS) {
-      continue;
-    }
-    if (found == 0) continue;  // another thread was faster
-    if (Held* held = direct::take_out(comm, &message, matched)) direct::append(held);
+    direct::hold_up_to(own.MPI_SOURCE, own.MPI_TAG, comm);
   }
-} catch (...) {
-  return kDeclined;
 }
 
-// MPI_Mprobe: `flag` is null.
+// MPI_Mprobe: `flag` is null. By way of a probe, which holds the message if it may be a token.
 Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-                   MPI_Status* status) noexcept try {
+                   MPI_Status* status) noexcept {
   if (source == MPI_PROC_NULL || message == nullptr) return kDeclined;
   const Next& next = next_functions();
-  Held* held = nullptr;
-  if (direct::any_held()) {
-    const std::lock_guard<std::mutex> lock(direct::g_mutex);
-    if (Held** link = direct::find(source, tag, comm)) held = direct::unlink(link);
-  }
-  MPI_Status own{};
-  if (status != MPI_STATUS_IGNORE) own = *status;
-  if (held == nullptr) {
-    int found = 1;
-    const int code = flag != nullptr ? next.MPI_Improbe(source, tag, comm, &found, message, &own)
-                                     : next.MPI_Mprobe(source, tag, comm, message, &own);
-    if (flag != nullptr && code == MPI_SUCCESS) *flag = found;
-    if (code == MPI_SUCCESS && found != 0 && direct::bytes_of(own) == direct::kTokenBytes)
-      held = direct::take_out(comm, message, own);
-    if (held == nullptr) {
-      if (status != MPI_STATUS_IGNORE && found != 0) *status = own;
-      return taken(code);
+  for (;;) {
+    if (Held* held = direct::any_held() ? direct::claim(source, tag, comm) : nullptr) {
+      tell(held->status, status);
+      if (flag != nullptr) *flag = 1;
+      if (!held->received) {
+        *message = held->message;
+        delete held;
+        return watched(MPI_SUCCESS);
+      }
+      if (!direct::as_message(held)) return taken(MPI_ERR_OTHER);
+      *message = held->message;
+      held->given_out = true;
+      direct::append(held);
+      return taken(MPI_SUCCESS);
     }
+    MPI_Status own{};
+    int found = 1;
+    int code = flag != nullptr ? next.MPI_Iprobe(source, tag, comm, &found, &own)
+                               : next.MPI_Probe(source, tag, comm, &own);
+    if (code != MPI_SUCCESS) return taken(code);
+    if (found == 0) {
+      *flag = 0;
+      return watched(code);
+    }
+    if (direct::bytes_of(own) == direct::kTokenBytes) {
+      direct::hold_up_to(own.MPI_SOURCE, own.MPI_TAG, comm);
+      continue;
+    }
+    code = next.MPI_Improbe(own.MPI_SOURCE, own.MPI_TAG, comm, &found, message, &own);
+    if (code != MPI_SUCCESS) return taken(code);
+    if (found == 0) continue;  // another thread was faster
+    tell(own, status);
+    if (flag != nullptr) *flag = 1;
+    return watched(code);
   }
-  if (!direct::as_message(held, message)) return taken(MPI_ERR_OTHER);
-  const int error = own.MPI_ERROR;
-  own = held->status;
-  own.MPI_ERROR = error;
-  direct::append(held);
-  if (flag != nullptr) *flag = 1;
-  if (status != MPI_STATUS_IGNORE) *status = own;
-  return taken(MPI_SUCCESS);
-} catch (...) {
-  return kDeclined;
 }
 
 }  // namespace lacuna

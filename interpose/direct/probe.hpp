@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Probing. A probe must tell the size of a payload, which stands in its token: so a message of a
-// token's length is taken out of the library's queue and held here. The next receive that it
-// matches is led to it: the same call, on a private communicator on which this rank sends the held
-// bytes to itself. Order is kept, for a probe holds the first message that matches, a receive looks
-// here first, and what is held of one sender, communicator and tag came before what is not.
+// Probing. A probe must tell the size of a payload, which stands in its token: so it takes messages
+// out of the library's queue, by matched probe, and holds them here: all that come before the one
+// it looks for from the same sender, so that their order is kept whatever the next receive asks
+// for. A token is received at once; the receive that matches it is led to a private communicator,
+// on which this rank sends the token to itself. What is no token is held as the library's message,
+// and the receive that matches it becomes a receive of that.
+//
+// So a receive looks here first: what is held came before what is not.
 #ifndef LACUNA_INTERPOSE_DIRECT_PROBE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_PROBE_HPP_
 
@@ -22,7 +25,7 @@ extern std::atomic<int> g_held;
 inline bool any_held() noexcept { return detail::g_held.load(std::memory_order_acquire) != 0; }
 
 // A receive that is led elsewhere. Between start() and finish() the library's call is made with the
-// changed arguments; its status is then corrected by source and tag.
+// changed arguments, or for message(); its status is then corrected by source and tag.
 class Detour {
  public:
   // Changes the arguments where a held message matches them.
@@ -33,13 +36,17 @@ class Detour {
   void finish() noexcept;
 
   bool taken() const noexcept { return taken_; }
+  // Null: an ordinary receive.
+  MPI_Message* message() noexcept { return is_message_ ? &message_ : nullptr; }
   int source() const noexcept { return source_; }
   int tag() const noexcept { return tag_; }
 
  private:
   bool taken_ = false;
+  bool is_message_ = false;
   int source_ = 0;
   int tag_ = 0;
+  MPI_Message message_{};
   struct Held* held_ = nullptr;
 };
 
