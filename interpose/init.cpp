@@ -3,6 +3,7 @@
 // Start, end and switch. lacuna starts after the library's MPI_Init has returned and ends before
 // its MPI_Finalize begins; before, after and in programs that only use sessions, every gate is
 // closed and every call passes through.
+#include <atomic>
 #include <cstdarg>
 #include <mutex>
 #include <new>
@@ -37,6 +38,19 @@ uint32_t allowed_families() {
   if (!option_flag(OptionId::kDisableP2p)) families |= kP2pSwitch;
   if (!option_flag(OptionId::kDisableCollectives)) families |= kCollectiveSwitch;
   return families;
+}
+
+MpiFunctions mpi_functions_of(const Next& next) {
+  return {
+      .type_get_envelope = next.MPI_Type_get_envelope,
+      .type_get_contents = next.MPI_Type_get_contents,
+      .type_size_x = next.MPI_Type_size_x,
+      .type_get_extent_x = next.MPI_Type_get_extent_x,
+      .type_get_true_extent_x = next.MPI_Type_get_true_extent_x,
+      .type_free = next.MPI_Type_free,
+      .type_get_envelope_c = next.MPI_Type_get_envelope_c,
+      .type_get_contents_c = next.MPI_Type_get_contents_c,
+  };
 }
 
 // What needs no communicator and makes no object.
@@ -129,30 +143,58 @@ void switch_on(bool on) noexcept {
   if (g_started) g_gate.open.store(on ? g_allowed : 0, std::memory_order_release);
 }
 
-int around_init(int* argc, char*** argv) noexcept {
-  const int code = next_functions().MPI_Init(argc, argv);
-  if (code == MPI_SUCCESS) start();
+namespace {
+
+// MPI_Init may come back to us from below, from a tool or the library, as PMPI_Init or as
+// MPI_Init_thread: lacuna starts when the outermost has returned.
+constinit std::atomic<int> g_initializing{0};
+
+template <typename Initialize>
+int around_any_init(const Initialize& initialize) noexcept {
+  const bool outermost = g_initializing.fetch_add(1) == 0;
+  const int code = initialize();
+  g_initializing.fetch_sub(1);
+  if (outermost && code == MPI_SUCCESS) start();
   return code;
 }
 
-int around_init_thread(int* argc, char*** argv, int required, int* provided) noexcept {
-  const int code = next_functions().MPI_Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) start();
-  return code;
+}  // namespace
+
+int around_init(const Next& next, int* argc, char*** argv) noexcept {
+  return around_any_init([&] { return next.MPI_Init(argc, argv); });
 }
 
-int around_finalize() noexcept {
+int around_init_thread(const Next& next, int* argc, char*** argv, int required,
+                       int* provided) noexcept {
+  return around_any_init([&] { return next.MPI_Init_thread(argc, argv, required, provided); });
+}
+
+int around_finalize(const Next& next) noexcept {
   stop();
-  return next_functions().MPI_Finalize();
+  return next.MPI_Finalize();
 }
 
 }  // namespace lacuna
 
 using namespace lacuna;
 
+namespace {
+
 // Arguments after the level belong to other profiling tools and cannot be passed on in portable
 // C++; MPI's own levels 0, 1 and 2 have none.
-extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
+int control(const Next& next, int level) noexcept {
   if (level == 0 || level == 1) switch_on(level == 1);
-  return next_functions().MPI_Pcontrol(level);
+  return next.MPI_Pcontrol(level);
 }
+
+}  // namespace
+
+extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
+  return control(next_functions(), level);
+}
+
+#if !defined(LACUNA_STATIC)
+extern "C" LACUNA_EXPORT int PMPI_Pcontrol(const int level, ...) {
+  return control(next_profiling(), level);
+}
+#endif
