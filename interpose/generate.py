@@ -167,6 +167,9 @@ EXPORTS = """\
   global:
     lacuna_interposed;
     lacuna_interposed_calls;
+    lacuna_interposed_library;
+    lacuna_interposed_table;
+    lacuna_interposed_table_place;
 @names@  local: *;
 };
 """

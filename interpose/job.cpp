@@ -38,14 +38,14 @@ bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t*
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;
-  const TypeRecord* record = type_record(datatype);
+  const TypeRecord* record = type_record(datatype, count);
   if (record == nullptr || record->plan == nullptr) return false;
   if (count == 1 && record->single_run) return false;
   int64_t bytes = 0;
   const void* data = nullptr;
   if (!locate(buf, count, *record, &bytes, &data)) return false;
-  const Load load = {bytes, record->mean_run_bytes, record->plan->is_transpose(count)};
-  if (!runtime().always && !pays(runtime().flavour, operation, load)) {
+  const Load load = load_of(*record, count, bytes);
+  if (!runtime().always && !pays(*runtime().messages, operation, load)) {
     log_type(*record, Note::kLongRuns);
     return false;
   }
