@@ -331,7 +331,12 @@ def wrapper(function: Function) -> str:
         return fill(WATCHED, around=entry["around"], **texts)
     gate, refuse = entry["gate"], ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
-        gate += f" && !is_never_taken({types[1]})"
+        if few := entry.get("few"):
+            pairs = zip(types[1].split(", "), few.split(", "), strict=True)
+            passes = " && ".join(f"is_left_alone({one}, {count})" for one, count in pairs)
+            gate += f" && !({passes})"
+        else:
+            gate += f" && !is_never_taken({types[1]})"
     if gate.startswith(("open_to(", "is_open(")):
         refuse = fill(REFUSE, **texts)
     return fill(TAKEN, gate=gate, refuse=refuse, take=entry["take"], **texts)

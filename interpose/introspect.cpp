@@ -54,7 +54,8 @@ LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
   return -1;
 }
 
-// The name that a table must have for this library, as in "MPICH Version: 5.0.2"; "" before MPI_Init.
+// The name that a table must have for this library, as in "MPICH Version: 5.0.2"; "" before
+// MPI_Init.
 LACUNA_EXPORT const char* lacuna_interposed_library() {
   const Table* table = runtime().table;
   return table != nullptr ? table->library.c_str() : "";
@@ -66,8 +67,8 @@ LACUNA_EXPORT const char* lacuna_interposed_table() {
   return table != nullptr ? table->source.c_str() : "";
 }
 
-// Where `lacuna tune` keeps the table of this library and CPU; "" before MPI_Init, or where there is
-// no such place.
+// Where `lacuna tune` keeps the table of this library and CPU; "" before MPI_Init, or where there
+// is no such place.
 LACUNA_EXPORT const char* lacuna_interposed_table_place() {
   const Table* table = runtime().table;
   return table != nullptr ? table->place.c_str() : "";

@@ -38,12 +38,17 @@ bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t*
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;
-  const TypeRecord* record = type_record(datatype, count);
+  const TypeRecord* record = type_record(datatype);
   if (record == nullptr || record->plan == nullptr) return false;
   if (count == 1 && record->single_run) return false;
   int64_t bytes = 0;
   const void* data = nullptr;
   if (!locate(buf, count, *record, &bytes, &data)) return false;
+  if (operation == Operation::kSend && !record->uniform &&
+      breaks_structs(runtime().flavour, bytes)) {
+    log_type(*record, Note::kMixed);
+    return false;
+  }
   const Load load = load_of(*record, count, bytes);
   if (!runtime().always && !pays(*runtime().messages, operation, load)) {
     log_type(*record, Note::kLongRuns);

@@ -17,9 +17,6 @@
 namespace lacuna {
 namespace {
 
-// A persistent request will be started often: its type is learned at once.
-void learn(MPI_Datatype datatype) noexcept { (void)type_record(datatype); }
-
 // The entry and the library's request begin their life together, or the call has failed.
 Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept {
   if (made == runtime().request_null) {
@@ -57,7 +54,6 @@ Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datat
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Wire wire;
-  learn(datatype);
   if (!make_source(buf, count, datatype, dest, &entry->outgoing, &wire, &entry->source)) {
     drop_pending(entry);
     return kDeclined;
@@ -80,7 +76,6 @@ Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   entry->receive = true;
-  learn(datatype);
   if (!make_incoming(buf, count, datatype, source, false, &entry->incoming)) {
     drop_pending(entry);
     return kDeclined;

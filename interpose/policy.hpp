@@ -53,6 +53,11 @@ Rulebook both(const Rulebook& one, const Rulebook& other);
 // Whether packing it first pays; `messages` is for sends and receives.
 bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept;
 
+// Whether a library fails to receive so many bytes into a struct where they were sent packed: then
+// a send with more than one basic type must be left as it is, since the other side may be the
+// library's.
+bool breaks_structs(Flavour flavour, int64_t bytes) noexcept;
+
 // Whether a buffered send takes the bytes of its data out of the attached buffer (and a constant),
 // whatever their type: then packed data need no more room than the program has reckoned with by
 // MPI_Pack_size and MPI_BSEND_OVERHEAD.

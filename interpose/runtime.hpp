@@ -28,10 +28,10 @@ struct Runtime {
   Flavour flavour = Flavour::kOther;
   const Table* table = nullptr;
   const Rulebook* messages = nullptr;  // the rules of that table for this job
-  bool always = false;       // LACUNA_ALWAYS
-  int rank = 0;              // in MPI_COMM_WORLD, for the log
-  bool threads = false;      // MPI_THREAD_MULTIPLE: state of ours needs locks
-  bool nonblocking = false;  // all completions go through our wrappers
+  bool always = false;                 // LACUNA_ALWAYS
+  int rank = 0;                        // in MPI_COMM_WORLD, for the log
+  bool threads = false;                // MPI_THREAD_MULTIPLE: state of ours needs locks
+  bool nonblocking = false;            // all completions go through our wrappers
 
   int type_keyval;      // the attribute that ties a TypeRecord to its type
   MPI_Comm probe_comm;  // a private copy of MPI_COMM_SELF that returns errors: to ask without

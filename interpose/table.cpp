@@ -55,13 +55,14 @@ bool read_rules(const Json* list, Rules* rules) {
 
 // What is wrong with it, or "".
 std::string read_book(const Json& object, const char* transport, Rulebook* book) {
-  const std::pair<const char*, std::array<Rules, kPatterns>*> sides[] = {{"send", &book->send},
-                                                                       {"receive", &book->receive}};
+  const std::pair<const char*, std::array<Rules, kPatterns>*> sides[] = {
+      {"send", &book->send}, {"receive", &book->receive}};
   for (const auto& [side, rules] : sides) {
     const Json* patterns = object.is_object() ? member(object, side) : nullptr;
     for (int i = 0; i < kPatterns; ++i) {
       const char* pattern = pattern_name(static_cast<Pattern>(i));
-      const Json* list = patterns != nullptr && patterns->is_object() ? member(*patterns, pattern) : nullptr;
+      const Json* list =
+          patterns != nullptr && patterns->is_object() ? member(*patterns, pattern) : nullptr;
       if (read_rules(list, &(*rules)[static_cast<size_t>(i)])) continue;
       return std::string(transport) + "." + side + "." + pattern +
              " is not a list of [most bytes, most bytes of a run] with growing sizes";

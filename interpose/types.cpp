@@ -3,9 +3,9 @@
 // Learning a type: ask the library whether it is committed, look for the attribute, else decode,
 // plan and attach.
 //
-// New types. Decoding and planning cost 2700 to 4000 instructions (MPICH, callgrind: vector, struct,
-// subarray), and a program that makes a type for each small message would pay them each time. So
-// MPI_Type_commit notes a type, and the first uses with little data are the library's.
+// New types. Decoding and planning cost 2700 to 4000 instructions (MPICH, callgrind: vector,
+// struct, subarray), and a program that makes a type for each small message would pay them each
+// time. So MPI_Type_commit notes a type, and the first uses with little data are the library's.
 //
 // Locks: `g_learning` is only ever tried, never waited for (who does not get it declines), because
 // the library may hold locks of its own while it calls back. The delete callback takes `g_records`

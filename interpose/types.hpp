@@ -43,10 +43,10 @@ struct TypeRecord {
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
   double mean_run_bytes = 0;
-  bool single_run = false;  // one element is one run: a count of 1 is no work
+  bool single_run = false;                   // one element is one run: a count of 1 is no work
   Pattern one_pattern = Pattern::kStrided;   // of one element
   Pattern many_pattern = Pattern::kStrided;  // of several
-  MPI_Datatype wire;        // messages of packed data are arrays of it
+  MPI_Datatype wire;                         // messages of packed data are arrays of it
   int64_t wire_bytes = 1;
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
   Note note = Note::kPredefined;  // without a plan: why
@@ -85,14 +85,6 @@ inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
   return record != nullptr ? record : detail::learn_type(datatype);
 }
 
-// The same, for a call that moves `count` elements once: nullptr also where the type is new and the
-// data are so few that decoding would cost more than it could win.
-inline const TypeRecord* type_record(MPI_Datatype datatype, MPI_Count count) noexcept {
-  const TypeRecord* record = detail::cached_record(datatype);
-  if (record != nullptr) return record;
-  return detail::is_still_new(datatype, count) ? nullptr : detail::learn_type(datatype);
-}
-
 // Whether the cache says that calls on this type are never taken: enough for most calls that pass
 // the gate in vain.
 inline bool is_never_taken(MPI_Datatype datatype) noexcept {
@@ -106,6 +98,13 @@ inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
 // What there is to move in `count` elements of a type with a plan.
 inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
   return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern};
+}
+
+// The same for one call with `count` elements; also where the type is new and the data are so few
+// that decoding it would cost more than it could win.
+inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
+  const TypeRecord* record = detail::cached_record(datatype);
+  return record != nullptr ? record->plan == nullptr : detail::is_still_new(datatype, count);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after

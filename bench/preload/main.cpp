@@ -3,9 +3,9 @@
 // what `lacuna bench preload` and `lacuna tune` start on each MPI library.
 //
 // A way is two letters, for the sending and the receiving side: n, a derived type, lacuna switched
-// off; l, the same with lacuna; c, contiguous data of the same size. `nn*` is nn once more: what the
-// same thing measured twice differs by. Both ranks send and receive, so that half the round trip is
-// one message.
+// off; l, the same with lacuna; c, contiguous data of the same size. `nn*` is nn once more: what
+// the same thing measured twice differs by. Both ranks send and receive, so that half the round
+// trip is one message.
 //
 // Usage: lacuna-bench-preload-FAMILY --rows FILE --out FILE --ways WAY[,WAY...] [--seconds S]
 //          [--rounds N]                                                            (two ranks)
@@ -152,12 +152,11 @@ void verify(const Message& message, const Way& way, int rank) {
   message.clear();
   (void)batch(message, way, rank, 1);
   const std::string wrong = message.check(way.out.form, way.in.form);
-  if (!wrong.empty())
-    fail("wrong data in " + message.id() + " by way " + way.name + ": " + wrong);
+  if (!wrong.empty()) fail("wrong data in " + message.id() + " by way " + way.name + ": " + wrong);
 }
 
 int iterations_for(const Message& message, const Way& way, int rank) {
-  const double seconds = std::min(batch(message, way, rank, 1), batch(message, way, rank, 2));
+  const double seconds = batch(message, way, rank, 1);
   int wanted = static_cast<int>(
       std::clamp(std::ceil(kBatchSeconds / seconds / 2), 1.0, double{kMostIterations}));
   MPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -257,7 +256,8 @@ std::string header(size_t rows) {
   const auto place = preloaded<const char* (*)()>("lacuna_interposed_table_place");
   return "{\"kind\": \"header\", \"mpi_library\": " + json_string(version) +
          ", \"lacuna_loaded\": " + (loaded ? "true" : "false") +
-         ", \"mpi_name\": " + json_string(name != nullptr ? name() : "") + ", \"table\": " + json_string(about != nullptr ? about() : "") +
+         ", \"mpi_name\": " + json_string(name != nullptr ? name() : "") +
+         ", \"table\": " + json_string(about != nullptr ? about() : "") +
          ", \"table_place\": " + json_string(place != nullptr ? place() : "") +
          ", \"cpu\": " + json_string(host_cpu()) + ", \"compiler\": " + json_string(__VERSION__) +
          ", \"rows\": " + std::to_string(rows) + "}";

@@ -57,7 +57,8 @@ Result<std::unique_ptr<Message>> Message::make(const Row& row, const PredefinedT
   if (!type) return type.error();
   const int64_t bytes = row.count * (*type)->size_bytes;
   if (bytes <= 0 || bytes > INT_MAX || row.count > INT_MAX)
-    return Error{LACUNA_INVALID_ARGUMENT, "1 byte to 2 GiB can be sent, not " + std::to_string(bytes)};
+    return Error{LACUNA_INVALID_ARGUMENT,
+                 "1 byte to 2 GiB can be sent, not " + std::to_string(bytes)};
   std::unique_ptr<Message> made(new Message(row, *type, make_plan(*type), predefined));
   if (!is_there(made->source_) || !is_there(made->target_) || !is_there(made->flat_source_) ||
       !is_there(made->flat_target_)) {

@@ -87,8 +87,8 @@ const std::string& host_cpu() {
   return *name;
 }
 
-std::string default_cache_place(const char* xdg_cache_home, const char* home,
-                                std::string_view kind, std::string_view subject) {
+std::string default_cache_place(const char* xdg_cache_home, const char* home, std::string_view kind,
+                                std::string_view subject) {
   std::string folder;
   if (xdg_cache_home != nullptr && xdg_cache_home[0] == '/') {  // others are to be ignored, it says
     folder = xdg_cache_home;

@@ -15,7 +15,6 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
-
 Error malformed(std::string what) { return {LACUNA_PARSE_ERROR, std::move(what)}; }
 
 std::string number_text(double value) {

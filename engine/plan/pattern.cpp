@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace lacuna {
+namespace {
+
+constexpr size_t kFewRuns = 16;  // of a list that is taken for a struct
+
+}  // namespace
 
 const char* pattern_name(Pattern pattern) {
   switch (pattern) {
@@ -19,19 +24,9 @@ const char* pattern_name(Pattern pattern) {
   return "transposed";
 }
 
+// By what the layout is, not by the kernel: those for fields also move short runs at short strides.
 Pattern pattern_of(const PlanNode& root) {
-  switch (root.sweep.how) {
-    case Sweep::How::kStrided:
-      return Pattern::kStrided;
-    case Sweep::How::kListed:
-      return Pattern::kListed;
-    case Sweep::How::kFields:
-      return Pattern::kFields;
-    case Sweep::How::kTranspose:
-      return Pattern::kTransposed;
-    case Sweep::How::kEach:
-      break;
-  }
+  if (root.sweep.how == Sweep::How::kTranspose) return Pattern::kTransposed;
   switch (root.kind) {
     case LayoutNode::Kind::kRun:
       return Pattern::kStrided;
@@ -39,12 +34,13 @@ Pattern pattern_of(const PlanNode& root) {
       return pattern_of(*root.children.front());
     case LayoutNode::Kind::kBlocks:
     case LayoutNode::Kind::kRuns:
-      return Pattern::kListed;
+      return root.layout->mem_offsets.size() <= kFewRuns ? Pattern::kFields : Pattern::kListed;
     case LayoutNode::Kind::kSeq:
       break;
   }
   const auto is_smaller = [](const auto& a, const auto& b) { return a->size < b->size; };
-  return pattern_of(**std::max_element(root.children.begin(), root.children.end(), is_smaller));
+  const PlanNode& most = **std::max_element(root.children.begin(), root.children.end(), is_smaller);
+  return most.kind == LayoutNode::Kind::kRun ? Pattern::kFields : pattern_of(most);
 }
 
 }  // namespace lacuna

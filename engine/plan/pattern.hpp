@@ -13,8 +13,8 @@ namespace lacuna {
 
 enum class Pattern : uint8_t {
   kStrided,     // loops over runs
-  kListed,      // runs at irregular places
-  kFields,      // elements of several runs: structs
+  kListed,      // many runs at irregular places
+  kFields,      // a few of them, mostly again and again: structs
   kTransposed,  // a plain traversal would come back to each line many times
 };
 inline constexpr int kPatterns = 4;

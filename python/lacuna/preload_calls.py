@@ -15,8 +15,17 @@ from typing import Any
 from lacuna import places, run
 from lacuna.preload_program import Target
 
-_COUNTED = {"lacuna_counted_send": "MPI_Send", "lacuna_counted_recv": "MPI_Recv"}
-_COUNTED |= {"lacuna_counted_isend_wait": "MPI_Isend + MPI_Wait"}
+# The functions of bench/preload/calls.cpp.
+CONTIGUOUS = ["MPI_Send", "MPI_Recv", "MPI_Isend + MPI_Wait"]
+NEW_TYPES = ["new vector", "new struct", "new subarray"]
+_COUNTED = dict(
+    zip(
+        ("send", "recv", "isend_wait", "new_vector", "new_struct", "new_subarray"),
+        CONTIGUOUS + NEW_TYPES,
+        strict=True,
+    )
+)
+_PREFIX = "lacuna_counted_"
 _TIMES = 200
 _MOST_SECONDS = 120
 
@@ -58,7 +67,7 @@ def _run(target: Target, file: Path, with_lacuna: bool) -> str:
     # The launcher's words are for two ranks.
     launcher = ["1" if word == "2" else word for word in target.launcher]
     words = [*launcher, "valgrind", "--tool=callgrind", f"--callgrind-out-file={file}"]
-    words += ["--toggle-collect=lacuna_counted_*", str(program), str(_TIMES)]
+    words += [f"--toggle-collect={_PREFIX}*", str(program), str(_TIMES)]
     environment = dict(os.environ) | target.environment
     if with_lacuna:
         words, environment = run.build(words, target.name, environment)
@@ -88,7 +97,7 @@ def inclusive(text: str) -> dict[str, int]:
         if match:
             if match[2]:
                 names[match[1]] = match[2]
-            current = names.get(match[1], "")
+            current = names.get(match[1], "").removeprefix(_PREFIX)
         elif match := re.match(r"cfn=(\(\d+\)) (.*)", line):
             names[match[1]] = match[2]
         elif current in _COUNTED and re.match(r"[+*\-\d]", line):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lacuna import mpis
-from lacuna.preload_calls import Calls
+from lacuna.preload_calls import CONTIGUOUS, NEW_TYPES, Calls
 from lacuna.preload_times import Times, geometric_mean
 
 MOST_INSTRUCTIONS = 60  # more than without lacuna, for a call with contiguous data
+MOST_TIMES = 1.05  # of the library alone: create, commit, send and free
 LEAST_SPEED = 0.95  # of the library's own
 LEAST_MEAN = {"mpich": 1.8, "openmpi": 1.25, "intelmpi": 2.8, "mpiabi": 1.8}
 
@@ -96,21 +97,32 @@ def mean_speedup(rows: list[Row]) -> float:
 
 def judge(calls: list[Calls], rows: list[Row]) -> list[Verdict]:
     """One verdict for each promise and library."""
-    verdicts = [_judge_calls(one) for one in calls]
+    verdicts = [verdict for one in calls for verdict in _judge_calls(one)]
     for mpi in dict.fromkeys(row.mpi for row in rows):
         verdicts += _judge_messages(mpi, [row for row in rows if row.mpi == mpi])
     return verdicts
 
 
-def _judge_calls(calls: Calls) -> Verdict:
-    promise = (
-        f"{mpis.TITLE[calls.mpi]}: contiguous calls, at most {MOST_INSTRUCTIONS} instructions more"
-    )
+def _judge_calls(calls: Calls) -> list[Verdict]:
+    title = mpis.TITLE[calls.mpi]
+    more = f"{title}: contiguous calls, at most {MOST_INSTRUCTIONS} instructions more"
+    times = f"{title}: types made for one small message, at most {MOST_TIMES:g} times"
     if calls.problem:
-        return Verdict(promise, f"not counted: {calls.problem}", False)
-    more = {name: lacuna - native for name, (native, lacuna) in calls.counts.items()}
-    found = ", ".join(f"{name} {value:+.0f}" for name, value in more.items())
-    return Verdict(promise, found, max(more.values()) <= MOST_INSTRUCTIONS)
+        return [Verdict(name, f"not counted: {calls.problem}", False) for name in (more, times)]
+    added = {name: two - one for name, (one, two) in calls.counts.items() if name in CONTIGUOUS}
+    ratios = {name: two / one for name, (one, two) in calls.counts.items() if name in NEW_TYPES}
+    return [
+        Verdict(
+            more,
+            ", ".join(f"{name} {value:+.0f}" for name, value in added.items()),
+            max(added.values()) <= MOST_INSTRUCTIONS,
+        ),
+        Verdict(
+            times,
+            ", ".join(f"{name} {value:.3f}" for name, value in ratios.items()),
+            max(ratios.values()) <= MOST_TIMES,
+        ),
+    ]
 
 
 def _judge_messages(mpi: str, rows: list[Row]) -> list[Verdict]:

@@ -34,13 +34,17 @@ def show(calls: list[Calls], rows: list[Row], verdicts: list[Verdict]) -> None:
 
 
 def _call_table(calls: list[Calls]) -> Table:
-    table = Table(title="Instructions of a call with contiguous data", box=SIMPLE_HEAD)
-    for name in ("MPI", "call", "native", "lacuna", "more"):
+    table = Table(
+        title="Instructions of calls that lacuna cannot help: contiguous data, new types",
+        box=SIMPLE_HEAD,
+    )
+    for name in ("MPI", "call", "native", "lacuna", "more", "times"):
         table.add_column(name, justify="left" if name in ("MPI", "call") else "right")
     for one in calls:
         for name, (native, lacuna) in one.counts.items():
             more = f"{lacuna - native:+.0f}"
-            table.add_row(mpis.TITLE[one.mpi], name, f"{native:.0f}", f"{lacuna:.0f}", more)
+            times = f"{lacuna / native:.3f}"
+            table.add_row(mpis.TITLE[one.mpi], name, f"{native:.0f}", f"{lacuna:.0f}", more, times)
     return table
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,9 @@ from lacuna.errors import Exit, LacunaError
 from lacuna.preload_program import Target
 from lacuna.tune_table import Cell
 
+TABLE = "LACUNA_TABLE"  # the environment variable that names the file
 FORMAT = 1  # the value of "lacuna_table", as interpose/table.cpp reads it
-_SECONDS = 0.12  # for a message
+_SECONDS = 0.15  # for a message
 _QUICK_SECONDS = 0.02
 _NAME_OF_FAMILY = {"mpich": "mpich", "ompi": "openmpi", "mpiabi": "mpiabi"}
 _WIDTH = 140
@@ -96,12 +98,15 @@ def measure(
     """The program's header, and what was found for each pattern, run and size."""
     rows = tune_table.messages(preload_rows.TUNE_QUICK_SIZES if quick else preload_rows.TUNE_SIZES)
     seconds = _QUICK_SECONDS if quick else _SECONDS
-    options = {"LACUNA_ALWAYS": "1", "LACUNA_TABLE": "none"}
+    options = {"LACUNA_ALWAYS": "1", TABLE: "none"}
     told, times = preload_program.measure(target, rows, tune_table.WAYS, seconds, options, progress)
     return told, [tune_table.judge(one) for one in times]
 
 
 def _place(told: dict[str, Any]) -> Path:
+    wanted = os.environ.get(TABLE, "")
+    if wanted not in ("", "none"):
+        return Path(wanted)
     if not told["table_place"]:
         raise LacunaError(
             Exit.ENVIRONMENT,
