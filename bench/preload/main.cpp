@@ -38,6 +38,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kBatchSeconds = 4e-4;
 constexpr int kMostIterations = 2000;
 constexpr int kLeastRounds = 5;
+constexpr int kLeastSlowRounds = 3;  // of rounds that take longer than that
+constexpr double kSlowRoundSeconds = 0.4;
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "lacuna-bench-preload: %s\n", what.c_str());
@@ -231,7 +233,8 @@ void run(const Row& row, const Options& options, const PredefinedTypes& predefin
       tracks[i].seconds.push_back(batch(message, ways[i], rank, tracks[i].iterations));
     }
     const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
-    more = round + 1 < std::min(kLeastRounds, options.rounds) ||
+    const int least = spent / (round + 1) > kSlowRoundSeconds ? kLeastSlowRounds : kLeastRounds;
+    more = round + 1 < std::min(least, options.rounds) ||
            (spent < options.seconds && round + 1 < options.rounds);
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }

@@ -41,6 +41,7 @@ class Options:
     seconds: float | None = None
     calls: bool = True
     messages: bool = True
+    shapes: list[str] = field(default_factory=list)  # none: all
     mpi_root: Path = field(default_factory=places.default_mpi_root)
     json: Path | None = None
     plots: Path | None = None
@@ -86,7 +87,7 @@ def _messages(
 ) -> list[Row]:
     """All messages on one library; those that seem slower a second time, in a job of their own."""
     sizes = preload_rows.QUICK_SIZES if options.quick else preload_rows.SIZES
-    messages = preload_rows.messages(sizes)
+    messages = preload_rows.messages(sizes, options.shapes)
     seconds = options.seconds or (_QUICK_SECONDS if options.quick else _SECONDS)
     told, times = preload_program.measure(target, messages, _WAYS, seconds, {}, progress)
     header["mpi"][target.name] = told["mpi_library"].strip()

@@ -244,6 +244,10 @@ def bench_preload_command(
     only: Annotated[
         str | None, typer.Option("--only", help="calls or messages; default: both.")
     ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", help="Messages of this shape alone; may be repeated."),
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write rows and raw samples here.")
     ] = None,
@@ -264,6 +268,7 @@ def bench_preload_command(
             seconds=seconds,
             calls=only in (None, "calls"),
             messages=only in (None, "messages"),
+            shapes=list(shape or []),
             mpi_root=mpi_root or places.default_mpi_root(),
             json=json_file,
             plots=plots,

@@ -27,7 +27,7 @@ _COUNTED = dict(
 )
 _PREFIX = "lacuna_counted_"
 _TIMES = 200
-_MOST_SECONDS = 120
+_MOST_SECONDS = 300
 
 
 @dataclass

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lacuna.errors import Exit, LacunaError
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -111,9 +113,14 @@ SHAPES: dict[str, Callable[[str, int], Message | None]] = {
 }
 
 
-def messages(sizes: list[int]) -> list[Message]:
-    """All shapes in those of the sizes that they can have."""
-    made = [make(shape, size) for shape, make in SHAPES.items() for size in sizes]
+def messages(sizes: list[int], shapes: list[str] | None = None) -> list[Message]:
+    """The shapes (none named: all) in those of the sizes that they can have."""
+    for shape in shapes or []:
+        if shape not in SHAPES:
+            raise LacunaError(
+                Exit.USAGE, f"unknown shape in --shape: {shape}", f"known are {', '.join(SHAPES)}"
+            )
+    made = [SHAPES[shape](shape, size) for shape in shapes or SHAPES for size in sizes]
     return [message for message in made if message]
 
 

@@ -28,25 +28,19 @@ Rules = list[list[float | None]]
 
 @dataclass(frozen=True)
 class Cell:
-    """What is best for messages of one pattern, run length and size."""
+    """What wins for messages of one pattern, run length and size."""
 
+    shape: str  # as in preload_rows.TUNE_SHAPES: the same run at all sizes
     pattern: str
     bytes: int  # what the row aims at
     run: float
-    send: bool  # pack first
-    receive: bool  # unpack last
+    sure: tuple[str, ...]  # of ll, ln and nl, the best one first
     speeds: dict[str, float]  # medians: nn over ll, ln, nl; nc over lc; cn over cl
 
     def as_json(self) -> dict[str, Any]:
         """For the file."""
-        return {
-            "pattern": self.pattern,
-            "bytes": self.bytes,
-            "run": self.run,
-            "send": self.send,
-            "receive": self.receive,
-            "speeds": {way: round(speed, 3) for way, speed in self.speeds.items()},
-        }
+        speeds = {way: round(speed, 3) for way, speed in self.speeds.items()}
+        return vars(self) | {"sure": list(self.sure), "speeds": speeds}
 
 
 def messages(sizes: list[int]) -> list[Message]:
@@ -56,7 +50,7 @@ def messages(sizes: list[int]) -> list[Message]:
 
 
 def judge(times: Times) -> Cell:
-    """The pair of decisions that wins most, of those that are sure to win and nowhere to lose.
+    """The pairs of decisions that are sure to win and nowhere to lose.
 
     What counts is halfway between the median and the lower end of its interval: in doubt, no.
     """
@@ -67,70 +61,89 @@ def judge(times: Times) -> Cell:
         "lc": times.speedup("lc", "nc"),
         "cl": times.speedup("cl", "cn"),
     }
-    alone = {"ln": "lc", "nl": "cl"}  # the same decision, where the other side is contiguous
+    medians = {way: speed.median for way, speed in found.items()}
     careful = {way: math.sqrt(speed.low * speed.median) for way, speed in found.items()}
+    about = times.about
+    return Cell(
+        times.id.partition("/")[0],
+        about["pattern"],
+        preload_rows.size_of(times.id),
+        about["mean_run_bytes"],
+        sure(careful, medians),
+        medians,
+    )
+
+
+def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...]:
+    """Of the pairs ll, ln and nl those to choose from, by the speeds that can be counted on."""
     wins = {way: speed >= LEAST_GAIN for way, speed in careful.items()}
     loses = {way: speed < MOST_LOSS for way, speed in careful.items()}
-    sure = [way for way in alone if wins[way] and not loses[alone[way]]]
-    sure += [way for way in alone if wins[alone[way]] and not loses[way]]
-    if wins["ll"] and not loses["lc"] and not loses["cl"]:
-        sure.append("ll")
-    best = max(sure, key=lambda way: found[way].median, default="nn")
-    return Cell(
-        times.about["pattern"],
-        preload_rows.size_of(times.id),
-        times.about["mean_run_bytes"],
-        best[0] == "l",
-        best[1] == "l",
-        {way: ratio.median for way, ratio in found.items()},
-    )
+    chosen = ["ll"] if wins["ll"] and not loses["lc"] and not loses["cl"] else []
+    # One side alone: where the other has gaps, too, and where it has none.
+    for way, beside_contiguous in (("ln", "lc"), ("nl", "cl")):
+        ways = (way, beside_contiguous)
+        if any(wins[one] for one in ways) and not any(loses[one] for one in ways):
+            chosen.append(way)
+    return tuple(sorted(chosen, key=lambda way: -medians[way]))
 
 
 def rules(cells: list[Cell]) -> dict[str, dict[str, Rules]]:
     """For each side and pattern, rules as interpose/table.hpp has them."""
-    return {
-        side: {
-            pattern: _rules(
-                {
-                    (cell.bytes, cell.run): getattr(cell, side)
-                    for cell in cells
-                    if cell.pattern == pattern
-                }
-            )
-            for pattern in ("strided", "listed", "fields", "transposed")
-        }
-        for side in ("send", "receive")
-    }
+    book: dict[str, dict[str, Rules]] = {"send": {}, "receive": {}}
+    for pattern in ("strided", "listed", "fields", "transposed"):
+        chosen = [cell for cell in cells if cell.pattern == pattern]
+        sends, receives = _rules(chosen)
+        book["send"][pattern] = sends
+        book["receive"][pattern] = receives
+    return book
 
 
-def _rules(packs: dict[tuple[int, float], bool]) -> Rules:
-    """Between two measured sizes holds what holds at both; beyond the last, what holds there.
-
-    At a size, runs up to the longest one for which it and all shorter ones win.
-    """
-    by_size: dict[int, dict[float, bool]] = defaultdict(dict)
-    for (size, run), wins in packs.items():
-        by_size[size][run] = wins
+def _rules(cells: list[Cell]) -> tuple[Rules, Rules]:
+    """Between two measured sizes holds what is sure at both; beyond the last, what is there."""
+    by_size: dict[int, dict[str, Cell]] = defaultdict(dict)
+    for cell in cells:
+        by_size[cell.bytes][cell.shape] = cell
     sizes = sorted(by_size)
-    longest = []
-    for size in sizes:
-        most = 0.0
-        for run, wins in sorted(by_size[size].items()):
-            if not wins:
-                break
-            most = round(run * _LONGER, 1)
-        longest.append(most)
-    found: Rules = []
-    for i, size in enumerate(sizes):
-        run = min(longest[max(i - 1, 0)], longest[i])
-        if found and found[-1][1] == run:
-            found[-1][0] = size
+    if not sizes:
+        return [[None, 0]], [[None, 0]]
+    sends: Rules = []
+    receives: Rules = []
+    for before, size in zip([sizes[0], *sizes], [*sizes, sizes[-1]], strict=True):
+        runs = _longest_runs(by_size[before], by_size[size])
+        most_bytes = None if len(sends) and before == size else size
+        for found, run in zip((sends, receives), runs, strict=True):
+            found.append([most_bytes, run])
+    return _joined(sends), _joined(receives)
+
+
+def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, float]:
+    """Up to which run either side packs, from the shortest on; no pair that is not sure."""
+    longest = [0.0, 0.0]
+    packs = [True, True]
+    for cell in sorted(other.values(), key=lambda cell: cell.run):
+        if cell.shape not in one:
+            break
+        pairs = [
+            pair
+            for pair in cell.sure
+            if pair in one[cell.shape].sure
+            and all(may or letter == "n" for may, letter in zip(packs, pair, strict=True))
+        ]
+        if not pairs:
+            break
+        for side, letter in enumerate(pairs[0]):
+            packs[side] = letter == "l"
+            if packs[side]:
+                longest[side] = round(cell.run * _LONGER, 1)
+    return longest[0], longest[1]
+
+
+def _joined(found: Rules) -> Rules:
+    """Neighbours that say the same are one rule."""
+    joined: Rules = []
+    for most_bytes, run in found:
+        if joined and joined[-1][1] == run:
+            joined[-1][0] = most_bytes
         else:
-            found.append([size, run])
-    if not found:
-        return [[None, 0]]
-    if found[-1][1] == longest[-1]:
-        found[-1][0] = None
-    else:
-        found.append([None, longest[-1]])
-    return found
+            joined.append([most_bytes, run])
+    return joined

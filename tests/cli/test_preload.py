@@ -42,37 +42,57 @@ def test_slower_is_what_both_jobs_say():
 
 
 @pytest.mark.parametrize(
-    ("ways", "decision"),
+    ("ways", "sure"),
     [
         # Both win; both alone lose nothing beside contiguous data.
-        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 0.9, "cl": 0.9}, (True, True)),
+        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 0.9, "cl": 0.9}, ("ll", "ln", "nl")),
         # Together they would win most, but a sender that packs loses beside a contiguous receiver.
-        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 1.2, "cl": 0.9}, (False, True)),
+        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 1.2, "cl": 0.9}, ("nl",)),
+        # A sender that packs for a receiver that does not is slow.
+        ({"ll": 0.5, "ln": 2.0, "nl": 1.0, "lc": 0.5, "cl": 1.0}, ("ll",)),
         # Nobody wins enough.
-        ({"ll": 0.97, "ln": 1.0, "nl": 1.0, "lc": 1.0, "cl": 1.0}, (False, False)),
+        ({"ll": 0.97, "ln": 1.0, "nl": 1.0, "lc": 1.0, "cl": 1.0}, ()),
         # Only data that were sent contiguously are unpacked faster: and nothing is lost otherwise.
-        ({"ll": 1.5, "ln": 1.5, "nl": 1.0, "lc": 1.5, "cl": 0.5}, (False, True)),
-        ({"ll": 1.5, "ln": 1.5, "nl": 1.1, "lc": 1.5, "cl": 0.5}, (False, False)),
+        ({"ll": 1.5, "ln": 1.5, "nl": 1.0, "lc": 1.5, "cl": 0.5}, ("nl",)),
+        ({"ll": 1.5, "ln": 1.5, "nl": 1.1, "lc": 1.5, "cl": 0.5}, ()),
     ],
 )
-def test_a_side_packs_first_where_it_cannot_lose(ways, decision):
+def test_a_side_packs_first_where_it_cannot_lose(ways, sure):
     cell = tune_table.judge(times(nc=1.0, cn=1.0, **ways))
-    assert (cell.send, cell.receive) == decision
-    assert (cell.bytes, cell.run) == (1024, 8)
+    assert cell.sure == sure
+    assert (cell.shape, cell.bytes, cell.run) == ("x", 1024, 8)
+
+
+def rules(*cells):
+    """The strided ones of (size, run, pairs...)."""
+    made = [
+        tune_table.Cell(f"vector-{run}", "strided", size, run, pairs, {})
+        for size, run, *pairs in cells
+    ]
+    book = tune_table.rules(made)
+    assert book["send"]["listed"] == [[None, 0]]
+    return book["send"]["strided"], book["receive"]["strided"]
 
 
 def test_rules_hold_between_sizes_only_where_both_neighbours_do():
-    def cell(size, run, wins):
-        return tune_table.Cell("strided", size, run, wins, False, {})
+    sends, receives = rules(
+        *((256, 8, "ll"), (256, 64), (1024, 8, "ll"), (1024, 64, "ll")),
+        *((4096, 8, "ll"), (4096, 64, "ll"), (16384, 8), (16384, 64, "ll")),
+    )
+    assert sends == receives == [[1024, 10], [4096, 80], [None, 0]]
 
-    cells = [cell(256, 8, True), cell(256, 64, False)]
-    cells += [cell(1024, 8, True), cell(1024, 64, True)]
-    cells += [cell(4096, 8, True), cell(4096, 64, True)]
-    cells += [cell(16384, 8, False), cell(16384, 64, True)]
-    rules = tune_table.rules(cells)
-    assert rules["send"]["strided"] == [[1024, 10], [4096, 80], [None, 0]]
-    assert rules["receive"]["strided"] == [[None, 0]]
-    assert rules["send"]["listed"] == [[None, 0]]
+
+def test_rules_never_make_a_pair_that_is_not_sure():
+    # One size wants both, the next the receiver alone: nothing is sure between them.
+    assert rules((256, 8, "ll"), (1024, 8, "nl")) == (
+        [[256, 10], [None, 0]],
+        [[256, 10], [1024, 0], [None, 10]],
+    )
+    # The receiver alone from some run on.
+    assert rules((256, 8, "ll", "nl"), (256, 64, "nl"), (256, 512, "ll")) == (
+        [[None, 10]],
+        [[None, 80]],
+    )
 
 
 def test_rows_have_the_size_they_say():
