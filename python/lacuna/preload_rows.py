@@ -164,6 +164,11 @@ def _transposed_blocks(shape: str, block: int, size: int) -> Message | None:
     return Message(shape, size, f"contiguous({n}, resized(0, {extent}, {column}))")
 
 
+def _column(shape: str, block: int, size: int) -> Message | None:
+    """As _vector, each block in a line of its own."""
+    return _vector(shape, block, size, fill=64 // block)
+
+
 def _tuned(make: Callable[[str, int, int], Message | None], block: int) -> Callable:
     return lambda name, size: make(name, block, size)
 
@@ -172,6 +177,7 @@ TUNE_SHAPES: dict[str, Callable[[str, int], Message | None]] = {
     f"{name}-{block}": _tuned(make, block)
     for name, make, blocks in (
         ("vector", _vector, (1, 5, 64, 512)),
+        ("column", _column, (1,)),
         ("list", _blocks, (1, 5, 64)),
         ("fields", _fields, (1, 3, 30)),
         ("transpose", _transposed_blocks, (1, 2)),

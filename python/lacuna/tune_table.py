@@ -120,13 +120,15 @@ def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, 
     """Up to which run either side packs, from the shortest on; no pair that is not sure."""
     longest = [0.0, 0.0]
     packs = [True, True]
-    for cell in sorted(other.values(), key=lambda cell: cell.run):
-        if cell.shape not in one:
+    for run in sorted({cell.run for cell in other.values()}):
+        shapes = [shape for shape, cell in other.items() if cell.run == run]
+        if not all(shape in one for shape in shapes):
             break
+        cells = [known[shape] for known in (one, other) for shape in shapes]
         pairs = [
             pair
-            for pair in cell.sure
-            if pair in one[cell.shape].sure
+            for pair in cells[-1].sure
+            if all(pair in cell.sure for cell in cells)
             and all(may or letter == "n" for may, letter in zip(packs, pair, strict=True))
         ]
         if not pairs:
@@ -134,7 +136,7 @@ def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, 
         for side, letter in enumerate(pairs[0]):
             packs[side] = letter == "l"
             if packs[side]:
-                longest[side] = round(cell.run * _LONGER, 1)
+                longest[side] = round(run * _LONGER, 1)
     return longest[0], longest[1]
 
 
