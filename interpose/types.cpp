@@ -146,8 +146,8 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
     record->note = Note::kContiguous;
   } else {
     record->plan = plan;
-    record->one_pattern = pattern_of(*plan->single());
-    record->many_pattern = pattern_of(*plan->repeat());
+    record->one_pattern = pattern_of(plan->root(1));
+    record->many_pattern = pattern_of(plan->root(2));
   }
   const bool uniform = decoded->uniform != rt.datatype_null;
   record->uniform = uniform;

@@ -189,7 +189,7 @@ std::string described(const Message& message) {
   return "{\"kind\": \"row\", \"id\": " + json_string(message.id()) +
          ", \"bytes\": " + std::to_string(message.bytes()) +
          ", \"contiguous\": " + (plan.is_contiguous() ? "true" : "false") + ", \"pattern\": \"" +
-         pattern_name(pattern_of(message.count() == 1 ? *plan.single() : *plan.repeat())) +
+         pattern_name(pattern_of(plan.root(message.count()))) +
          "\", \"mean_run_bytes\": " + number(plan.mean_run_bytes()) +
          ", \"predicted_pack_ns\": " + number(cost.ns) + "}";
 }
