@@ -24,7 +24,7 @@
 
 #include "bench/harness/json_lines.hpp"
 #include "bench/preload/message.hpp"
-#include "machine/profile.hpp"
+#include "lacuna/lacuna.h"
 #include "plan/cost.hpp"
 #include "plan/pattern.hpp"
 
@@ -188,8 +188,8 @@ std::string described(const Message& message) {
   const Cost cost = predict(plan, message.count(), Direction::kPack, Warmth::kWarm);
   return "{\"kind\": \"row\", \"id\": " + json_string(message.id()) +
          ", \"bytes\": " + std::to_string(message.bytes()) +
-         ", \"contiguous\": " + (plan.is_contiguous() ? "true" : "false") + ", \"pattern\": \"" +
-         pattern_name(pattern_of(plan.root(message.count()))) +
+         ", \"contiguous\": " + (plan.is_run(message.count()) ? "true" : "false") +
+         ", \"pattern\": \"" + pattern_name(pattern_of(plan.root(message.count()))) +
          "\", \"mean_run_bytes\": " + number(plan.mean_run_bytes()) +
          ", \"predicted_pack_ns\": " + number(cost.ns) + "}";
 }
@@ -249,6 +249,18 @@ void run(const Row& row, const Options& options, const PredefinedTypes& predefin
   for (size_t i = 0; i < ways.size(); ++i) out.write(line(message, ways[i], tracks[i]));
 }
 
+// The machine that the ranks run on, which need not be the launcher's.
+std::string machine_json() {
+  std::string text(1, '\0');
+  size_t needed = 0;
+  if (lacuna_machine_json(text.size(), text.data(), &needed) != LACUNA_TRUNCATED) return "{}";
+  text.resize(needed);
+  if (lacuna_machine_json(text.size(), text.data(), nullptr) != LACUNA_OK) return "{}";
+  text.resize(std::strlen(text.c_str()));
+  std::replace(text.begin(), text.end(), '\n', ' ');  // one line
+  return text;
+}
+
 std::string header(size_t rows) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
@@ -262,7 +274,7 @@ std::string header(size_t rows) {
          ", \"mpi_name\": " + json_string(name != nullptr ? name() : "") +
          ", \"table\": " + json_string(about != nullptr ? about() : "") +
          ", \"table_place\": " + json_string(place != nullptr ? place() : "") +
-         ", \"cpu\": " + json_string(host_cpu()) + ", \"compiler\": " + json_string(__VERSION__) +
+         ", \"machine\": " + machine_json() + ", \"compiler\": " + json_string(__VERSION__) +
          ", \"rows\": " + std::to_string(rows) + "}";
 }
 

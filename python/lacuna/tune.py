@@ -121,7 +121,7 @@ def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str)
     table = {
         "lacuna_table": FORMAT,
         "mpi": told["mpi_name"],
-        "cpu": told["cpu"],
+        "cpu": told["machine"]["cpu"],
         "provenance": provenance.collect() | {"mpi_library": told["mpi_library"].strip()},
     }
     other = "shared" if transport == "network" else "network"
