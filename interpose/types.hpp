@@ -100,11 +100,12 @@ inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) no
   return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern};
 }
 
-// The same for one call with `count` elements; also where the type is new and the data are so few
-// that decoding it would cost more than it could win.
+// The same for one call with `count` elements; also where they are one run, or the type is new and
+// the data are so few that decoding it would cost more than it could win.
 inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
-  return record != nullptr ? record->plan == nullptr : detail::is_still_new(datatype, count);
+  if (record == nullptr) return detail::is_still_new(datatype, count);
+  return record->plan == nullptr || (count == 1 && record->single_run);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after
