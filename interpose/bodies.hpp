@@ -21,6 +21,9 @@ int around_init_thread(const Next& next, int* argc, char*** argv, int required,
                        int* provided) noexcept;
 int around_finalize(const Next& next) noexcept;
 
+// types.cpp
+int around_type_commit(MPI_Datatype* datatype) noexcept;
+
 // pack.cpp; Count is int or MPI_Count.
 template <typename Count>
 Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,

@@ -74,6 +74,10 @@ void learn_library(const Next& next, Runtime* rt) {
   next.MPI_Query_thread(&level);
   rt->threads = level == MPI_THREAD_MULTIPLE;
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
+  int ranks = 0;
+  next.MPI_Comm_size(rt->comm_world, &ranks);
+  rt->table = new Table(load_table(version));  // as long as the process
+  rt->messages = new Rulebook(rules_for(*rt->table, is_on_one_node(ranks)));
 }
 
 // An error handler of our own, for the standard ABI's libraries do not agree on the value of
@@ -90,10 +94,12 @@ bool make_probe(const Next& next, Runtime* rt) noexcept {
   return set;
 }
 
-void complain() {
+void complain(const Table& table) {
   if (!log_wanted()) return;
   for (const std::string& sentence : option_complaints()) log_line(sentence);
-  if (const std::string& sentence = host_profile().complaint; !sentence.empty()) log_line(sentence);
+  for (const std::string* sentence : {&host_profile().complaint, &table.complaint}) {
+    if (!sentence->empty()) log_line(*sentence);
+  }
 }
 
 // Whatever fails here leaves lacuna off and the program as it was.
@@ -108,7 +114,7 @@ void start() noexcept try {
   }
   const Next& next = next_functions();
   learn_library(next, &g_runtime);
-  complain();
+  complain(*g_runtime.table);
   g_probing = make_probe(next, &g_runtime);
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();

@@ -158,6 +158,9 @@ EXPORTS = """\
   global:
     lacuna_interposed;
     lacuna_interposed_calls;
+    lacuna_interposed_library;
+    lacuna_interposed_table;
+    lacuna_interposed_table_place;
 @names@  local: *;
 };
 """
@@ -227,7 +230,12 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         return fill(WATCHED, around=entry["around"], **texts)
     gate, refuse = entry["gate"], ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
-        gate += f" && !is_never_taken({types[1]})"
+        if few := entry.get("few"):
+            pairs = zip(types[1].split(", "), few.split(", "), strict=True)
+            passes = " && ".join(f"is_left_alone({one}, {count})" for one, count in pairs)
+            gate += f" && !({passes})"
+        else:
+            gate += f" && !is_never_taken({types[1]})"
     if gate.startswith(("open_to(", "is_open(")):
         refuse = fill(REFUSE, **texts)
     return fill(TAKEN, gate=gate, refuse=refuse, take=entry["take"], **texts)

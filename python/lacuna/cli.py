@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import VERSION, bench, bench_engine, mpis, places, run
+from lacuna import VERSION, bench, bench_engine, bench_preload, mpis, places, run, tune
 from lacuna.errors import Exit, LacunaError
 
 app = typer.Typer(
@@ -223,6 +223,91 @@ def bench_engine_command(
             json=json_file,
             csv=csv_file,
             plots=plots,
+        )
+    )
+
+
+@bench_app.command("preload")
+def bench_preload_command(
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three sizes of each shape, in under a minute.")
+    ] = False,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="For each message, all ways together.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", help="calls or messages; default: both.")
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", help="Messages of this shape alone; may be repeated."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the figure into this folder.")
+    ] = None,
+    mpi_root: Annotated[
+        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
+    ] = None,
+) -> None:
+    """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
+    if only not in (None, "calls", "messages"):
+        raise LacunaError(Exit.USAGE, f"unknown part in --only: {only}", "give calls or messages")
+    bench_preload.preload(
+        bench_preload.Options(
+            mpis=_mpi_names(mpi or []),
+            quick=quick,
+            seconds=seconds,
+            calls=only in (None, "calls"),
+            messages=only in (None, "messages"),
+            shapes=list(shape or []),
+            mpi_root=mpi_root or places.default_mpi_root(),
+            json=json_file,
+            plots=plots,
+        )
+    )
+
+
+@app.command("tune", context_settings={"allow_interspersed_args": False})
+def tune_command(
+    launcher: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LAUNCHER...", help="How to start two ranks, as in: srun -N 1 -n 2"),
+    ] = None,
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
+        ),
+    ] = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="LAUNCHER puts the ranks on two nodes.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter messages.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Keep the table here instead.")
+    ] = None,
+    mpi_root: Annotated[
+        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
+    ] = None,
+) -> None:
+    """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
+    tune.tune(
+        tune.Options(
+            list(launcher or []),
+            _mpi_names(mpi or []),
+            network,
+            quick,
+            output,
+            mpi_root or places.default_mpi_root(),
         )
     )
 

@@ -48,6 +48,13 @@ def draw(folder: Path, provenance: dict[str, Any], found: list[Row]) -> list[Pat
     ]
 
 
+def source(provenance: dict[str, Any]) -> str:
+    """Where the numbers are from, for below a figure."""
+    commit, is_dirty, _ = (provenance["commit"] or "no commit").partition("-dirty")
+    commit = commit[:12] + is_dirty
+    return f"{provenance['cpu']}, lacuna {provenance['lacuna']} ({commit}), medians"
+
+
 def _figure(
     path: Path,
     title: str,
@@ -82,10 +89,7 @@ def _figure(
     panels[0][0].set_ylabel(unit)
     panels[0][0].legend(fontsize=8)
     figure.suptitle(title, fontsize=11)
-    commit, is_dirty, _ = (provenance["commit"] or "no commit").partition("-dirty")
-    commit = commit[:12] + is_dirty
-    source = f"{provenance['cpu']}, lacuna {provenance['lacuna']} ({commit}), medians"
-    figure.supxlabel(source, fontsize=7, color="#555555")
+    figure.supxlabel(source(provenance), fontsize=7, color="#555555")
     figure.savefig(path, dpi=150)
     plt.close(figure)
     return path

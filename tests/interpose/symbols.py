@@ -15,7 +15,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-OWN = {"lacuna_interposed", "lacuna_interposed_calls"}
+OWN = {
+    "lacuna_interposed",
+    "lacuna_interposed_calls",
+    "lacuna_interposed_library",
+    "lacuna_interposed_table",
+    "lacuna_interposed_table_place",
+}
 FOREIGN = re.compile(r"^(P?MPI|MPIX|ompi|opal|orte|mca|MPICH|MPIR)_", re.IGNORECASE)
 
 
