@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import VERSION, bench, bench_engine, mpis, places, run
+from lacuna import VERSION, bench, bench_commands, bench_engine, mpis, places, run
 from lacuna.errors import Exit, LacunaError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ bench_app = typer.Typer(
     help="Benchmarks: with and without lacuna in one job.", rich_markup_mode=None
 )
 app.add_typer(bench_app, name="bench")
+bench_commands.add_to(bench_app)
 
 MPI_NAMES = ", ".join(places.FAMILY_OF)
 
@@ -210,7 +211,7 @@ def bench_engine_command(
     """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
     bench_engine.engine(
         bench_engine.Options(
-            mpis=_mpi_names(mpi or []),
+            mpis=mpis.spelled_out(mpi or []),
             only=list(only or []),
             quick=quick,
             warm=warm or not cold,
@@ -227,6 +228,19 @@ def bench_engine_command(
     )
 
 
+@app.command("report")
+def report_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What --json wrote.")],
+    output: Annotated[
+        Path, typer.Option("--output", help="The folder for the page and the figures.")
+    ] = Path("lacuna-report"),
+) -> None:
+    """Results of `lacuna bench` as one page that needs no network; two files are compared."""
+    from lacuna import report
+
+    report.report(files, output)
+
+
 @app.command("demo", hidden=True)
 def demo_command(
     output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(
@@ -236,14 +250,6 @@ def demo_command(
     """The transpose on MPICH with all its files; what `make demo` runs."""
     json_file = output / "transpose.json"
     bench.transpose(_bench_options(None, None, False, None, json_file, None, output, None))
-
-
-def _mpi_names(given: list[str]) -> list[str]:
-    """Each once, with `all` spelled out."""
-    names: list[str] = []
-    for name in given:
-        names += mpis.ALL if name == "all" else [name]
-    return list(dict.fromkeys(names))
 
 
 def _bench_options(
@@ -269,7 +275,7 @@ def _bench_options(
             Exit.USAGE, f"bad number in --repetitions: {repetitions}", "give 1 or more"
         )
     return bench.Options(
-        _mpi_names(mpi or ["mpich"]),
+        mpis.spelled_out(mpi or ["mpich"]),
         list(dict.fromkeys(orders)),
         repetitions,
         mpi_root or places.default_mpi_root(),
