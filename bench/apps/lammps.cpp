@@ -10,7 +10,8 @@
 namespace lacuna::bench {
 namespace {
 
-// shape: particles that an array has room for. lists: the positions' and the properties', which are the same particles.
+// shape: particles that an array has room for. lists: the positions' and the properties', which are
+// the same particles.
 template <size_t kProperties, class Move>
 inline __attribute__((always_inline)) void by_array(const Input& input, const Move& move) {
   const auto particles = size_t(input.shape[0]);

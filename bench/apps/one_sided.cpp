@@ -15,7 +15,12 @@ class Put : public Way {
     if (is_contiguous_) {
       MPI_Type_contiguous(int(m_.problem->packed_bytes()), MPI_BYTE, &type_);
     } else {
-      type_ = m_.make();
+      // From the first byte of the memory, which the window begins with, and not from offset 0 of
+      // the type, which may lie before it.
+      MPI_Datatype type = m_.make();
+      const MPI_Aint at = m_.received->buffer() - m_.received->dense();
+      MPI_Type_create_hindexed_block(m_.count, 1, displacements(type, at).data(), type, &type_);
+      MPI_Type_free(&type);
     }
     MPI_Type_commit(&type_);
     const MPI_Aint bytes = MPI_Aint(m_.received->span_bytes());
@@ -44,12 +49,17 @@ class Put : public Way {
   }
 
  private:
-  void put() const {
-    const std::byte* from = is_contiguous_ ? m_.problem->dense() : m_.problem->buffer();
-    const MPI_Aint at = is_contiguous_ ? 0 : m_.received->buffer() - m_.received->dense();
-    const int count = is_contiguous_ ? 1 : m_.count;
-    MPI_Put(from, count, type_, m_.partner, at, count, type_, window_);
+  // Of `count` elements one after the other, the first `at` bytes from the memory's first.
+  std::vector<MPI_Aint> displacements(MPI_Datatype type, MPI_Aint at) const {
+    MPI_Aint lb = 0;
+    MPI_Aint extent = 0;
+    MPI_Type_get_extent(type, &lb, &extent);
+    std::vector<MPI_Aint> found;
+    for (int i = 0; i < m_.count; ++i) found.push_back(at + i * extent);
+    return found;
   }
+
+  void put() const { MPI_Put(m_.problem->dense(), 1, type_, m_.partner, 0, 1, type_, window_); }
 
   const Message& m_;
   bool is_contiguous_;

@@ -86,7 +86,8 @@ def _overheads(path: Path, provenance: dict[str, Any], found: Apps) -> tuple[Pat
             panel.plot(values, places, marker, color=color, label=label, markersize=4, alpha=0.8)
         panel.axvline(0, color="#777777", linewidth=0.8)
         panel.set_xlabel("overhead, % of the transfer", fontsize=8)
-    panels[0].legend(fontsize=7, loc="lower left")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", fontsize=7, ncols=3)
     _save(figure, path, provenance)
     return path, (
         "Relative overhead of packing (Schneider et al. 2012, figure 5): the share of a transfer "
@@ -114,7 +115,8 @@ def _absolute(path: Path, provenance: dict[str, Any], found: Apps, mpi: str) -> 
     for panel, name in zip(panels.flat, largest.values(), strict=False):
         panel.set_visible(True)
         _stacks(panel, found, mpi, name, methods)
-    panels[0][0].legend(fontsize=6)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower right", fontsize=7, ncols=len(_PARTS))
     figure.suptitle(mpis.TITLE[mpi], fontsize=11)
     _save(figure, path, provenance)
     return path, (
@@ -154,6 +156,6 @@ def _gains(path: Path, provenance: dict[str, Any], found: Apps) -> tuple[Path, s
         panel.set_xscale("log")
         panel.set_xlabel("times faster under lacuna", fontsize=8)
     handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in _CLASS_COLOR.values()]
-    panels[0].legend(handles, list(_CLASS_COLOR), fontsize=7, loc="lower right")
+    figure.legend(handles, list(_CLASS_COLOR), loc="outside upper center", fontsize=7, ncols=3)
     _save(figure, path, provenance)
     return path, "Which patterns gain: time of the library alone over time under lacuna."
