@@ -20,64 +20,74 @@ bool may_begin(const Start& start) noexcept {
 
 namespace {
 
-bool ask(MPI_Comm comm, const Start& start, Group* group, Answer* answer) noexcept {
+bool ask(MPI_Comm comm, const Start& start, Group* group, Shares* shares) noexcept {
   if (!may_begin(start)) return false;
   int code = 0;
   if (ask_group(comm, group, &code)) return true;
-  *answer = taken(code);
+  shares->answer = taken(code);
   return false;
 }
 
 }  // namespace
 
-bool share_gather(const void* in_place, int root, MPI_Comm comm, const Start& start, Share* gives,
-                  Share* gets, Answer* answer) noexcept {
+// Alone, a rank has nobody to send to.
+Shares share_bcast(int root, MPI_Comm comm, const Start& start) noexcept {
+  Shares shares;
   Group group;
-  if (!ask(comm, start, &group, answer)) return false;
+  if (!ask(comm, start, &group, &shares)) return shares;
   const Role role = group.role(root);
-  if (role == Role::kNone) return false;
-  const bool is_root = role == Role::kRoot;
-  const bool stays = is_root && !group.inter && in_place == MPI_IN_PLACE;
-  if (is_root) *gets = {group.pairs, {Flow::kIn, stays ? group.rank : -1}};
-  if (!stays && !(is_root && group.inter)) *gives = {1, {Flow::kOut}};
-  return true;
+  if (role == Role::kNone || (!group.inter && group.pairs == 1)) return shares;
+  if (role == Role::kRoot) {
+    shares.gives = {1, {Flow::kOut}};
+  } else {
+    shares.gets = {1, {Flow::kIn}};
+  }
+  shares.known = true;
+  return shares;
 }
 
-bool share_scatter(const void* in_place, int root, MPI_Comm comm, const Start& start, Share* gives,
-                   Share* gets, Answer* answer) noexcept {
+Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm,
+                    const Start& start) noexcept {
+  Shares shares;
   Group group;
-  if (!ask(comm, start, &group, answer)) return false;
+  if (!ask(comm, start, &group, &shares)) return shares;
   const Role role = group.role(root);
-  if (role == Role::kNone) return false;
+  if (role == Role::kNone) return shares;
+  const bool gathers = roots == Flow::kIn;
+  Share& of_all = gathers ? shares.gets : shares.gives;
+  Share& of_one = gathers ? shares.gives : shares.gets;
   const bool is_root = role == Role::kRoot;
   const bool stays = is_root && !group.inter && in_place == MPI_IN_PLACE;
-  if (is_root) *gives = {group.pairs, {Flow::kOut, stays ? group.rank : -1}};
-  if (!stays && !(is_root && group.inter)) *gets = {1, {Flow::kIn}};
-  return true;
+  if (is_root) of_all = {group.pairs, {roots, stays ? group.rank : -1}};
+  if (!stays && !(is_root && group.inter)) of_one = {1, {gathers ? Flow::kOut : Flow::kIn}};
+  shares.known = true;
+  return shares;
 }
 
 // In place, what this rank gives lies where it would get it.
-bool share_allgather(const void* in_place, MPI_Comm comm, const Start& start, Share* gives,
-                     Share* gets, Answer* answer) noexcept {
+Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) noexcept {
+  Shares shares;
   Group group;
-  if (!ask(comm, start, &group, answer)) return false;
+  if (!ask(comm, start, &group, &shares)) return shares;
   const bool stays = in_place == MPI_IN_PLACE;
-  if (stays && group.inter) return false;
-  *gets = {group.pairs, {Flow::kIn, stays ? group.rank : -1, Flow::kOut}};
-  if (!stays) *gives = {1, {Flow::kOut}};
-  return true;
+  if (stays && group.inter) return shares;
+  shares.gets = {group.pairs, {Flow::kIn, stays ? group.rank : -1, Flow::kOut}};
+  if (!stays) shares.gives = {1, {Flow::kOut}};
+  shares.known = true;
+  return shares;
 }
 
 // In place, all data are exchanged for others.
-bool share_alltoall(const void* in_place, MPI_Comm comm, const Start& start, Share* gives,
-                    Share* gets, Answer* answer) noexcept {
+Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) noexcept {
+  Shares shares;
   Group group;
-  if (!ask(comm, start, &group, answer)) return false;
+  if (!ask(comm, start, &group, &shares)) return shares;
   const bool stays = in_place == MPI_IN_PLACE;
-  if (stays && group.inter) return false;
-  *gets = {group.pairs, {stays ? Flow::kBoth : Flow::kIn}};
-  if (!stays) *gives = {group.pairs, {Flow::kOut}};
-  return true;
+  if (stays && group.inter) return shares;
+  shares.gets = {group.pairs, {stays ? Flow::kBoth : Flow::kIn}};
+  if (!stays) shares.gives = {group.pairs, {Flow::kOut}};
+  shares.known = true;
+  return shares;
 }
 
 PendingRequest* new_pending_exchange(Exchange* exchange) noexcept {

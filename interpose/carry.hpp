@@ -1,27 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What all collectives have in common: the arguments of a side in their three forms, which replace
-// themselves where lacuna takes the side, and doing the call, blocking or not.
+// What all collectives have in common: what a rank gives and gets, the arguments of a side in their
+// three forms, which replace themselves where lacuna takes the side, and doing the call, blocking
+// or not.
 #ifndef LACUNA_INTERPOSE_CARRY_HPP_
 #define LACUNA_INTERPOSE_CARRY_HPP_
 
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "interpose/collectives.hpp"
 #include "interpose/exchange.hpp"
 #include "interpose/group.hpp"
+#include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 
 namespace lacuna {
 
-// The int or the large-count form of a function.
-template <typename Count, typename Small, typename Large>
-auto form_of(Small small, Large large) noexcept {
+// What a call may become in the library.
+template <typename Blocking, typename Nonblocking>
+struct Forms {
+  Blocking blocking;
+  Nonblocking nonblocking;
+};
+
+// The forms of a function with counts of this type, int or MPI_Count.
+template <typename Count, typename Blocking, typename Large, typename Nonblocking,
+          typename LargeNonblocking>
+auto forms(Blocking Next::* blocking, Large Next::* large, Nonblocking Next::* nonblocking,
+           LargeNonblocking Next::* large_nonblocking) noexcept {
+  const Next& next = next_functions();
   if constexpr (std::is_same_v<Count, int>) {
-    return small;
+    return Forms<Blocking, Nonblocking>{next.*blocking, next.*nonblocking};
   } else {
-    return large;
+    return Forms<Large, LargeNonblocking>{next.*large, next.*large_nonblocking};
   }
 }
 
@@ -37,6 +50,7 @@ struct Block {
     type = side->datatype();
   }
   bool is_sound_for(int) const noexcept { return is_sound(count, type); }
+  auto arguments() const noexcept { return std::make_tuple(buf, count, type); }
 
   void* buf;
   Count count;
@@ -57,6 +71,7 @@ struct Blocks {
     type = side->datatype();
   }
   bool is_sound_for(int pairs) const noexcept { return is_sound(counts, type, pairs); }
+  auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, type); }
 
   void* buf;
   const Count* counts;
@@ -78,6 +93,7 @@ struct TypedBlocks {
     types = side->datatypes();
   }
   bool is_sound_for(int pairs) const noexcept { return is_sound(counts, types, pairs); }
+  auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, types); }
 
   void* buf;
   const Count* counts;
@@ -92,16 +108,22 @@ struct Share {
   Flows flows;
 };
 
+// Both shares of a rank in a call. Not known: `answer` is the answer.
+struct Shares {
+  bool known = false;
+  Answer answer = kDeclined;
+  Share gives;
+  Share gets;
+};
+
 // The shares of this rank in each pattern. `in_place` is the buffer that may be MPI_IN_PLACE.
-// False: `answer` is the answer.
-bool share_gather(const void* in_place, int root, MPI_Comm comm, const Start& start, Share* gives,
-                  Share* gets, Answer* answer) noexcept;
-bool share_scatter(const void* in_place, int root, MPI_Comm comm, const Start& start, Share* gives,
-                   Share* gets, Answer* answer) noexcept;
-bool share_allgather(const void* in_place, MPI_Comm comm, const Start& start, Share* gives,
-                     Share* gets, Answer* answer) noexcept;
-bool share_alltoall(const void* in_place, MPI_Comm comm, const Start& start, Share* gives,
-                    Share* gets, Answer* answer) noexcept;
+Shares share_bcast(int root, MPI_Comm comm, const Start& start) noexcept;
+// `roots` is what happens to the root's data of all pairs: they come in (MPI_Gather and kin) or go
+// out (MPI_Scatter).
+Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm,
+                    const Start& start) noexcept;
+Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) noexcept;
+Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) noexcept;
 
 // Takes what can be taken of both sides.
 template <typename Out, typename In>
@@ -133,21 +155,33 @@ PendingRequest* new_pending_exchange(Exchange* exchange) noexcept;
 int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
                    int code) noexcept;
 
-// Does the call. `call` has what the sides have become and gets a request, or nullptr for the
-// blocking form.
-template <typename Call>
-Answer carry(Exchange* exchange, const Start& start, const Call& call) noexcept {
+// Does the call with the arguments that the sides have become.
+template <typename Forms, typename Arguments>
+Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
+             const Arguments& arguments) noexcept {
   if (!exchange->out.taken() && !exchange->in.taken()) return kDeclined;
   if (start.blocking()) {
-    const int code = call(nullptr);
+    const int code = std::apply(forms.blocking, arguments);
     if (code == MPI_SUCCESS && exchange->in.comes_in()) exchange->in.unpack_all();
     return taken(code);
   }
   PendingRequest* entry = new_pending_exchange(exchange);
   if (entry == nullptr) return kDeclined;
   MPI_Request started = MPI_REQUEST_NULL;
-  const int code = call(&started);
+  const int code =
+      std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&started)));
   return taken(settle_started(entry, started, start.request(), code));
+}
+
+// A whole call: `rest` are the arguments behind those of the two sides.
+template <typename Out, typename In, typename Forms, typename... Rest>
+Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, const Forms& forms,
+                   Rest... rest) noexcept {
+  if (!shares.known) return shares.answer;
+  Exchange exchange;
+  take_sides(&out, shares.gives, &in, shares.gets, start.blocking(), &exchange);
+  return carry(&exchange, start, forms,
+               std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
 }
 
 }  // namespace lacuna

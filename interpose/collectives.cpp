@@ -2,121 +2,70 @@
 //
 // Collectives with the same count for all ranks.
 #include "interpose/carry.hpp"
-#include "interpose/next.hpp"
 
 namespace lacuna {
 
 template <typename Count>
 Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
                   Start start) noexcept {
-  if (!may_begin(start)) return kDeclined;
-  Group group;
-  int code = 0;
-  if (!ask_group(comm, &group, &code)) return taken(code);
-  const Role role = group.role(root);
-  if (role == Role::kNone || (!group.inter && group.pairs == 1)) return kDeclined;
+  const Shares shares = share_bcast(root, comm, start);
+  if (!shares.known) return shares.answer;
+  const bool gives = shares.gives.pairs > 0;
+  const Share& share = gives ? shares.gives : shares.gets;
   Block<Count> data(buffer, count, datatype);
   Exchange exchange;
-  if (role == Role::kRoot) {
-    data.take(Operation::kSend, 1, {Flow::kOut}, start.blocking(), &exchange.out);
-  } else {
-    data.take(Operation::kReceive, 1, {Flow::kIn}, start.blocking(), &exchange.in);
-  }
-  const Next& next = next_functions();
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Bcast, next.MPI_Bcast_c)(data.buf, data.count, data.type, root,
-                                                              comm);
-    }
-    return form_of<Count>(next.MPI_Ibcast, next.MPI_Ibcast_c)(data.buf, data.count, data.type, root,
-                                                              comm, request);
-  });
+  data.take(gives ? Operation::kSend : Operation::kReceive, share.pairs, share.flows,
+            start.blocking(), gives ? &exchange.out : &exchange.in);
+  return carry(
+      &exchange, start,
+      forms<Count>(&Next::MPI_Bcast, &Next::MPI_Bcast_c, &Next::MPI_Ibcast, &Next::MPI_Ibcast_c),
+      std::tuple_cat(data.arguments(), std::make_tuple(root, comm)));
 }
 
 template <typename Count>
 Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                    Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_gather(sendbuf, root, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Block<Count> out(sendbuf, sendcount, sendtype);
-  Block<Count> in(recvbuf, recvcount, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Gather, next.MPI_Gather_c)(
-          out.buf, out.count, out.type, in.buf, in.count, in.type, root, comm);
-    }
-    return form_of<Count>(next.MPI_Igather, next.MPI_Igather_c)(
-        out.buf, out.count, out.type, in.buf, in.count, in.type, root, comm, request);
-  });
+  return carry_sides(share_rooted(Flow::kIn, sendbuf, root, comm, start),
+                     Block<Count>(sendbuf, sendcount, sendtype),
+                     Block<Count>(recvbuf, recvcount, recvtype), start,
+                     forms<Count>(&Next::MPI_Gather, &Next::MPI_Gather_c, &Next::MPI_Igather,
+                                  &Next::MPI_Igather_c),
+                     root, comm);
 }
 
 template <typename Count>
 Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                     Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_scatter(recvbuf, root, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Block<Count> out(sendbuf, sendcount, sendtype);
-  Block<Count> in(recvbuf, recvcount, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Scatter, next.MPI_Scatter_c)(
-          out.buf, out.count, out.type, in.buf, in.count, in.type, root, comm);
-    }
-    return form_of<Count>(next.MPI_Iscatter, next.MPI_Iscatter_c)(
-        out.buf, out.count, out.type, in.buf, in.count, in.type, root, comm, request);
-  });
+  return carry_sides(share_rooted(Flow::kOut, recvbuf, root, comm, start),
+                     Block<Count>(sendbuf, sendcount, sendtype),
+                     Block<Count>(recvbuf, recvcount, recvtype), start,
+                     forms<Count>(&Next::MPI_Scatter, &Next::MPI_Scatter_c, &Next::MPI_Iscatter,
+                                  &Next::MPI_Iscatter_c),
+                     root, comm);
 }
 
 template <typename Count>
 Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                       Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_allgather(sendbuf, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Block<Count> out(sendbuf, sendcount, sendtype);
-  Block<Count> in(recvbuf, recvcount, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Allgather, next.MPI_Allgather_c)(
-          out.buf, out.count, out.type, in.buf, in.count, in.type, comm);
-    }
-    return form_of<Count>(next.MPI_Iallgather, next.MPI_Iallgather_c)(
-        out.buf, out.count, out.type, in.buf, in.count, in.type, comm, request);
-  });
+  return carry_sides(share_allgather(sendbuf, comm, start),
+                     Block<Count>(sendbuf, sendcount, sendtype),
+                     Block<Count>(recvbuf, recvcount, recvtype), start,
+                     forms<Count>(&Next::MPI_Allgather, &Next::MPI_Allgather_c,
+                                  &Next::MPI_Iallgather, &Next::MPI_Iallgather_c),
+                     comm);
 }
 
 template <typename Count>
 Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_alltoall(sendbuf, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Block<Count> out(sendbuf, sendcount, sendtype);
-  Block<Count> in(recvbuf, recvcount, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Alltoall, next.MPI_Alltoall_c)(
-          out.buf, out.count, out.type, in.buf, in.count, in.type, comm);
-    }
-    return form_of<Count>(next.MPI_Ialltoall, next.MPI_Ialltoall_c)(
-        out.buf, out.count, out.type, in.buf, in.count, in.type, comm, request);
-  });
+  return carry_sides(share_alltoall(sendbuf, comm, start),
+                     Block<Count>(sendbuf, sendcount, sendtype),
+                     Block<Count>(recvbuf, recvcount, recvtype), start,
+                     forms<Count>(&Next::MPI_Alltoall, &Next::MPI_Alltoall_c, &Next::MPI_Ialltoall,
+                                  &Next::MPI_Ialltoall_c),
+                     comm);
 }
 
 template Answer take_bcast(void*, int, MPI_Datatype, int, MPI_Comm, Start) noexcept;

@@ -2,7 +2,6 @@
 //
 // Collectives with counts and displacements for each rank.
 #include "interpose/carry.hpp"
-#include "interpose/next.hpp"
 
 namespace lacuna {
 
@@ -10,68 +9,36 @@ template <typename Count, typename Displacement>
 Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
                     int root, MPI_Comm comm, Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_gather(sendbuf, root, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Block<Count> out(sendbuf, sendcount, sendtype);
-  Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Gatherv, next.MPI_Gatherv_c)(
-          out.buf, out.count, out.type, in.buf, in.counts, in.displacements, in.type, root, comm);
-    }
-    return form_of<Count>(next.MPI_Igatherv, next.MPI_Igatherv_c)(
-        out.buf, out.count, out.type, in.buf, in.counts, in.displacements, in.type, root, comm,
-        request);
-  });
+  return carry_sides(share_rooted(Flow::kIn, sendbuf, root, comm, start),
+                     Block<Count>(sendbuf, sendcount, sendtype),
+                     Blocks<Count, Displacement>(recvbuf, recvcounts, displs, recvtype), start,
+                     forms<Count>(&Next::MPI_Gatherv, &Next::MPI_Gatherv_c, &Next::MPI_Igatherv,
+                                  &Next::MPI_Igatherv_c),
+                     root, comm);
 }
 
 template <typename Count, typename Displacement>
 Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
                      MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
                      int root, MPI_Comm comm, Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_scatter(recvbuf, root, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Blocks<Count, Displacement> out(sendbuf, sendcounts, displs, sendtype);
-  Block<Count> in(recvbuf, recvcount, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Scatterv, next.MPI_Scatterv_c)(
-          out.buf, out.counts, out.displacements, out.type, in.buf, in.count, in.type, root, comm);
-    }
-    return form_of<Count>(next.MPI_Iscatterv, next.MPI_Iscatterv_c)(
-        out.buf, out.counts, out.displacements, out.type, in.buf, in.count, in.type, root, comm,
-        request);
-  });
+  return carry_sides(share_rooted(Flow::kOut, recvbuf, root, comm, start),
+                     Blocks<Count, Displacement>(sendbuf, sendcounts, displs, sendtype),
+                     Block<Count>(recvbuf, recvcount, recvtype), start,
+                     forms<Count>(&Next::MPI_Scatterv, &Next::MPI_Scatterv_c, &Next::MPI_Iscatterv,
+                                  &Next::MPI_Iscatterv_c),
+                     root, comm);
 }
 
 template <typename Count, typename Displacement>
 Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                        const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
                        MPI_Comm comm, Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_allgather(sendbuf, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Block<Count> out(sendbuf, sendcount, sendtype);
-  Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Allgatherv, next.MPI_Allgatherv_c)(
-          out.buf, out.count, out.type, in.buf, in.counts, in.displacements, in.type, comm);
-    }
-    return form_of<Count>(next.MPI_Iallgatherv, next.MPI_Iallgatherv_c)(
-        out.buf, out.count, out.type, in.buf, in.counts, in.displacements, in.type, comm, request);
-  });
+  return carry_sides(share_allgather(sendbuf, comm, start),
+                     Block<Count>(sendbuf, sendcount, sendtype),
+                     Blocks<Count, Displacement>(recvbuf, recvcounts, displs, recvtype), start,
+                     forms<Count>(&Next::MPI_Allgatherv, &Next::MPI_Allgatherv_c,
+                                  &Next::MPI_Iallgatherv, &Next::MPI_Iallgatherv_c),
+                     comm);
 }
 
 template <typename Count, typename Displacement>
@@ -79,24 +46,12 @@ Answer take_alltoallv(const void* sendbuf, const Count* sendcounts, const Displa
                       MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
                       Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_alltoall(sendbuf, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  Blocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtype);
-  Blocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtype);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Alltoallv, next.MPI_Alltoallv_c)(
-          out.buf, out.counts, out.displacements, out.type, in.buf, in.counts, in.displacements,
-          in.type, comm);
-    }
-    return form_of<Count>(next.MPI_Ialltoallv, next.MPI_Ialltoallv_c)(
-        out.buf, out.counts, out.displacements, out.type, in.buf, in.counts, in.displacements,
-        in.type, comm, request);
-  });
+  return carry_sides(share_alltoall(sendbuf, comm, start),
+                     Blocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtype),
+                     Blocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtype), start,
+                     forms<Count>(&Next::MPI_Alltoallv, &Next::MPI_Alltoallv_c,
+                                  &Next::MPI_Ialltoallv, &Next::MPI_Ialltoallv_c),
+                     comm);
 }
 
 template <typename Count, typename Displacement>
@@ -104,24 +59,13 @@ Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displa
                       const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
                       Start start) noexcept {
-  Share gives, gets;
-  Answer answer = kDeclined;
-  if (!share_alltoall(sendbuf, comm, start, &gives, &gets, &answer)) return answer;
-  const Next& next = next_functions();
-  TypedBlocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtypes);
-  TypedBlocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtypes);
-  Exchange exchange;
-  take_sides(&out, gives, &in, gets, start.blocking(), &exchange);
-  return carry(&exchange, start, [&](MPI_Request* request) noexcept {
-    if (request == nullptr) {
-      return form_of<Count>(next.MPI_Alltoallw, next.MPI_Alltoallw_c)(
-          out.buf, out.counts, out.displacements, out.types, in.buf, in.counts, in.displacements,
-          in.types, comm);
-    }
-    return form_of<Count>(next.MPI_Ialltoallw, next.MPI_Ialltoallw_c)(
-        out.buf, out.counts, out.displacements, out.types, in.buf, in.counts, in.displacements,
-        in.types, comm, request);
-  });
+  return carry_sides(share_alltoall(sendbuf, comm, start),
+                     TypedBlocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtypes),
+                     TypedBlocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtypes),
+                     start,
+                     forms<Count>(&Next::MPI_Alltoallw, &Next::MPI_Alltoallw_c,
+                                  &Next::MPI_Ialltoallw, &Next::MPI_Ialltoallw_c),
+                     comm);
 }
 
 template Answer take_gatherv(const void*, int, MPI_Datatype, void*, const int*, const int*,

@@ -159,55 +159,64 @@ void settle_some(const Claims& claims, const MPI_Request* requests, int outcount
   });
 }
 
-}  // namespace
-
-Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
+// `call` completes all or none; `flag` says which, nullptr: all.
+template <typename Call>
+Answer take_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses,
+                const Call& call) noexcept {
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(count, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
-  const int code = next_functions().MPI_Waitall(count, requests, results.get());
-  settle_all(claims, requests, results, code, true);
+  // After an error nobody may have written it.
+  if (flag != nullptr && claims.any_persistent()) *flag = 0;
+  const int code = call(results.get());
+  settle_all(claims, requests, results, code, flag == nullptr || *flag != 0);
   return taken(code);
 }
 
-Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
+// `call` completes one request at most.
+template <typename Call>
+Answer take_any(int count, const MPI_Request* requests, int* index, MPI_Status* status,
+                const Call& call) noexcept {
   finish_freed_requests();
-  if (flag == nullptr) return kDeclined;
-  Claims claims(count, requests);
-  if (claims.empty()) return kDeclined;
-  const Statuses results(count, statuses, claims.any_receive());
-  if (!results.ok()) return out_of_memory(&claims);
-  if (claims.any_persistent()) *flag = 0;  // after an error nobody may have written it
-  const int code = next_functions().MPI_Testall(count, requests, flag, results.get());
-  settle_all(claims, requests, results, code, *flag != 0);
-  return taken(code);
-}
-
-Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
-  finish_freed_requests();
-  if (index == nullptr) return kDeclined;
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
   if (claims.any_persistent()) *index = MPI_UNDEFINED;
-  const int code = next_functions().MPI_Waitany(count, requests, index, result.get());
+  const int code = call(result.get());
   settle_any(claims, requests, *index, result, code);
   return taken(code);
+}
+
+}  // namespace
+
+Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
+  return take_all(count, requests, nullptr, statuses, [&](MPI_Status* results) {
+    return next_functions().MPI_Waitall(count, requests, results);
+  });
+}
+
+Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
+  if (flag == nullptr) return kDeclined;
+  return take_all(count, requests, flag, statuses, [&](MPI_Status* results) {
+    return next_functions().MPI_Testall(count, requests, flag, results);
+  });
+}
+
+Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
+  if (index == nullptr) return kDeclined;
+  return take_any(count, requests, index, status, [&](MPI_Status* result) {
+    return next_functions().MPI_Waitany(count, requests, index, result);
+  });
 }
 
 Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
                     MPI_Status* status) noexcept {
-  finish_freed_requests();
   if (index == nullptr || flag == nullptr) return kDeclined;
-  Claims claims(count, requests);
-  if (claims.empty()) return kDeclined;
-  const Statuses result(1, status, claims.any_receive());
-  if (claims.any_persistent()) *index = MPI_UNDEFINED;
-  const int code = next_functions().MPI_Testany(count, requests, index, flag, result.get());
-  settle_any(claims, requests, *index, result, code);
-  return taken(code);
+  return take_any(count, requests, index, status, [&](MPI_Status* result) {
+    return next_functions().MPI_Testany(count, requests, index, flag, result);
+  });
 }
 
 // MPI_Waitsome and MPI_Testsome differ in the call alone.

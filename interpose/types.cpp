@@ -121,7 +121,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;
   record->mean_run_bytes = plan->mean_run_bytes();
-  record->single_run = plan->is_single_run();
+  record->single_run = !plan->is_empty() && plan->is_run(1);
   if (plan->size() == 0) {
     record->note = Note::kEmpty;
   } else if (plan->is_contiguous()) {

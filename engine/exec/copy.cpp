@@ -26,9 +26,9 @@ struct Side {
   std::byte* mem;
   int64_t count;
 
-  bool is_run() const { return plan.is_contiguous() || (count == 1 && plan.is_single_run()); }
-  const PlanNode& root() const { return count == 1 ? *plan.single() : *plan.repeat(); }
-  int64_t iterations() const { return count == 1 ? root().loop.count : count * root().loop.count; }
+  bool is_run() const { return plan.is_run(count); }
+  const PlanNode& root() const { return plan.root(count); }
+  int64_t iterations() const { return plan.iterations(count); }
   std::byte* origin() const { return address(mem, plan.offset()); }
 };
 
@@ -45,8 +45,7 @@ bool alike(const Side& a, const Side& b) {
 }
 
 CopyWay choose(const Side& source, const Side& target, Joint* joint) {
-  if (source.count == 0 || target.count == 0 || source.plan.single() == nullptr ||
-      target.plan.single() == nullptr)
+  if (source.count == 0 || target.count == 0 || source.plan.is_empty() || target.plan.is_empty())
     return CopyWay::kNothing;
   if (target.is_run()) return CopyWay::kPack;
   if (source.is_run()) return CopyWay::kUnpack;

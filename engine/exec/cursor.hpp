@@ -17,7 +17,7 @@ class Cursor {
  public:
   // At the first run of `count` >= 1 elements of a type that is not empty.
   Cursor(const Plan& plan, std::byte* mem, int64_t count) {
-    const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
+    const PlanNode& root = plan.root(count);
     mem = address(mem, plan.offset());
     if (count == 1) {
       descend(root, mem);

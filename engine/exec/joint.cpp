@@ -98,11 +98,9 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
     choice.kernel = find_kernel(table, Shape::kTranspose, width_);
     choice.inner = near_target;
     choice.outer = near_source;
-    // As plan/select.cpp does: half the TLB by one page.
-    const int64_t line = std::max<int64_t>(1, machine.line_bytes / width_);
-    const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width_);
-    m.tile_rows = std::max(line, most / line * line);
-    m.tile_cols = std::max(line, machine.page_bytes / width_);
+    const Tiles tiles = transpose_tiles(width_, machine);
+    m.tile_rows = tiles.rows;
+    m.tile_cols = tiles.columns;
     m.stream = message_bytes >= machine.stream_transpose_bytes;
     return choice;
   }

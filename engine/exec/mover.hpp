@@ -10,15 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/address.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
-
-// base + offset where base may be null (absolute addresses).
-inline std::byte* address(const void* base, int64_t offset) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
-                                      static_cast<uintptr_t>(offset));
-}
 
 template <bool kPack>
 class Mover {

@@ -14,18 +14,18 @@ namespace {
 template <bool kPack>
 [[gnu::noinline]] void move_more(const Plan& plan, std::byte* mem, int64_t count,
                                  std::byte* packed) {
-  if (count <= 0 || plan.single() == nullptr) return;
+  if (count <= 0 || plan.is_empty()) return;
   const int64_t total = count * plan.size();
   if (shared_out<kPack>(plan, mem, count, 0, total, packed)) return;
   mem = address(mem, plan.offset());
-  if (plan.is_contiguous() || (count == 1 && plan.is_single_run())) {
+  if (plan.is_run(count)) {
     // The C library's copy knows the machine's best way for one run of any length.
     std::memcpy(kPack ? packed : mem, kPack ? mem : packed, static_cast<size_t>(total));
     return;
   }
   const Mover<kPack> mover(plan.machine(), total);
-  const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
-  const int64_t iterations = root.kind == LayoutNode::Kind::kLoop ? count * root.loop.count : 1;
+  const PlanNode& root = plan.root(count);
+  const int64_t iterations = plan.iterations(count);
   if (root.sweep.how != Sweep::How::kEach) {
     mover.run(root.sweep, iterations, mem, packed);
   } else if (count == 1) {

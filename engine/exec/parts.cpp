@@ -59,13 +59,13 @@ struct Split {
 template <bool kPack>
 bool move_in_parts(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
                    std::byte* packed) noexcept {
-  if (plan.single() == nullptr) return false;
+  if (plan.is_empty()) return false;
   const int64_t bytes = end - begin;
   const int64_t threads = std::min(thread_limit(), bytes / plan.machine().parallel_bytes);
   if (threads < 2) return false;
   const int64_t line_bytes = plan.machine().line_bytes;
   int64_t part_bytes = std::max(line_bytes, bytes / (threads * kPartsForEach));
-  const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
+  const PlanNode& root = plan.root(count);
   const int64_t granule = granule_of(root, part_bytes, line_bytes);
   part_bytes = (part_bytes + granule - 1) / granule * granule;
   Split<kPack> split{plan, mem, count, begin, end, packed, part_bytes};

@@ -179,7 +179,7 @@ class Slicer {
 template <bool kPack>
 void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
                std::byte* packed, int64_t message_bytes) noexcept {
-  if (begin >= end || plan.single() == nullptr) return;
+  if (begin >= end || plan.is_empty()) return;
   mem = address(mem, plan.offset());
   if (plan.is_contiguous()) {
     std::memcpy(kPack ? packed : mem + begin, kPack ? mem + begin : packed,
@@ -189,9 +189,9 @@ void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, i
   const Mover<kPack> mover(plan.machine(), message_bytes);
   const Slicer<kPack> slicer(mover);
   if (count == 1) {
-    slicer.slice(*plan.single(), mem, begin, end, packed);
+    slicer.slice(plan.root(count), mem, begin, end, packed);
   } else {
-    slicer.of_loop(*plan.repeat(), mem, begin, end, packed);
+    slicer.of_loop(plan.root(count), mem, begin, end, packed);
   }
 }
 

@@ -3,7 +3,7 @@
 // The SIMD kernels, compiled once per instruction set by Highway (foreach_target includes this file
 // again for each), and the list of those that this host can run. Highway is used header-only: its
 // run-time library would be a second shared object in every process that preloads lacuna, so the
-// CPU is asked here (docs/decisions/0002-highway.md).
+// CPU is asked here (docs/decisions/0001-highway-for-simd.md).
 // SVE2 and the targets for one length of vector have nothing more that moves bytes than SVE.
 #if defined(__aarch64__) && !defined(HWY_DISABLED_TARGETS)
 #define HWY_DISABLED_TARGETS (HWY_SVE2 | HWY_SVE2_128 | HWY_SVE_256)
@@ -115,6 +115,7 @@ const KernelTable& table() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "base/x86.hpp"
 #include "kernels/tables.hpp"
 #if HWY_ARCH_ARM_A64 && HWY_OS_LINUX
 #include <asm/hwcap.h>
@@ -123,36 +124,22 @@ HWY_AFTER_NAMESPACE();
 
 namespace lacuna::kernels {
 
-// Highway's conditions for each target (its detect_targets.h), asked of the CPU and the operating
-// system by the compiler's own library. (F16C is left out: every CPU with AVX2 has it, and not
-// every compiler knows the name.)
 std::span<const KernelTable* const> simd_tables() {
   static const struct Supported {
     Supported() {
 #if HWY_ARCH_X86
-      __builtin_cpu_init();
-      [[maybe_unused]] const bool ssse3 = __builtin_cpu_supports("ssse3");
-      [[maybe_unused]] const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.2") &&
-                                         __builtin_cpu_supports("pclmul") &&
-                                         __builtin_cpu_supports("aes");
-      [[maybe_unused]] const bool avx2 =
-          sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
-      [[maybe_unused]] const bool avx3 =
-          avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-          __builtin_cpu_supports("avx512vl");
+      [[maybe_unused]] const X86Targets can = x86_targets();
 #if HWY_TARGETS & HWY_AVX3
-      if (avx3) tables[count++] = &N_AVX3::table();
+      if (can.avx3) tables[count++] = &N_AVX3::table();
 #endif
 #if HWY_TARGETS & HWY_AVX2
-      if (avx2) tables[count++] = &N_AVX2::table();
+      if (can.avx2) tables[count++] = &N_AVX2::table();
 #endif
 #if HWY_TARGETS & HWY_SSE4
-      if (sse4) tables[count++] = &N_SSE4::table();
+      if (can.sse4) tables[count++] = &N_SSE4::table();
 #endif
 #if HWY_TARGETS & HWY_SSSE3
-      if (ssse3) tables[count++] = &N_SSSE3::table();
+      if (can.ssse3) tables[count++] = &N_SSSE3::table();
 #endif
 #elif HWY_TARGETS & HWY_NEON
 #if HWY_TARGETS & HWY_SVE

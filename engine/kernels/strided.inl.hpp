@@ -69,12 +69,35 @@ void strided(const Move& m) noexcept {
                           LACUNA_INLINE { copy_block<kWidth>(dst, src); });
 }
 
+// Runs of so many bytes are loops themselves; four of them side by side, with a choice by length in
+// each, take 1.7 times as long (16 runs of 768 bytes) and keep fewer misses on their way (256 runs
+// of 256 bytes from memory: 1.4).
+constexpr int64_t kLongRun = 128;
+
+inline void strided_long(const Move& m) noexcept {
+  const int64_t width = m.width;  // the compiler must think that a run may change m
+  const int64_t src_stride = m.inner.src_stride;
+  const int64_t dst_stride = m.inner.dst_stride;
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    const std::byte* src = m.src + i * m.outer.src_stride;
+    std::byte* dst = m.dst + i * m.outer.dst_stride;
+    for (int64_t j = m.inner.count; j > 0; --j) {
+      copy_vectors(dst, src, width);
+      src += src_stride;
+      dst += dst_stride;
+    }
+  }
+}
+
 inline void strided_any(const Move& m) noexcept {
   // A line is written whole only by runs that hold one; shorter ones go through the caches.
   if (m.stream && m.width >= 128) {
     strided_rows(m, [&m](std::byte* dst, const std::byte* src)
                         LACUNA_INLINE { copy_run_stream(dst, src, m.width); });
     hwy::FlushStream();
+  } else if (m.width > kLongRun && m.width < kLibraryBytes &&
+             (m.ahead == 0 || m.inner.dst_stride == m.width)) {
+    strided_long(m);
   } else {
     with_copy(m.width, [&m](auto copy) LACUNA_INLINE { strided_rows(m, copy); });
   }

@@ -234,11 +234,11 @@ double Cost::traffic_ns() const {
 }
 
 Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth) {
-  if (count <= 0 || plan.single() == nullptr) return {};
+  if (count <= 0 || plan.is_empty()) return {};
   const Machine& machine = plan.machine();
   const int64_t bytes = count * plan.size();
-  const bool is_one_run = plan.is_contiguous() || (count == 1 && plan.is_single_run());
-  const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
+  const bool is_one_run = plan.is_run(count);
+  const PlanNode& root = plan.root(count);
   const Demand demand = demand_of(plan, count, direction);
   return cost_of(
       {demand, std::ceil(static_cast<double>(bytes) / static_cast<double>(machine.line_bytes)),

@@ -52,16 +52,19 @@ double transpose_cycles(int64_t width, int64_t vector_bytes) {
   return cycles_a_byte * narrower * count(width);
 }
 
+double table_cycles(const FieldTable& table, bool is_pack) {
+  if (table.steps.empty()) return 0;
+  const double elements = count(table.elements);
+  const double steps = count(static_cast<int64_t>(table.steps.size()));
+  if (!is_pack) return steps * 2.8 / elements;
+  const double loads = count(table.steps_per_store);
+  const double vectors = steps / loads;
+  return vectors * (1.05 * loads + (vectors > 1 ? 2.3 : 1.1)) / elements;
+}
+
 double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_t vector_bytes) {
   const FieldTable& table = is_pack ? fields.gather : fields.scatter;
-  if (!table.steps.empty() && in_row >= table.elements) {
-    const double elements = count(table.elements);
-    const double steps = count(static_cast<int64_t>(table.steps.size()));
-    if (!is_pack) return steps * 2.8 / elements;
-    const double loads = count(std::max<int64_t>(1, table.steps_per_store));
-    const double vectors = steps / loads;
-    return vectors * (1.05 * loads + (vectors > 1 ? 2.3 : 1.1)) / elements;
-  }
+  if (!table.steps.empty() && in_row >= table.elements) return table_cycles(table, is_pack);
   double cycles = 0;
   for (const Field& field : fields.fields) cycles += run_cycles(field.bytes, vector_bytes);
   // A pass for each field.

@@ -46,6 +46,9 @@ int length_kind(int64_t bytes);
 // One element of a transpose.
 double transpose_cycles(int64_t width, int64_t vector_bytes);
 
+// One element by the vectors of a table; 0 for an empty table.
+double table_cycles(const FieldTable& table, bool is_pack);
+
 // One of `in_row` elements of several fields.
 double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_t vector_bytes);
 

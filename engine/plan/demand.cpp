@@ -364,14 +364,14 @@ Demand dense_demand(int64_t bytes, const Machine& machine) {
 }
 
 Demand demand_of(const Plan& plan, int64_t count, Direction direction) {
-  if (count <= 0 || plan.single() == nullptr) return {};
+  if (count <= 0 || plan.is_empty()) return {};
   const Machine& machine = plan.machine();
-  if (plan.is_contiguous() || (count == 1 && plan.is_single_run())) {
+  if (plan.is_run(count)) {
     return dense_demand(count * plan.size(), machine);
   }
   const Walk walk(machine, direction == Direction::kPack, vector_bytes(plan.kernels()));
-  const PlanNode& root = count == 1 ? *plan.single() : *plan.repeat();
-  const int64_t iterations = root.kind == Kind::kLoop ? count * root.loop.count : 1;
+  const PlanNode& root = plan.root(count);
+  const int64_t iterations = plan.iterations(count);
   Demand all = walk.node(root, iterations, plan.offset());
   if (count <= plan.few().most_elements())
     all.cycles = static_cast<double>(count * plan.few().moves()) * run_cycles(8, walk.vector());

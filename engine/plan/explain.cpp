@@ -93,7 +93,7 @@ std::string explain(const Plan& plan, int64_t count) {
                             (type.signature.uniform != nullptr
                                  ? ", all " + std::string(type.signature.uniform->name)
                                  : std::string(type.signature.length > 0 ? ", mixed" : "")));
-  if (plan.single() == nullptr) {
+  if (plan.is_empty()) {
     line("layout       ", "empty: nothing to move");
     return out;
   }
@@ -108,7 +108,7 @@ std::string explain(const Plan& plan, int64_t count) {
     begin = end + 1;
   }
   out += count == 1 ? "plan for one element\n" : "plan for n = " + number(count) + " elements\n";
-  if (plan.is_contiguous() || (count == 1 && plan.is_single_run())) {
+  if (plan.is_run(count)) {
     // Small ones are a few moves, which is the same in fewer words.
     out += "  memcpy\n  why: the packed stream is the memory\n";
     return out;
@@ -118,7 +118,7 @@ std::string explain(const Plan& plan, int64_t count) {
            " moves of 1 to 16 bytes\n  why: fewer than pay for a kernel; slices go by this:\n";
   }
   std::set<const PlanNode*> seen;
-  describe(count == 1 ? *plan.single() : *plan.repeat(), count != 1, 1, seen, out);
+  describe(plan.root(count), count != 1, 1, seen, out);
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/address.hpp"
 #include "layout/layout.hpp"
 
 namespace lacuna {
@@ -51,7 +52,7 @@ class FewMoves {
           run_listed<kPack>(mem, packed);
       }
       if (--elements == 0) return;
-      mem = moved(mem, extent_);
+      mem = address(mem, extent_);
       packed += size_;
     }
   }
@@ -62,19 +63,13 @@ class FewMoves {
     int32_t packed;
   };
 
-  // Any address may be a step too far.
-  static std::byte* moved(std::byte* p, int64_t bytes) {
-    return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(p) +
-                                        static_cast<uintptr_t>(bytes));
-  }
-
   template <size_t kWidth, bool kPack>
   [[gnu::always_inline]] inline void run_regular(std::byte* mem, std::byte* packed) const {
     const int64_t stride = stride_;
 #pragma GCC unroll 4
     for (int64_t left = regular_moves_; left != 0; --left) {
       std::memcpy(kPack ? packed : mem, kPack ? mem : packed, kWidth);
-      mem = moved(mem, stride);
+      mem = address(mem, stride);
       packed += kWidth;
     }
   }

@@ -71,11 +71,8 @@ class Builder {
 
 }  // namespace
 
-bool Plan::is_single_run() const { return single_ != nullptr && single_->kind == Kind::kRun; }
-
 bool Plan::is_transpose(int64_t count) const {
-  const PlanNode* root = count == 1 ? single() : repeat();
-  return root != nullptr && root->sweep.how == Sweep::How::kTranspose;
+  return !is_empty() && root(count).sweep.how == Sweep::How::kTranspose;
 }
 
 double Plan::mean_run_bytes() const {

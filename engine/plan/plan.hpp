@@ -86,8 +86,10 @@ class Plan : public RefCounted {
   const Type& type() const { return *type_; }
   // One run, and elements continue each other: the packed stream is the memory.
   bool is_contiguous() const { return contiguous_; }
-  // One run in one element.
-  bool is_single_run() const;
+  // `count` elements of a type that is not empty are one run.
+  bool is_run(int64_t count) const {
+    return contiguous_ || (count == 1 && single_->kind == LayoutNode::Kind::kRun);
+  }
   // Whether `count` elements are moved by the transpose kernel: a plain traversal would come back
   // to each line many times.
   bool is_transpose(int64_t count) const;
@@ -97,9 +99,15 @@ class Plan : public RefCounted {
   // Those it was made with.
   const KernelTable& kernels() const { return *kernels_; }
 
-  // Null for an empty type.
-  const PlanNode* single() const { return single_.get(); }
-  const PlanNode* repeat() const { return repeat_.get(); }
+  // No bytes; there are no roots.
+  bool is_empty() const { return single_ == nullptr; }
+  // What moves `count` elements.
+  const PlanNode& root(int64_t count) const { return count == 1 ? *single_ : *repeat_; }
+  // Of the root's own loop; 1 if it is no loop.
+  int64_t iterations(int64_t count) const {
+    const PlanNode& node = root(count);
+    return node.kind == LayoutNode::Kind::kLoop ? count * node.loop.count : 1;
+  }
   int64_t offset() const { return layout_.element.offset; }
   // About the memory of it and of its type.
   int64_t memory_bytes() const { return memory_bytes_; }
@@ -133,6 +141,15 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
 // Text for people: numbers of the type, layout, kernels, and which rule chose what, for `count`
 // elements (explain.cpp).
 std::string explain(const Plan& plan, int64_t count);
+
+// Tiles of a transpose of elements of `width` bytes: source rows taken together, half the TLB where
+// each is on a page of its own (Byna 2003, section 5.3) and at least one line of output; and a page
+// of columns.
+struct Tiles {
+  int64_t rows;
+  int64_t columns;
+};
+Tiles transpose_tiles(int64_t width, const Machine& machine);
 
 // Chooses how the nest that starts with `node`'s loop, or the list that it is, is moved
 // (select.cpp).

@@ -30,21 +30,20 @@ TEST(Plan, ContiguousTypes) {
   const PlanPtr plan = planned("contiguous(10, double)");
   EXPECT_TRUE(plan->is_contiguous());
   EXPECT_EQ(plan->size(), 80);
-  EXPECT_TRUE(planned("struct([1], [16], [double])")->is_single_run());
+  EXPECT_TRUE(planned("struct([1], [16], [double])")->is_run(1));
   EXPECT_FALSE(planned("resized(0, 16, double)")->is_contiguous());
-  EXPECT_TRUE(planned("resized(0, 16, double)")->is_single_run());
+  EXPECT_TRUE(planned("resized(0, 16, double)")->is_run(1));
 }
 
 TEST(Plan, EmptyTypesHaveNoRoots) {
   const PlanPtr plan = planned("contiguous(0, double)");
-  EXPECT_EQ(plan->single(), nullptr);
-  EXPECT_EQ(plan->repeat(), nullptr);
+  EXPECT_TRUE(plan->is_empty());
   EXPECT_EQ(plan->mean_run_bytes(), 0);
 }
 
 TEST(Plan, ATransposeGetsItsKernel) {
   const PlanPtr plan = planned("contiguous(1024, resized(0, 8, vector(1024, 1, 1024, double)))");
-  const Sweep& sweep = plan->single()->sweep;
+  const Sweep& sweep = plan->root(1).sweep;
   EXPECT_EQ(sweep.how, How::kTranspose);
   EXPECT_EQ(sweep.pack.shape, Shape::kTranspose);
   EXPECT_EQ(sweep.pack.width, Width::k8);
@@ -56,33 +55,33 @@ TEST(Plan, ATransposeGetsItsKernel) {
 
 TEST(Plan, RepeatedColumnsAreATransposeToo) {
   const PlanPtr plan = planned("resized(0, 8, vector(1024, 1, 1024, double))");
-  EXPECT_EQ(plan->single()->sweep.how, How::kStrided);
-  EXPECT_EQ(plan->repeat()->sweep.how, How::kTranspose);
+  EXPECT_EQ(plan->root(1).sweep.how, How::kStrided);
+  EXPECT_EQ(plan->root(2).sweep.how, How::kTranspose);
 }
 
 TEST(Plan, RepeatMergesWithALoopItContinues) {
   const PlanPtr plan = planned("resized(0, 160, vector(10, 1, 2, double))");
-  EXPECT_EQ(plan->repeat()->loop.count, 10);
-  EXPECT_EQ(plan->repeat()->loop.mem_stride, 16);
-  EXPECT_EQ(plan->repeat()->sweep.own, Sweep::Own::kInner);
+  EXPECT_EQ(plan->root(2).loop.count, 10);
+  EXPECT_EQ(plan->root(2).loop.mem_stride, 16);
+  EXPECT_EQ(plan->root(2).sweep.own, Sweep::Own::kInner);
 }
 
 // Byna 2003, section 5.2: below T pages no blocking; from T on, blocks of half the TLB.
 TEST(Plan, BlockingFollowsThePagesAndTheTlb) {
   const Machine host = byna_machine();
   const PlanPtr few = planned("hvector(10, 1, 24, hvector(100, 1, 16384, double))", host);
-  EXPECT_EQ(few->single()->sweep.how, How::kStrided);
-  EXPECT_EQ(few->single()->sweep.block_inner, 0) << few->single()->sweep.why;
+  EXPECT_EQ(few->root(1).sweep.how, How::kStrided);
+  EXPECT_EQ(few->root(1).sweep.block_inner, 0) << few->root(1).sweep.why;
   const PlanPtr many = planned("hvector(10, 1, 24, hvector(1000, 1, 16384, double))", host);
-  EXPECT_EQ(many->single()->sweep.block_inner, 64) << many->single()->sweep.why;
-  EXPECT_EQ(many->single()->sweep.outer.mem_stride, 24);
+  EXPECT_EQ(many->root(1).sweep.block_inner, 64) << many->root(1).sweep.why;
+  EXPECT_EQ(many->root(1).sweep.outer.mem_stride, 24);
 }
 
 TEST(Plan, LoopsThatShareLinesGoInside) {
   // The outermost loop's iterations share lines: it is interchanged to just outside the innermost.
   const PlanPtr plan =
       planned("hvector(4, 1, 16, hvector(50, 1, 1_000_000, hvector(1000, 1, 4096, double)))");
-  const Sweep& sweep = plan->single()->sweep;
+  const Sweep& sweep = plan->root(1).sweep;
   EXPECT_EQ(sweep.outer.mem_stride, 16);
   EXPECT_EQ(sweep.own, Sweep::Own::kOuter);
   ASSERT_EQ(sweep.around.size(), 1u);
@@ -90,18 +89,18 @@ TEST(Plan, LoopsThatShareLinesGoInside) {
 }
 
 TEST(Plan, ListsAndTheirLoops) {
-  EXPECT_EQ(planned("indexed_block(1, [0, 3, 7, 12], double)")->single()->sweep.pack.shape,
+  EXPECT_EQ(planned("indexed_block(1, [0, 3, 7, 12], double)")->root(1).sweep.pack.shape,
             Shape::kGather);
   const PlanPtr short_runs = planned("indexed([1, 2, 1], [0, 3, 7], double)");
-  EXPECT_EQ(short_runs->single()->sweep.pack.shape, Shape::kGather);
-  EXPECT_EQ(*short_runs->single()->sweep.places, (std::vector<int32_t>{0, 24, 32, 56}));
-  EXPECT_EQ(planned("indexed([100, 3], [0, 300], byte)")->single()->sweep.pack.shape,
+  EXPECT_EQ(short_runs->root(1).sweep.pack.shape, Shape::kGather);
+  EXPECT_EQ(*short_runs->root(1).sweep.places, (std::vector<int32_t>{0, 24, 32, 56}));
+  EXPECT_EQ(planned("indexed([100, 3], [0, 300], byte)")->root(1).sweep.pack.shape,
             Shape::kGatherRuns);
   const PlanPtr structs = planned("struct([1, 3, 4], [0, 8, 40], [int, double, char])");
-  EXPECT_EQ(structs->single()->sweep.how, How::kListed);
-  EXPECT_EQ(structs->repeat()->sweep.how, How::kFields);
-  EXPECT_EQ(structs->repeat()->sweep.unpack.shape, Shape::kScatterFields);
-  EXPECT_EQ(structs->repeat()->sweep.fields->fields.size(), 3u);
+  EXPECT_EQ(structs->root(1).sweep.how, How::kListed);
+  EXPECT_EQ(structs->root(2).sweep.how, How::kFields);
+  EXPECT_EQ(structs->root(2).sweep.unpack.shape, Shape::kScatterFields);
+  EXPECT_EQ(structs->root(2).sweep.fields->fields.size(), 3u);
 }
 
 TEST(Plan, SmallElementsAreSpelledOut) {
@@ -121,7 +120,7 @@ TEST(Plan, SmallElementsAreSpelledOut) {
 TEST(Plan, KernelsComeFromTheTableAskedFor) {
   auto type = parse_type("vector(100, 1, 4, double)");
   for (const KernelTable* table : kernel_tables()) {
-    EXPECT_EQ(make_plan(type.value(), *table)->single()->sweep.pack.isa, table->isa);
+    EXPECT_EQ(make_plan(type.value(), *table)->root(1).sweep.pack.isa, table->isa);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "plan/cycles.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
@@ -83,12 +84,9 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
     sweep.inner = inner;
     const int64_t pages =
         pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
-    // Source rows taken together: half the TLB where each is on a page of its own, and at least one
-    // line of output.
-    const int64_t line = std::max<int64_t>(1, machine.line_bytes / sweep.width);
-    const int64_t rows = std::min<int64_t>(machine.tlb_entries / 2, 256 / sweep.width);
-    sweep.tile_rows = std::max(line, rows / line * line);
-    sweep.tile_cols = std::max<int64_t>(line, machine.page_bytes / sweep.width);
+    const Tiles tiles = transpose_tiles(sweep.width, machine);
+    sweep.tile_rows = tiles.rows;
+    sweep.tile_cols = tiles.columns;
     sweep.why = "columns are neighbours in memory (stride = width = " + text(sweep.width) +
                 "): tiles read and write whole lines; a column touches " + text(pages) +
                 " pages against " + text(machine.tlb_entries) + " TLB entries, so tiles take " +
@@ -184,33 +182,24 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
   return true;
 }
 
-// Cycles to move a run by itself and to make one vector from a table; measured on a 2.6 GHz Granite
-// Rapids (L1-resident, docs/kernels.md). Stores of up to 16 bytes go at two a cycle.
-double run_cycles(int64_t bytes) {
+// Cycles of a run in a pass over one field, at its best: tables must beat that (cycles.hpp has what
+// a run takes on the whole). Measured on a 2.6 GHz Granite Rapids, L1-resident (docs/kernels.md).
+// Stores of up to 16 bytes go at two a cycle.
+double pass_cycles(int64_t bytes) {
   if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return 0.5;
   if (bytes <= 32) return 1.4;
   if (bytes <= 96) return 1 + 0.5 * static_cast<double>((bytes + 15) / 16);
   return 2 + static_cast<double>(bytes) / 32;
 }
 
-double gather_cycles(const FieldTable& table) {
-  const double loads = static_cast<double>(table.steps_per_store);
-  const double vectors = static_cast<double>(table.steps.size()) / loads;
-  return vectors * (1.05 * loads + (vectors > 1 ? 2.3 : 1.1)) / static_cast<double>(table.elements);
-}
-
-double scatter_cycles(const FieldTable& table) {
-  return static_cast<double>(table.steps.size()) * 2.8 / static_cast<double>(table.elements);
-}
-
 // The tables that are worth following; null where none is and the runs are not a list.
 FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed,
                             const KernelTable& kernels) {
   double by_runs = 0;
-  for (const Field& run : runs) by_runs += run_cycles(run.bytes);
+  for (const Field& run : runs) by_runs += pass_cycles(run.bytes);
   auto fields = make_fields(std::move(runs), extent, kernels.field_bytes, kernels.field_lane);
-  if (gather_cycles(fields->gather) > by_runs) fields->gather = {};
-  if (scatter_cycles(fields->scatter) > by_runs) fields->scatter = {};
+  if (table_cycles(fields->gather, true) > by_runs) fields->gather = {};
+  if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
   if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
   return fields;
 }
@@ -344,6 +333,12 @@ void prepare_moves(Sweep& sweep) {
 }
 
 }  // namespace
+
+Tiles transpose_tiles(int64_t width, const Machine& machine) {
+  const int64_t line = std::max<int64_t>(1, machine.line_bytes / width);
+  const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width);
+  return {std::max(line, most / line * line), std::max(line, machine.page_bytes / width)};
+}
 
 Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine) {
   Sweep sweep;

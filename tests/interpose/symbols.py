@@ -9,7 +9,7 @@ and what it shows is the table of functions and two names of its own.
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import re
 import subprocess
 import sys
@@ -27,10 +27,8 @@ def dynamic_symbols(nm: str, library: str, which: str) -> set[str]:
 
 def table_of(generator: Path):
     """The functions of functions.ini, as the generator reads them."""
-    spec = importlib.util.spec_from_file_location("generate", generator)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["generate"] = module
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(generator.parent))
+    module = importlib.import_module("generator.table")
     return module.read_table(generator.parent / "functions.ini")
 
 

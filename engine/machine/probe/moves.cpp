@@ -91,29 +91,21 @@ const Moves& moves() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "base/x86.hpp"
+
 namespace lacuna::probe {
 
 const Moves& best_moves() {
 #if HWY_ARCH_X86
-  __builtin_cpu_init();
-  [[maybe_unused]] const bool sse4 =
-      __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") &&
-      __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
-  [[maybe_unused]] const bool avx2 =
-      sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
-  [[maybe_unused]] const bool avx3 =
-      avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl");
+  [[maybe_unused]] const X86Targets can = x86_targets();
 #if HWY_TARGETS & HWY_AVX3
-  if (avx3) return N_AVX3::moves();
+  if (can.avx3) return N_AVX3::moves();
 #endif
 #if HWY_TARGETS & HWY_AVX2
-  if (avx2) return N_AVX2::moves();
+  if (can.avx2) return N_AVX2::moves();
 #endif
 #if HWY_TARGETS & HWY_SSE4
-  if (sse4) return N_SSE4::moves();
+  if (can.sse4) return N_SSE4::moves();
 #endif
 #endif
   return HWY_STATIC_DISPATCH(moves)();
