@@ -211,7 +211,7 @@ def bench_engine_command(
     """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
     bench_engine.engine(
         bench_engine.Options(
-            mpis=mpis.spelled_out(mpi or []),
+            mpis=_mpi_names(mpi or []),
             only=list(only or []),
             quick=quick,
             warm=warm or not cold,
@@ -236,9 +236,9 @@ def report_command(
     ] = Path("lacuna-report"),
 ) -> None:
     """Results of `lacuna bench` as one page that needs no network; two files are compared."""
-    from lacuna import report
+    from lacuna import bench_report
 
-    report.report(files, output)
+    bench_report.report(files, output)
 
 
 @app.command("demo", hidden=True)
@@ -250,6 +250,9 @@ def demo_command(
     """The transpose on MPICH with all its files; what `make demo` runs."""
     json_file = output / "transpose.json"
     bench.transpose(_bench_options(None, None, False, None, json_file, None, output, None))
+
+
+_mpi_names = mpis.spelled_out
 
 
 def _bench_options(
@@ -275,7 +278,7 @@ def _bench_options(
             Exit.USAGE, f"bad number in --repetitions: {repetitions}", "give 1 or more"
         )
     return bench.Options(
-        mpis.spelled_out(mpi or ["mpich"]),
+        _mpi_names(mpi or ["mpich"]),
         list(dict.fromkeys(orders)),
         repetitions,
         mpi_root or places.default_mpi_root(),
