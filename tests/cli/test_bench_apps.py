@@ -235,3 +235,20 @@ def test_every_experiment_has_rows_with_names_of_their_own():
     for experiment in papers.EXPERIMENTS.values():
         for row in experiment.rows():
             assert together.setdefault(row["id"], row) == row
+
+
+def test_every_experiment_makes_a_table_of_its_rows():
+    for name, experiment in papers.EXPERIMENTS.items():
+        parts = ("median", "create", "destroy", "pack", "unpack", "communicate")
+        made = [
+            {"mpi": mpi, "id": row["id"], "method": lane["name"], "bytes": row["bytes"]}
+            | {f"{part}_s": 1e-3 for part in parts}
+            for mpi in ("mpich", "intelmpi")
+            for row in experiment.rows()
+            for lane in row["lanes"]
+        ]
+        [shown] = papers.experiments(made, [name])
+        headings, rows = shown.cells
+        assert rows
+        assert {len(row) for row in rows} == {len(headings)}, name
+        assert any("Intel MPI" in " ".join(row) for row in rows)
