@@ -165,7 +165,8 @@ def _all_tests(found: Apps, mpi: str) -> str:
         cells = [name, f"{found.row(mpi, name, methods[-1])['bytes'] / 1024:.1f}"]
         for method in methods:
             row = found.get(mpi, name, method)
-            cells.append(f"{row['median_s'] * 1e6:.2f} \u00b1 {row['mad_s'] * 1e6:.2f}" if row else "")
+            times = (row["median_s"] * 1e6, row["mad_s"] * 1e6) if row else None
+            cells.append("{:.2f} \u00b1 {:.2f}".format(*times) if times else "")
         rows.append(cells)
     return table(["test", "KiB", *(f"{name}, us" for name in methods)], rows)
 
