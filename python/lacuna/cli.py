@@ -13,7 +13,16 @@ from typing import Annotated
 
 import typer
 
-from lacuna import VERSION, bench, bench_engine, bench_preload, mpis, places, run, tune
+from lacuna import (
+    VERSION,
+    bench,
+    bench_commands,
+    bench_engine,
+    mpis,
+    places,
+    run,
+    tune,
+)
 from lacuna.errors import Exit, LacunaError
 
 app = typer.Typer(
@@ -26,6 +35,7 @@ bench_app = typer.Typer(
     help="Benchmarks: with and without lacuna in one job.", rich_markup_mode=None
 )
 app.add_typer(bench_app, name="bench")
+bench_commands.add_to(bench_app)
 
 MPI_NAMES = ", ".join(places.FAMILY_OF)
 
@@ -227,55 +237,6 @@ def bench_engine_command(
     )
 
 
-@bench_app.command("preload")
-def bench_preload_command(
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Three sizes of each shape, in under a minute.")
-    ] = False,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", help="For each message, all ways together.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option("--only", help="calls or messages; default: both.")
-    ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option("--shape", help="Messages of this shape alone; may be repeated."),
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
-    ] = None,
-    plots: Annotated[
-        Path | None, typer.Option("--plots", help="Write the figure into this folder.")
-    ] = None,
-    mpi_root: Annotated[
-        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
-    ] = None,
-) -> None:
-    """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
-    if only not in (None, "calls", "messages"):
-        raise LacunaError(Exit.USAGE, f"unknown part in --only: {only}", "give calls or messages")
-    bench_preload.preload(
-        bench_preload.Options(
-            mpis=_mpi_names(mpi or []),
-            quick=quick,
-            seconds=seconds,
-            calls=only in (None, "calls"),
-            messages=only in (None, "messages"),
-            shapes=list(shape or []),
-            mpi_root=mpi_root or places.default_mpi_root(),
-            json=json_file,
-            plots=plots,
-        )
-    )
-
-
 @app.command("tune", context_settings={"allow_interspersed_args": False})
 def tune_command(
     launcher: Annotated[
@@ -312,6 +273,19 @@ def tune_command(
     )
 
 
+@app.command("report")
+def report_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What --json wrote.")],
+    output: Annotated[
+        Path, typer.Option("--output", help="The folder for the page and the figures.")
+    ] = Path("lacuna-report"),
+) -> None:
+    """Results of `lacuna bench` as one page that needs no network; two files are compared."""
+    from lacuna import bench_report
+
+    bench_report.report(files, output)
+
+
 @app.command("demo", hidden=True)
 def demo_command(
     output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(
@@ -323,12 +297,7 @@ def demo_command(
     bench.transpose(_bench_options(None, None, False, None, json_file, None, output, None))
 
 
-def _mpi_names(given: list[str]) -> list[str]:
-    """Each once, with `all` spelled out."""
-    names: list[str] = []
-    for name in given:
-        names += mpis.ALL if name == "all" else [name]
-    return list(dict.fromkeys(names))
+_mpi_names = mpis.spelled_out
 
 
 def _bench_options(

@@ -13,8 +13,9 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.ticker import FuncFormatter
 
-from lacuna import mpis, plots, preload_rows
+from lacuna import mpis, preload_rows
 from lacuna.preload_criteria import LEAST_SPEED, Row
+from lacuna.provenance import caption
 
 
 def draw(folder: Path, provenance: dict[str, Any], rows: list[Row]) -> list[Path]:
@@ -47,7 +48,7 @@ def draw(folder: Path, provenance: dict[str, Any], rows: list[Row]) -> list[Path
     panels[0][0].set_ylabel("time of the library alone over time with lacuna")
     panels[0][0].legend(fontsize=7, ncols=2)
     figure.suptitle("Ping-pong of derived types, two ranks of one node", fontsize=11)
-    figure.supxlabel(plots.source(provenance), fontsize=7, color="#555555")
+    figure.supxlabel(caption(provenance), fontsize=7, color="#555555")
     path = folder / "preload.png"
     figure.savefig(path, dpi=150)
     plt.close(figure)
