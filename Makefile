@@ -4,6 +4,7 @@
 #   make          libraries and programs in build/release, the `lacuna` command in .venv/bin
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
+#   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
@@ -11,7 +12,7 @@ SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench engine examples include interpose mpi tests -name '*.[ch]pp' -o -name '*.[ch]')
 
-.PHONY: all demo test test-aarch64 format clean setup setup-test setup-aarch64 release dev
+.PHONY: all demo test test-conformance test-aarch64 format clean setup setup-test setup-aarch64 release dev
 
 all: release
 
@@ -41,6 +42,10 @@ test: setup-test
 	@$(MAKE) release
 	@ctest --preset dev -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
+
+test-conformance: setup-test release
+	@.venv/bin/python tests/conformance/mpi4py_suite.py --suite build/conformance/test \
+	  --python build/conformance/venv/bin/python --lacuna .venv/bin/lacuna --mpi-root build/mpi
 
 test-aarch64: setup-aarch64
 	@cmake --preset aarch64 >/dev/null

@@ -76,7 +76,7 @@ function(lacuna_mpi_test name program mpi)
 
   set(hydra FALSE)
   set(needs "")
-  set(environment LACUNA_PROFILE=none)  # not the numbers that whoever runs the tests has measured
+  set(environment LACUNA_PROFILE=none LACUNA_TABLE=none)  # not the numbers that whoever runs the tests has measured
   if(mpi MATCHES "^(mpich|mpiabi)$")
     set(launcher ${LACUNA_MPI_ROOT}/mpich/bin/mpiexec)
     set(library_path ${LACUNA_MPI_ROOT}/mpich/lib)

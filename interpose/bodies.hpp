@@ -13,10 +13,16 @@
 
 namespace lacuna {
 
-// init.cpp
-int around_init(int* argc, char*** argv) noexcept;
-int around_init_thread(int* argc, char*** argv, int required, int* provided) noexcept;
-int around_finalize() noexcept;
+struct Next;
+
+// init.cpp; `next` is where the call goes on.
+int around_init(const Next& next, int* argc, char*** argv) noexcept;
+int around_init_thread(const Next& next, int* argc, char*** argv, int required,
+                       int* provided) noexcept;
+int around_finalize(const Next& next) noexcept;
+
+// types.cpp
+int around_type_commit(MPI_Datatype* datatype) noexcept;
 
 // pack.cpp; Count is int or MPI_Count.
 template <typename Count>

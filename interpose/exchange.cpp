@@ -43,8 +43,7 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   const bool one_run = record.plan == nullptr || (count == 1 && record.single_run);
   gain->gaps = gain->gaps || !one_run;
   if (runtime().always) return true;
-  const Load load = {bytes, record.mean_run_bytes, !one_run && record.plan->is_transpose(count)};
-  if (!one_run && pays(runtime().flavour, operation, load)) return true;
+  if (!one_run && pays(*runtime().messages, operation, load_of(record, count, bytes))) return true;
   log_type(record, Note::kLongRuns);
   return false;
 }

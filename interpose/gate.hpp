@@ -67,14 +67,8 @@ inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
          !plainly_predefined(datatype);
 }
 
-// A receive of any type may meet a token.
-inline bool open_to_receive(MPI_Datatype datatype) noexcept {
-  const uint32_t open = g_gate.open.load(std::memory_order_acquire);
-  return (open & kDirectSwitch) != 0 || ((open & kP2pSwitch) != 0 && !plainly_predefined(datatype));
-}
-inline bool open_to_receive(MPI_Datatype sent, MPI_Datatype received) noexcept {
-  return open_to_receive(sent) || open_to_receive(received);
-}
+// A receive of any type may meet a token, whoever calls.
+inline bool receives_direct() noexcept { return is_open(kDirectSwitch); }
 
 inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexcept {
   return (g_gate.open.load(std::memory_order_acquire) & family) != 0 &&

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the repetitive part of the preload libraries out of functions.ini.
 
-    generate.py --output DIR       writes next.gen.hpp, next.gen.cpp, wrappers.gen.cpp, exports*.map
+    generate.py --output DIR       writes the sources *.gen.hpp and *.gen.cpp, and exports*.map
     generate.py --docs FILE        rewrites the function table between the two marks in FILE
     generate.py --check-docs FILE  fails if that would change anything
 
@@ -41,7 +41,8 @@ def main() -> int:
         for name, text in {
             "next.gen.hpp": sources.next_header(functions),
             "next.gen.cpp": sources.next_source(functions),
-            "wrappers.gen.cpp": sources.wrappers_source(functions),
+            **sources.wrappers_sources(functions),
+            "profiling.gen.cpp": sources.profiling_source(functions),
             "exports.map": sources.exports(functions),
             "exports-3.1.map": sources.exports([f for f in functions if not f.newer]),
         }.items():

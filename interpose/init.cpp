@@ -3,6 +3,7 @@
 // Start, end and switch. lacuna starts after the library's MPI_Init has returned and ends before
 // its MPI_Finalize begins; before, after and in programs that only use sessions, every gate is
 // closed and every call passes through.
+#include <atomic>
 #include <cstdarg>
 #include <mutex>
 #include <new>
@@ -41,6 +42,19 @@ uint32_t allowed_families() {
   return families;
 }
 
+MpiFunctions mpi_functions_of(const Next& next) {
+  return {
+      .type_get_envelope = next.MPI_Type_get_envelope,
+      .type_get_contents = next.MPI_Type_get_contents,
+      .type_size_x = next.MPI_Type_size_x,
+      .type_get_extent_x = next.MPI_Type_get_extent_x,
+      .type_get_true_extent_x = next.MPI_Type_get_true_extent_x,
+      .type_free = next.MPI_Type_free,
+      .type_get_envelope_c = next.MPI_Type_get_envelope_c,
+      .type_get_contents_c = next.MPI_Type_get_contents_c,
+  };
+}
+
 // What needs no communicator and makes no object.
 void learn_library(const Next& next, Runtime* rt) {
   rt->mpi = mpi_functions_of(next);
@@ -62,6 +76,10 @@ void learn_library(const Next& next, Runtime* rt) {
   next.MPI_Query_thread(&level);
   rt->threads = level == MPI_THREAD_MULTIPLE;
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
+  int ranks = 0;
+  next.MPI_Comm_size(rt->comm_world, &ranks);
+  rt->table = new Table(load_table(version));  // as long as the process
+  rt->messages = new Rulebook(rules_for(*rt->table, is_on_one_node(ranks)));
 }
 
 // An error handler of our own, for the standard ABI's libraries do not agree on the value of
@@ -78,10 +96,12 @@ bool make_probe(const Next& next, Runtime* rt) noexcept {
   return set;
 }
 
-void complain() {
+void complain(const Table& table) {
   if (!log_wanted()) return;
   for (const std::string& sentence : option_complaints()) log_line(sentence);
-  if (const std::string& sentence = host_profile().complaint; !sentence.empty()) log_line(sentence);
+  for (const std::string* sentence : {&host_profile().complaint, &table.complaint}) {
+    if (!sentence->empty()) log_line(*sentence);
+  }
 }
 
 // Receives and completions must be ours on every rank.
@@ -111,7 +131,7 @@ void start() noexcept try {
   }
   const Next& next = next_functions();
   learn_library(next, &g_runtime);
-  complain();
+  complain(*g_runtime.table);
   g_probing = make_probe(next, &g_runtime);
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
@@ -148,30 +168,58 @@ void switch_on(bool on) noexcept {
   if (g_started) g_gate.open.store((on ? g_allowed : 0) | g_always_open, std::memory_order_release);
 }
 
-int around_init(int* argc, char*** argv) noexcept {
-  const int code = next_functions().MPI_Init(argc, argv);
-  if (code == MPI_SUCCESS) start();
+namespace {
+
+// MPI_Init may come back to us from below, from a tool or the library, as PMPI_Init or as
+// MPI_Init_thread: lacuna starts when the outermost has returned.
+constinit std::atomic<int> g_initializing{0};
+
+template <typename Initialize>
+int around_any_init(const Initialize& initialize) noexcept {
+  const bool outermost = g_initializing.fetch_add(1) == 0;
+  const int code = initialize();
+  g_initializing.fetch_sub(1);
+  if (outermost && code == MPI_SUCCESS) start();
   return code;
 }
 
-int around_init_thread(int* argc, char*** argv, int required, int* provided) noexcept {
-  const int code = next_functions().MPI_Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) start();
-  return code;
+}  // namespace
+
+int around_init(const Next& next, int* argc, char*** argv) noexcept {
+  return around_any_init([&] { return next.MPI_Init(argc, argv); });
 }
 
-int around_finalize() noexcept {
+int around_init_thread(const Next& next, int* argc, char*** argv, int required,
+                       int* provided) noexcept {
+  return around_any_init([&] { return next.MPI_Init_thread(argc, argv, required, provided); });
+}
+
+int around_finalize(const Next& next) noexcept {
   stop();
-  return next_functions().MPI_Finalize();
+  return next.MPI_Finalize();
 }
 
 }  // namespace lacuna
 
 using namespace lacuna;
 
+namespace {
+
 // Arguments after the level belong to other profiling tools and cannot be passed on in portable
 // C++; MPI's own levels 0, 1 and 2 have none.
-extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
+int control(const Next& next, int level) noexcept {
   if (level == 0 || level == 1) switch_on(level == 1);
-  return next_functions().MPI_Pcontrol(level);
+  return next.MPI_Pcontrol(level);
 }
+
+}  // namespace
+
+extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
+  return control(next_functions(), level);
+}
+
+#if !defined(LACUNA_STATIC)
+extern "C" LACUNA_EXPORT int PMPI_Pcontrol(const int level, ...) {
+  return control(next_profiling(), level);
+}
+#endif

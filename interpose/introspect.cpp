@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "interpose/gate.hpp"
+#include "interpose/runtime.hpp"
 #include "lacuna/lacuna.h"
 
 namespace lacuna {
@@ -52,6 +53,26 @@ LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
     return (taken != 0 ? counter.taken : counter.declined).load(std::memory_order_relaxed);
   }
   return -1;
+}
+
+// The name that a table must have for this library, as in "MPICH Version: 5.0.2"; "" before
+// MPI_Init.
+LACUNA_EXPORT const char* lacuna_interposed_library() {
+  const Table* table = runtime().table;
+  return table != nullptr ? table->library.c_str() : "";
+}
+
+// Which table says where packing first pays: a file, or "shipped for ...". "" before MPI_Init.
+LACUNA_EXPORT const char* lacuna_interposed_table() {
+  const Table* table = runtime().table;
+  return table != nullptr ? table->source.c_str() : "";
+}
+
+// Where `lacuna tune` keeps the table of this library and CPU; "" before MPI_Init, or where there
+// is no such place.
+LACUNA_EXPORT const char* lacuna_interposed_table_place() {
+  const Table* table = runtime().table;
+  return table != nullptr ? table->place.c_str() : "";
 }
 
 }  // extern "C"

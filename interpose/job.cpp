@@ -44,8 +44,13 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   int64_t bytes = 0;
   const void* data = nullptr;
   if (!locate(buf, count, *record, &bytes, &data)) return false;
-  const Load load = {bytes, record->mean_run_bytes, record->plan->is_transpose(count)};
-  if (!runtime().always && !pays(runtime().flavour, operation, load)) {
+  if (operation == Operation::kSend && !record->uniform &&
+      breaks_structs(runtime().flavour, bytes)) {
+    log_type(*record, Note::kMixed);
+    return false;
+  }
+  const Load load = load_of(*record, count, bytes);
+  if (!runtime().always && !pays(*runtime().messages, operation, load)) {
     log_type(*record, Note::kLongRuns);
     return false;
   }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The other objects in the process: which of them are the MPI library and its language bindings
-// (their calls are not the program's), and whether one of them could complete requests behind our
-// back.
-#include <dlfcn.h>
-#include <elf.h>
+// The other objects in the process: which of them are the MPI library (its calls are not the
+// program's) and its Fortran bindings (whose calls are).
 #include <link.h>
 
 #include <cstring>
+#include <span>
 
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
@@ -19,120 +17,71 @@ struct Range {
   uintptr_t begin;
   uintptr_t end;
 };
-constexpr int kMaxRanges = 64;
-constinit Range g_ranges[kMaxRanges] = {};
-constinit std::atomic<int> g_range_count{0};
+
+// The executable segments of some objects.
+class Code {
+ public:
+  void add(const dl_phdr_info& info) noexcept {
+    int count = count_.load(std::memory_order_relaxed);
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || count == kMost) continue;
+      const uintptr_t begin = info.dlpi_addr + segment.p_vaddr;
+      ranges_[count++] = {begin, begin + segment.p_memsz};
+    }
+    count_.store(count, std::memory_order_release);
+  }
+  void clear() noexcept { count_.store(0, std::memory_order_release); }
+  bool holds(const void* address) const noexcept {
+    const auto place = reinterpret_cast<uintptr_t>(address);
+    const int count = count_.load(std::memory_order_acquire);
+    for (int i = 0; i < count; ++i) {
+      if (place - ranges_[i].begin < ranges_[i].end - ranges_[i].begin) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int kMost = 64;
+  Range ranges_[kMost] = {};
+  std::atomic<int> count_{0};
+};
+constinit Code g_mpi_code;
+constinit Code g_fortran_code;
 
 constexpr const char* kMpiObjects[] = {
-    "libmpi.so",    "libmpich.so", "libmpi_abi.so", "libmpi_gnu", "libmpi_intel", "libmpifort",
-    "libmpichfort", "libmpicxx",   "libmpichcxx",   "libmpi_cxx", "libmpi_mpifh", "libmpi_usempi",
-    "libopen-pal",  "libopen-rte", "libpmpi.so",    "mca_",       "libmca_",
+    "libmpi.so",  "libmpich.so", "libmpi_abi.so", "libmpi_gnu",  "libmpi_intel",
+    "libmpicxx",  "libmpichcxx", "libmpi_cxx",    "libopen-pal", "libopen-rte",
+    "libpmpi.so", "mca_",        "libmca_",
 };
+constexpr const char* kFortranObjects[] = {"libmpifort", "libmpichfort", "libmpi_mpifh",
+                                           "libmpi_usempi"};
 
-bool is_mpi_object(const char* path) {
+bool is_one_of(std::span<const char* const> prefixes, const char* path) {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash != nullptr ? slash + 1 : path;
-  for (const char* prefix : kMpiObjects) {
+  for (const char* prefix : prefixes) {
     if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
   }
   return false;
 }
 
-int add_code(dl_phdr_info* info, size_t, void* data) {
-  auto* count = static_cast<int*>(data);
-  if (!is_mpi_object(info->dlpi_name)) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || *count == kMaxRanges)
-      continue;
-    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    g_ranges[(*count)++] = {begin, begin + segment.p_memsz};
-  }
+int add_code(dl_phdr_info* info, size_t, void*) {
+  if (is_one_of(kMpiObjects, info->dlpi_name)) g_mpi_code.add(*info);
+  if (is_one_of(kFortranObjects, info->dlpi_name)) g_fortran_code.add(*info);
   return 0;
 }
 
-// The names of routines that complete or start requests, as Fortran code calls them. mpi_f08's go
-// to PMPI in every library, the others in Open MPI alone.
-bool completes_in_fortran(const char* name) {
-  if (std::strncmp(name, "mpi_", 4) != 0) return false;
-  const char* rest = name + 4;
-  const bool completes = std::strncmp(rest, "start", 5) == 0 ||
-                         std::strncmp(rest, "wait", 4) == 0 || std::strncmp(rest, "test", 4) == 0 ||
-                         std::strncmp(rest, "request_free", 12) == 0 ||
-                         std::strncmp(rest, "request_get", 11) == 0;
-#if defined(LACUNA_MPI_FAMILY_OMPI)
-  return completes;
-#else
-  return completes && std::strstr(rest, "f08") != nullptr;
-#endif
-}
-
-struct Dynamic {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* strings = nullptr;
-  const ElfW(Rela) * relocations[2] = {};
-  size_t relocation_bytes[2] = {};
-};
-
-// The loader has made the addresses in a dynamic section absolute, on all systems but the vdso's.
-Dynamic read_dynamic(const dl_phdr_info& info) {
-  Dynamic found;
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    const auto* entry =
-        reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
-    for (; entry->d_tag != DT_NULL; ++entry) {
-      const auto value = static_cast<uintptr_t>(entry->d_un.d_ptr);
-      switch (entry->d_tag) {
-        case DT_SYMTAB:
-          found.symbols = reinterpret_cast<const ElfW(Sym)*>(value);
-          break;
-        case DT_STRTAB:
-          found.strings = reinterpret_cast<const char*>(value);
-          break;
-        case DT_RELA:
-          found.relocations[0] = reinterpret_cast<const ElfW(Rela)*>(value);
-          break;
-        case DT_RELASZ:
-          found.relocation_bytes[0] = value;
-          break;
-        case DT_JMPREL:
-          found.relocations[1] = reinterpret_cast<const ElfW(Rela)*>(value);
-          break;
-        case DT_PLTRELSZ:
-          found.relocation_bytes[1] = value;
-          break;
-        default:
-          break;
-      }
-    }
+// Whether the library's functions are what comes after lacuna, and not a tool's.
+bool library_is_next() {
+  const Next& next = next_functions();
+  for (const NextRow& row : next_rows()) {
+    const void* function = nullptr;
+    std::memcpy(&function, reinterpret_cast<const char*>(&next) + row.offset, sizeof(function));
+    if (function != nullptr && function != row.stand_in && !g_mpi_code.holds(function))
+      return false;
   }
-  return found;
-}
-
-// Whether an object outside MPI calls one of those routines: each call needs a relocation with the
-// routine's name.
-int look_for_fortran(dl_phdr_info* info, size_t, void* data) {
-  if (is_mpi_object(info->dlpi_name)) return 0;
-  const Dynamic dynamic = read_dynamic(*info);
-  const auto base = static_cast<uintptr_t>(info->dlpi_addr);
-  if (dynamic.symbols == nullptr || dynamic.strings == nullptr) return 0;
-  if (reinterpret_cast<uintptr_t>(dynamic.symbols) < base ||
-      reinterpret_cast<uintptr_t>(dynamic.strings) < base)
-    return 0;
-  for (int kind = 0; kind < 2; ++kind) {
-    const ElfW(Rela)* relocation = dynamic.relocations[kind];
-    if (relocation == nullptr || reinterpret_cast<uintptr_t>(relocation) < base) continue;
-    const ElfW(Rela)* end = relocation + dynamic.relocation_bytes[kind] / sizeof(ElfW(Rela));
-    for (; relocation != end; ++relocation) {
-      const auto symbol = ELF64_R_SYM(relocation->r_info);
-      if (symbol == 0 || !completes_in_fortran(dynamic.strings + dynamic.symbols[symbol].st_name))
-        continue;
-      *static_cast<bool*>(data) = true;
-      return 1;
-    }
-  }
-  return 0;
+  return true;
 }
 
 #if defined(LACUNA_MPI_FAMILY_OMPI)
@@ -168,60 +117,21 @@ void find_predefined_data() {
 
 }  // namespace
 
+// Fortran's entry points end in calls of C functions that any tool may catch: MPI_Send (MPICH's,
+// most of them) or PMPI_Send (Open MPI's, and those of MPICH's mpi_f08 without a choice buffer). A
+// tool that comes after lacuna would not see the latter; so where there is one they pass.
 void find_mpi_code() noexcept {
-  int count = 0;
-  dl_iterate_phdr(add_code, &count);
-  g_range_count.store(count, std::memory_order_release);
+  dl_iterate_phdr(add_code, nullptr);
+  if (!library_is_next()) g_fortran_code.clear();
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   find_predefined_data();
 #endif
 }
 
-bool called_by_mpi(const void* return_address) noexcept {
-  const auto address = reinterpret_cast<uintptr_t>(return_address);
-  const int count = g_range_count.load(std::memory_order_acquire);
-  for (int i = 0; i < count; ++i) {
-    if (address - g_ranges[i].begin < g_ranges[i].end - g_ranges[i].begin) return true;
-  }
-  return false;
-}
+bool called_by_mpi(const void* return_address) noexcept { return g_mpi_code.holds(return_address); }
 
-namespace {
-
-// Whether the first to answer to the name in this process is lacuna.
-bool is_ours(const char* name) noexcept {
-  const void* first = dlsym(RTLD_DEFAULT, name);
-  if (first == nullptr) return true;  // newer than this ABI's libraries: nobody calls it
-  Dl_info theirs{};
-  Dl_info ours{};
-  return dladdr(first, &theirs) != 0 &&
-         dladdr(reinterpret_cast<const void*>(&find_mpi_code), &ours) != 0 &&
-         theirs.dli_fbase == ours.dli_fbase;
-}
-
-bool all_are_ours(std::initializer_list<std::string_view> prefixes) noexcept {
-  for (const char* name : wrapped_names()) {
-    for (const std::string_view prefix : prefixes) {
-      if (std::string_view(name).substr(0, prefix.size()) == prefix && !is_ours(name)) return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
-// A tool that stands before us and wraps completion, but not what starts it, would complete
-// requests by PMPI.
-bool completion_may_be_hidden() noexcept {
-  if (!all_are_ours({"MPI_Wait", "MPI_Test", "MPI_Request_", "MPI_Start"})) return true;
-  bool fortran = false;
-  dl_iterate_phdr(look_for_fortran, &fortran);
-  return fortran;
-}
-
-bool receives_may_be_hidden() noexcept {
-  return !all_are_ours({"MPI_Recv", "MPI_Irecv", "MPI_Mrecv", "MPI_Imrecv", "MPI_Sendrecv",
-                        "MPI_Isendrecv", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe"});
+bool called_by_fortran(const void* return_address) noexcept {
+  return g_fortran_code.holds(return_address);
 }
 
 }  // namespace lacuna

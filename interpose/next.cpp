@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Finding the next symbols. Usually RTLD_NEXT has them. Programs that load libmpi late and
-// privately (Python's mpi4py: dlopen with RTLD_LOCAL) hide it from that search; then the loaded
-// library that speaks this ABI is asked directly. PMPI_ names are the last resort.
+// Finding the next symbols in a process with shared libraries. Usually RTLD_NEXT has them. Programs
+// that load libmpi late and privately (Python's mpi4py: dlopen with RTLD_LOCAL) hide it from that
+// search; then the loaded library that speaks this ABI is asked directly. PMPI_ names are the last
+// resort.
 #include "interpose/next.hpp"
 
 #include <dlfcn.h>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string>
 
 namespace lacuna {
 namespace detail {
@@ -32,6 +34,7 @@ constexpr char kFamily[] = "mpiabi";
 
 constinit std::mutex g_mutex;
 constinit Next g_table{};
+constinit Next g_profiling{};
 constinit bool g_complete = false;
 constinit bool g_large = false;
 constinit std::atomic<void*> g_library{nullptr};  // of dlopen, where RTLD_NEXT does not reach it
@@ -118,27 +121,63 @@ void* open_library() {
   return nullptr;
 }
 
-void* find_function(const char* name, void* library) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
-  if (library != nullptr) {
-    if (void* found = dlsym(library, name)) return found;
-  }
-  char profiling[64] = "P";
-  if (std::strlen(name) + 2 > sizeof(profiling)) return nullptr;
-  std::strcat(profiling, name);
-  if (void* found = dlsym(RTLD_NEXT, profiling)) return found;
-  return library != nullptr ? dlsym(library, profiling) : nullptr;
+void* find_name(const char* name, void* library) {
+  void* found = dlsym(RTLD_NEXT, name);
+  return found == nullptr && library != nullptr ? dlsym(library, name) : found;
 }
 
-void fill_table(Next* table, void* library, bool* complete) {
-  *complete = true;
+void* find_profiling(const char* name, void* library) {
+  char profiling[64] = "P";
+  if (std::strlen(name) + 2 > sizeof(profiling)) return nullptr;
+  return find_name(std::strcat(profiling, name), library);
+}
+
+void* find_function(const char* name, void* library) {
+  void* found = find_name(name, library);
+  return found != nullptr ? found : find_profiling(name, library);
+}
+
+// Whether what a call has begun may be finished by this one, or begun again.
+bool completes(const char* name) {
+  for (const char* prefix : {"MPI_Wait", "MPI_Test", "MPI_Request_", "MPI_Start"}) {
+    if (starts_with(name, prefix)) return true;
+  }
+  return false;
+}
+
+// Whether what it receives or finds may be a token.
+bool receives(const char* name) {
+  for (const char* part : {"recv", "Recv", "robe"}) {
+    if (std::strstr(name, part) != nullptr) return true;
+  }
+  return false;
+}
+
+bool is_ours_first(const char* name) {
+  const void* first = dlsym(RTLD_DEFAULT, name);
+  if (first == nullptr) return true;  // newer than this ABI's libraries: nobody calls it
+  Dl_info theirs{};
+  Dl_info ours{};
+  return dladdr(first, &theirs) != 0 &&
+         dladdr(reinterpret_cast<const void*>(&is_ours_first), &ours) != 0 &&
+         theirs.dli_fbase == ours.dli_fbase;
+}
+
+void set_field(Next* table, const NextRow& row, void* function) {
+  std::memcpy(reinterpret_cast<char*>(table) + row.offset, &function, sizeof(function));
+}
+
+void fill_tables(void* library) {
+  g_complete = true;
   for (const NextRow& row : next_rows()) {
     void* found = find_function(row.name, library);
     if (found == nullptr) {
       found = row.stand_in;
-      if (!row.optional) *complete = false;
+      if (!row.optional) g_complete = false;
     }
-    std::memcpy(reinterpret_cast<char*>(table) + row.offset, &found, sizeof(found));
+    set_field(&g_table, row, found);
+    void* profiling = find_profiling(row.name, library);
+    set_field(&g_profiling, row, profiling != nullptr ? profiling : found);
   }
 }
 
@@ -154,7 +193,7 @@ const Next& resolve() noexcept {
   refuse_foreign_next();
   void* library = dlsym(RTLD_NEXT, "MPI_Init") == nullptr ? open_library() : nullptr;
   g_library.store(library, std::memory_order_release);
-  fill_table(&g_table, library, &g_complete);
+  fill_tables(library);
   g_large = find_function("MPI_Send_c", library) != nullptr &&
             find_function("MPI_Recv_c", library) != nullptr;
   if (find_function("MPI_Init", library) == nullptr) {
@@ -167,6 +206,11 @@ const Next& resolve() noexcept {
 
 }  // namespace detail
 
+const Next& next_profiling() noexcept {
+  if (detail::g_next.load(std::memory_order_acquire) == &detail::kFirst) detail::resolve();
+  return g_profiling;
+}
+
 bool next_is_complete() noexcept { return g_complete; }
 
 bool next_has_large() noexcept { return g_large; }
@@ -178,17 +222,28 @@ void* mpi_data_symbol(const char* name) {
   return library != nullptr ? dlsym(library, name) : nullptr;
 }
 
-MpiFunctions mpi_functions_of(const Next& next) noexcept {
-  return {
-      .type_get_envelope = next.MPI_Type_get_envelope,
-      .type_get_contents = next.MPI_Type_get_contents,
-      .type_size_x = next.MPI_Type_size_x,
-      .type_get_extent_x = next.MPI_Type_get_extent_x,
-      .type_get_true_extent_x = next.MPI_Type_get_true_extent_x,
-      .type_free = next.MPI_Type_free,
-      .type_get_envelope_c = next.MPI_Type_get_envelope_c,
-      .type_get_contents_c = next.MPI_Type_get_contents_c,
-  };
+namespace {
+
+// Whether all that answer to a wrapped name that `chosen` picks, or to its PMPI_ form, are not ours.
+bool any_is_hidden(bool (*chosen)(const char*)) {
+  for (const char* name : wrapped_names()) {
+    if (!chosen(name)) continue;
+    const std::string profiling = std::string("P") + name;
+    if (!is_ours_first(name) || !is_ours_first(profiling.c_str())) return true;
+  }
+  return false;
 }
+
+}  // namespace
+
+bool completion_may_be_hidden() {
+  if (any_is_hidden(completes)) return true;
+  for (const char* name : {"mpi_wait", "mpi_wait_", "mpi_wait__", "MPI_WAIT"}) {
+    if (called_by_mpi(mpi_data_symbol(name))) return true;
+  }
+  return false;
+}
+
+bool receives_may_be_hidden() { return any_is_hidden(receives); }
 
 }  // namespace lacuna

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <span>
 
-#include "mpi/functions.hpp"
 #include "mpi/header.hpp"
 #include "next.gen.hpp"
 
@@ -44,25 +43,26 @@ const Next& resolve() noexcept;
 inline const Next& next_functions() noexcept {
   return *detail::g_next.load(std::memory_order_acquire);
 }
+// The same of the names that begin with PMPI_: where a call under such a name is passed on.
+const Next& next_profiling() noexcept;
 
 // Whether the library has all that lacuna needs. If not, everything passes through.
 bool next_is_complete() noexcept;
 // Whether the library has the large-count forms of communication.
 bool next_has_large() noexcept;
 
-// The same functions for mpi/decode.cpp.
-MpiFunctions mpi_functions_of(const Next& next) noexcept;
-
-// Where the code of the MPI library and its bindings lies: calls from there are not the program's.
-// Filled once.
+// Where the code of the MPI library lies: calls from there are not the program's. Calls from its
+// Fortran bindings are, translated to C. Found once.
 void find_mpi_code() noexcept;
 bool called_by_mpi(const void* return_address) noexcept;
+bool called_by_fortran(const void* return_address) noexcept;
 
-// Whether requests may be completed where no wrapper sees it: a binding library in this process
-// calls PMPI_Wait, or another tool stands before us in the search order.
-bool completion_may_be_hidden() noexcept;
+// Whether requests may be completed where no wrapper sees it: other tools stand before us in the
+// search order, or Fortran's entry points are part of the library itself (or, in static programs,
+// go past us).
+bool completion_may_be_hidden();
 // The same for receives and probes.
-bool receives_may_be_hidden() noexcept;
+bool receives_may_be_hidden();
 
 }  // namespace lacuna
 

@@ -1,56 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// The table. A row holds for messages up to its size that no row above it holds for. Measured
-// between two ranks of one node, native and lacuna alternating in one job (docs/performance.md); a
-// table measured on the user's machine will replace it.
 #include "interpose/policy.hpp"
 
-#include <limits>
-#include <span>
+#include <algorithm>
 
 namespace lacuna {
 namespace {
 
-constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
-
-struct Row {
-  int64_t most_bytes;    // of data in the call
-  double most_mean_run;  // bytes per contiguous run; 0: the library's own way wins
-};
+// MPI_Pack and MPI_Unpack have no pipeline to compete with, and all libraries copy long runs as
+// well as anyone.
+constexpr double kMostRunToPack = 1024;
 
 // Through shared memory, whatever the library.
-constexpr Row kDirectSends[] = {{4 * 1024 - 1, 0}, {kAnySize, 1 << 20}};
+constexpr int64_t kLeastDirect = 4096;
 
-constexpr Row kPacking[] = {{kAnySize, 1024}};
-
-constexpr int64_t kKiB = 1024;
-constexpr int64_t kMiB = 1024 * kKiB;
-
-// What a library packs run by run it does not hide behind a pipeline, wherever the message is
-// longer than its first fragment.
-constexpr Row kTransposes[] = {{kAnySize, 64}};
-
-// MPICH 5.0: 1.0 to 1.07 times as fast up to 4 KiB, 1.7 to 22 above (run of 4096 bytes: 0.34
-// to 1.1, from 8 MiB on 2).
-constexpr Row kMpichMessages[] = {{4 * kMiB, 512}, {kAnySize, 4096}};
-
-// Intel MPI 2021.19 sends flat vectors well and receives short runs badly: sending 0.88 to 1.3
-// (single bytes, in IMB's resize_vec: 18), receiving runs of 8 bytes 1.4 to 28, of 256 bytes 1.1 to
-// 1.5, of 4096 bytes 0.7 to 1.0.
-constexpr Row kIntelSends[] = {{4 * kMiB, 4}, {kAnySize, 1024}};
-constexpr Row kIntelReceives[] = {{4 * kMiB, 256}, {kAnySize, 64}};
-
-// Open MPI 5.0 packs a fragment while the receiver unpacks the one before. Packing first wins up to
-// its eager limit (4 KiB with the header) for short runs, 1.3 to 3.7; above it takes 0.3 to 0.8 of
-// the speed, but for transposes from 512 KiB on (2.0 to 4.7).
-constexpr Row kOpenMpiMessages[] = {{2 * kKiB, 32}, {kAnySize, 0}};
-constexpr Row kOpenMpiTransposes[] = {{2 * kKiB, 32}, {256 * kKiB, 0}, {kAnySize, 64}};
-
-bool holds(std::span<const Row> rows, const Load& load) {
-  for (const Row& row : rows) {
-    if (load.bytes <= row.most_bytes) return load.mean_run_bytes <= row.most_mean_run;
+double most_run(const Rules& rules, int64_t bytes) noexcept {
+  for (const Rule& rule : rules) {
+    if (bytes <= rule.most_bytes) return rule.most_mean_run_bytes;
   }
-  return false;
+  return 0;
+}
+
+Rules both(const Rules& one, const Rules& other) {
+  Rules rules;
+  for (const Rules* book : {&one, &other}) {
+    for (const Rule& rule : *book) {
+      rules.push_back({rule.most_bytes,
+                       std::min(most_run(one, rule.most_bytes), most_run(other, rule.most_bytes))});
+    }
+  }
+  std::sort(rules.begin(), rules.end(),
+            [](const Rule& a, const Rule& b) { return a.most_bytes < b.most_bytes; });
+  return rules;
 }
 
 }  // namespace
@@ -66,22 +46,33 @@ Flavour flavour_of(std::string_view library_version) {
   return Flavour::kOther;
 }
 
-bool pays(Flavour flavour, Operation operation, const Load& load) noexcept {
-  if (operation == Operation::kPack || operation == Operation::kUnpack)
-    return holds(kPacking, load);
-  if (operation == Operation::kDirect) return holds(kDirectSends, load);
-  switch (flavour) {
-    case Flavour::kMpich:
-    case Flavour::kMvapich:
-      return holds(kMpichMessages, load);
-    case Flavour::kIntelMpi:
-      if (load.transposed) return holds(kTransposes, load);
-      return operation == Operation::kSend ? holds(kIntelSends, load) : holds(kIntelReceives, load);
-    case Flavour::kOpenMpi:
-    case Flavour::kOther:
-      return load.transposed ? holds(kOpenMpiTransposes, load) : holds(kOpenMpiMessages, load);
+bool Rulebook::holds(Operation operation, const Load& load) const noexcept {
+  const auto& rules = operation == Operation::kSend ? send : receive;
+  return load.mean_run_bytes <= most_run(rules[static_cast<size_t>(load.pattern)], load.bytes);
+}
+
+Rulebook both(const Rulebook& one, const Rulebook& other) {
+  Rulebook book;
+  for (size_t i = 0; i < kPatterns; ++i) {
+    book.send[i] = both(one.send[i], other.send[i]);
+    book.receive[i] = both(one.receive[i], other.receive[i]);
   }
-  return false;
+  return book;
+}
+
+bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept {
+  if (operation == Operation::kDirect) return load.bytes >= kLeastDirect;
+  if (operation == Operation::kPack || operation == Operation::kUnpack)
+    return load.mean_run_bytes <= kMostRunToPack;
+  return messages.holds(operation, load);
+}
+
+// MPICH 5.0.2, shared memory: a message of 8168 to 8191 bytes goes in two pieces, and where they
+// meet inside a basic element, receiving them into a struct ends in "signature does not match".
+// (From 8192 bytes on it goes in one.) With a margin, for headers of other versions.
+bool breaks_structs(Flavour flavour, int64_t bytes) noexcept {
+  const bool is_mpich = flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
+  return is_mpich && bytes > 8000 && bytes < 8192;
 }
 
 // The test modes_bsend_room holds the known ones to it.

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Policy: where packing first wins against the library's own way, as data. A library that packs
-// fragment by fragment while the receiver unpacks the one before is not always slower; where the
-// table says that it is as good, lacuna declines.
+// Policy: whether the work of a call pays. For packing alone a rule; for messages a table that was
+// measured (table.hpp). A library that packs fragment by fragment while the receiver unpacks the
+// one before is not always slower; where the table does not say that packing first wins, lacuna
+// declines.
 #ifndef LACUNA_INTERPOSE_POLICY_HPP_
 #define LACUNA_INTERPOSE_POLICY_HPP_
 
+#include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
+
+#include "plan/pattern.hpp"
 
 namespace lacuna {
 
@@ -22,11 +27,36 @@ enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect };
 struct Load {
   int64_t bytes;
   double mean_run_bytes;
-  bool transposed;  // neighbours in memory are far apart in the packed stream (Plan::is_transpose)
+  Pattern pattern;
 };
 
-// Whether packing it first pays.
-bool pays(Flavour flavour, Operation operation, const Load& load) noexcept;
+// Messages up to a size, for which no rule before it holds: packing first wins where the runs are
+// not longer than that. 0: nowhere.
+struct Rule {
+  int64_t most_bytes;
+  double most_mean_run_bytes;
+};
+// In ascending order of the sizes. Larger messages than the last one's: nowhere.
+using Rules = std::vector<Rule>;
+
+// The rules of each side and pattern.
+struct Rulebook {
+  std::array<Rules, kPatterns> send;
+  std::array<Rules, kPatterns> receive;
+
+  bool holds(Operation operation, const Load& load) const noexcept;
+};
+
+// Where both say yes.
+Rulebook both(const Rulebook& one, const Rulebook& other);
+
+// Whether packing it first pays; `messages` is for sends and receives.
+bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept;
+
+// Whether a library fails to receive so many bytes into a struct where they were sent packed: then
+// a send with more than one basic type must be left as it is, since the other side may be the
+// library's.
+bool breaks_structs(Flavour flavour, int64_t bytes) noexcept;
 
 // Whether a buffered send takes the bytes of its data out of the attached buffer (and a constant),
 // whatever their type: then packed data need no more room than the program has reckoned with by

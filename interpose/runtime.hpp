@@ -5,7 +5,7 @@
 #ifndef LACUNA_INTERPOSE_RUNTIME_HPP_
 #define LACUNA_INTERPOSE_RUNTIME_HPP_
 
-#include "interpose/policy.hpp"
+#include "interpose/table.hpp"
 #include "mpi/functions.hpp"
 #include "mpi/predefined.hpp"
 
@@ -26,10 +26,12 @@ struct Runtime {
   MPI_Message message_no_proc;
 
   Flavour flavour = Flavour::kOther;
-  bool always = false;       // LACUNA_ALWAYS
-  int rank = 0;              // in MPI_COMM_WORLD, for the log
-  bool threads = false;      // MPI_THREAD_MULTIPLE: state of ours needs locks
-  bool nonblocking = false;  // all completions go through our wrappers
+  const Table* table = nullptr;
+  const Rulebook* messages = nullptr;  // the rules of that table for this job
+  bool always = false;                 // LACUNA_ALWAYS
+  int rank = 0;                        // in MPI_COMM_WORLD, for the log
+  bool threads = false;                // MPI_THREAD_MULTIPLE: state of ours needs locks
+  bool nonblocking = false;            // all completions go through our wrappers
 
   int type_keyval;      // the attribute that ties a TypeRecord to its type
   MPI_Comm probe_comm;  // a private copy of MPI_COMM_SELF that returns errors: to ask without

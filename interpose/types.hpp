@@ -44,8 +44,10 @@ struct TypeRecord {
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
   double mean_run_bytes = 0;
-  bool single_run = false;  // one element is one run: a count of 1 is no work
-  MPI_Datatype wire;        // messages of packed data are arrays of it
+  bool single_run = false;                   // one element is one run: a count of 1 is no work
+  Pattern one_pattern = Pattern::kStrided;   // of one element
+  Pattern many_pattern = Pattern::kStrided;  // of several
+  MPI_Datatype wire;                         // messages of packed data are arrays of it
   int64_t wire_bytes = 1;
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
   Note note = Note::kPredefined;  // without a plan: why
@@ -63,20 +65,25 @@ namespace detail {
 inline constexpr unsigned kCacheBits = 10;
 extern std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits];
 const TypeRecord* learn_type(MPI_Datatype datatype) noexcept;
+bool is_still_new(MPI_Datatype datatype, MPI_Count count) noexcept;
 
 inline size_t cache_slot(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
+}
+
+inline const TypeRecord* cached_record(MPI_Datatype datatype) noexcept {
+  const uintptr_t handle = handle_bits(datatype);
+  const TypeRecord* record = g_type_cache[cache_slot(handle)].load(std::memory_order_acquire);
+  return record != nullptr && record->handle.load(std::memory_order_acquire) == handle ? record
+                                                                                       : nullptr;
 }
 }  // namespace detail
 
 // The record of a datatype, or nullptr where the call must go to the library now: an invalid or
 // uncommitted handle, or one that another thread is just decoding. The gate must be open.
 inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
-  const uintptr_t handle = handle_bits(datatype);
-  TypeRecord* record =
-      detail::g_type_cache[detail::cache_slot(handle)].load(std::memory_order_acquire);
-  if (record != nullptr && record->handle.load(std::memory_order_acquire) == handle) return record;
-  return detail::learn_type(datatype);
+  const TypeRecord* record = detail::cached_record(datatype);
+  return record != nullptr ? record : detail::learn_type(datatype);
 }
 
 // The record for a receive that may meet a token: it is waited for where another thread is just
@@ -86,14 +93,24 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept;
 // Whether the cache says that calls on this type are never taken: enough for most calls that pass
 // the gate in vain.
 inline bool is_never_taken(MPI_Datatype datatype) noexcept {
-  const uintptr_t handle = handle_bits(datatype);
-  const TypeRecord* record =
-      detail::g_type_cache[detail::cache_slot(handle)].load(std::memory_order_acquire);
-  return record != nullptr && record->handle.load(std::memory_order_acquire) == handle &&
-         record->plan == nullptr;
+  const TypeRecord* record = detail::cached_record(datatype);
+  return record != nullptr && record->plan == nullptr;
 }
 inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
   return is_never_taken(one) && is_never_taken(other);
+}
+
+// What there is to move in `count` elements of a type with a plan.
+inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
+  return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern};
+}
+
+// The same for one call with `count` elements; also where they are one run, or the type is new and
+// the data are so few that decoding it would cost more than it could win.
+inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
+  const TypeRecord* record = detail::cached_record(datatype);
+  if (record == nullptr) return detail::is_still_new(datatype, count);
+  return record->plan == nullptr || (count == 1 && record->single_run);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after

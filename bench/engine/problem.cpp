@@ -153,7 +153,8 @@ void Problem::find_lines() {
 }
 
 void Problem::fill_memory(unsigned salt) const {
-  for (int64_t i = 0; i < span_bytes_; ++i) mem_.data()[i] = byte_at(i, salt);
+  const auto bytes = static_cast<int64_t>(mem_.bytes());
+  for (int64_t i = 0; i < bytes; ++i) mem_.data()[i] = byte_at(i, salt);
 }
 
 void Problem::fill_packed(unsigned salt) const {
@@ -173,14 +174,46 @@ std::string Problem::check_packed(unsigned mem_salt) const {
 }
 
 std::string Problem::check_memory(unsigned packed_salt, unsigned mem_salt) const {
-  // The memory as it must be, made in a second one: later runs win where a type overlaps itself.
-  const Pages expected(static_cast<size_t>(span_bytes_));
-  if (expected.data() == nullptr) return "no memory to check with";
-  for (int64_t i = 0; i < span_bytes_; ++i) expected.data()[i] = byte_at(i, mem_salt);
+  return compare_memory(false, packed_salt, mem_salt);
+}
+
+std::string Problem::check_moved(unsigned data_salt, unsigned gap_salt) const {
+  return compare_memory(true, data_salt, gap_salt);
+}
+
+std::string Problem::check_arrived(const Problem& from, unsigned mem_salt) const {
+  std::vector<std::byte> stream;
+  for (const Run& run : from.runs_) {
+    for (int64_t i = 0; i < run.bytes; ++i)
+      stream.push_back(byte_at(run.offset - from.first_ + i, mem_salt));
+  }
   int64_t at = 0;
   for (const Run& run : runs_) {
     for (int64_t i = 0; i < run.bytes; ++i, ++at) {
-      expected.data()[run.offset - first_ + i] = byte_at(at, packed_salt);
+      if (buffer()[run.offset + i] != stream[static_cast<size_t>(at)])
+        return differs("the memory", run.offset + i);
+    }
+  }
+  return "";
+}
+
+std::string Problem::check_dense(unsigned mem_salt) const {
+  for (int64_t i = 0; i < packed_bytes_; ++i) {
+    if (mem_.data()[i] != byte_at(i, mem_salt)) return differs("the message", i);
+  }
+  return "";
+}
+
+std::string Problem::compare_memory(bool by_place, unsigned data_salt, unsigned gap_salt) const {
+  // The memory as it must be, made in a second one: later runs win where a type overlaps itself.
+  const Pages expected(static_cast<size_t>(span_bytes_));
+  if (expected.data() == nullptr) return "no memory to check with";
+  for (int64_t i = 0; i < span_bytes_; ++i) expected.data()[i] = byte_at(i, gap_salt);
+  int64_t at = 0;
+  for (const Run& run : runs_) {
+    for (int64_t i = 0; i < run.bytes; ++i, ++at) {
+      const int64_t place = run.offset - first_ + i;
+      expected.data()[place] = byte_at(by_place ? place : at, data_salt);
     }
   }
   if (std::memcmp(mem_.data(), expected.data(), static_cast<size_t>(span_bytes_)) == 0) return "";

@@ -79,6 +79,12 @@ class Problem {
   std::string check_packed(unsigned mem_salt) const;
   // Whether the data is packed() of that salt, and every gap still memory of the other.
   std::string check_memory(unsigned packed_salt, unsigned mem_salt) const;
+  // Whether the data is that of memory of one salt, and every gap that of the other.
+  std::string check_moved(unsigned data_salt, unsigned gap_salt) const;
+  // Whether the data is that of another problem's memory of that salt, in the stream's order.
+  std::string check_arrived(const Problem& from, unsigned mem_salt) const;
+  // Whether dense() is that of memory of that salt.
+  std::string check_dense(unsigned mem_salt) const;
 
   // Takes both sides' lines (and what memcpy takes of the memory) out of all caches.
   void evict() const;
@@ -86,6 +92,8 @@ class Problem {
  private:
   Problem(const Row& row, TypePtr type, std::vector<Run> runs, int64_t first, int64_t end,
           int64_t packed_bytes);
+  // Against bytes that the data's place in the memory, or in the stream, and a salt give.
+  std::string compare_memory(bool by_place, unsigned data_salt, unsigned gap_salt) const;
   void find_lines();
 
   Row row_;

@@ -10,7 +10,6 @@
 // anything is timed.
 //
 // Usage: lacuna-bench-transpose-FAMILY --out FILE --n N[,N...] [--repetitions R]      (two ranks)
-#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -23,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/harness/arguments.hpp"
+#include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"
 
 namespace lacuna::bench {
@@ -34,11 +35,7 @@ constexpr int kMaxIterations = 10000;
 constexpr int kMaxN = 16383;  // MPI_Pack counts bytes in an int
 constexpr int kTag = 1;
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "lacuna-bench-transpose: %s\n", what.c_str());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  std::abort();
-}
+[[noreturn]] void fail(const std::string& what) { fail_job("lacuna-bench-transpose", what); }
 
 // What both ranks hold for one n. Every page is touched before it is timed: the constructors fill
 // them.
@@ -265,43 +262,38 @@ void run(const Options& options, const std::vector<Method>& methods, int rank, J
 }
 
 std::string header(const Options& options, const std::vector<Method>& methods, bool loaded) {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
   long samples = 0;
   for (const int n : options.orders) {
     samples += static_cast<long>(methods.size()) *
                (options.repetitions > 0 ? options.repetitions : default_repetitions(n));
   }
-  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(version) +
+  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(mpi_library()) +
          ", \"lacuna_loaded\": " + (loaded ? "true" : "false") +
          ", \"compiler\": " + json_string(__VERSION__) +
          ", \"samples\": " + std::to_string(samples) + "}";
 }
 
+// "512,1024"
+std::vector<int> orders(const std::string& list) {
+  std::vector<int> found;
+  for (const char* at = list.c_str(); *at != '\0';) {
+    char* end = nullptr;
+    const long n = std::strtol(at, &end, 10);
+    if (end == at || n < 1 || n > kMaxN)
+      fail("--n " + list + ": 1 to " + std::to_string(kMaxN) + " each");
+    found.push_back(static_cast<int>(n));
+    at = *end == ',' ? end + 1 : end;
+  }
+  return found;
+}
+
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) fail("no value for " + name);
-    const char* value = argv[++i];
-    if (name == "--out") {
-      options.out = value;
-    } else if (name == "--repetitions") {
-      options.repetitions = std::atoi(value);
-    } else if (name == "--n") {
-      for (const char* at = value; *at != '\0';) {
-        char* end = nullptr;
-        const long n = std::strtol(at, &end, 10);
-        if (end == at || n < 1 || n > kMaxN)
-          fail("--n " + std::string(value) + ": 1 to " + std::to_string(kMaxN) + " each");
-        options.orders.push_back(static_cast<int>(n));
-        at = *end == ',' ? end + 1 : end;
-      }
-    } else {
-      fail("unknown option " + name + "; known: --out FILE, --n N[,N...], --repetitions R");
-    }
-  }
+  read_arguments(argc, argv,
+                 {text_argument("--out", options.out),
+                  {"--n", [&](const std::string& list) { options.orders = orders(list); }},
+                  count_argument("--repetitions", options.repetitions)},
+                 fail);
   if (options.out.empty() || options.orders.empty()) fail("--out FILE and --n N[,N...] are needed");
   return options;
 }
@@ -317,7 +309,7 @@ int main(int argc, char** argv) {
   if (size != 2) fail("needs 2 ranks, was started with " + std::to_string(size));
   const Options options = parse(argc, argv);
 
-  const bool loaded = dlsym(RTLD_DEFAULT, "lacuna_interposed") != nullptr;
+  const bool loaded = lacuna_loaded();
   std::vector<Method> methods;
   for (const Method& method : kMethods) {
     if (loaded || !method.lacuna) methods.push_back(method);

@@ -51,6 +51,10 @@ constexpr Option kTable[] = {
      "one "
      "for this CPU in the user's cache folder, if there is one. `none`: no file; what the system "
      "tells, and defaults."},
+    {OptionId::kTable, "LACUNA_TABLE", OptionKind::kText, "",
+     "The file that says which messages to pack first, which `lacuna tune` writes. Unset: the one "
+     "for this MPI library and CPU in the user's cache folder, if there is one. `none`: no file; "
+     "the table that was shipped for the library."},
 };
 
 struct Value {

@@ -28,6 +28,7 @@ enum class OptionId : uint8_t {
   kAlways,
   kLog,
   kProfile,
+  kTable,
 };
 
 enum class OptionKind : uint8_t {

@@ -79,11 +79,11 @@ TEST(Cpu, NamesFromBothKindsOfCpuinfo) {
 TEST(Place, IsInTheCacheFolderAndNamesTheCpu) {
   const char* cpu = "Intel(R) Xeon(R) @ 2/3 GHz, model 7";
   const std::string name = "/lacuna/machine-intel-r-xeon-r-2-3-ghz-model-7.json";
-  EXPECT_EQ(default_profile_place("/x", "/home/u", cpu), "/x" + name);
-  EXPECT_EQ(default_profile_place(nullptr, "/home/u", cpu), "/home/u/.cache" + name);
-  EXPECT_EQ(default_profile_place("relative", "/home/u", cpu), "/home/u/.cache" + name);
-  EXPECT_EQ(default_profile_place("", "", cpu), "");
-  EXPECT_EQ(default_profile_place(nullptr, nullptr, cpu), "");
+  EXPECT_EQ(default_cache_place("/x", "/home/u", "machine", cpu), "/x" + name);
+  EXPECT_EQ(default_cache_place(nullptr, "/home/u", "machine", cpu), "/home/u/.cache" + name);
+  EXPECT_EQ(default_cache_place("relative", "/home/u", "machine", cpu), "/home/u/.cache" + name);
+  EXPECT_EQ(default_cache_place("", "", "machine", cpu), "");
+  EXPECT_EQ(default_cache_place(nullptr, nullptr, "machine", cpu), "");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::string file_name_part(std::string_view text) {
     }
   }
   while (!part.empty() && part.back() == '-') part.pop_back();
-  return part.substr(0, 120);
+  return part.substr(0, 180);
 }
 
 }  // namespace
@@ -87,8 +87,8 @@ const std::string& host_cpu() {
   return *name;
 }
 
-std::string default_profile_place(const char* xdg_cache_home, const char* home,
-                                  std::string_view cpu) {
+std::string default_cache_place(const char* xdg_cache_home, const char* home, std::string_view kind,
+                                std::string_view subject) {
   std::string folder;
   if (xdg_cache_home != nullptr && xdg_cache_home[0] == '/') {  // others are to be ignored, it says
     folder = xdg_cache_home;
@@ -97,13 +97,17 @@ std::string default_profile_place(const char* xdg_cache_home, const char* home,
   } else {
     return {};
   }
-  return folder + "/lacuna/machine-" + file_name_part(cpu) + ".json";
+  return folder + "/lacuna/" + std::string(kind) + "-" + file_name_part(subject) + ".json";
+}
+
+std::string cache_place(std::string_view kind, std::string_view subject) {
+  return default_cache_place(std::getenv("XDG_CACHE_HOME"), std::getenv("HOME"), kind, subject);
 }
 
 std::string profile_place() {
   const std::string& wanted = option_text(OptionId::kProfile);
   if (!wanted.empty() && wanted != "none") return wanted;
-  return default_profile_place(std::getenv("XDG_CACHE_HOME"), std::getenv("HOME"), host_cpu());
+  return cache_place("machine", host_cpu());
 }
 
 }  // namespace lacuna

@@ -4,14 +4,10 @@
 // it is used: the file may hold anything.
 #include "machine/profile.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "base/small_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -19,19 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr size_t kMostFileBytes = size_t{1} << 20;  // the probe writes about 20 KiB
-constexpr size_t kShownBytes = 80;                  // of a foreign text in a complaint
-
 Error malformed(std::string what) { return {LACUNA_PARSE_ERROR, std::move(what)}; }
-
-// A piece of a foreign text that may be shown: one short line without control characters.
-std::string shown(std::string_view text) {
-  std::string line(text.substr(0, kShownBytes));
-  for (char& c : line) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return line;
-}
 
 std::string number_text(double value) {
   std::string text = std::to_string(value);
@@ -132,32 +116,9 @@ Result<Profile> parse_profile(std::string_view text, const Profile& base) {
 }
 
 Result<Profile> read_profile(const std::string& path, const Profile& base) try {
-  // Not blocking: a pipe must not hold a rank up.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    if (errno == ENOENT || errno == ENOTDIR)
-      return Error{LACUNA_UNSUPPORTED, "there is no such file"};
-    return malformed(std::string("it cannot be opened (") + std::strerror(errno) + ")");
-  }
-  struct stat about = {};
-  const bool is_file = fstat(file, &about) == 0 && S_ISREG(about.st_mode);
-  const bool is_small = is_file && static_cast<size_t>(about.st_size) <= kMostFileBytes;
-  std::string text(is_small ? static_cast<size_t>(about.st_size) : 0, '\0');
-  size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got = read(file, text.data() + filled, text.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    filled += static_cast<size_t>(got);
-  }
-  close(file);
-  if (!is_file) return malformed("it is not a file");
-  if (!is_small) {
-    return malformed("it has " + std::to_string(about.st_size) + " bytes, more than a profile's " +
-                     std::to_string(kMostFileBytes));
-  }
-  if (filled < text.size()) return malformed("it cannot be read");
-  Result<Profile> profile = parse_profile(text, base);
+  const Result<std::string> text = read_small_file(path);
+  if (!text) return text.error();
+  Result<Profile> profile = parse_profile(*text, base);
   if (!profile) return profile;
   Profile read = std::move(profile).value();
   read.path = path;

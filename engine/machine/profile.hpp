@@ -58,8 +58,12 @@ const std::string& host_cpu();
 // Where the profile of this host is kept: what LACUNA_PROFILE says, else a file named after the CPU
 // in the user's cache folder. Empty if there is no such folder.
 std::string profile_place();
-std::string default_profile_place(const char* xdg_cache_home, const char* home,
-                                  std::string_view cpu);
+
+// The file in the user's cache folder that numbers of one kind are kept in,
+// "machine-<subject>.json". Empty if there is no such folder.
+std::string cache_place(std::string_view kind, std::string_view subject);
+std::string default_cache_place(const char* xdg_cache_home, const char* home, std::string_view kind,
+                                std::string_view subject);
 
 // The profile in a text, over the `base` numbers. The error says what is wrong, without the place.
 Result<Profile> parse_profile(std::string_view text, const Profile& base);

@@ -71,10 +71,6 @@ class Builder {
 
 }  // namespace
 
-bool Plan::is_transpose(int64_t count) const {
-  return !is_empty() && root(count).sweep.how == Sweep::How::kTranspose;
-}
-
 double Plan::mean_run_bytes() const {
   if (size_ == 0) return 0;
   return static_cast<double>(size_) / static_cast<double>(layout_.element.node->leaf_runs);

@@ -90,9 +90,6 @@ class Plan : public RefCounted {
   bool is_run(int64_t count) const {
     return contiguous_ || (count == 1 && single_->kind == LayoutNode::Kind::kRun);
   }
-  // Whether `count` elements are moved by the transpose kernel: a plain traversal would come back
-  // to each line many times.
-  bool is_transpose(int64_t count) const;
   // Mean length of the runs a plain traversal copies; 0 for an empty type.
   double mean_run_bytes() const;
   const Machine& machine() const { return *machine_; }

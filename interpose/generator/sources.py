@@ -101,37 +101,68 @@ using namespace lacuna;
 extern "C" {
 
 @wrappers@}  // extern "C"
+@linked@"""
+
+# Where lacuna is linked to the library, the linker finds what comes next.
+LINKED = """\
+
+#if defined(LACUNA_STATIC)
+namespace lacuna::detail {
+
+void link_@version@(Next* next) {
+@fields@}
+
+}  // namespace lacuna::detail
+#endif
 """
 
 WATCHED = """\
-LACUNA_EXPORT int @symbol@(@declaration@) { return @around@; }
+LACUNA_EXPORT int @shown@(@declaration@) {
+  const Next& next = @next@();
+  return @around@;
+}
 
 """
 
 # The look is out of line, so that the way straight through saves no registers. The answer is the
 # library's unless the body says that it has done the call.
 TAKEN = """\
-__attribute__((noinline)) static int look_@symbol@(@declaration@,
+__attribute__((noinline)) static int look_@shown@(@declaration@,
     [[maybe_unused]] const void* caller) {
 @refuse@  const Answer answer = @take@;
   note(FunctionId::k@symbol@, answer);
   if (answer.taken) return answer.code;
-  return next_functions().@symbol@(@arguments@);
+  return @next@().@symbol@(@arguments@);
 }
 
-LACUNA_EXPORT int @symbol@(@declaration@) {
+LACUNA_EXPORT int @shown@(@declaration@) {
   if (__builtin_expect(@gate@, 0)) {
-    return look_@symbol@(@arguments@, __builtin_return_address(0));
+    return look_@shown@(@arguments@, __builtin_return_address(0));
   }
-  return next_functions().@symbol@(@arguments@);
+  return @next@().@symbol@(@arguments@);
 }
 
 """
 
-# A request may be completed by anyone (a Fortran entry point, too); whatever else MPI's own code
-# calls is its business.
+# A function's two names: where each goes on, and who may not be served under it. A request may be
+# completed by anyone under either name; whatever else the library's own code calls is its business,
+# and so is what tools call by PMPI, but not what Fortran code does.
+# A token may come to whoever receives, but not to the library itself.
+PLAIN = {
+    "prefix": "",
+    "next": "next_functions",
+    "foreign": "called_by_mpi(caller)",
+    "foreign_to_direct": "called_by_mpi(caller)",
+}
+PROFILING = {
+    "prefix": "P",
+    "next": "next_profiling",
+    "foreign": "!called_by_fortran(caller)",
+    "foreign_to_direct": "called_by_mpi(caller) || "
+    "!(receives_direct() || called_by_fortran(caller))",
+}
 REFUSE = """\
-  if (called_by_mpi(caller)) return next_functions().@symbol@(@arguments@);
+  if (@foreign@) return @next@().@symbol@(@arguments@);
 """
 
 EXPORTS = """\
@@ -139,6 +170,9 @@ EXPORTS = """\
   global:
     lacuna_interposed;
     lacuna_interposed_calls;
+    lacuna_interposed_library;
+    lacuna_interposed_table;
+    lacuna_interposed_table_place;
 @names@  local: *;
 };
 """
@@ -201,23 +235,49 @@ def next_source(functions: list[Function]) -> str:
     )
 
 
-def wrapper(function: Function) -> str:
-    entry, texts = function.entry, function.texts()
+def wrapper(function: Function, name: dict[str, str]) -> str:
+    entry, texts = function.entry, function.texts() | name
+    texts["shown"] = name["prefix"] + function.symbol
     if entry["policy"] == "watched":
         return fill(WATCHED, around=entry["around"], **texts)
     gate, refuse = entry["gate"], ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
-        gate += f" && !is_never_taken({types[1]})"
-    if gate.startswith(("open_to(", "is_open(")):
+        if few := entry.get("few"):
+            pairs = zip(types[1].split(", "), few.split(", "), strict=True)
+            passes = " && ".join(f"is_left_alone({one}, {count})" for one, count in pairs)
+            gate += f" && !({passes})"
+        else:
+            gate += f" && !is_never_taken({types[1]})"
+    if entry.get("direct") == "yes":
+        gate = f"receives_direct() || ({gate})"
+        texts["foreign"] = name["foreign_to_direct"]
+    if gate.startswith(("open_to(", "is_open(", "receives_direct(")):
         refuse = fill(REFUSE, **texts)
     return fill(TAKEN, gate=gate, refuse=refuse, take=entry["take"], **texts)
 
 
-def wrappers_source(functions: list[Function]) -> str:
+def wrappers(functions: list[Function], name: dict[str, str], linked: str = "") -> str:
     chosen = [f for f in functions if f.wrapped and f.entry.get("around") != "custom"]
-    return NOTICE + fill(WRAPPERS, wrappers="".join(map(wrapper, chosen)))
+    texts = "".join(wrapper(f, name) for f in chosen)
+    return NOTICE + fill(WRAPPERS, wrappers=texts, linked=linked)
+
+
+def wrappers_sources(functions: list[Function]) -> dict[str, str]:
+    """One file for each version of MPI, so that a program that is linked to lacuna asks its library
+    for no newer functions than it uses itself."""
+    texts = {}
+    for version in sorted({f.version for f in functions}):
+        chosen = [f for f in functions if f.version == version]
+        assigned = [f"  next->{f.symbol} = &P{f.symbol};\n" for f in chosen if f.in_next]
+        linked = fill(LINKED, version=version.replace(".", "_"), fields="".join(assigned))
+        texts[f"wrappers-{version}.gen.cpp"] = wrappers(chosen, PLAIN, linked)
+    return texts
+
+
+def profiling_source(functions: list[Function]) -> str:
+    return wrappers(functions, PROFILING)
 
 
 def exports(functions: list[Function]) -> str:
-    shown = [f.symbol for f in functions if f.wrapped]
-    return fill(EXPORTS, names="".join(f"    {symbol};\n" for symbol in shown))
+    names = [n["prefix"] + f.symbol for f in functions if f.wrapped for n in (PLAIN, PROFILING)]
+    return fill(EXPORTS, names="".join(f"    {name};\n" for name in names))

@@ -62,9 +62,14 @@ class Function:
         return self.wrapped or self.entry["calls"] == "optional"
 
     @property
+    def version(self) -> str:
+        """The version of MPI that brought it; 3.1 or older are one."""
+        return self.entry.get("since", "4.0" if self.large else "3.1")
+
+    @property
     def newer(self) -> bool:
         """Whether MPI 3.1 lacks it."""
-        return self.large or "since" in self.entry
+        return self.version != "3.1"
 
     @property
     def symbol(self) -> str:

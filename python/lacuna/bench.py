@@ -15,7 +15,6 @@ from rich.progress import Progress
 from rich.table import Table
 
 from lacuna import mpis, places, provenance, results, run, watch
-from lacuna.errors import Exit, LacunaError
 from lacuna.results import Row
 
 MOST_ORDER = 16383  # MPI_Pack counts bytes in an int
@@ -40,11 +39,7 @@ def transpose(options: Options) -> None:
     programs = [
         places.program(f"lacuna-bench-transpose-{places.family_of(name)}") for name in options.mpis
     ]
-    for file in (options.json, options.csv):
-        if file:
-            results.make_folder(file.absolute().parent)
-    if options.plots:
-        results.make_folder(options.plots)
+    results.make_folders([options.json, options.csv], options.plots)
     header = provenance.collect() | {"mpi": {}}
     found: list[Row] = []
     with watch.progress_bar() as progress:
@@ -80,12 +75,7 @@ def _run_one(
         return run.build(target.command(2, [*words, "--out", str(out)]), target.name, environment)
 
     lines = watch.run(target.name, command, "sample", progress)
-    if not lines[0]["lacuna_loaded"]:
-        raise LacunaError(
-            Exit.CHECK_FAILED,
-            f"lacuna was not loaded into the ranks on {target.name}",
-            "check LD_PRELOAD and that the preload library fits this MPI library",
-        )
+    watch.check_loaded(target.name, lines)
     return lines[0], [line for line in lines if line["kind"] == "sample"]
 
 

@@ -25,7 +25,6 @@ from lacuna import (
 )
 from lacuna.corpus import CorpusRow
 from lacuna.engine_times import Times
-from lacuna.errors import Exit, LacunaError
 from lacuna.results import Row
 
 # Seconds for one direction of one row in one state of the caches, and samples in them.
@@ -52,36 +51,14 @@ class Options:
     plots: Path | None = None
 
 
-def _targets(options: Options) -> list[mpis.Installed]:
-    if options.mpis:
-        return [mpis.installed(name, options.mpi_root) for name in options.mpis]
-    found = []
-    for name in mpis.ALL:
-        try:
-            found.append(mpis.installed(name, options.mpi_root))
-        except LacunaError:
-            continue
-    if not found:
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"no MPI library in {options.mpi_root}",
-            "fetch them with `make`, or name the folder that holds them with --mpi-root",
-        )
-    return found
-
-
 def engine(options: Options) -> None:
     """Runs, writes the files, prints the tables."""
     rows = corpus.select(corpus.load(), options.only, options.quick)
-    targets = _targets(options)
+    targets = mpis.chosen(options.mpis, options.mpi_root)
     programs = [
         places.program(f"lacuna-bench-engine-{places.family_of(target.name)}") for target in targets
     ]
-    for file in (options.json, options.csv):
-        if file:
-            results.make_folder(file.absolute().parent)
-    if options.plots:
-        results.make_folder(options.plots)
+    results.make_folders([options.json, options.csv], options.plots)
     header = provenance.collect() | {"mpi": {}}
     found: list[Row] = []
     with watch.progress_bar() as progress:

@@ -13,7 +13,16 @@ from typing import Annotated
 
 import typer
 
-from lacuna import VERSION, bench, bench_engine, mpis, places, run
+from lacuna import (
+    VERSION,
+    bench,
+    bench_commands,
+    bench_engine,
+    mpis,
+    places,
+    run,
+    tune,
+)
 from lacuna.errors import Exit, LacunaError
 
 app = typer.Typer(
@@ -26,6 +35,7 @@ bench_app = typer.Typer(
     help="Benchmarks: with and without lacuna in one job.", rich_markup_mode=None
 )
 app.add_typer(bench_app, name="bench")
+bench_commands.add_to(bench_app)
 
 MPI_NAMES = ", ".join(places.FAMILY_OF)
 
@@ -227,6 +237,55 @@ def bench_engine_command(
     )
 
 
+@app.command("tune", context_settings={"allow_interspersed_args": False})
+def tune_command(
+    launcher: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LAUNCHER...", help="How to start two ranks, as in: srun -N 1 -n 2"),
+    ] = None,
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
+        ),
+    ] = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="LAUNCHER puts the ranks on two nodes.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter messages.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Keep the table here instead.")
+    ] = None,
+    mpi_root: Annotated[
+        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
+    ] = None,
+) -> None:
+    """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
+    tune.tune(
+        tune.Options(
+            list(launcher or []),
+            _mpi_names(mpi or []),
+            network,
+            quick,
+            output,
+            mpi_root or places.default_mpi_root(),
+        )
+    )
+
+
+@app.command("report")
+def report_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What --json wrote.")],
+    output: Annotated[
+        Path, typer.Option("--output", help="The folder for the page and the figures.")
+    ] = Path("lacuna-report"),
+) -> None:
+    """Results of `lacuna bench` as one page that needs no network; two files are compared."""
+    from lacuna import bench_report
+
+    bench_report.report(files, output)
+
+
 @app.command("demo", hidden=True)
 def demo_command(
     output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(
@@ -238,12 +297,7 @@ def demo_command(
     bench.transpose(_bench_options(None, None, False, None, json_file, None, output, None))
 
 
-def _mpi_names(given: list[str]) -> list[str]:
-    """Each once, with `all` spelled out."""
-    names: list[str] = []
-    for name in given:
-        names += mpis.ALL if name == "all" else [name]
-    return list(dict.fromkeys(names))
+_mpi_names = mpis.spelled_out
 
 
 def _bench_options(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of `lacuna bench engine`: types as text with their sources, from bench/corpus."""
+"""The corpus of `bench engine` and `bench apps`: types as text with their sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ FAMILIES = [
     "tiny",
     "lifecycle",
 ]
-_KEYS = {"type", "bytes", "count", "source", "tags"}
+_KEYS = {"type", "bytes", "count", "source", "tags", "shape"}
+# The mark of rows that only `bench apps` takes: more sizes of what the engine has been timed with.
+_APPS_ONLY = "apps"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class CorpusRow:
     bytes: int  # of data, as the corpus declares it; the program's own number must be the same
     source: str
     tags: frozenset[str]
+    shape: tuple[int, ...] = ()  # the numbers that the application makes it from (bench/apps)
 
     @property
     def family(self) -> str:
@@ -68,6 +71,7 @@ def _read(path: Path) -> list[CorpusRow]:
                 section.getint("bytes"),
                 section["source"],
                 frozenset(section.get("tags", "").split()),
+                tuple(int(number) for number in section.get("shape", "").split()),
             )
         )
     return rows
@@ -89,18 +93,22 @@ def load(folder: Path | None = None) -> list[CorpusRow]:
 
 
 def select(rows: list[CorpusRow], globs: list[str], quick: bool) -> list[CorpusRow]:
-    """Those whose name fits one of the patterns (a family alone stands for all of it)."""
-    chosen = [row for row in rows if not quick or "quick" in row.tags]
-    if not globs:
-        return chosen
+    """Those of `bench engine` whose name fits a pattern (a family alone stands for all of it)."""
+    ours = [row for row in rows if _APPS_ONLY not in row.tags]
+    return chosen([row for row in ours if not quick or "quick" in row.tags], globs)
+
+
+def chosen(rows: list[CorpusRow], globs: list[str]) -> list[CorpusRow]:
+    """Those whose name fits one of the patterns; each must have one that it fits."""
     for glob in globs:
-        if not any(_fits(row, glob) for row in chosen):
+        if not any(_fits(row, glob) for row in rows):
+            families = [name for name in FAMILIES if any(row.family == name for row in rows)]
             raise LacunaError(
                 Exit.USAGE,
                 f"no row fits --only {glob}",
-                f"families are {', '.join(FAMILIES)}; as in --only 'ddtbench/WRF*'",
+                f"families are {', '.join(families)}; as in --only 'ddtbench/WRF*'",
             )
-    return [row for row in chosen if any(_fits(row, glob) for glob in globs)]
+    return [row for row in rows if not globs or any(_fits(row, glob) for glob in globs)]
 
 
 def _fits(row: CorpusRow, glob: str) -> bool:

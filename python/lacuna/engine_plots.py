@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 from lacuna import corpus, mpis
 from lacuna.corpus import CorpusRow
 from lacuna.engine_times import CACHES, OPS, Times
+from lacuna.provenance import caption
 from lacuna.results import Row
 
 _INCHES_A_ROW = 0.42
@@ -92,10 +93,7 @@ def _figure(
         panel.grid(axis="y", alpha=0.3)
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", fontsize=8, ncols=len(bars))
-    commit, is_dirty, _ = (provenance["commit"] or "no commit").partition("-dirty")
-    commit = commit[:12] + is_dirty
-    source = f"{provenance['cpu']}, lacuna {provenance['lacuna']} ({commit}), medians"
     title = f"{op}, {cache} caches: time over memcpy of the same bytes"
-    figure.suptitle(f"{title}\n{source}", fontsize=9)
+    figure.suptitle(f"{title}\n{caption(provenance)}", fontsize=9)
     figure.savefig(path, dpi=110)
     plt.close(figure)

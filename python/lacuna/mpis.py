@@ -48,6 +48,14 @@ class Installed:
         return found
 
 
+def spelled_out(given: list[str]) -> list[str]:
+    """Each name once, with `all` spelled out."""
+    names: list[str] = []
+    for name in given:
+        names += ALL if name == "all" else [name]
+    return list(dict.fromkeys(names))
+
+
 def installed(name: str, root: Path) -> Installed:
     """The library of that name below `root`."""
     if name not in _FOLDER:
@@ -62,3 +70,22 @@ def installed(name: str, root: Path) -> Installed:
             "fetch it with `make`, or name the folder that holds it with --mpi-root",
         )
     return Installed(name, prefix)
+
+
+def chosen(names: list[str], root: Path) -> list[Installed]:
+    """Those named; where none is, all that are there."""
+    if names:
+        return [installed(name, root) for name in names]
+    found = []
+    for name in ALL:
+        try:
+            found.append(installed(name, root))
+        except LacunaError:
+            continue
+    if not found:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no MPI library in {root}",
+            "fetch them with `make`, or name the folder that holds them with --mpi-root",
+        )
+    return found

@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from lacuna import mpis
+from lacuna.provenance import caption
 from lacuna.results import Row
 
 # What the paper compares, and a contiguous send of the same bytes. Colours for all kinds of sight.
@@ -82,10 +83,7 @@ def _figure(
     panels[0][0].set_ylabel(unit)
     panels[0][0].legend(fontsize=8)
     figure.suptitle(title, fontsize=11)
-    commit, is_dirty, _ = (provenance["commit"] or "no commit").partition("-dirty")
-    commit = commit[:12] + is_dirty
-    source = f"{provenance['cpu']}, lacuna {provenance['lacuna']} ({commit}), medians"
-    figure.supxlabel(source, fontsize=7, color="#555555")
+    figure.supxlabel(caption(provenance), fontsize=7, color="#555555")
     figure.savefig(path, dpi=150)
     plt.close(figure)
     return path

@@ -65,3 +65,9 @@ def collect() -> dict[str, Any]:
         "transparent_hugepages": _line("/sys/kernel/mm/transparent_hugepage/enabled"),
         "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith("LACUNA_")},
     }
+
+
+def caption(header: dict[str, Any]) -> str:
+    """One line below a figure."""
+    commit, is_dirty, _ = (header["commit"] or "no commit").partition("-dirty")
+    return f"{header['cpu']}, lacuna {header['lacuna']} ({commit[:12]}{is_dirty}), medians"

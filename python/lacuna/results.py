@@ -79,6 +79,15 @@ def write_text(path: Path, text: str) -> None:
     _write(path, text)
 
 
+def make_folders(files: list[Path | None], folder: Path | None = None) -> None:
+    """Makes sure of the folders of the files that are wanted, and of one for many files."""
+    for file in files:
+        if file:
+            make_folder(file.absolute().parent)
+    if folder:
+        make_folder(folder)
+
+
 def make_folder(folder: Path) -> None:
     """Makes sure of a folder before the work that is to be written there."""
     try:

@@ -44,11 +44,13 @@ def run(
     command: Callable[[Path], tuple[list[str], dict[str, str]]],
     unit: str,
     progress: Progress | None,
+    seen: Callable[[Line], None] = lambda line: None,
 ) -> list[Line]:
     """All lines of a run that ended well: the header first, `end` last.
 
     `command` makes the command line and the environment for the file that the lines go to. The bar
-    counts lines of the kind `unit`; the header says how many there will be.
+    counts lines of the kind `unit`; the header says how many there will be. `seen` gets each line
+    as it comes, also of a run that does not end well.
     """
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         out = Path(folder) / "lines"
@@ -59,7 +61,7 @@ def run(
                 words, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
             )
             try:
-                lines = _follow(process, out, unit, progress, task)
+                lines = _follow(process, out, unit, progress, task, seen)
             finally:
                 if process.poll() is None:
                     process.terminate()
@@ -77,7 +79,12 @@ def run(
 
 
 def _follow(
-    process: subprocess.Popen[bytes], out: Path, unit: str, progress: Progress | None, task: Any
+    process: subprocess.Popen[bytes],
+    out: Path,
+    unit: str,
+    progress: Progress | None,
+    task: Any,
+    seen: Callable[[Line], None],
 ) -> list[Line]:
     lines: list[Line] = []
     rest, position = "", 0
@@ -89,10 +96,22 @@ def _follow(
                 rest += file.read()
                 position = file.tell()
             *whole, rest = rest.split("\n")
-            lines += [json.loads(line) for line in whole]
+            for line in map(json.loads, whole):
+                lines.append(line)
+                seen(line)
             if progress and lines:
                 done = sum(line["kind"] == unit for line in lines)
                 progress.update(task, total=lines[0][f"{unit}s"], completed=done)
         if is_over:
             return lines
         time.sleep(_POLL_SECONDS)
+
+
+def check_loaded(mpi: str, lines: list[Line]) -> None:
+    """Whether the ranks of a run had the preload library, which they must have."""
+    if not lines[0]["lacuna_loaded"]:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"lacuna was not loaded into the ranks on {mpi}",
+            "check LD_PRELOAD and that the preload library fits this MPI library",
+        )

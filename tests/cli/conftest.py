@@ -21,7 +21,8 @@ def clean_environment(monkeypatch):
         if name.startswith("LACUNA_") or name in ("LD_PRELOAD", "LD_LIBRARY_PATH"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("LACUNA_LIBRARY_DIR", str(BUILD / "lib"))
-    monkeypatch.setenv("LACUNA_PROFILE", "none")  # not the numbers that somebody measured here
+    for name in ("LACUNA_PROFILE", "LACUNA_TABLE"):
+        monkeypatch.setenv(name, "none")  # not the numbers that somebody measured here
     for tool in ("OMPI", "PRTE"):  # containers and continuous integration are root
         monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT", "1")
         monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

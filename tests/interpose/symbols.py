@@ -3,7 +3,7 @@
 """Looks at the dynamic symbols of a preload library.
 
 Nothing of MPI may be undefined (the library must load into programs that load MPI late, or never),
-and what it shows is the table of functions and two names of its own.
+and what it shows is the table of functions, under both names of each, and two names of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-OWN = {"lacuna_interposed", "lacuna_interposed_calls"}
+OWN = {
+    "lacuna_interposed",
+    "lacuna_interposed_calls",
+    "lacuna_interposed_library",
+    "lacuna_interposed_table",
+    "lacuna_interposed_table_place",
+}
 FOREIGN = re.compile(r"^(P?MPI|MPIX|ompi|opal|orte|mca|MPICH|MPIR)_", re.IGNORECASE)
 
 
@@ -44,14 +50,15 @@ def main() -> int:
     foreign = {name for name in undefined if FOREIGN.match(name)}
     wrapped = [f for f in table_of(options.generator) if f.wrapped]
     newer = options.family != "ompi"  # Open MPI 5 is at MPI 3.1
-    expected = {f.symbol for f in wrapped if newer or not f.newer} | OWN
-    for what, names in {
+    names = {f.symbol for f in wrapped if newer or not f.newer}
+    expected = names | {f"P{name}" for name in names} | OWN
+    for what, symbols in {
         "undefined symbols of MPI": foreign,
         "shown, but not in the table": shown - expected,
         "in the table, but not shown": expected - shown,
     }.items():
-        if names:
-            print(f"{options.library}: {what}: {' '.join(sorted(names))}")
+        if symbols:
+            print(f"{options.library}: {what}: {' '.join(sorted(symbols))}")
     return 1 if foreign or shown != expected or not undefined else 0
 
 

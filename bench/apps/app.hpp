@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// App: one test of [Schneider2012, table 1]: the loops with which the application packs and unpacks
+// by hand, and the calls that make its derived datatype. Both come from the numbers of its input (a
+// row of bench/corpus); the row's type text says, independently, which bytes they must move: every
+// run compares (way.hpp). A new test is one of these in the file of its application, a line in
+// apps.cpp and rows in the corpus.
+#ifndef LACUNA_BENCH_APPS_APP_HPP_
+#define LACUNA_BENCH_APPS_APP_HPP_
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lacuna::bench {
+
+// What an application knows of its arrays. They stand in one allocation, one after the other; every
+// memory pointer below is its first byte.
+struct Input {
+  std::vector<int> shape;               // array bounds and faces, in the order the app says
+  std::vector<std::vector<int>> lists;  // index lists, in blocks, in the order of the type text
+};
+
+struct App {
+  const char* test;
+  size_t shape_size;  // how many numbers it needs
+  size_t lists;       // how many index lists
+  // Not committed; the caller frees it.
+  MPI_Datatype (*make)(const Input&);
+  void (*pack)(const Input&, const std::byte* mem, std::byte* packed);
+  void (*unpack)(const Input&, const std::byte* packed, std::byte* mem);
+  bool receives_packed = false;  // the other side wants the data contiguous
+};
+
+// nullptr: no such test.
+const App* find_app(const std::string& test);
+
+// The loops are compiled for each level of instruction set and chosen when the program starts, so
+// that packing by hand is as good as on a machine it was compiled for. Not under sanitizers, whose
+// runtime is not there yet when the choice is made.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+#define LACUNA_BY_HAND
+#else
+#define LACUNA_BY_HAND \
+  __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#endif
+
+// Commits nothing, frees the inner type: for constructors one inside the other.
+inline MPI_Datatype outer(MPI_Datatype made, MPI_Datatype inner) {
+  MPI_Type_free(&inner);
+  return made;
+}
+
+}  // namespace lacuna::bench
+
+#endif  // LACUNA_BENCH_APPS_APP_HPP_

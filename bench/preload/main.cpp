@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages between two ranks, each sent and received in several ways that take turns in one job:
+// what `lacuna bench preload` and `lacuna tune` start on each MPI library.
+//
+// A way is two letters, for the sending and the receiving side: n, a derived type, lacuna switched
+// off; l, the same with lacuna; c, contiguous data of the same size. `nn*` is nn once more: what
+// the same thing measured twice differs by. Both ranks send and receive, so that half the round
+// trip is one message.
+//
+// Usage: lacuna-bench-preload-FAMILY --rows FILE --out FILE --ways WAY[,WAY...] [--seconds S]
+//          [--rounds N]                                                            (two ranks)
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/harness/json_lines.hpp"
+#include "bench/preload/message.hpp"
+#include "lacuna/lacuna.h"
+#include "plan/cost.hpp"
+#include "plan/pattern.hpp"
+
+namespace lacuna::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Short enough that the machine is the same for all ways of a round, long enough that clock and
+// barrier do not show.
+constexpr double kBatchSeconds = 4e-4;
+constexpr int kMostIterations = 2000;
+constexpr int kLeastRounds = 5;
+constexpr int kLeastSlowRounds = 3;  // of rounds that take longer than that
+constexpr double kSlowRoundSeconds = 0.4;
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "lacuna-bench-preload: %s\n", what.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+struct Half {
+  Form form = Form::kDerived;
+  bool lacuna = false;
+};
+
+struct Way {
+  std::string name;
+  Half out;
+  Half in;
+  // lacuna must be switched between the sides: it is taken of a side, not of a rank.
+  bool mixed() const {
+    return out.form == Form::kDerived && in.form == Form::kDerived && out.lacuna != in.lacuna;
+  }
+};
+
+struct Options {
+  std::string rows;
+  std::string out;
+  std::vector<Way> ways;
+  double seconds = 0.2;  // for a row
+  int rounds = 41;       // at most
+};
+
+Half half_of(char letter, const std::string& name) {
+  switch (letter) {
+    case 'n':
+      return {Form::kDerived, false};
+    case 'l':
+      return {Form::kDerived, true};
+    case 'c':
+      return {Form::kContiguous, false};
+    default:
+      fail("unknown way " + name + "; a way is two letters of n, l and c");
+  }
+}
+
+std::vector<Way> parse_ways(const std::string& text) {
+  std::vector<Way> ways;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string name = text.substr(at, end - at);
+    const std::string letters = name == "nn*" ? "nn" : name;
+    if (letters.size() != 2) half_of('?', name);
+    ways.push_back({name, half_of(letters[0], name), half_of(letters[1], name)});
+    at = end + 1;
+  }
+  return ways;
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (i + 1 == argc) fail("no value for " + name);
+    const char* value = argv[++i];
+    if (name == "--rows") {
+      options.rows = value;
+    } else if (name == "--out") {
+      options.out = value;
+    } else if (name == "--ways") {
+      options.ways = parse_ways(value);
+    } else if (name == "--seconds") {
+      options.seconds = std::atof(value);
+    } else if (name == "--rounds") {
+      options.rounds = std::max(std::atoi(value), 1);
+    } else {
+      fail("unknown option " + name);
+    }
+  }
+  if (options.rows.empty() || options.out.empty() || options.ways.empty())
+    fail("--rows FILE, --out FILE and --ways WAY[,WAY...] are needed");
+  return options;
+}
+
+// There and back.
+void round_trip(const Message& message, const Way& way, int rank) {
+  const int peer = 1 - rank;
+  if (rank == 0) {
+    if (way.mixed()) MPI_Pcontrol(way.out.lacuna ? 1 : 0);
+    message.send(way.out.form, peer);
+  }
+  if (way.mixed()) MPI_Pcontrol(way.in.lacuna ? 1 : 0);
+  message.receive(way.in.form, peer);
+  if (rank == 1) {
+    if (way.mixed()) MPI_Pcontrol(way.out.lacuna ? 1 : 0);
+    message.send(way.out.form, peer);
+  }
+}
+
+// Seconds of one message; the same number means something on rank 0 only.
+double batch(const Message& message, const Way& way, int rank, int iterations) {
+  MPI_Pcontrol(way.out.lacuna || way.in.lacuna ? 1 : 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto begin = Clock::now();
+  for (int i = 0; i < iterations; ++i) round_trip(message, way, rank);
+  return std::chrono::duration<double>(Clock::now() - begin).count() / iterations / 2;
+}
+
+// Small messages of a new type are the library's at first (interpose/types.cpp).
+constexpr int kMessagesToLearn = 16;
+
+// A message of each way, checked on both ranks.
+void verify(const Message& message, const Way& way, int rank) {
+  (void)batch(message, way, rank, message.bytes() <= 64 * 1024 ? kMessagesToLearn : 1);
+  message.clear();
+  (void)batch(message, way, rank, 1);
+  const std::string wrong = message.check(way.out.form, way.in.form);
+  if (!wrong.empty()) fail("wrong data in " + message.id() + " by way " + way.name + ": " + wrong);
+}
+
+int iterations_for(const Message& message, const Way& way, int rank) {
+  const double seconds = batch(message, way, rank, 1);
+  int wanted = static_cast<int>(
+      std::clamp(std::ceil(kBatchSeconds / seconds / 2), 1.0, double{kMostIterations}));
+  MPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return wanted;
+}
+
+// What the preload library says about itself; nullptr without it.
+template <typename Symbol>
+Symbol preloaded(const char* name) {
+  return reinterpret_cast<Symbol>(dlsym(RTLD_DEFAULT, name));
+}
+
+// How many calls of a function lacuna has taken in this rank.
+int64_t taken(const char* function) {
+  static const auto calls = preloaded<int64_t (*)(const char*, int)>("lacuna_interposed_calls");
+  return calls != nullptr ? calls(function, 1) : 0;
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return text;
+}
+
+std::string described(const Message& message) {
+  const Plan& plan = message.plan();
+  const Cost cost = predict(plan, message.count(), Direction::kPack, Warmth::kWarm);
+  return "{\"kind\": \"row\", \"id\": " + json_string(message.id()) +
+         ", \"bytes\": " + std::to_string(message.bytes()) +
+         ", \"contiguous\": " + (plan.is_run(message.count()) ? "true" : "false") +
+         ", \"pattern\": \"" + pattern_name(pattern_of(plan.root(message.count()))) +
+         "\", \"mean_run_bytes\": " + number(plan.mean_run_bytes()) +
+         ", \"predicted_pack_ns\": " + number(cost.ns) + "}";
+}
+
+struct Track {
+  int iterations = 1;
+  bool send_taken = false;
+  bool receive_taken = false;
+  std::vector<double> seconds;  // by round
+};
+
+std::string line(const Message& message, const Way& way, const Track& track) {
+  std::string samples;
+  for (const double value : track.seconds) samples += (samples.empty() ? "" : ", ") + number(value);
+  return "{\"kind\": \"times\", \"id\": " + json_string(message.id()) +
+         ", \"way\": " + json_string(way.name) +
+         ", \"send_taken\": " + (track.send_taken ? "true" : "false") +
+         ", \"receive_taken\": " + (track.receive_taken ? "true" : "false") +
+         ", \"iterations\": " + std::to_string(track.iterations) + ", \"seconds\": [" + samples +
+         "]}";
+}
+
+void run(const Row& row, const Options& options, const PredefinedTypes& predefined, int rank,
+         JsonLines& out) {
+  const auto made = Message::make(row, predefined);
+  if (!made) fail(row.id + ": " + made.error().message);
+  const Message& message = **made;
+  const std::vector<Way>& ways = options.ways;
+  std::vector<Track> tracks(ways.size());
+  for (size_t i = 0; i < ways.size(); ++i) {
+    verify(message, ways[i], rank);
+    tracks[i].iterations = iterations_for(message, ways[i], rank);
+  }
+  const auto begin = Clock::now();
+  for (int round = 0, more = 1; more != 0; ++round) {
+    for (size_t turn = 0; turn < ways.size(); ++turn) {
+      // Another one begins each time, and every second time they go backwards: nobody always
+      // follows the same one.
+      const size_t shifted = (turn + static_cast<size_t>(round)) % ways.size();
+      const size_t i = round % 2 == 0 ? shifted : ways.size() - 1 - shifted;
+      tracks[i].seconds.push_back(batch(message, ways[i], rank, tracks[i].iterations));
+    }
+    const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
+    const int least = spent / (round + 1) > kSlowRoundSeconds ? kLeastSlowRounds : kLeastRounds;
+    more = round + 1 < std::min(least, options.rounds) ||
+           (spent < options.seconds && round + 1 < options.rounds);
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const int64_t sends = taken("MPI_Send");
+    const int64_t receives = taken("MPI_Recv");
+    (void)batch(message, ways[i], rank, 1);
+    tracks[i].send_taken = taken("MPI_Send") > sends;
+    tracks[i].receive_taken = taken("MPI_Recv") > receives;
+  }
+  out.write(described(message));
+  for (size_t i = 0; i < ways.size(); ++i) out.write(line(message, ways[i], tracks[i]));
+}
+
+// The machine that the ranks run on, which need not be the launcher's.
+std::string machine_json() {
+  std::string text(1, '\0');
+  size_t needed = 0;
+  if (lacuna_machine_json(text.size(), text.data(), &needed) != LACUNA_TRUNCATED) return "{}";
+  text.resize(needed);
+  if (lacuna_machine_json(text.size(), text.data(), nullptr) != LACUNA_OK) return "{}";
+  text.resize(std::strlen(text.c_str()));
+  std::replace(text.begin(), text.end(), '\n', ' ');  // one line
+  return text;
+}
+
+std::string header(size_t rows) {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  const bool loaded = preloaded<const char*>("lacuna_interposed") != nullptr;
+  const auto name = preloaded<const char* (*)()>("lacuna_interposed_library");
+  const auto about = preloaded<const char* (*)()>("lacuna_interposed_table");
+  const auto place = preloaded<const char* (*)()>("lacuna_interposed_table_place");
+  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(version) +
+         ", \"lacuna_loaded\": " + (loaded ? "true" : "false") +
+         ", \"mpi_name\": " + json_string(name != nullptr ? name() : "") +
+         ", \"table\": " + json_string(about != nullptr ? about() : "") +
+         ", \"table_place\": " + json_string(place != nullptr ? place() : "") +
+         ", \"machine\": " + machine_json() + ", \"compiler\": " + json_string(__VERSION__) +
+         ", \"rows\": " + std::to_string(rows) + "}";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size != 2) fail("needs 2 ranks, was started with " + std::to_string(size));
+  const Options options = parse(argc, argv);
+  const auto rows = read_rows(options.rows);
+  if (!rows) fail(rows.error().message);
+  JsonLines out;
+  if (rank == 0 && !out.open(options.out))
+    fail("cannot write " + options.out + ": " + std::strerror(errno));
+  out.write(header(rows->size()));
+  {
+    const PredefinedTypes predefined;
+    for (const Row& row : *rows) run(row, options, predefined, rank, out);
+  }
+  out.write("{\"kind\": \"end\"}");
+  MPI_Pcontrol(1);
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace lacuna::bench
+
+int main(int argc, char** argv) { return lacuna::bench::main(argc, argv); }

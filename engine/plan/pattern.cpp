@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/pattern.hpp"
+
+#include <algorithm>
+
+namespace lacuna {
+namespace {
+
+constexpr size_t kFewRuns = 16;  // of a list that is taken for a struct
+
+}  // namespace
+
+const char* pattern_name(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::kStrided:
+      return "strided";
+    case Pattern::kListed:
+      return "listed";
+    case Pattern::kFields:
+      return "fields";
+    case Pattern::kTransposed:
+      break;
+  }
+  return "transposed";
+}
+
+// By what the layout is, not by the kernel: those for fields also move short runs at short strides.
+Pattern pattern_of(const PlanNode& root) {
+  if (root.sweep.how == Sweep::How::kTranspose) return Pattern::kTransposed;
+  switch (root.kind) {
+    case LayoutNode::Kind::kRun:
+      return Pattern::kStrided;
+    case LayoutNode::Kind::kLoop:
+      return pattern_of(*root.children.front());
+    case LayoutNode::Kind::kBlocks:
+    case LayoutNode::Kind::kRuns:
+      return root.layout->mem_offsets.size() <= kFewRuns ? Pattern::kFields : Pattern::kListed;
+    case LayoutNode::Kind::kSeq:
+      break;
+  }
+  const auto is_smaller = [](const auto& a, const auto& b) { return a->size < b->size; };
+  const PlanNode& most = **std::max_element(root.children.begin(), root.children.end(), is_smaller);
+  return most.kind == LayoutNode::Kind::kRun ? Pattern::kFields : pattern_of(most);
+}
+
+}  // namespace lacuna

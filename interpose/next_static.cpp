@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The next symbols of a program that lacuna's archive is linked into: the library's PMPI_ names, as
+// the linker has found them. Functions that are newer than MPI 3.1 come with the wrappers of their
+// version, which are there only in programs that use one of them.
+#include <cstring>
+#include <mutex>
+
+#include "interpose/next.hpp"
+
+// Fortran's entry points that go to PMPI_ and so past the wrappers; null where none is linked in.
+extern "C" {
+#define LACUNA_FORTRAN(name) [[gnu::weak]] void name()
+LACUNA_FORTRAN(mpi_wait_f08_);
+LACUNA_FORTRAN(mpi_waitall_f08_);
+LACUNA_FORTRAN(mpi_waitany_f08_);
+LACUNA_FORTRAN(mpi_waitsome_f08_);
+LACUNA_FORTRAN(mpi_test_f08_);
+LACUNA_FORTRAN(mpi_testall_f08_);
+LACUNA_FORTRAN(mpi_testany_f08_);
+LACUNA_FORTRAN(mpi_testsome_f08_);
+LACUNA_FORTRAN(mpi_request_free_f08_);
+LACUNA_FORTRAN(mpi_request_get_status_f08_);
+LACUNA_FORTRAN(mpi_start_f08_);
+LACUNA_FORTRAN(mpi_startall_f08_);
+#undef LACUNA_FORTRAN
+}
+
+namespace lacuna {
+namespace detail {
+
+constinit std::atomic<const Next*> g_next{&kFirst};
+
+void link_3_1(Next* next);
+[[gnu::weak]] void link_4_0(Next* next);
+[[gnu::weak]] void link_4_1(Next* next);
+
+namespace {
+constinit std::mutex g_mutex;
+constinit Next g_table{};
+}  // namespace
+
+const Next& resolve() noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_next.load(std::memory_order_acquire) == &g_table) return g_table;
+  for (const NextRow& row : next_rows()) {
+    std::memcpy(reinterpret_cast<char*>(&g_table) + row.offset, &row.stand_in,
+                sizeof(row.stand_in));
+  }
+  link_3_1(&g_table);
+  if (link_4_0 != nullptr) link_4_0(&g_table);
+  if (link_4_1 != nullptr) link_4_1(&g_table);
+  g_next.store(&g_table, std::memory_order_release);
+  return g_table;
+}
+
+}  // namespace detail
+
+const Next& next_profiling() noexcept { return detail::resolve(); }
+
+bool next_is_complete() noexcept { return true; }
+
+bool next_has_large() noexcept { return detail::link_4_0 != nullptr; }
+
+// Only Open MPI has any.
+void* mpi_data_symbol(const char*) { return nullptr; }
+
+bool completion_may_be_hidden() {
+  for (void (*routine)() :
+       {mpi_wait_f08_, mpi_waitall_f08_, mpi_waitany_f08_, mpi_waitsome_f08_, mpi_test_f08_,
+        mpi_testall_f08_, mpi_testany_f08_, mpi_testsome_f08_, mpi_request_free_f08_,
+        mpi_request_get_status_f08_, mpi_start_f08_, mpi_startall_f08_}) {
+    if (routine != nullptr) return true;
+  }
+  return false;
+}
+
+// The direct path is the preload's.
+bool receives_may_be_hidden() { return true; }
+
+}  // namespace lacuna

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command lines of `lacuna bench apps` and its kin, which share most of their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacuna import bench_apps, bench_preload, exchange, guidelines, papers, places
+from lacuna.errors import Exit, LacunaError
+from lacuna.mpis import spelled_out
+
+_Mpi = Annotated[
+    list[str] | None,
+    typer.Option("--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."),
+]
+_Ranks = Annotated[int, typer.Option("--ranks", help="How many ranks: an even number.")]
+_Samples = Annotated[int, typer.Option("--samples", min=1, help="Samples of each method.")]
+_Seconds = Annotated[
+    float, typer.Option("--seconds", help="For one row (then no more samples, but 3).")
+]
+_Json = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write rows, raw samples and provenance here; resumable."),
+]
+_Csv = Annotated[Path | None, typer.Option("--csv", help="Write rows here.")]
+_MpiRoot = Annotated[
+    Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
+]
+_Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows and samples.")]
+
+
+def add_to(bench: typer.Typer) -> None:
+    """Puts the commands under `lacuna bench`."""
+    bench.command("apps")(_apps)
+    bench.command("guidelines")(_guidelines)
+    bench.command("papers")(_papers)
+    bench.command("preload")(_preload)
+
+
+def _apps(
+    mpi: _Mpi = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A test or a pattern: 'WRF*', NAS_MG_x-130; may be repeated."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="native, lacuna, by_hand, ...; may be repeated."),
+    ] = None,
+    quick: _Quick = False,
+    ranks: _Ranks = 2,
+    samples: _Samples = 15,
+    seconds: _Seconds = 3.0,
+    verify_only: Annotated[
+        bool, typer.Option("--verify-only", help="Compare all methods' bytes, time nothing.")
+    ] = False,
+    json_file: _Json = None,
+    csv_file: _Csv = None,
+    mpi_root: _MpiRoot = None,
+) -> None:
+    """The communication of real applications: derived types, by hand, MPI_Pack, lacuna."""
+    options = exchange.Options(
+        mpis=spelled_out(mpi or []),
+        ranks=ranks,
+        samples=samples,
+        seconds=seconds,
+        verify_only=verify_only,
+        mpi_root=mpi_root or places.default_mpi_root(),
+        json=json_file,
+        csv=csv_file,
+    )
+    bench_apps.apps(options, list(only or []), list(method or []), quick)
+
+
+def _guidelines(
+    rule: Annotated[
+        list[str] | None, typer.Argument(metavar="[RULE]...", help="Only these guidelines.")
+    ] = None,
+    mpi: _Mpi = None,
+    quick: _Quick = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail where one does not hold under lacuna.")
+    ] = False,
+    samples: _Samples = 15,
+    seconds: _Seconds = 1.0,
+    json_file: _Json = None,
+    mpi_root: _MpiRoot = None,
+) -> None:
+    """What users may expect of derived types, checked: no slower than what they can write."""
+    options = exchange.Options(
+        mpis=spelled_out(mpi or []),
+        samples=samples,
+        seconds=seconds,
+        mpi_root=mpi_root or places.default_mpi_root(),
+        json=json_file,
+    )
+    guidelines.guidelines(options, list(rule or []), quick, strict)
+
+
+def _papers(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="As gropp-table1, byna-fig6; default: all."),
+    ] = None,
+    mpi: _Mpi = None,
+    quick: _Quick = False,
+    samples: _Samples = 9,
+    seconds: _Seconds = 5.0,
+    json_file: _Json = None,
+    mpi_root: _MpiRoot = None,
+) -> None:
+    """The experiments of the papers lacuna comes from: their numbers of then beside ours."""
+    options = exchange.Options(
+        mpis=spelled_out(mpi or []),
+        samples=samples,
+        seconds=seconds,
+        mpi_root=mpi_root or places.default_mpi_root(),
+        json=json_file,
+    )
+    papers.papers(options, list(name or []), quick)
+
+
+def _preload(
+    mpi: _Mpi = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three sizes of each shape, in under a minute.")
+    ] = False,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="For each message, all ways together.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", help="calls or messages; default: both.")
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", help="Messages of this shape alone; may be repeated."),
+    ] = None,
+    json_file: _Json = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the figure into this folder.")
+    ] = None,
+    mpi_root: _MpiRoot = None,
+) -> None:
+    """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
+    if only not in (None, "calls", "messages"):
+        raise LacunaError(Exit.USAGE, f"unknown part in --only: {only}", "give calls or messages")
+    bench_preload.preload(
+        bench_preload.Options(
+            mpis=spelled_out(mpi or []),
+            quick=quick,
+            seconds=seconds,
+            calls=only in (None, "calls"),
+            messages=only in (None, "messages"),
+            shapes=list(shape or []),
+            mpi_root=mpi_root or places.default_mpi_root(),
+            json=json_file,
+            plots=plots,
+        )
+    )

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna bench papers`: the experiments of the papers lacuna comes from, then and now.
+
+Then is what a paper prints or says in words; where it has only a picture, there is no number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from lacuna import exchange
+from lacuna.errors import Exit, LacunaError
+from lacuna.experiment import Cells, Found
+from lacuna.papers_future import FUTURE
+from lacuna.papers_past import PAST
+from lacuna.results import Row
+
+EXPERIMENTS = PAST | FUTURE
+_QUICK = (3, 0.3)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment with its numbers."""
+
+    title: str
+    then: str
+    cells: Cells
+
+
+def papers(options: exchange.Options, names: list[str], quick: bool) -> None:
+    """Runs the experiments, writes the file, prints a table for each."""
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise LacunaError(
+                Exit.USAGE, f"unknown experiment: {name}", f"known are {', '.join(EXPERIMENTS)}"
+            )
+    chosen = {name: EXPERIMENTS[name] for name in names or EXPERIMENTS}
+    if quick:
+        options.samples, options.seconds = _QUICK
+    only = {one for experiment in chosen.values() for one in experiment.only}
+    if not options.mpis and only and all(experiment.only for experiment in chosen.values()):
+        options.mpis = sorted(only)
+    # Experiments share rows: each is run once.
+    rows: dict[str, Row] = {}
+    for experiment in chosen.values():
+        for row in experiment.rows():
+            rows.setdefault(row["id"], row)
+    measured = exchange.measure("papers", list(rows.values()), options)
+    exchange.write(measured, options, experiments=list(chosen))
+    for shown in experiments(measured.lanes, list(chosen)):
+        _show(shown)
+
+
+def experiments(lanes: list[Row], names: list[str]) -> list[Shown]:
+    """The experiments with their numbers, from the lanes of a run of them."""
+    shown = []
+    for name in names:
+        experiment = EXPERIMENTS[name]
+        ids = {row["id"] for row in experiment.rows()}
+        ours = [
+            row
+            for row in lanes
+            if row["id"] in ids and (not experiment.only or row["mpi"] in experiment.only)
+        ]
+        if ours:
+            title = f"{name}: {experiment.title}"
+            shown.append(Shown(title, experiment.then, experiment.cells(Found(ours))))
+    return shown
+
+
+def _show(shown: Shown) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=140)
+    table = Table(title=shown.title, caption=shown.then, box=SIMPLE_HEAD)
+    headings, rows = shown.cells
+    for index, name in enumerate(headings):
+        table.add_column(name, justify="right" if index else "left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)

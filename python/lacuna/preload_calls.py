@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many instructions the preload adds to calls that it cannot help: counted by callgrind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lacuna import places, run
+from lacuna.preload_program import Target
+
+# The functions of bench/preload/calls.cpp.
+CONTIGUOUS = ["MPI_Send", "MPI_Recv", "MPI_Isend + MPI_Wait"]
+NEW_TYPES = ["new vector", "new struct", "new subarray"]
+_COUNTED = dict(
+    zip(
+        ("send", "recv", "isend_wait", "new_vector", "new_struct", "new_subarray"),
+        CONTIGUOUS + NEW_TYPES,
+        strict=True,
+    )
+)
+_PREFIX = "lacuna_counted_"
+_TIMES = 200
+_MOST_SECONDS = 300
+
+
+@dataclass
+class Calls:
+    """Instructions of each call on one library: without and with lacuna."""
+
+    mpi: str
+    counts: dict[str, tuple[float, float]] = field(default_factory=dict)
+    problem: str = ""  # why there are no counts
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file."""
+        named = {name: {"native": one, "lacuna": two} for name, (one, two) in self.counts.items()}
+        return {"mpi": self.mpi, "instructions": named, "problem": self.problem or None}
+
+
+def count(target: Target) -> Calls:
+    """Runs one rank under callgrind, twice."""
+    if not shutil.which("valgrind"):
+        return Calls(target.name, problem="there is no valgrind; apt-get install valgrind")
+    found = []
+    for with_lacuna in (False, True):
+        with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+            file = Path(folder) / "callgrind"
+            said = _run(target, file, with_lacuna)
+            costs = inclusive(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        if set(costs) != set(_COUNTED):
+            return Calls(target.name, problem=f"callgrind failed: {said[-200:].strip()}")
+        found.append({_COUNTED[name]: cost / _TIMES for name, cost in costs.items()})
+    native, lacuna = found
+    return Calls(target.name, {name: (native[name], lacuna[name]) for name in _COUNTED.values()})
+
+
+def _run(target: Target, file: Path, with_lacuna: bool) -> str:
+    """What the program and valgrind have said."""
+    program = places.program(f"lacuna-bench-calls-{places.family_of(target.name)}")
+    # The launcher's words are for two ranks.
+    launcher = ["1" if word == "2" else word for word in target.launcher]
+    words = [*launcher, "valgrind", "--tool=callgrind", f"--callgrind-out-file={file}"]
+    words += [f"--toggle-collect={_PREFIX}*", str(program), str(_TIMES)]
+    environment = dict(os.environ) | target.environment
+    if with_lacuna:
+        words, environment = run.build(words, target.name, environment)
+    try:
+        done = subprocess.run(
+            words,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_MOST_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it takes more than {_MOST_SECONDS} s"
+    return done.stdout + done.stderr
+
+
+def inclusive(text: str) -> dict[str, int]:
+    """Instructions of the counted functions, with those that they call, in callgrind's format."""
+    names: dict[str, str] = {}
+    costs: dict[str, int] = {}
+    current = ""
+    for line in text.splitlines():
+        match = re.match(r"fn=(\(\d+\))(?: (.*))?", line)
+        if match:
+            if match[2]:
+                names[match[1]] = match[2]
+            current = names.get(match[1], "").removeprefix(_PREFIX)
+        elif match := re.match(r"cfn=(\(\d+\)) (.*)", line):
+            names[match[1]] = match[2]
+        elif current in _COUNTED and re.match(r"[+*\-\d]", line):
+            costs[current] = costs.get(current, 0) + int(line.split()[-1])
+    return costs

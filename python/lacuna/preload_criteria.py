@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was promised of the preload, held against a run of `lacuna bench preload`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lacuna import mpis
+from lacuna.preload_calls import CONTIGUOUS, NEW_TYPES, Calls
+from lacuna.preload_times import Times, geometric_mean
+
+MOST_INSTRUCTIONS = 60  # more than without lacuna, for a call with contiguous data
+MOST_TIMES = 1.05  # of the library alone: create, commit, send and free
+LEAST_SPEED = 0.95  # of the library's own
+LEAST_MEAN = {"mpich": 1.8, "openmpi": 1.25, "intelmpi": 2.8, "mpiabi": 1.8}
+
+
+@dataclass
+class Row:
+    """A message on one library."""
+
+    mpi: str
+    times: Times
+    again: Times | None = None  # in a second job, where the first one said slower
+
+    @property
+    def id(self) -> str:
+        """shape/size."""
+        return self.times.id
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there is anything to do for lacuna."""
+        return not self.times.about["contiguous"]
+
+    @property
+    def seems_slower(self) -> bool:
+        """In the first job, beyond what its rounds differ by."""
+        return self.times.speedup("ll").high < LEAST_SPEED
+
+    @property
+    def is_slower(self) -> bool:
+        """In both jobs, beyond what their rounds differ by."""
+        return self.seems_slower and (
+            self.again is None or self.again.speedup("ll").high < LEAST_SPEED
+        )
+
+    @property
+    def same_seems_slower(self) -> bool:
+        """What the same rule says of nn against nn: a false alarm."""
+        return self.times.speedup("nn*").high < LEAST_SPEED
+
+    def as_json(self) -> dict[str, Any]:
+        """With the raw samples."""
+        speedup = self.times.speedup("ll")
+        found = {"mpi": self.mpi, **self.times.about}
+        del found["kind"]
+        found |= {
+            "speedup": speedup.median,
+            "speedup_low": speedup.low,
+            "speedup_high": speedup.high,
+            "same_over_same": self.times.speedup("nn*").median,
+            "over_contiguous": self.times.speedup("cc", "ll").median,
+            "is_slower": self.is_slower,
+            "ways": _bare(self.times),
+        }
+        if self.again:
+            found["again"] = _bare(self.again)
+        return found
+
+
+def _bare(times: Times) -> dict[str, Any]:
+    return {
+        way: {key: value for key, value in line.items() if key not in ("kind", "id", "way")}
+        for way, line in times.ways.items()
+    }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One promise and what was found."""
+
+    promise: str
+    found: str
+    holds: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file."""
+        return {"promise": self.promise, "found": self.found, "holds": self.holds}
+
+
+def mean_speedup(rows: list[Row]) -> float:
+    """Of the messages with gaps."""
+    return geometric_mean([row.times.speedup("ll").median for row in rows if row.has_gaps])
+
+
+def judge(calls: list[Calls], rows: list[Row]) -> list[Verdict]:
+    """One verdict for each promise and library."""
+    verdicts = [verdict for one in calls for verdict in _judge_calls(one)]
+    for mpi in dict.fromkeys(row.mpi for row in rows):
+        verdicts += _judge_messages(mpi, [row for row in rows if row.mpi == mpi])
+    return verdicts
+
+
+def _judge_calls(calls: Calls) -> list[Verdict]:
+    title = mpis.TITLE[calls.mpi]
+    more = f"{title}: contiguous calls, at most {MOST_INSTRUCTIONS} instructions more"
+    times = f"{title}: types made for one small message, at most {MOST_TIMES:g} times"
+    if calls.problem:
+        return [Verdict(name, f"not counted: {calls.problem}", False) for name in (more, times)]
+    added = {name: two - one for name, (one, two) in calls.counts.items() if name in CONTIGUOUS}
+    ratios = {name: two / one for name, (one, two) in calls.counts.items() if name in NEW_TYPES}
+    return [
+        Verdict(
+            more,
+            ", ".join(f"{name} {value:+.0f}" for name, value in added.items()),
+            max(added.values()) <= MOST_INSTRUCTIONS,
+        ),
+        Verdict(
+            times,
+            ", ".join(f"{name} {value:.3f}" for name, value in ratios.items()),
+            max(ratios.values()) <= MOST_TIMES,
+        ),
+    ]
+
+
+def _judge_messages(mpi: str, rows: list[Row]) -> list[Verdict]:
+    title = mpis.TITLE[mpi]
+    slower = [row.id for row in rows if row.is_slower]
+    alarms = sum(row.same_seems_slower for row in rows)
+    found = f"{len(slower)} of {len(rows)} are" + (f": {', '.join(slower)}" if slower else "")
+    found += f" ({alarms} false alarms in the first job: native against itself)"
+    promise = f"{title}: no message slower than {LEAST_SPEED:g}, beyond noise"
+    verdicts = [Verdict(promise, found, not slower)]
+    if any(row.has_gaps for row in rows):
+        mean, least = mean_speedup(rows), LEAST_MEAN[mpi]
+        promise = f"{title}: geometric mean at least {least:g} where there are gaps"
+        verdicts.append(Verdict(promise, f"{mean:.2f}", mean >= least))
+    return verdicts

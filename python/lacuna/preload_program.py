@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs lacuna-bench-preload: two ranks, messages in several ways, lacuna loaded."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.progress import Progress
+
+from lacuna import mpis, places, preload_times, run, watch
+from lacuna.errors import Exit, LacunaError
+from lacuna.preload_rows import Message
+from lacuna.preload_times import Line, Times
+
+
+@dataclass(frozen=True)
+class Target:
+    """An MPI library and how to start two ranks on it."""
+
+    name: str  # as in --mpi
+    launcher: list[str]  # words before the program
+    environment: dict[str, str]
+
+    @property
+    def program(self) -> Path:
+        """The benchmark for this library's family."""
+        return places.program(f"lacuna-bench-preload-{places.family_of(self.name)}")
+
+
+def bundled(names: list[str], root: Path) -> list[Target]:
+    """Libraries that `make` fetched: those named, or all that are there."""
+    found = []
+    for name in names or mpis.ALL:
+        try:
+            target = mpis.installed(name, root)
+        except LacunaError:
+            if names:
+                raise
+            continue
+        found.append(Target(name, target.command(2, []), target.environment()))
+    if not found:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no MPI library in {root}",
+            "fetch them with `make`, or name the folder that holds them with --mpi-root",
+        )
+    return found
+
+
+def measure(
+    target: Target,
+    rows: list[Message],
+    ways: list[str],
+    seconds: float,
+    options: dict[str, str],
+    progress: Progress | None,
+) -> tuple[Line, list[Times]]:
+    """The program's header, and the times of all messages.
+
+    `seconds` is for each message; `options` are LACUNA_* of the ranks.
+    """
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+        file = Path(folder) / "rows"
+        file.write_text("".join(row.line() for row in rows), encoding="utf-8")
+
+        def command(out: Path) -> tuple[list[str], dict[str, str]]:
+            words = [*target.launcher, str(target.program), "--rows", str(file), "--out", str(out)]
+            words += ["--ways", ",".join(ways), "--seconds", str(seconds)]
+            environment = dict(os.environ) | target.environment | options
+            return run.build(words, target.name, environment)
+
+        lines = watch.run(target.name, command, "row", progress)
+    if not lines[0]["lacuna_loaded"]:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"lacuna was not loaded into the ranks on {target.name}",
+            "check LD_PRELOAD and that the preload library fits this MPI library",
+        )
+    return lines[0], preload_times.collect(lines)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of `lacuna bench preload`."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from lacuna import mpis, preload_rows
+from lacuna.preload_calls import Calls
+from lacuna.preload_criteria import Row, Verdict
+
+_WIDTH = 140  # of tables that go into a pipe
+
+
+def show(calls: list[Calls], rows: list[Row], verdicts: list[Verdict]) -> None:
+    """Instructions, speeds by shape and size, and what was promised."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    if any(one.counts for one in calls):
+        console.print(_call_table(calls))
+    for mpi in dict.fromkeys(row.mpi for row in rows):
+        console.print(_speed_table(mpi, [row for row in rows if row.mpi == mpi]))
+    if rows:
+        console.print(
+            "in brackets: lacuna left both sides to the library; !: slower beyond noise\n",
+            markup=False,
+        )
+    for verdict in verdicts:
+        mark = "PASS" if verdict.holds else "FAIL"
+        console.print(f"{mark}  {verdict.promise}: {verdict.found}", markup=False, soft_wrap=True)
+
+
+def _call_table(calls: list[Calls]) -> Table:
+    table = Table(
+        title="Instructions of calls that lacuna cannot help: contiguous data, new types",
+        box=SIMPLE_HEAD,
+    )
+    for name in ("MPI", "call", "native", "lacuna", "more", "times"):
+        table.add_column(name, justify="left" if name in ("MPI", "call") else "right")
+    for one in calls:
+        for name, (native, lacuna) in one.counts.items():
+            more = f"{lacuna - native:+.0f}"
+            times = f"{lacuna / native:.3f}"
+            table.add_row(mpis.TITLE[one.mpi], name, f"{native:.0f}", f"{lacuna:.0f}", more, times)
+    return table
+
+
+def _speed_table(mpi: str, rows: list[Row]) -> Table:
+    by_key = {tuple(row.id.split("/")): row for row in rows}
+    sizes = [preload_rows.size_name(size) for size in preload_rows.SIZES]
+    sizes = [size for size in sizes if any(key[1] == size for key in by_key)]
+    title = f"{mpis.TITLE[mpi]}: how many times faster with lacuna"
+    table = Table(title=title, box=SIMPLE_HEAD)
+    table.add_column("shape")
+    for size in sizes:
+        table.add_column(size, justify="right")
+    for shape in dict.fromkeys(key[0] for key in by_key):
+        cells = [by_key.get((shape, size)) for size in sizes]
+        table.add_row(shape, *(_cell(row) if row else "" for row in cells))
+    return table
+
+
+def _cell(row: Row) -> str:
+    text = f"{row.times.speedup('ll').median:.2f}"
+    way = row.times.ways["ll"]
+    if not way["send_taken"] and not way["receive_taken"]:
+        text = f"({text})"
+    return f"{text}!" if row.is_slower else text

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From measured ways to rules: for which messages does packing first win, beyond doubt?"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from lacuna import preload_rows
+from lacuna.preload_rows import TUNE_SHAPES, Message
+from lacuna.preload_times import Times
+
+# n: derived, by the library alone; l: packed first (or received and then unpacked); c: contiguous.
+WAYS = ["nn", "ll", "ln", "nl", "nc", "lc", "cn", "cl"]
+
+# A side cannot know what the other has. So packing first must win by this, surely, where both have
+# a derived type (or, on one side alone, where the other's data is contiguous)...
+LEAST_GAIN = 1.05
+# ... and in the other case lose no more than what cannot be told from nothing.
+MOST_LOSS = 0.97
+# Runs are taken for as long as those that were measured up to so much more.
+_LONGER = 1.25
+
+Rules = list[list[float | None]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What wins for messages of one pattern, run length and size."""
+
+    shape: str  # as in preload_rows.TUNE_SHAPES: the same run at all sizes
+    pattern: str
+    bytes: int  # what the row aims at
+    run: float
+    sure: tuple[str, ...]  # of ll, ln and nl, the best one first
+    speeds: dict[str, float]  # medians: nn over ll, ln, nl; nc over lc; cn over cl
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file."""
+        speeds = {way: round(speed, 3) for way, speed in self.speeds.items()}
+        return vars(self) | {"sure": list(self.sure), "speeds": speeds}
+
+
+def messages(sizes: list[int]) -> list[Message]:
+    """What is measured."""
+    made = [make(shape, size) for shape, make in TUNE_SHAPES.items() for size in sizes]
+    return [message for message in made if message]
+
+
+def judge(times: Times) -> Cell:
+    """The pairs of decisions that are sure to win and nowhere to lose.
+
+    What counts is halfway between the median and the lower end of its interval: in doubt, no.
+    """
+    found = {
+        "ll": times.speedup("ll"),
+        "ln": times.speedup("ln"),
+        "nl": times.speedup("nl"),
+        "lc": times.speedup("lc", "nc"),
+        "cl": times.speedup("cl", "cn"),
+    }
+    medians = {way: speed.median for way, speed in found.items()}
+    careful = {way: math.sqrt(speed.low * speed.median) for way, speed in found.items()}
+    about = times.about
+    return Cell(
+        times.id.partition("/")[0],
+        about["pattern"],
+        preload_rows.size_of(times.id),
+        about["mean_run_bytes"],
+        sure(careful, medians),
+        medians,
+    )
+
+
+def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...]:
+    """Of the pairs ll, ln and nl those to choose from, by the speeds that can be counted on."""
+    wins = {way: speed >= LEAST_GAIN for way, speed in careful.items()}
+    loses = {way: speed < MOST_LOSS for way, speed in careful.items()}
+    chosen = ["ll"] if wins["ll"] and not loses["lc"] and not loses["cl"] else []
+    # One side alone: where the other has gaps, too, and where it has none.
+    for way, beside_contiguous in (("ln", "lc"), ("nl", "cl")):
+        ways = (way, beside_contiguous)
+        if any(wins[one] for one in ways) and not any(loses[one] for one in ways):
+            chosen.append(way)
+    return tuple(sorted(chosen, key=lambda way: -medians[way]))
+
+
+def rules(cells: list[Cell]) -> dict[str, dict[str, Rules]]:
+    """For each side and pattern, rules as interpose/table.hpp has them."""
+    book: dict[str, dict[str, Rules]] = {"send": {}, "receive": {}}
+    for pattern in ("strided", "listed", "fields", "transposed"):
+        chosen = [cell for cell in cells if cell.pattern == pattern]
+        sends, receives = _rules(chosen)
+        book["send"][pattern] = sends
+        book["receive"][pattern] = receives
+    return book
+
+
+def _rules(cells: list[Cell]) -> tuple[Rules, Rules]:
+    """Between two measured sizes holds what is sure at both; beyond the last, what is there."""
+    by_size: dict[int, dict[str, Cell]] = defaultdict(dict)
+    for cell in cells:
+        by_size[cell.bytes][cell.shape] = cell
+    sizes = sorted(by_size)
+    if not sizes:
+        return [[None, 0]], [[None, 0]]
+    sends: Rules = []
+    receives: Rules = []
+    for before, size in zip([sizes[0], *sizes], [*sizes, sizes[-1]], strict=True):
+        runs = _longest_runs(by_size[before], by_size[size])
+        most_bytes = None if len(sends) and before == size else size
+        for found, run in zip((sends, receives), runs, strict=True):
+            found.append([most_bytes, run])
+    return _joined(sends), _joined(receives)
+
+
+def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, float]:
+    """Up to which run either side packs, from the shortest on; no pair that is not sure."""
+    longest = [0.0, 0.0]
+    packs = [True, True]
+    for run in sorted({cell.run for cell in other.values()}):
+        shapes = [shape for shape, cell in other.items() if cell.run == run]
+        if not all(shape in one for shape in shapes):
+            break
+        cells = [known[shape] for known in (one, other) for shape in shapes]
+        pairs = [
+            pair
+            for pair in cells[-1].sure
+            if all(pair in cell.sure for cell in cells)
+            and all(may or letter == "n" for may, letter in zip(packs, pair, strict=True))
+        ]
+        if not pairs:
+            break
+        for side, letter in enumerate(pairs[0]):
+            packs[side] = letter == "l"
+            if packs[side]:
+                longest[side] = round(run * _LONGER, 1)
+    return longest[0], longest[1]
+
+
+def _joined(found: Rules) -> Rules:
+    """Neighbours that say the same are one rule."""
+    joined: Rules = []
+    for most_bytes, run in found:
+        if joined and joined[-1][1] == run:
+            joined[-1][0] = most_bytes
+        else:
+            joined.append([most_bytes, run])
+    return joined

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna bench preload` and `lacuna tune`, small: what they print, write and decide."""
+
+import json
+
+import pytest
+from conftest import one_line_error
+
+from lacuna import preload_calls, preload_rows, preload_times, tune_table
+from lacuna.preload_criteria import Row
+from lacuna.preload_times import Times
+
+FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
+
+
+def times(**ways):
+    """A message whose ways take that many times FAST; nn is 1."""
+    about = {"id": "x/1KiB", "bytes": 1024, "pattern": "strided", "mean_run_bytes": 8}
+    lines = {
+        way: {"seconds": [value * factor for value in FAST]}
+        for way, factor in ({"nn": 1.0, "nn*": 1.0} | ways).items()
+    }
+    return Times(about, lines)
+
+
+def test_ratios_are_taken_round_by_round():
+    # One round is slow for both: the ratio does not see it.
+    found = preload_times.ratio([2, 2, 20, 2, 2, 2, 2], [1, 1, 10, 1, 1, 1, 1])
+    assert (found.median, found.low, found.high) == (2, 2, 2)
+    # Of nine samples, the outermost on either side may be left out: 96 %.
+    found = preload_times.ratio([1, 2, 3, 4, 5, 6, 7, 8, 90], [1] * 9)
+    assert (found.median, found.low, found.high) == (5, 2, 8)
+
+
+def test_slower_is_what_both_jobs_say():
+    row = Row("mpich", times(ll=1.2))
+    assert row.seems_slower and row.is_slower
+    row.again = times(ll=1.0)
+    assert not row.is_slower
+    assert not Row("mpich", times(ll=1.04)).seems_slower
+    assert not Row("mpich", times(ll=0.5)).same_seems_slower
+
+
+@pytest.mark.parametrize(
+    ("ways", "sure"),
+    [
+        # Both win; both alone lose nothing beside contiguous data.
+        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 0.9, "cl": 0.9}, ("ll", "ln", "nl")),
+        # Together they would win most, but a sender that packs loses beside a contiguous receiver.
+        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 1.2, "cl": 0.9}, ("nl",)),
+        # A sender that packs for a receiver that does not is slow.
+        ({"ll": 0.5, "ln": 2.0, "nl": 1.0, "lc": 0.5, "cl": 1.0}, ("ll",)),
+        # Nobody wins enough.
+        ({"ll": 0.97, "ln": 1.0, "nl": 1.0, "lc": 1.0, "cl": 1.0}, ()),
+        # Only data that were sent contiguously are unpacked faster: and nothing is lost otherwise.
+        ({"ll": 1.5, "ln": 1.5, "nl": 1.0, "lc": 1.5, "cl": 0.5}, ("nl",)),
+        ({"ll": 1.5, "ln": 1.5, "nl": 1.1, "lc": 1.5, "cl": 0.5}, ()),
+    ],
+)
+def test_a_side_packs_first_where_it_cannot_lose(ways, sure):
+    cell = tune_table.judge(times(nc=1.0, cn=1.0, **ways))
+    assert cell.sure == sure
+    assert (cell.shape, cell.bytes, cell.run) == ("x", 1024, 8)
+
+
+def rules(*cells):
+    """The strided ones of (size, run, pairs...)."""
+    made = [
+        tune_table.Cell(f"vector-{run}", "strided", size, run, pairs, {})
+        for size, run, *pairs in cells
+    ]
+    book = tune_table.rules(made)
+    assert book["send"]["listed"] == [[None, 0]]
+    return book["send"]["strided"], book["receive"]["strided"]
+
+
+def test_rules_hold_between_sizes_only_where_both_neighbours_do():
+    sends, receives = rules(
+        *((256, 8, "ll"), (256, 64), (1024, 8, "ll"), (1024, 64, "ll")),
+        *((4096, 8, "ll"), (4096, 64, "ll"), (16384, 8), (16384, 64, "ll")),
+    )
+    assert sends == receives == [[1024, 10], [4096, 80], [None, 0]]
+
+
+def test_rules_never_make_a_pair_that_is_not_sure():
+    # One size wants both, the next the receiver alone: nothing is sure between them.
+    assert rules((256, 8, "ll"), (1024, 8, "nl")) == (
+        [[256, 10], [None, 0]],
+        [[256, 10], [1024, 0], [None, 10]],
+    )
+    # The receiver alone from some run on.
+    assert rules((256, 8, "ll", "nl"), (256, 64, "nl"), (256, 512, "ll")) == (
+        [[None, 10]],
+        [[None, 80]],
+    )
+
+
+def test_rows_have_the_size_they_say():
+    rows = preload_rows.messages(preload_rows.SIZES)
+    assert len({row.id for row in rows}) == len(rows) > 100
+    for row in rows:
+        assert preload_rows.size_of(row.id) == row.bytes
+
+
+def test_callgrind_output_is_read_with_what_functions_call():
+    text = """events: Ir
+fn=(1) lacuna_counted_send
+10 5
+cfn=(2) MPI_Send
+calls=3 20
+10 300
+fn=(2)
+20 300
+fn=(1)
+11 2
+"""
+    assert preload_calls.inclusive(text) == {"send": 307}
+
+
+def test_bench_preload(lacuna, tmp_path):
+    result = lacuna(
+        *("bench", "preload", "--quick", "--seconds", 0.005, "--only", "messages"),
+        *("--mpi", "mpich", "--json", "out/rows.json", "--plots", "figures"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "MPICH: how many times faster with lacuna" in result.stdout
+    assert "MPICH: geometric mean at least 1.8" in result.stdout
+    found = json.loads((tmp_path / "out/rows.json").read_text())
+    assert found["provenance"]["table"] == {"mpich": "shipped for MPICH"}
+    rows = {row["id"]: row for row in found["rows"]}
+    assert set(rows) == {row.id for row in preload_rows.messages(preload_rows.QUICK_SIZES)}
+    for row in rows.values():
+        assert set(row["ways"]) == {"nn", "nn*", "ll", "cc"}
+        lengths = {len(way["seconds"]) for way in row["ways"].values()}
+        assert len(lengths) == 1 and lengths.pop() >= 5
+        assert not row["ways"]["nn"]["send_taken"]
+        assert row["contiguous"] == row["id"].startswith("face-i/")
+        assert 0 < row["speedup_low"] <= row["speedup"] <= row["speedup_high"]
+    # Structs are what every table takes.
+    assert rows["structs/16KiB"]["ways"]["ll"]["send_taken"]
+    assert not rows["face-i/1MiB"]["ways"]["ll"]["send_taken"]
+    patterns = {name.partition("/")[0]: row["pattern"] for name, row in rows.items()}
+    assert patterns["vector-1"] == patterns["face-j"] == patterns["face-k"] == "strided"
+    assert patterns["structs"] == "fields"
+    assert patterns["sorted"] == patterns["random"] == "listed"
+    assert rows["transpose/1MiB"]["pattern"] == "transposed"
+    assert (tmp_path / "figures/preload.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_tune_writes_the_table_that_the_ranks_read(lacuna, tmp_path):
+    cache = tmp_path / "cache"
+    result = lacuna(
+        *("tune", "--quick", "--mpi", "mpich"), LACUNA_TABLE="", XDG_CACHE_HOME=str(cache)
+    )
+    assert result.returncode == 0, result.stderr
+    (place,) = cache.glob("lacuna/table-mpich-version-5-*.json")
+    assert result.stderr.strip() == f"wrote {place}"
+    table = json.loads(place.read_text())
+    assert table["mpi"].startswith("MPICH Version: 5.")
+    assert set(table["shared"]["send"]) == {"strided", "listed", "fields", "transposed"}
+    assert all(set(cell["speeds"]) for cell in table["evidence"]["shared"])
+
+    def log(**environment):
+        words = ("bench", "preload", "--quick", "--seconds", 0.001, "--only", "messages")
+        ran = lacuna(
+            *(*words, "--mpi", "mpich", "--json", "rows.json"),
+            XDG_CACHE_HOME=str(cache),
+            **environment,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return json.loads((tmp_path / "rows.json").read_text())["provenance"]["table"]["mpich"]
+
+    assert log(LACUNA_TABLE="") == str(place)
+    # Of another version of the library: the defaults.
+    table["mpi"] = "MPICH Version: 1.0"
+    place.write_text(json.dumps(table))
+    assert log(LACUNA_TABLE="") == "shipped for MPICH"
+
+
+def test_tune_says_what_it_lacks(lacuna):
+    one_line_error(lacuna("tune", "--network"), 2, "--network needs a launcher")
+    one_line_error(lacuna("tune", "ls"), 2, "not a launcher: ls")
+    one_line_error(lacuna("tune", "--mpi", "nothing"), 2, "unknown MPI in --mpi: nothing")
+    one_line_error(lacuna("bench", "preload", "--only", "x"), 2, "unknown part in --only: x")
