@@ -250,6 +250,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
             gate += f" && !is_never_taken({types[1]})"
     if entry.get("direct") == "yes":
         gate = f"receives_direct() || ({gate})"
+    if gate.startswith("receives_direct("):
         texts["foreign"] = name["foreign_to_direct"]
     if gate.startswith(("open_to(", "is_open(", "receives_direct(")):
         refuse = fill(REFUSE, **texts)
