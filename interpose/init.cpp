@@ -71,6 +71,7 @@ void learn_library(const Next& next, Runtime* rt) {
   int length = 0;
   next.MPI_Get_library_version(version, &length);
   rt->flavour = flavour_of(version);
+  rt->mpich_major = mpich_major_of(version);
   rt->always = option_flag(OptionId::kAlways);
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);

@@ -45,7 +45,7 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   const void* data = nullptr;
   if (!locate(buf, count, *record, &bytes, &data)) return false;
   if (operation == Operation::kSend && !record->uniform &&
-      breaks_structs(runtime().flavour, bytes)) {
+      breaks_structs(runtime().flavour, runtime().mpich_major, bytes)) {
     log_type(*record, Note::kMixed);
     return false;
   }

@@ -20,6 +20,8 @@ enum class Flavour : uint8_t { kMpich, kIntelMpi, kMvapich, kOpenMpi, kOther };
 
 // From the first line of MPI_Get_library_version.
 Flavour flavour_of(std::string_view library_version);
+// Of MPICH's version; 0: it does not say so.
+int mpich_major_of(std::string_view library_version);
 
 enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect };
 
@@ -56,7 +58,7 @@ bool pays(const Rulebook& messages, Operation operation, const Load& load) noexc
 // Whether a library fails to receive so many bytes into a struct where they were sent packed: then
 // a send with more than one basic type must be left as it is, since the other side may be the
 // library's.
-bool breaks_structs(Flavour flavour, int64_t bytes) noexcept;
+bool breaks_structs(Flavour flavour, int major, int64_t bytes) noexcept;
 
 // Whether a buffered send takes the bytes of its data out of the attached buffer (and a constant),
 // whatever their type: then packed data need no more room than the program has reckoned with by

@@ -26,6 +26,7 @@ struct Runtime {
   MPI_Message message_no_proc;
 
   Flavour flavour = Flavour::kOther;
+  int mpich_major = 0;  // MPICH's version
   const Table* table = nullptr;
   const Rulebook* messages = nullptr;  // the rules of that table for this job
   bool always = false;                 // LACUNA_ALWAYS

@@ -118,7 +118,7 @@ void link_@version@(Next* next) {
 
 WATCHED = """\
 LACUNA_EXPORT int @shown@(@declaration@) {
-  const Next& next = @next@();
+  [[maybe_unused]] const Next& next = @next@();
   return @around@;
 }
 

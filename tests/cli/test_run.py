@@ -20,7 +20,8 @@ OTHER = str(BUILD / "lib" / "liblacuna.so")  # any library that can be preloaded
 @pytest.fixture(autouse=True)
 def no_options_from_outside(monkeypatch):
     """What is set goes to the ranks, and the tests below say what does."""
-    monkeypatch.delenv("LACUNA_PROFILE", raising=False)
+    for name in ("LACUNA_PROFILE", "LACUNA_TABLE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def dry(lacuna, *words, **environment):

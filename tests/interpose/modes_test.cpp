@@ -139,7 +139,7 @@ TOPIC(modes_bsend_room) {
   MPI_Datatype types[2];
   MPI_Type_vector(1 << 15, 1, 2, MPI_DOUBLE, &types[0]);
   MPI_Type_create_struct(2, lengths, places, members, &types[1]);
-  const int counts[] = {1, 20000};
+  const int counts[] = {1, 600};  // structs short enough for MPICH 4 (policy.cpp, breaks_structs)
   // What there is no room for, Open MPI waits to find room for.
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   constexpr int kMost = kMessages;
