@@ -78,6 +78,7 @@ void append(Held* held) noexcept {
 Held* unlink(Held** link) noexcept {
   Held* held = *link;
   *link = held->next;
+  held->next = nullptr;
   detail::g_held.fetch_sub(1, std::memory_order_release);
   return held;
 }

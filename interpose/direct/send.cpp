@@ -9,6 +9,7 @@
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/staging.hpp"
+#include "plan/pattern.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -36,7 +37,8 @@ void write_token(Region* region, int64_t payload_bytes) noexcept {
 
 void publish(Region* region, const Plan& plan, const void* buf, int64_t count) noexcept {
   const int64_t bytes = region->token.bytes;
-  const bool crosses = bytes >= kStagedTranspose && plan.is_transpose(count);
+  const bool crosses =
+      bytes >= kStagedTranspose && pattern_of(plan.root(count)) == Pattern::kTransposed;
   const int64_t wanted =
       crosses ? kTransposePiece : std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);
   const int64_t granule = slice_granule(plan, count, wanted);
