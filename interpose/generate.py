@@ -44,7 +44,7 @@ def main() -> int:
             **sources.wrappers_sources(functions),
             "profiling.gen.cpp": sources.profiling_source(functions),
             "exports.map": sources.exports(functions),
-            "exports-3.1.map": sources.exports([f for f in functions if not f.newer]),
+            "exports-ompi.map": sources.exports([f for f in functions if f.in_open_mpi]),
         }.items():
             write_if_changed(options.output / name, text)
         return 0

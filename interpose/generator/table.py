@@ -67,9 +67,9 @@ class Function:
         return self.entry.get("since", "4.0" if self.large else "3.1")
 
     @property
-    def newer(self) -> bool:
-        """Whether MPI 3.1 lacks it."""
-        return self.version != "3.1"
+    def in_open_mpi(self) -> bool:
+        """Whether Open MPI 5 has it: MPI 4.0 without the large-count forms."""
+        return self.version in ("3.1", "4.0") and not self.large
 
     @property
     def symbol(self) -> str:
