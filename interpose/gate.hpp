@@ -26,6 +26,9 @@ struct Gate {
   std::atomic<uint32_t> open{0};
   // Requests that lacuna must see completed, those that the program has freed included.
   std::atomic<int64_t> pending{0};
+  // MPI_THREAD_MULTIPLE: state of ours needs locks. Set before the gate opens.
+  bool threads = false;
+  MPI_Request request_null{};  // as runtime() has it
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};
   // Open MPI's ABI: where the predefined types lie, in libmpi's data and, moved there by the

@@ -65,6 +65,7 @@ void learn_library(const Next& next, Runtime* rt) {
   rt->byte = MPI_BYTE;
   rt->packed = MPI_PACKED;
   rt->request_null = MPI_REQUEST_NULL;
+  g_gate.request_null = rt->request_null;
   rt->message_null = MPI_MESSAGE_NULL;
   rt->message_no_proc = MPI_MESSAGE_NO_PROC;
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -75,7 +76,7 @@ void learn_library(const Next& next, Runtime* rt) {
   rt->always = option_flag(OptionId::kAlways);
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);
-  rt->threads = level == MPI_THREAD_MULTIPLE;
+  g_gate.threads = level == MPI_THREAD_MULTIPLE;
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
   int ranks = 0;
   next.MPI_Comm_size(rt->comm_world, &ranks);
@@ -214,6 +215,15 @@ int control(const Next& next, int level) noexcept {
 }
 
 }  // namespace
+
+// For benchmarks: 0 sends every call straight through, as before MPI_Init, receives included, which
+// MPI_Pcontrol(0) still looks at where the direct path is open. Only where no message is under way.
+extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
+  if (on != 0)
+    switch_on(true);
+  else
+    g_gate.open.store(0, std::memory_order_release);
+}
 
 extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
   return control(next_functions(), level);

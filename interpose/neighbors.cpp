@@ -122,13 +122,25 @@ void find_predefined_data() {
 // tool that comes after lacuna would not see the latter; so where there is one they pass.
 void find_mpi_code() noexcept {
   dl_iterate_phdr(add_code, nullptr);
+  for (auto& caller : detail::g_program_callers) caller.store(nullptr, std::memory_order_relaxed);
   if (!library_is_next()) g_fortran_code.clear();
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   find_predefined_data();
 #endif
 }
 
-bool called_by_mpi(const void* return_address) noexcept { return g_mpi_code.holds(return_address); }
+namespace detail {
+
+constinit std::atomic<const void*> g_program_callers[kCallers] = {};
+
+bool look_up_caller(const void* return_address) noexcept {
+  if (g_mpi_code.holds(return_address)) return true;
+  g_program_callers[reinterpret_cast<uintptr_t>(return_address) % kCallers].store(
+      return_address, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace detail
 
 bool called_by_fortran(const void* return_address) noexcept {
   return g_fortran_code.holds(return_address);

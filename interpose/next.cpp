@@ -224,7 +224,8 @@ void* mpi_data_symbol(const char* name) {
 
 namespace {
 
-// Whether all that answer to a wrapped name that `chosen` picks, or to its PMPI_ form, are not ours.
+// Whether all that answer to a wrapped name that `chosen` picks, or to its PMPI_ form, are not
+// ours.
 bool any_is_hidden(bool (*chosen)(const char*)) {
   for (const char* name : wrapped_names()) {
     if (!chosen(name)) continue;

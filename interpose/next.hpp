@@ -54,7 +54,20 @@ bool next_has_large() noexcept;
 // Where the code of the MPI library lies: calls from there are not the program's. Calls from its
 // Fortran bindings are, translated to C. Found once.
 void find_mpi_code() noexcept;
-bool called_by_mpi(const void* return_address) noexcept;
+namespace detail {
+// Places of calls that were found not to be the library's: a program has few.
+inline constexpr unsigned kCallers = 64;
+extern std::atomic<const void*> g_program_callers[kCallers];
+bool look_up_caller(const void* return_address) noexcept;
+}  // namespace detail
+
+inline bool called_by_mpi(const void* return_address) noexcept {
+  const auto& known =
+      detail::g_program_callers[reinterpret_cast<uintptr_t>(return_address) % detail::kCallers];
+  return known.load(std::memory_order_relaxed) != return_address &&
+         detail::look_up_caller(return_address);
+}
+
 bool called_by_fortran(const void* return_address) noexcept;
 
 // Whether requests may be completed where no wrapper sees it: other tools stand before us in the

@@ -11,9 +11,6 @@ namespace {
 // well as anyone.
 constexpr double kMostRunToPack = 1024;
 
-// Through shared memory, whatever the library.
-constexpr int64_t kLeastDirect = 4096;
-
 double most_run(const Rules& rules, int64_t bytes) noexcept {
   for (const Rule& rule : rules) {
     if (bytes <= rule.most_bytes) return rule.most_mean_run_bytes;
@@ -60,12 +57,15 @@ int mpich_major_of(std::string_view library_version) {
 }
 
 bool Rulebook::holds(Operation operation, const Load& load) const noexcept {
-  const auto& rules = operation == Operation::kSend ? send : receive;
+  const auto& rules = operation == Operation::kDirect ? direct
+                      : operation == Operation::kSend ? send
+                                                      : receive;
   return load.mean_run_bytes <= most_run(rules[static_cast<size_t>(load.pattern)], load.bytes);
 }
 
 Rulebook both(const Rulebook& one, const Rulebook& other) {
   Rulebook book;
+  book.direct = one.direct;
   for (size_t i = 0; i < kPatterns; ++i) {
     book.send[i] = both(one.send[i], other.send[i]);
     book.receive[i] = both(one.receive[i], other.receive[i]);
@@ -74,7 +74,6 @@ Rulebook both(const Rulebook& one, const Rulebook& other) {
 }
 
 bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept {
-  if (operation == Operation::kDirect) return load.bytes >= kLeastDirect;
   if (operation == Operation::kPack || operation == Operation::kUnpack)
     return load.mean_run_bytes <= kMostRunToPack;
   return messages.holds(operation, load);

@@ -41,15 +41,17 @@ struct Rule {
 // In ascending order of the sizes. Larger messages than the last one's: nowhere.
 using Rules = std::vector<Rule>;
 
-// The rules of each side and pattern.
+// The rules of each side and pattern, and of messages by the direct path (which the sender
+// chooses).
 struct Rulebook {
   std::array<Rules, kPatterns> send;
   std::array<Rules, kPatterns> receive;
+  std::array<Rules, kPatterns> direct;
 
   bool holds(Operation operation, const Load& load) const noexcept;
 };
 
-// Where both say yes.
+// Where both say yes; the direct path is that of the first.
 Rulebook both(const Rulebook& one, const Rulebook& other);
 
 // Whether packing it first pays; `messages` is for sends and receives.

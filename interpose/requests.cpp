@@ -7,7 +7,6 @@
 #include <mutex>
 #include <new>
 
-#include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -15,15 +14,19 @@ namespace lacuna {
 namespace detail {
 
 constinit std::atomic<int> g_freed{0};
+constinit PendingRequest* g_buckets[1U << kBucketBits] = {};
+constinit direct::Watch g_watches[1U << kBucketBits] = {};
 
 }  // namespace detail
 
+using detail::bucket_of;
+using detail::g_buckets;
+using detail::kBucketBits;
+
 namespace {
 
-constexpr unsigned kBucketBits = 12;
 constexpr unsigned kShardBits = 6;
 
-constinit PendingRequest* g_buckets[1U << kBucketBits] = {};
 constinit std::mutex g_shards[1U << kShardBits];
 
 // Freed requests: anyone pushes, one thread at a time takes the whole list and pushes back what is
@@ -32,14 +35,10 @@ constinit std::mutex g_shards[1U << kShardBits];
 constinit std::atomic<PendingRequest*> g_freed_list{nullptr};
 constinit std::atomic<bool> g_finishing{false};
 
-size_t bucket_of(uintptr_t key) {
-  return static_cast<size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - kBucketBits));
-}
-
 class BucketLock {
  public:
   explicit BucketLock(size_t bucket) noexcept {
-    if (!runtime().threads) return;
+    if (!g_gate.threads) return;
     mutex_ = &g_shards[bucket >> (kBucketBits - kShardBits)];
     mutex_->lock();
   }
@@ -127,7 +126,34 @@ void activate(PendingRequest* entry) noexcept {
   count_pending(1);
 }
 
+namespace {
+
+// The entry of a watched receive, which is counted already. Null: no memory, so that a token in it
+// would be taken for data; better that than to lose the request.
+PendingRequest* as_entry(const direct::Watch& watch) noexcept {
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return nullptr;
+  entry->receive = true;
+  if (watch_plain(watch, &entry->incoming)) return entry;
+  drop_pending(entry);
+  return nullptr;
+}
+
+}  // namespace
+
+namespace detail {
+
+void add_watch_as_entry(const direct::Watch& watch, MPI_Request request) noexcept {
+  if (PendingRequest* entry = as_entry(watch)) add_pending(entry, request);
+}
+
+}  // namespace detail
+
 PendingRequest* claim_pending(MPI_Request request) noexcept {
+  if (direct::Watch* watch = detail::find_watch(request)) {
+    detail::end_watch(watch);
+    detail::add_watch_as_entry(*watch, request);
+  }
   const uintptr_t key = handle_bits(request);
   const size_t bucket = bucket_of(key);
   const BucketLock lock(bucket);

@@ -15,9 +15,24 @@
 #include <memory>
 
 #include "interpose/exchange.hpp"
+#include "interpose/gate.hpp"
 #include "interpose/transfer.hpp"
 
 namespace lacuna {
+
+namespace direct {
+
+// A nonblocking receive into a predefined type that may bring a token: what it takes to look for
+// one when it completes, and nothing more, as there are many and seldom is there a token.
+struct Watch {
+  uintptr_t key = 0;  // bits of the handle; 0: nothing is watched here
+  void* buf = nullptr;
+  MPI_Datatype datatype;
+  MPI_Comm comm;
+  int count = 0;
+};
+
+}  // namespace direct
 
 struct PendingRequest {
   uintptr_t key = 0;  // bits of the handle
@@ -95,11 +110,59 @@ void keep_freed(PendingRequest* entry) noexcept;
 namespace detail {
 extern std::atomic<int> g_freed;
 void finish_freed_requests() noexcept;
+
+// By the hash of a request's handle. Read without a lock where there is one thread only.
+inline constexpr unsigned kBucketBits = 12;
+extern PendingRequest* g_buckets[1U << kBucketBits];
+extern direct::Watch g_watches[1U << kBucketBits];
+
+inline size_t bucket_of(uintptr_t key) noexcept {
+  return static_cast<size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - kBucketBits));
+}
+
+// Null: this request is not watched.
+inline direct::Watch* find_watch(MPI_Request request) noexcept {
+  const uintptr_t key = handle_bits(request);
+  direct::Watch& watch = g_watches[bucket_of(key)];
+  return watch.key == key && key != 0 ? &watch : nullptr;
+}
+
+// What it says stays there until the next one takes its place.
+inline void end_watch(direct::Watch* watch) noexcept {
+  watch->key = 0;
+  g_gate.pending.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void add_watch_as_entry(const direct::Watch& watch, MPI_Request request) noexcept;
 }  // namespace detail
+
+inline bool any_freed_requests() noexcept {
+  return detail::g_freed.load(std::memory_order_relaxed) != 0;
+}
+
+// Whether a call that completes this request has anything to do for lacuna. True in doubt.
+inline bool may_concern(const MPI_Request* request) noexcept {
+  if (request == nullptr || any_freed_requests() || g_gate.threads) return true;
+  const uintptr_t key = handle_bits(*request);
+  const size_t bucket = detail::bucket_of(key);
+  return detail::g_watches[bucket].key == key || detail::g_buckets[bucket] != nullptr;
+}
+
+// The receive that has this request. One at a time for each bucket is kept as a Watch, others, and
+// those that are claimed, as entries of the table.
+inline void add_watch(MPI_Request request, void* buf, int count, MPI_Datatype datatype,
+                      MPI_Comm comm) noexcept {
+  const uintptr_t key = handle_bits(request);
+  direct::Watch& place = detail::g_watches[detail::bucket_of(key)];
+  if (__builtin_expect(place.key != 0, 0))
+    return detail::add_watch_as_entry({key, buf, datatype, comm, count}, request);
+  place = {key, buf, datatype, comm, count};
+  g_gate.pending.fetch_add(1, std::memory_order_relaxed);
+}
 
 // Finishes those freed requests that have completed meanwhile.
 inline void finish_freed_requests() noexcept {
-  if (detail::g_freed.load(std::memory_order_relaxed) != 0) detail::finish_freed_requests();
+  if (any_freed_requests()) detail::finish_freed_requests();
 }
 // In MPI_Finalize: finishes all, without waiting for a message that may never come.
 void abandon_freed_requests() noexcept;

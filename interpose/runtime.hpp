@@ -31,7 +31,6 @@ struct Runtime {
   const Rulebook* messages = nullptr;  // the rules of that table for this job
   bool always = false;                 // LACUNA_ALWAYS
   int rank = 0;                        // in MPI_COMM_WORLD, for the log
-  bool threads = false;                // MPI_THREAD_MULTIPLE: state of ours needs locks
   bool nonblocking = false;            // all completions go through our wrappers
 
   int type_keyval;      // the attribute that ties a TypeRecord to its type

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kTableFormat = 1;
+constexpr int kTableFormat = 2;
 constexpr size_t kMostRules = 1000;
 constexpr double kLongestRun = 1e18;
 
@@ -54,21 +54,23 @@ bool read_rules(const Json* list, Rules* rules) {
 }
 
 // What is wrong with it, or "".
-std::string read_book(const Json& object, const char* transport, Rulebook* book) {
-  const std::pair<const char*, std::array<Rules, kPatterns>*> sides[] = {
-      {"send", &book->send}, {"receive", &book->receive}};
-  for (const auto& [side, rules] : sides) {
-    const Json* patterns = object.is_object() ? member(object, side) : nullptr;
-    for (int i = 0; i < kPatterns; ++i) {
-      const char* pattern = pattern_name(static_cast<Pattern>(i));
-      const Json* list =
-          patterns != nullptr && patterns->is_object() ? member(*patterns, pattern) : nullptr;
-      if (read_rules(list, &(*rules)[static_cast<size_t>(i)])) continue;
-      return std::string(transport) + "." + side + "." + pattern +
-             " is not a list of [most bytes, most bytes of a run] with growing sizes";
-    }
+std::string read_side(const Json& object, const char* transport, const char* side,
+                      std::array<Rules, kPatterns>* rules) {
+  const Json* patterns = object.is_object() ? member(object, side) : nullptr;
+  for (int i = 0; i < kPatterns; ++i) {
+    const char* pattern = pattern_name(static_cast<Pattern>(i));
+    const Json* list =
+        patterns != nullptr && patterns->is_object() ? member(*patterns, pattern) : nullptr;
+    if (read_rules(list, &(*rules)[static_cast<size_t>(i)])) continue;
+    return std::string(transport) + "." + side + "." + pattern +
+           " is not a list of [most bytes, most bytes of a run] with growing sizes";
   }
   return "";
+}
+
+std::string read_book(const Json& object, const char* transport, Rulebook* book) {
+  std::string wrong = read_side(object, transport, "send", &book->send);
+  return wrong.empty() ? read_side(object, transport, "receive", &book->receive) : wrong;
 }
 
 struct Shipped {
@@ -116,6 +118,7 @@ Result<Table> parse(std::string_view text, std::string_view library, std::string
   const Json* shared = member(file, "shared");
   std::string wrong =
       shared != nullptr ? read_book(*shared, "shared", &table.shared) : "it has no member shared";
+  if (wrong.empty()) wrong = read_side(*shared, "shared", "direct", &table.shared.direct);
   if (const Json* network = member(file, "network"); wrong.empty() && network != nullptr) {
     table.network.emplace();
     wrong = read_book(*network, "network", &*table.network);

@@ -4,16 +4,17 @@
 // that each rank reads once, at MPI_Init; without one, the table that was shipped for the library
 // (interpose/tables/*.json, compiled in).
 //
-//   {"lacuna_table": 1, "mpi": "Open MPI v5.0.11", "cpu": "...", "provenance": {...},
+//   {"lacuna_table": 2, "mpi": "Open MPI v5.0.11", "cpu": "...", "provenance": {...},
 //    "shared": {"send":    {"strided": [[2048, 32], [null, 0]], "listed": [...], "fields": [...],
 //                           "transposed": [...]},
-//               "receive": {...}},
+//               "receive": {...}, "direct": {...}},
 //    "network": {...}, "evidence": ...}
 //
 // A rule is [most bytes of the message, most bytes of its mean run]; null: any size. "shared" is
-// between ranks of one node, "network" between nodes (it may be missing). Other members are for
-// people. A file that is not such a thing, or is of another CPU or another version of the library,
-// is ignored as a whole, with a sentence that says why.
+// between ranks of one node ("direct": which messages go by the direct path rather than packed or
+// as they are), "network" between nodes (it may be missing). Other members are for people. A file
+// that is not such a thing, or is of another CPU or another version of the library, is ignored as a
+// whole, with a sentence that says why.
 #ifndef LACUNA_INTERPOSE_TABLE_HPP_
 #define LACUNA_INTERPOSE_TABLE_HPP_
 

@@ -22,11 +22,11 @@ std::string book(const std::string& rules) {
     side += std::string(i > 0 ? ", " : "") + "\"" + pattern_name(static_cast<Pattern>(i)) +
             "\": " + rules;
   }
-  return "{\"send\": {" + side + "}, \"receive\": {" + side + "}}";
+  return "{\"send\": {" + side + "}, \"receive\": {" + side + "}, \"direct\": {" + side + "}}";
 }
 
 std::string file(const std::string& members) {
-  return "{\"lacuna_table\": 1, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"a CPU\", " + members + "}";
+  return "{\"lacuna_table\": 2, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"a CPU\", " + members + "}";
 }
 
 Load strided(int64_t bytes, double run) { return {bytes, run, Pattern::kStrided}; }
@@ -36,7 +36,7 @@ TEST(Table, SaysYesUpToItsSizesAndRuns) {
                                  kLibrary, kCpu);
   ASSERT_TRUE(table) << table.error().message;
   const Rulebook& shared = table->shared;
-  for (const Operation side : {Operation::kSend, Operation::kReceive}) {
+  for (const Operation side : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
     EXPECT_TRUE(pays(shared, side, strided(1024, 8)));
     EXPECT_FALSE(pays(shared, side, strided(1024, 9)));
     EXPECT_FALSE(pays(shared, side, strided(1025, 8)));
@@ -65,6 +65,8 @@ TEST(Table, BetweenNodesBothTransportsMustSayYes) {
   EXPECT_FALSE(says(several, 1025, 33));
   EXPECT_TRUE(says(several, 8192, 16));
   EXPECT_FALSE(says(several, 8192, 17));
+  // The direct path is between ranks of one node, also where there are several.
+  EXPECT_TRUE(pays(several, Operation::kDirect, strided(100000, 64)));
 }
 
 TEST(Table, WhatIsNotOneIsRefusedWithAReason) {
@@ -77,12 +79,12 @@ TEST(Table, WhatIsNotOneIsRefusedWithAReason) {
   EXPECT_EQ(reason("not JSON"), "it is not JSON");
   EXPECT_EQ(reason("[]"), "it is not a JSON object");
   EXPECT_EQ(reason("{}"), "it has no member lacuna_table");
-  EXPECT_EQ(reason("{\"lacuna_table\": 2}"), "its format is 2, and this version reads 1");
+  EXPECT_EQ(reason("{\"lacuna_table\": 1}"), "its format is 1, and this version reads 2");
   EXPECT_EQ(
-      reason("{\"lacuna_table\": 1, \"mpi\": \"Some MPI 1.1\", \"cpu\": \"a CPU\", " + good + "}"),
+      reason("{\"lacuna_table\": 2, \"mpi\": \"Some MPI 1.1\", \"cpu\": \"a CPU\", " + good + "}"),
       "it is of Some MPI 1.1, and this is Some MPI 1.0");
   EXPECT_EQ(
-      reason("{\"lacuna_table\": 1, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"b\", " + good + "}"),
+      reason("{\"lacuna_table\": 2, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"b\", " + good + "}"),
       "it is of another CPU (\"b\", and this is \"a CPU\")");
   EXPECT_EQ(reason(file("\"other\": 0")), "it has no member shared");
   const std::string rules =
@@ -104,6 +106,7 @@ TEST(Table, ThoseThatAreShippedAreWhole) {
     EXPECT_EQ(table.complaint, "");
     for (const Rules& rules : table.shared.send) EXPECT_FALSE(rules.empty()) << version;
     for (const Rules& rules : table.shared.receive) EXPECT_FALSE(rules.empty()) << version;
+    for (const Rules& rules : table.shared.direct) EXPECT_FALSE(rules.empty()) << version;
   }
 }
 

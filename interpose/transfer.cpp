@@ -13,6 +13,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -143,6 +144,11 @@ bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   incoming->comm = comm;
   incoming->by_content = true;
   return make_watched(buf, count, datatype, false, incoming);
+}
+
+bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept {
+  incoming->comm = watch.comm;
+  return make_watched(watch.buf, watch.count, watch.datatype, false, incoming);
 }
 
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,

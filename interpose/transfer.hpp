@@ -13,6 +13,10 @@
 
 namespace lacuna {
 
+namespace direct {
+struct Watch;
+}
+
 // What to hand to MPI instead of buffer, count and type: packed data, or, by the direct path
 // (direct/region.hpp), the token of a region that is filled by fill().
 struct Outgoing {
@@ -86,6 +90,9 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
 // A receive that is the library's but for a token that it may bring. False: it cannot bring one.
 bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                    Incoming* incoming) noexcept;
+
+// The same for a receive that has been posted, into a predefined type.
+bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept;
 
 // The message that a detour leads to, received into what was made for the call.
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,

@@ -123,7 +123,7 @@ Phases run_phases(Way& way, int rounds, const Job& job) {
 Sample measure(const Runner& runner, const Job& job) {
   Way& way = *runner.way;
   Sample sample;
-  MPI_Pcontrol(runner.lane->is_lacuna ? 1 : 0);
+  switch_lacuna(runner.lane->is_lacuna);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = Clock::now();
   way.create();
@@ -146,7 +146,7 @@ std::vector<Runner> prepare(const ExchangeRow& row, const std::vector<Message>& 
     if (lane.is_lacuna && !job.is_loaded) continue;
     auto way = make_way(lane.way, messages[i]);
     if (way == nullptr) fail(row.id + ": no way " + lane.way + " for " + lane.name);
-    MPI_Pcontrol(lane.is_lacuna ? 1 : 0);
+    switch_lacuna(lane.is_lacuna);
     way->create();
     const std::string wrong = way->verify();
     way->destroy();
@@ -165,7 +165,7 @@ int agreed(int value) {
 double calibrate(std::vector<Runner>& runners) {
   double all = 0;
   for (Runner& runner : runners) {
-    MPI_Pcontrol(runner.lane->is_lacuna ? 1 : 0);
+    switch_lacuna(runner.lane->is_lacuna);
     runner.way->create();
     (void)run(*runner.way, 1);
     const double seconds = run(*runner.way, 1);
@@ -237,7 +237,7 @@ int main(int argc, char** argv) {
     job.out.write("{\"kind\": \"row\", \"id\": " + json_string(row.id) + "}");
   }
   job.out.write("{\"kind\": \"end\"}");
-  MPI_Pcontrol(1);
+  switch_lacuna(true);
   MPI_Finalize();
   return 0;
 }

@@ -15,7 +15,7 @@ namespace lacuna::bench {
 struct LaneRow {
   std::string name;
   std::string way;
-  bool is_lacuna = false;  // MPI_Pcontrol(1) while it runs
+  bool is_lacuna = false;  // switched on while it runs
   std::string type;        // text, with index lists as lists.hpp describes them
   int count = 1;
   bool has_own_type = false;  // the type is made from the text, whatever the row's test is

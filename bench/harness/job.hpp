@@ -34,6 +34,15 @@ inline std::string mpi_library() {
 // Whether the preload library is in this process.
 inline bool lacuna_loaded() { return dlsym(RTLD_DEFAULT, "lacuna_interposed") != nullptr; }
 
+// Takes the preload library out of the way, or puts it back: what a native rival is timed with.
+// MPI_Pcontrol(0) is not enough, as receives are still looked at then: a peer might send by the
+// direct path. Between a barrier and messages of this kind nobody does.
+inline void switch_lacuna(bool on) {
+  static const auto found =
+      reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "lacuna_interposed_switch"));
+  if (found != nullptr) found(on ? 1 : 0);
+}
+
 }  // namespace lacuna::bench
 
 #endif  // LACUNA_BENCH_HARNESS_JOB_HPP_

@@ -135,7 +135,7 @@ void round_trip(const Message& message, const Way& way, int rank) {
 
 // Seconds of one message; the same number means something on rank 0 only.
 double batch(const Message& message, const Way& way, int rank, int iterations) {
-  MPI_Pcontrol(way.out.lacuna || way.in.lacuna ? 1 : 0);
+  switch_lacuna(way.out.lacuna || way.in.lacuna);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = Clock::now();
   for (int i = 0; i < iterations; ++i) round_trip(message, way, rank);
@@ -292,7 +292,7 @@ int main(int argc, char** argv) {
     for (const Row& row : *rows) run(row, options, predefined, rank, out);
   }
   out.write("{\"kind\": \"end\"}");
-  MPI_Pcontrol(1);
+  switch_lacuna(true);
   MPI_Finalize();
   return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "bench/engine/lists.hpp"
 #include "bench/harness/build_mpi.hpp"
+#include "bench/harness/job.hpp"
 #include "type/text.hpp"
 
 namespace lacuna::bench {
@@ -112,7 +113,7 @@ void Message::clear() const {
 }
 
 std::string Message::check(Form sent, Form received) const {
-  MPI_Pcontrol(0);
+  switch_lacuna(false);
   const Pages packed(static_cast<size_t>(bytes_));
   const Pages memory(received == Form::kDerived ? target_.bytes() : 1);
   if (!is_there(packed) || !is_there(memory)) return "no memory to check with";

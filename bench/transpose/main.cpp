@@ -5,7 +5,7 @@
 // same type against memcpy of the same bytes.
 //
 // All methods run in this one job and take turns in every repetition, because two launches of one
-// program can differ by more than the methods do. MPI_Pcontrol switches lacuna off and on; without
+// program can differ by more than the methods do. switch_lacuna() switches lacuna off and on; without
 // the preload its rows are left out. Every method's result is checked, element by element, before
 // anything is timed.
 //
@@ -173,7 +173,7 @@ void wait_for_peer(int rank) {
 // 0.
 double time_once(const Method& method, Matrices& m, int rank, int iterations) {
   using Clock = std::chrono::steady_clock;
-  MPI_Pcontrol(method.lacuna ? 1 : 0);
+  switch_lacuna(method.lacuna);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = Clock::now();
   if (method.ping_pong) {
@@ -320,7 +320,7 @@ int main(int argc, char** argv) {
   out.write(header(options, methods, loaded));
   run(options, methods, rank, out);
   out.write("{\"kind\": \"end\"}");
-  MPI_Pcontrol(1);
+  switch_lacuna(true);
   MPI_Finalize();
   return 0;
 }

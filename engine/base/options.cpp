@@ -35,7 +35,7 @@ constexpr Option kTable[] = {
      "Messages with gaps between ranks of a node go through shared memory. It must be the same for "
      "all ranks of the job, and all of them must run lacuna; so `lacuna run` sets it to 1, unless "
      "it is set."},
-    {OptionId::kArenaMb, "LACUNA_ARENA_MB", OptionKind::kInteger, "64",
+    {OptionId::kArenaMb, "LACUNA_ARENA_MB", OptionKind::kInteger, "128",
      "Most MiB of shared memory that one process fills with messages on their way. A message that "
      "finds no room there goes as it would without LACUNA_DIRECT.",
      1, int64_t{1} << 20},

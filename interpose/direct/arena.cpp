@@ -13,9 +13,16 @@
 namespace lacuna::direct {
 namespace {
 
-// First fit over what is out, in the order of addresses. More than these are seldom out at once,
-// and a search among more would cost more than a copy of a short message.
+// What is out, in the order of addresses. More than these are seldom out at once, and a search
+// among more would cost more than a copy of a short message.
 constexpr int kMostOut = 256;
+
+// Each message takes the room behind the one before, round and round in the first MiB: the lines of
+// a region that was just read are still in the receiver's cache and come back slowly. Microseconds
+// of a message of 512-byte runs on Granite Rapids, the first room that fits / round 256 KiB, 1, 4
+// and 16 MiB: 16 KiB 4.6 / 3.2, 3.0, 3.7, 3.9; 64 KiB 15.1 / 8.1, 7.4, 9.2, 21; 256 KiB 22 / 23,
+// 24, 26, -.
+constexpr int64_t kRound = int64_t{1} << 20;
 
 struct Span {
   int64_t begin;
@@ -29,8 +36,17 @@ constinit int64_t g_backed = 0;  // bytes that the system has given pages for
 constinit int g_descriptor = -1;
 constinit Span g_out[kMostOut] = {};
 constinit int g_count = 0;
+constinit int64_t g_next = 0;  // where the next region is looked for
 
 Region* region_at(int64_t offset) { return reinterpret_cast<Region*>(g_base + offset); }
+
+// Where the first gap of so many bytes begins, from `from` on; behind the end if there is none.
+int64_t find_gap(int64_t from, int64_t bytes) noexcept {
+  int64_t begin = from;
+  for (int i = 0; i < g_count && g_out[i].begin - begin < bytes; ++i)
+    begin = std::max(begin, g_out[i].end);
+  return begin;
+}
 
 // Forgets what receivers have finished with.
 void sweep() noexcept {
@@ -94,13 +110,13 @@ Region* reserve(int64_t payload_bytes) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   sweep();
   if (g_count == kMostOut) return nullptr;
-  int64_t begin = 0;
-  int at = 0;
-  while (at < g_count && g_out[at].begin - begin < bytes) begin = g_out[at++].end;
+  int64_t begin = find_gap(g_next + bytes <= kRound ? g_next : 0, bytes);
+  if (g_bytes - begin < bytes) begin = find_gap(0, bytes);
   if (g_bytes - begin < bytes || !back(begin + bytes)) return nullptr;
-  for (int i = g_count; i > at; --i) g_out[i] = g_out[i - 1];
+  g_next = begin + bytes;
+  int at = g_count++;
+  for (; at > 0 && g_out[at - 1].begin > begin; --at) g_out[at] = g_out[at - 1];
   g_out[at] = {begin, begin + bytes};
-  ++g_count;
   auto* region = new (region_at(begin)) Region;
   region->published.store(0, std::memory_order_relaxed);
   region->done.store(0, std::memory_order_relaxed);

@@ -2,8 +2,8 @@
 //
 // Arena: the shared memory of a rank, in which it places what it sends. It has no name, so nothing
 // is left behind however a job ends; the other ranks of the node open it by /proc/<pid>/fd. Its
-// size is fixed (LACUNA_ARENA_MB); pages are the system's until they are used first, and low
-// addresses are used first, so that those in use stay warm.
+// size is fixed (LACUNA_ARENA_MB); pages are the system's until they are used first, and
+// short messages use the first ones only, so that those in use stay warm.
 #ifndef LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
 

@@ -113,20 +113,6 @@ bool is_token(const Token& token) noexcept {
          token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes <= peer->arena_bytes;
 }
 
-// Bytes in what a receive has brought.
-int64_t bytes_of(const MPI_Status& status) noexcept {
-#if defined(LACUNA_MPI_FAMILY_MPICH)
-  return static_cast<int64_t>(static_cast<uint32_t>(status.count_lo)) |
-         static_cast<int64_t>(static_cast<uint32_t>(status.count_hi_and_cancelled) >> 1) << 32;
-#elif defined(LACUNA_MPI_FAMILY_OMPI)
-  return static_cast<int64_t>(status._ucount);
-#else
-  MPI_Count received = 0;
-  const int code = next_functions().MPI_Get_elements_x(&status, runtime().byte, &received);
-  return code == MPI_SUCCESS ? received : 0;
-#endif
-}
-
 bool read_token(Incoming& incoming, Token* token) noexcept {
   if (incoming.staging) {
     if (incoming.bytes < kTokenBytes) return false;

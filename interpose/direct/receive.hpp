@@ -5,6 +5,8 @@
 #define LACUNA_INTERPOSE_DIRECT_RECEIVE_HPP_
 
 #include "interpose/direct/region.hpp"
+#include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
 
 namespace lacuna::direct {
@@ -12,7 +14,18 @@ namespace lacuna::direct {
 bool is_token(const Token& token) noexcept;
 
 // Bytes in what a receive or a probe has met.
-int64_t bytes_of(const MPI_Status& status) noexcept;
+inline int64_t bytes_of(const MPI_Status& status) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  return static_cast<int64_t>(static_cast<uint32_t>(status.count_lo)) |
+         static_cast<int64_t>(static_cast<uint32_t>(status.count_hi_and_cancelled) >> 1) << 32;
+#elif defined(LACUNA_MPI_FAMILY_OMPI)
+  return static_cast<int64_t>(status._ucount);
+#else
+  MPI_Count received = 0;
+  const int code = next_functions().MPI_Get_elements_x(&status, runtime().byte, &received);
+  return code == MPI_SUCCESS ? received : 0;
+#endif
+}
 
 // Whether what has come, as many bytes as a token has, is one of this job and of a peer.
 bool read_token(Incoming& incoming, Token* token) noexcept;

@@ -17,16 +17,18 @@ namespace {
 // Of the payload: enough pieces that the receiver is never far behind, large enough that a piece is
 // worth the line that both ranks look at, and small enough to be found in a cache. Between two
 // cores of a Granite Rapids guest, microseconds with pieces of 16, 64 and 256 KiB: 4096 runs of 40
-// bytes 19, 21, 28; 65536 rows of 8 bytes 334, 321, 443; the face of 256^3 74, 60, 75.
-constexpr int64_t kLeastPiece = 16 << 10;
+// bytes 19, 21, 28; 65536 rows of 8 bytes 334, 321, 443; the face of 256^3 74, 60, 75. With pieces
+// of 2, 4 and 16 KiB: 16 KiB of 8-byte runs 5.2, 5.5, 8.0; 64 KiB of them 14.1, 13.1, 14.9.
+constexpr int64_t kLeastPiece = 4 << 10;
 constexpr int64_t kMostPiece = 64 << 10;
 constexpr int64_t kPieces = 8;
 
-// A transpose writes many lines at once, and each of them is in the receiver's cache since the last
-// message: they are fetched faster one after the other, so it is packed to the side first and then
-// copied (1024^2 doubles: 4.1 -> 2.4 ms; below 1 MiB it is slower so, 74 -> 105 us). Its pieces are
-// larger, as a piece of few columns reads little of each row.
-constexpr int64_t kStagedTranspose = 1 << 20;
+// A transpose writes many lines at once, none of which is in this core's cache: they are fetched
+// faster one after the other, so it is packed to the side first and then copied (microseconds:
+// 1024^2 doubles 4100 -> 2400, 181^2 43 -> 36, 91^2 13.7 -> 12.2; the same on the receiving side
+// gained nothing). Pieces of large ones are larger, as one of few columns reads little of each row.
+constexpr int64_t kStagedTranspose = 64 << 10;
+constexpr int64_t kLargeTranspose = 1 << 20;
 constexpr int64_t kTransposePiece = 128 << 10;
 
 }  // namespace
@@ -39,8 +41,9 @@ void publish(Region* region, const Plan& plan, const void* buf, int64_t count) n
   const int64_t bytes = region->token.bytes;
   const bool crosses =
       bytes >= kStagedTranspose && pattern_of(plan.root(count)) == Pattern::kTransposed;
-  const int64_t wanted =
-      crosses ? kTransposePiece : std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);
+  const int64_t wanted = crosses && bytes >= kLargeTranspose
+                             ? kTransposePiece
+                             : std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);
   const int64_t granule = slice_granule(plan, count, wanted);
   const int64_t piece = (wanted + granule - 1) / granule * granule;
   const Staging aside = crosses ? borrow_staging(piece, true) : Staging();

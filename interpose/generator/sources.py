@@ -92,6 +92,7 @@ int missing_@symbol@(@declaration@) { return @missing@; }
 WRAPPERS = """\
 #include "interpose/bodies.hpp"
 #include "interpose/collectives.hpp"
+#include "interpose/direct/quick.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/types.hpp"
@@ -124,22 +125,20 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 
 """
 
-# The look is out of line, so that the way straight through saves no registers. The answer is the
-# library's unless the body says that it has done the call.
+# The look is out of line, so that the way straight through saves no registers; it is jumped to,
+# with the arguments where they are, so that its return address is the wrapper's (CMakeLists.txt).
+# The answer is the library's unless the body says that it has done the call.
 TAKEN = """\
-__attribute__((noinline)) static int look_@shown@(@declaration@,
-    [[maybe_unused]] const void* caller) {
+__attribute__((noinline)) static int look_@shown@(@declaration@) {
+  [[maybe_unused]] const void* caller = __builtin_return_address(0);
 @refuse@  const Answer answer = @take@;
   note(FunctionId::k@symbol@, answer);
   if (answer.taken) return answer.code;
   return @next@().@symbol@(@arguments@);
 }
 
-LACUNA_EXPORT int @shown@(@declaration@) {
-  if (__builtin_expect(@gate@, 0)) {
-    return look_@shown@(@arguments@, __builtin_return_address(0));
-  }
-  return @next@().@symbol@(@arguments@);
+@quick@LACUNA_EXPORT int @shown@(@declaration@) {
+@ways@  return @next@().@symbol@(@arguments@);
 }
 
 """
@@ -165,12 +164,27 @@ REFUSE = """\
   if (@foreign@) return @next@().@symbol@(@arguments@);
 """
 
+# What may be done with less, before that.
+QUICK = """\
+__attribute__((noinline)) static int quickly_@shown@(@declaration@) {
+  [[maybe_unused]] const void* caller = __builtin_return_address(0);
+  int code = 0;
+  if (@quick@) return code;
+  return look_@shown@(@arguments@);
+}
+
+"""
+WAY = """\
+  if (__builtin_expect(@gate@, 0)) return @way@_@shown@(@arguments@);
+"""
+
 EXPORTS = """\
 {
   global:
     lacuna_interposed;
     lacuna_interposed_calls;
     lacuna_interposed_library;
+    lacuna_interposed_switch;
     lacuna_interposed_table;
     lacuna_interposed_table_place;
 @names@  local: *;
@@ -254,7 +268,15 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         texts["foreign"] = name["foreign_to_direct"]
     if gate.startswith(("open_to(", "is_open(", "receives_direct(")):
         refuse = fill(REFUSE, **texts)
-    return fill(TAKEN, gate=gate, refuse=refuse, take=entry["take"], **texts)
+    quick = ways = ""
+    if "quick" in entry and not function.large:
+        quick = fill(QUICK, quick=fill(entry["quick"], **texts), **texts)
+        first = "receives_direct()" if "direct" in entry else gate
+        ways = fill(WAY, gate=first, way="quickly", **texts)
+        gate = gate.removeprefix("receives_direct() || ") if "direct" in entry else ""
+    if gate:
+        ways += fill(WAY, gate=gate, way="look", **texts)
+    return fill(TAKEN, **texts, refuse=refuse, quick=quick, ways=ways, take=entry["take"])
 
 
 def wrappers(functions: list[Function], name: dict[str, str], linked: str = "") -> str:

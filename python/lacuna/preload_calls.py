@@ -16,11 +16,11 @@ from lacuna import places, run
 from lacuna.preload_program import Target
 
 # The functions of bench/preload/calls.cpp.
-CONTIGUOUS = ["MPI_Send", "MPI_Recv", "MPI_Isend + MPI_Wait"]
+CONTIGUOUS = ["MPI_Send", "MPI_Recv", "MPI_Isend + MPI_Wait", "MPI_Irecv + MPI_Wait"]
 NEW_TYPES = ["new vector", "new struct", "new subarray"]
 _COUNTED = dict(
     zip(
-        ("send", "recv", "isend_wait", "new_vector", "new_struct", "new_subarray"),
+        ("send", "recv", "isend_wait", "irecv_wait", "new_vector", "new_struct", "new_subarray"),
         CONTIGUOUS + NEW_TYPES,
         strict=True,
     )
@@ -45,15 +45,16 @@ class Calls:
 
 
 def count(target: Target) -> Calls:
-    """Runs one rank under callgrind, twice."""
+    """Runs the ranks under callgrind, twice."""
     if not shutil.which("valgrind"):
         return Calls(target.name, problem="there is no valgrind; apt-get install valgrind")
     found = []
     for with_lacuna in (False, True):
         with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
-            file = Path(folder) / "callgrind"
-            said = _run(target, file, with_lacuna)
-            costs = inclusive(file.read_text(encoding="utf-8")) if file.is_file() else {}
+            said = _run(target, Path(folder), with_lacuna)
+            costs: dict[str, int] = {}
+            for file in Path(folder).iterdir():  # one for each rank; the first has done the calls
+                costs |= inclusive(file.read_text(encoding="utf-8"))
         if set(costs) != set(_COUNTED):
             return Calls(target.name, problem=f"callgrind failed: {said[-200:].strip()}")
         found.append({_COUNTED[name]: cost / _TIMES for name, cost in costs.items()})
@@ -61,14 +62,14 @@ def count(target: Target) -> Calls:
     return Calls(target.name, {name: (native[name], lacuna[name]) for name in _COUNTED.values()})
 
 
-def _run(target: Target, file: Path, with_lacuna: bool) -> str:
+def _run(target: Target, folder: Path, with_lacuna: bool) -> str:
     """What the program and valgrind have said."""
     program = places.program(f"lacuna-bench-calls-{places.family_of(target.name)}")
-    # The launcher's words are for two ranks.
-    launcher = ["1" if word == "2" else word for word in target.launcher]
-    words = [*launcher, "valgrind", "--tool=callgrind", f"--callgrind-out-file={file}"]
+    words = [*target.launcher, "valgrind", "--tool=callgrind"]
+    words += [f"--callgrind-out-file={folder}/%p"]
     words += [f"--toggle-collect={_PREFIX}*", str(program), str(_TIMES)]
-    environment = dict(os.environ) | target.environment
+    # valgrind is a script, of which `lacuna run` cannot know that it starts one program.
+    environment = dict(os.environ) | target.environment | {run.DIRECT: "1"}
     if with_lacuna:
         words, environment = run.build(words, target.name, environment)
     try:

@@ -127,7 +127,7 @@ def messages(sizes: list[int], shapes: list[str] | None = None) -> list[Message]
 # ---- what `lacuna tune` measures: each pattern of the plan, by run and size ---------------------
 
 TUNE_SIZES = [256, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]
-TUNE_SIZES += [128 * KIB, 256 * KIB, MIB, 2 * MIB]
+TUNE_SIZES += [128 * KIB, 256 * KIB, MIB, 2 * MIB, 8 * MIB]
 TUNE_QUICK_SIZES = [KIB, 16 * KIB]
 
 

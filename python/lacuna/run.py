@@ -12,6 +12,7 @@ from lacuna.errors import Exit, LacunaError
 from lacuna.launchers import HYDRA, OPEN_MPI, SLURM, Launcher
 
 PRELOAD = "LD_PRELOAD"
+DIRECT = "LACUNA_DIRECT"
 
 
 def run(command: list[str], mpi: str | None, options: dict[str, str], dry_run: bool) -> None:
@@ -49,6 +50,8 @@ def build(
     contexts = launchers.split_contexts(launcher, command[1:])
     family = family or _family_launched(launcher, contexts, command)
     library = _library(family)
+    if _runs_everywhere(launcher, contexts):
+        environment = {DIRECT: "1"} | environment
     # What the ranks get: our library before what they would have got, and our own options.
     passed = {
         name: value
@@ -61,6 +64,20 @@ def build(
     if launcher is HYDRA:
         return [command[0], *_for_hydra(contexts, library, passed)], environment
     return [command[0], *_for_open_mpi(contexts, library, passed)], environment
+
+
+def _runs_everywhere(launcher: Launcher, contexts: list[list[str]]) -> bool:
+    """Whether all ranks will have lacuna, as they must for the direct path: one program, which is
+    seen to load MPI dynamically (a script might start different ones)."""
+    if len(contexts) > 1:
+        return False
+    at = launchers.program_at(launcher, contexts[0])
+    if at is None:
+        return False
+    try:
+        return detect.family_of_program(_first_program(contexts[0][at:])) is not None
+    except LacunaError:  # said where it matters: with --mpi the program need not tell
+        return False
 
 
 def _library(family: str) -> Path:

@@ -31,8 +31,8 @@ from lacuna.preload_program import Target
 from lacuna.tune_table import Cell
 
 TABLE = "LACUNA_TABLE"  # the environment variable that names the file
-FORMAT = 1  # the value of "lacuna_table", as interpose/table.cpp reads it
-_SECONDS = 0.15  # for a message
+FORMAT = 2  # the value of "lacuna_table", as interpose/table.cpp reads it
+_SECONDS = 0.1  # for a message
 _QUICK_SECONDS = 0.02
 _NAME_OF_FAMILY = {"mpich": "mpich", "ompi": "openmpi", "mpiabi": "mpiabi"}
 _WIDTH = 140
@@ -57,7 +57,7 @@ def tune(options: Options) -> None:
         raise LacunaError(Exit.USAGE, "one --output for several libraries", "name one with --mpi")
     for target in targets:
         with watch.progress_bar() as progress:
-            told, cells = measure(target, options.quick, progress)
+            told, cells = measure(target, options.quick, not options.network, progress)
         place = options.output or _place(told)
         results.make_folder(place.absolute().parent)
         transport = "network" if options.network else "shared"
@@ -93,14 +93,21 @@ def _targets(options: Options) -> list[Target]:
 
 
 def measure(
-    target: Target, quick: bool, progress: Progress | None
+    target: Target, quick: bool, direct: bool, progress: Progress | None
 ) -> tuple[dict[str, Any], list[Cell]]:
     """The program's header, and what was found for each pattern, run and size."""
     rows = tune_table.messages(preload_rows.TUNE_QUICK_SIZES if quick else preload_rows.TUNE_SIZES)
     seconds = _QUICK_SECONDS if quick else _SECONDS
-    options = {"LACUNA_ALWAYS": "1", TABLE: "none"}
+    options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0", TABLE: "none"}
     told, times = preload_program.measure(target, rows, tune_table.WAYS, seconds, options, progress)
-    return told, [tune_table.judge(one) for one in times]
+    cells = [tune_table.judge(one) for one in times]
+    if direct:
+        options["LACUNA_DIRECT"] = "1"
+        _, times = preload_program.measure(
+            target, rows, tune_table.DIRECT_WAYS, seconds / 2, options, progress
+        )
+        cells = [tune_table.with_direct(*pair) for pair in zip(cells, times, strict=True)]
+    return told, cells
 
 
 def _place(told: dict[str, Any]) -> Path:
@@ -134,7 +141,7 @@ def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str)
             f"{place} does not say what holds on one node",
             "measure that first, with two ranks on one node and without --network",
         )
-    table[transport] = tune_table.rules(cells)
+    table[transport] = tune_table.rules(cells, transport == "shared")
     table["evidence"] = old.get("evidence", {}) if other in table else {}
     table["evidence"][transport] = [cell.as_json() for cell in cells]
     return table
@@ -175,7 +182,10 @@ def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> No
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH)
-    table = Table(title=f"{title}: packed first are runs of up to ... bytes", box=SIMPLE_HEAD)
+    table = Table(
+        title=f"{title}: packed first, or sent directly, are runs of up to ... bytes",
+        box=SIMPLE_HEAD,
+    )
     for name in ("side", "pattern", "messages up to: runs up to"):
         table.add_column(name)
     for side, patterns in book.items():

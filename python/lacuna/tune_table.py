@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lacuna import preload_rows
@@ -14,6 +15,8 @@ from lacuna.preload_times import Times
 
 # n: derived, by the library alone; l: packed first (or received and then unpacked); c: contiguous.
 WAYS = ["nn", "ll", "ln", "nl", "nc", "lc", "cn", "cl"]
+# l: by the direct path. The receiver takes whatever comes.
+DIRECT_WAYS = ["nn", "ll", "nc", "lc"]
 
 # A side cannot know what the other has. So packing first must win by this, surely, where both have
 # a derived type (or, on one side alone, where the other's data is contiguous)...
@@ -36,11 +39,14 @@ class Cell:
     run: float
     sure: tuple[str, ...]  # of ll, ln and nl, the best one first
     speeds: dict[str, float]  # medians: nn over ll, ln, nl; nc over lc; cn over cl
+    direct: bool = False  # whether the direct path wins
+    direct_speeds: dict[str, float] = field(default_factory=dict)  # nn over ll, nc over lc
 
     def as_json(self) -> dict[str, Any]:
         """For the file."""
         speeds = {way: round(speed, 3) for way, speed in self.speeds.items()}
-        return vars(self) | {"sure": list(self.sure), "speeds": speeds}
+        direct = {way: round(speed, 3) for way, speed in self.direct_speeds.items()}
+        return vars(self) | {"sure": list(self.sure), "speeds": speeds, "direct_speeds": direct}
 
 
 def messages(sizes: list[int]) -> list[Message]:
@@ -74,6 +80,17 @@ def judge(times: Times) -> Cell:
     )
 
 
+def with_direct(cell: Cell, times: Times) -> Cell:
+    """The cell with what a job with the direct path has shown: whether it is sure to beat the
+    library, and what packing first wins, and to lose nothing where the receiver's data has no gaps.
+    """
+    speed = times.speedup("ll")
+    medians = {"ll": speed.median, "lc": times.speedup("lc", "nc").median}
+    packed = max((cell.speeds[pair] for pair in cell.sure), default=1.0)
+    wins = math.sqrt(speed.low * speed.median) >= max(LEAST_GAIN, packed)
+    return replace(cell, direct=wins and medians["lc"] >= MOST_LOSS, direct_speeds=medians)
+
+
 def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...]:
     """Of the pairs ll, ln and nl those to choose from, by the speeds that can be counted on."""
     wins = {way: speed >= LEAST_GAIN for way, speed in careful.items()}
@@ -87,33 +104,41 @@ def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...
     return tuple(sorted(chosen, key=lambda way: -medians[way]))
 
 
-def rules(cells: list[Cell]) -> dict[str, dict[str, Rules]]:
-    """For each side and pattern, rules as interpose/table.hpp has them."""
+def rules(cells: list[Cell], direct: bool) -> dict[str, dict[str, Rules]]:
+    """For each side and pattern, rules as interpose/table.hpp has them; `direct`: also for that."""
     book: dict[str, dict[str, Rules]] = {"send": {}, "receive": {}}
+    if direct:
+        book["direct"] = {}
     for pattern in ("strided", "listed", "fields", "transposed"):
         chosen = [cell for cell in cells if cell.pattern == pattern]
-        sends, receives = _rules(chosen)
-        book["send"][pattern] = sends
-        book["receive"][pattern] = receives
+        book["send"][pattern], book["receive"][pattern] = _rules(chosen, _longest_runs, 2)
+        if direct:
+            [book["direct"][pattern]] = _rules(chosen, _longest_direct_run, 1)
     return book
 
 
-def _rules(cells: list[Cell]) -> tuple[Rules, Rules]:
-    """Between two measured sizes holds what is sure at both; beyond the last, what is there."""
+def _rules(
+    cells: list[Cell],
+    longest: Callable[[dict[str, Cell], dict[str, Cell]], tuple[float, ...]],
+    lists: int,
+) -> list[Rules]:
+    """As many lists as `longest` gives runs for the cells of two sizes, by shape.
+
+    Between two measured sizes holds what is sure at both; beyond the last, what is there.
+    """
     by_size: dict[int, dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
         by_size[cell.bytes][cell.shape] = cell
     sizes = sorted(by_size)
+    found: list[Rules] = [[] for _ in range(lists)]
     if not sizes:
-        return [[None, 0]], [[None, 0]]
-    sends: Rules = []
-    receives: Rules = []
+        return [[[None, 0]] for _ in found]
     for before, size in zip([sizes[0], *sizes], [*sizes, sizes[-1]], strict=True):
-        runs = _longest_runs(by_size[before], by_size[size])
-        most_bytes = None if len(sends) and before == size else size
-        for found, run in zip((sends, receives), runs, strict=True):
-            found.append([most_bytes, run])
-    return _joined(sends), _joined(receives)
+        runs = longest(by_size[before], by_size[size])
+        most_bytes = None if found[0] and before == size else size
+        for rules_of_one, run in zip(found, runs, strict=True):
+            rules_of_one.append([most_bytes, run])
+    return [_joined(rules_of_one) for rules_of_one in found]
 
 
 def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, float]:
@@ -138,6 +163,17 @@ def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, 
             if packs[side]:
                 longest[side] = round(run * _LONGER, 1)
     return longest[0], longest[1]
+
+
+def _longest_direct_run(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float]:
+    """Up to which run the direct path wins, from the shortest on."""
+    longest = 0.0
+    for run in sorted({cell.run for cell in other.values()}):
+        shapes = [shape for shape, cell in other.items() if cell.run == run]
+        if not all(shape in one and one[shape].direct and other[shape].direct for shape in shapes):
+            break
+        longest = round(run * _LONGER, 1)
+    return (longest,)
 
 
 def _joined(found: Rules) -> Rules:

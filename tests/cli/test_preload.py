@@ -69,7 +69,7 @@ def rules(*cells):
         tune_table.Cell(f"vector-{run}", "strided", size, run, pairs, {})
         for size, run, *pairs in cells
     ]
-    book = tune_table.rules(made)
+    book = tune_table.rules(made, direct=False)
     assert book["send"]["listed"] == [[None, 0]]
     return book["send"]["strided"], book["receive"]["strided"]
 
@@ -80,6 +80,21 @@ def test_rules_hold_between_sizes_only_where_both_neighbours_do():
         *((4096, 8, "ll"), (4096, 64, "ll"), (16384, 8), (16384, 64, "ll")),
     )
     assert sends == receives == [[1024, 10], [4096, 80], [None, 0]]
+
+
+def test_direct_rules_hold_where_the_direct_path_beats_everything_else():
+    def cell(size, run, direct):
+        return tune_table.Cell(f"vector-{run}", "strided", size, run, (), {}, direct)
+
+    cells = [cell(1024, 8, False), cell(4096, 8, True), cell(16384, 8, True)]
+    cells += [cell(1024, 64, True), cell(4096, 64, True), cell(16384, 64, False)]
+    book = tune_table.rules(cells, direct=True)
+    assert book["direct"]["strided"] == [[4096, 0], [None, 10]]
+    packed = tune_table.judge(times(nc=1.0, cn=1.0, ll=2.0, ln=1.0, nl=1.0, lc=2.0, cl=2.0))
+    assert packed.sure == ("ll",)
+    assert not tune_table.with_direct(packed, times(nc=1.0, ll=1.5, lc=2.0)).direct
+    assert not tune_table.with_direct(packed, times(nc=1.0, ll=3.0, lc=0.5)).direct
+    assert tune_table.with_direct(packed, times(nc=1.0, ll=3.0, lc=1.0)).direct
 
 
 def test_rules_never_make_a_pair_that_is_not_sure():

@@ -164,7 +164,7 @@ TOPIC(direct_truncation) {
   MPI_Datatype type = column();
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return_errors(comm);
   const auto class_of = [](int code) {
     int error_class = code;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);

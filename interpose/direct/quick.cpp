@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/quick.hpp"
+
+#include "interpose/runtime.hpp"
+#include "interpose/transfer.hpp"
+
+namespace lacuna {
+namespace direct {
+namespace {
+
+int error_class_of(const Watch& watch, MPI_Status* status) noexcept {
+  Incoming incoming;
+  return watch_plain(watch, &incoming) ? deliver(incoming, status) : MPI_SUCCESS;
+}
+
+}  // namespace
+
+int redeem(const Watch& watch, MPI_Status* status) noexcept {
+  const MPI_Comm comm = watch.comm;
+  const int error_class = error_class_of(watch, status);
+  return error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class);
+}
+
+}  // namespace direct
+
+// Only watched receives, and requests that are none of lacuna's; a few.
+bool quick_waitall(const Next& next, int count, MPI_Request* requests, MPI_Status* statuses,
+                   int* code) noexcept {
+  constexpr int kMost = 64;
+  if (count < 0 || count > kMost || requests == nullptr || any_freed_requests()) return false;
+  direct::Watch* watches[kMost];
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    watches[i] = detail::find_watch(requests[i]);
+    any = any || watches[i] != nullptr;
+    if (watches[i] == nullptr && may_concern(&requests[i])) return false;
+  }
+  MPI_Status own[kMost];
+  MPI_Status* told = any && statuses == MPI_STATUSES_IGNORE ? own : statuses;
+  *code = next.MPI_Waitall(count, requests, told);
+  if (!any) return true;
+  const bool all_well = *code == MPI_SUCCESS;
+  int failed = -1;
+  for (int i = 0; i < count; ++i) {
+    direct::Watch* watch = watches[i];
+    if (watch == nullptr || handle_bits(requests[i]) == watch->key) continue;
+    detail::end_watch(watch);
+    if (!direct::may_be_token(all_well ? MPI_SUCCESS : told[i].MPI_ERROR, told[i])) continue;
+    const int error_class = direct::error_class_of(*watch, &told[i]);
+    if (error_class == MPI_SUCCESS) continue;
+    if (all_well && failed < 0) {
+      for (int j = 0; j < count; ++j) told[j].MPI_ERROR = MPI_SUCCESS;
+    }
+    told[i].MPI_ERROR = error_class;
+    failed = i;
+  }
+  if (failed >= 0) *code = raise_error(watches[failed]->comm, MPI_ERR_IN_STATUS);
+  return true;
+}
+
+}  // namespace lacuna
