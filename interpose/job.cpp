@@ -17,6 +17,13 @@ namespace {
 // data is.
 bool in_a_program(intptr_t address) { return static_cast<uintptr_t>(address) >= 4096; }
 
+bool pays_never(const Load& load) noexcept {
+  for (const Operation operation : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
+    if (pays(*runtime().messages, operation, load)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
@@ -52,6 +59,7 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   const Load load = load_of(*record, count, bytes);
   if (!runtime().always && !pays(*runtime().messages, operation, load)) {
     log_type(*record, Note::kLongRuns);
+    if (pays_never(load)) record->futile_count.store(count, std::memory_order_relaxed);
     return false;
   }
   if (may_be_on_device(data)) {

@@ -11,19 +11,22 @@ namespace {
 // well as anyone.
 constexpr double kMostRunToPack = 1024;
 
-double most_run(const Rules& rules, int64_t bytes) noexcept {
+// What holds for messages of this size.
+Rule rule_for(const Rules& rules, int64_t bytes) noexcept {
   for (const Rule& rule : rules) {
-    if (bytes <= rule.most_bytes) return rule.most_mean_run_bytes;
+    if (bytes <= rule.most_bytes) return rule;
   }
-  return 0;
+  return {bytes, 0};
 }
 
 Rules both(const Rules& one, const Rules& other) {
   Rules rules;
   for (const Rules* book : {&one, &other}) {
     for (const Rule& rule : *book) {
-      rules.push_back({rule.most_bytes,
-                       std::min(most_run(one, rule.most_bytes), most_run(other, rule.most_bytes))});
+      const Rule a = rule_for(one, rule.most_bytes);
+      const Rule b = rule_for(other, rule.most_bytes);
+      rules.push_back({rule.most_bytes, std::min(a.most_mean_run_bytes, b.most_mean_run_bytes),
+                       std::max(a.least_mean_run_bytes, b.least_mean_run_bytes)});
     }
   }
   std::sort(rules.begin(), rules.end(),
@@ -60,7 +63,9 @@ bool Rulebook::holds(Operation operation, const Load& load) const noexcept {
   const auto& rules = operation == Operation::kDirect ? direct
                       : operation == Operation::kSend ? send
                                                       : receive;
-  return load.mean_run_bytes <= most_run(rules[static_cast<size_t>(load.pattern)], load.bytes);
+  const Rule rule = rule_for(rules[static_cast<size_t>(load.pattern)], load.bytes);
+  return load.mean_run_bytes <= rule.most_mean_run_bytes &&
+         load.mean_run_bytes >= rule.least_mean_run_bytes;
 }
 
 Rulebook both(const Rulebook& one, const Rulebook& other) {

@@ -33,10 +33,11 @@ struct Load {
 };
 
 // Messages up to a size, for which no rule before it holds: packing first wins where the runs are
-// not longer than that. 0: nowhere.
+// not longer than that (0: nowhere), and not shorter than this.
 struct Rule {
   int64_t most_bytes;
   double most_mean_run_bytes;
+  double least_mean_run_bytes = 0;
 };
 // In ascending order of the sizes. Larger messages than the last one's: nowhere.
 using Rules = std::vector<Rule>;

@@ -35,20 +35,25 @@ std::string text_member(const Json& object, const char* name) {
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
+bool read_run(const Json& value, double* run) {
+  if (!value.is_number()) return false;
+  *run = value.get<double>();
+  return *run >= 0 && *run <= kLongestRun;
+}
+
 // False: it is not a list of rules in ascending order.
 bool read_rules(const Json* list, Rules* rules) {
   if (list == nullptr || !list->is_array() || list->size() > kMostRules) return false;
   int64_t before = -1;
   for (const Json& entry : *list) {
-    if (!entry.is_array() || entry.size() != 2 || !entry[1].is_number()) return false;
+    if (!entry.is_array() || entry.size() < 2 || entry.size() > 3) return false;
     const bool any_size = entry[0].is_null();
     if (!any_size && !entry[0].is_number_integer()) return false;
-    const int64_t most_bytes =
-        any_size ? std::numeric_limits<int64_t>::max() : entry[0].get<int64_t>();
-    const double run = entry[1].get<double>();
-    if (most_bytes <= before || !(run >= 0 && run <= kLongestRun)) return false;
-    before = most_bytes;
-    rules->push_back({most_bytes, run});
+    Rule rule{any_size ? std::numeric_limits<int64_t>::max() : entry[0].get<int64_t>(), 0, 0};
+    if (rule.most_bytes <= before || !read_run(entry[1], &rule.most_mean_run_bytes)) return false;
+    if (entry.size() == 3 && !read_run(entry[2], &rule.least_mean_run_bytes)) return false;
+    before = rule.most_bytes;
+    rules->push_back(rule);
   }
   return true;
 }

@@ -10,7 +10,8 @@
 //               "receive": {...}, "direct": {...}},
 //    "network": {...}, "evidence": ...}
 //
-// A rule is [most bytes of the message, most bytes of its mean run]; null: any size. "shared" is
+// A rule is [most bytes of the message, most bytes of its mean run] and perhaps the least bytes of
+// that; null: any size. "shared" is
 // between ranks of one node ("direct": which messages go by the direct path rather than packed or
 // as they are), "network" between nodes (it may be missing). Other members are for people. A file
 // that is not such a thing, or is of another CPU or another version of the library, is ignored as a

@@ -47,6 +47,19 @@ TEST(Table, SaysYesUpToItsSizesAndRuns) {
   EXPECT_FALSE(table->network.has_value());
 }
 
+TEST(Table, SaysNoBelowTheLeastRun) {
+  const auto table =
+      parse_table(file("\"shared\": " + book("[[1024, 64, 16], [null, 64]]")), kLibrary, kCpu);
+  ASSERT_TRUE(table) << table.error().message;
+  const auto says = [](const Rulebook& rules, int64_t bytes, double run) {
+    return pays(rules, Operation::kDirect, strided(bytes, run));
+  };
+  EXPECT_FALSE(says(table->shared, 1024, 15));
+  EXPECT_TRUE(says(table->shared, 1024, 16));
+  EXPECT_FALSE(says(table->shared, 1024, 65));
+  EXPECT_TRUE(says(table->shared, 1025, 8));
+}
+
 TEST(Table, BetweenNodesBothTransportsMustSayYes) {
   const auto table = parse_table(file("\"shared\": " + book("[[1024, 8], [null, 64]]") +
                                       ", \"network\": " + book("[[2048, 32], [8192, 16]]")),
@@ -89,9 +102,9 @@ TEST(Table, WhatIsNotOneIsRefusedWithAReason) {
   EXPECT_EQ(reason(file("\"other\": 0")), "it has no member shared");
   const std::string rules =
       "shared.send.strided is not a list of [most bytes, most bytes of a run]";
-  for (const char* bad :
-       {"1", "[1]", "[[1]]", "[[1, -1]]", "[[1, \"8\"]]", "[[\"1\", 8]]", "[[1.5, 8]]",
-        "[[2, 8], [1, 8]]", "[[null, 8], [1, 8]]", "[[1, 1e300]]", "[[-5, 8]]"}) {
+  for (const char* bad : {"1", "[1]", "[[1]]", "[[1, -1]]", "[[1, \"8\"]]", "[[\"1\", 8]]",
+                          "[[1.5, 8]]", "[[2, 8], [1, 8]]", "[[1, 8, -1]]", "[[1, 8, 2, 3]]",
+                          "[[null, 8], [1, 8]]", "[[1, 1e300]]", "[[-5, 8]]"}) {
     EXPECT_EQ(reason(file("\"shared\": " + book(bad))).substr(0, rules.size()), rules) << bad;
   }
   EXPECT_EQ(reason(file("\"shared\": 1")).substr(0, rules.size()), rules);

@@ -54,12 +54,6 @@ bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
   return true;
 }
 
-// Some libraries move these element by element and leave out bytes that are no part of the number
-// (long double), so that a token among them would lose them.
-bool loses_bytes(const TypeRecord& record) noexcept {
-  return !record.uniform || record.wire_bytes > 8;
-}
-
 // The library receives as it would without lacuna, but what it brings is looked at.
 bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
                   Incoming* incoming) noexcept {

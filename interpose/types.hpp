@@ -53,6 +53,8 @@ struct TypeRecord {
   Note note = Note::kPredefined;  // without a plan: why
   std::string text;               // only for the log
   mutable std::atomic<uint32_t> logged{0};  // by operation and note
+  // A message of so many elements pays by no table, in neither direction; -1: not known of any.
+  mutable std::atomic<int64_t> futile_count{-1};
   TypeRecord* next_free = nullptr;
 
   // packed_form() below; outlives the type, until the record serves another or lacuna stops.
@@ -105,12 +107,23 @@ inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) no
   return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern};
 }
 
-// The same for one call with `count` elements; also where they are one run, or the type is new and
-// the data are so few that decoding it would cost more than it could win.
+// Some libraries move these element by element and leave out bytes that are no part of the number
+// (long double), so that a token among them would lose them.
+inline bool loses_bytes(const TypeRecord& record) noexcept {
+  return !record.uniform || record.wire_bytes > 8;
+}
+
+inline bool is_futile(const TypeRecord& record, MPI_Count count) noexcept {
+  return record.futile_count.load(std::memory_order_relaxed) == count;
+}
+
+// The same for one message with `count` elements; also where they are one run, are known not to
+// pay, or the type is new and the data are so few that decoding it would cost more than it could
+// win.
 inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   if (record == nullptr) return detail::is_still_new(datatype, count);
-  return record->plan == nullptr || (count == 1 && record->single_run);
+  return record->plan == nullptr || (count == 1 && record->single_run) || is_futile(*record, count);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after

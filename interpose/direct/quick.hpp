@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Quick: what receives cost that will hardly ever meet a token: those into a predefined type, of
-// the blocking form or of the nonblocking one until the request is completed. Here it is the
+// Quick: what receives cost that will hardly ever meet a token: blocking ones into a predefined
+// type or into one that does not pay, and nonblocking ones into the former. Here it is the
 // library's call with a look at the status behind it; everything else goes the long way
 // (transfer.hpp).
 //
@@ -15,12 +15,22 @@
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/types.hpp"
 
 namespace lacuna {
 namespace direct {
 
 inline bool is_plain(MPI_Datatype datatype) noexcept {
   return receives_direct() && plainly_predefined(datatype) && !any_held();
+}
+
+// Where the type is sure to live until the call ends: also messages that are known to be the
+// library's, if a token survives in them.
+inline bool is_plain(MPI_Datatype datatype, int count) noexcept {
+  if (is_plain(datatype)) return true;
+  const TypeRecord* record = lacuna::detail::cached_record(datatype);
+  return record != nullptr && is_futile(*record, count) && !loses_bytes(*record) &&
+         receives_direct() && !any_held();
 }
 
 // A receive has ended well.
@@ -36,7 +46,7 @@ int redeem(const Watch& watch, MPI_Status* status) noexcept;
 
 inline bool quick_recv(const Next& next, void* buf, int count, MPI_Datatype datatype, int source,
                        int tag, MPI_Comm comm, MPI_Status* status, int* code) noexcept {
-  if (!direct::is_plain(datatype) || any_freed_requests()) return false;
+  if (!direct::is_plain(datatype, count) || any_freed_requests()) return false;
   direct::Watch watch{0, buf, datatype, comm, count};
   asm("" : "+m"(watch));  // in memory, which takes fewer instructions than registers that are saved
   MPI_Status own{};

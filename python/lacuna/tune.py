@@ -191,8 +191,9 @@ def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> No
     for side, patterns in book.items():
         for pattern, rules in patterns.items():
             parts = []
-            for most_bytes, run in rules:
+            for most_bytes, run, *least in rules:
                 size = "any" if most_bytes is None else preload_rows.size_name(int(most_bytes))
-                parts.append(f"{size}: {run:g}" if run else f"{size}: none")
+                span = "".join(f"{one:g} to " for one in least) + f"{run:g}"
+                parts.append(f"{size}: {span}" if run else f"{size}: none")
             table.add_row(side, pattern, ", ".join(parts))
     console.print(table)

@@ -23,6 +23,8 @@ DIRECT_WAYS = ["nn", "ll", "nc", "lc"]
 LEAST_GAIN = 1.05
 # ... and in the other case lose no more than what cannot be told from nothing.
 MOST_LOSS = 0.97
+# The direct path is taken where it is as good as packing first.
+_AS_GOOD = 0.95
 # Runs are taken for as long as those that were measured up to so much more.
 _LONGER = 1.25
 
@@ -87,7 +89,7 @@ def with_direct(cell: Cell, times: Times) -> Cell:
     speed = times.speedup("ll")
     medians = {"ll": speed.median, "lc": times.speedup("lc", "nc").median}
     packed = max((cell.speeds[pair] for pair in cell.sure), default=1.0)
-    wins = math.sqrt(speed.low * speed.median) >= max(LEAST_GAIN, packed)
+    wins = math.sqrt(speed.low * speed.median) >= max(LEAST_GAIN, _AS_GOOD * packed)
     return replace(cell, direct=wins and medians["lc"] >= MOST_LOSS, direct_speeds=medians)
 
 
@@ -113,16 +115,16 @@ def rules(cells: list[Cell], direct: bool) -> dict[str, dict[str, Rules]]:
         chosen = [cell for cell in cells if cell.pattern == pattern]
         book["send"][pattern], book["receive"][pattern] = _rules(chosen, _longest_runs, 2)
         if direct:
-            [book["direct"][pattern]] = _rules(chosen, _longest_direct_run, 1)
+            [book["direct"][pattern]] = _rules(chosen, _direct_runs, 1)
     return book
 
 
 def _rules(
     cells: list[Cell],
-    longest: Callable[[dict[str, Cell], dict[str, Cell]], tuple[float, ...]],
+    runs_of: Callable[[dict[str, Cell], dict[str, Cell]], list[list[float]]],
     lists: int,
 ) -> list[Rules]:
-    """As many lists as `longest` gives runs for the cells of two sizes, by shape.
+    """As many lists as `runs_of` gives ends of rules for the cells of two sizes, by shape.
 
     Between two measured sizes holds what is sure at both; beyond the last, what is there.
     """
@@ -134,14 +136,14 @@ def _rules(
     if not sizes:
         return [[[None, 0]] for _ in found]
     for before, size in zip([sizes[0], *sizes], [*sizes, sizes[-1]], strict=True):
-        runs = longest(by_size[before], by_size[size])
+        ends = runs_of(by_size[before], by_size[size])
         most_bytes = None if found[0] and before == size else size
-        for rules_of_one, run in zip(found, runs, strict=True):
-            rules_of_one.append([most_bytes, run])
+        for rules_of_one, end in zip(found, ends, strict=True):
+            rules_of_one.append([most_bytes, *end])
     return [_joined(rules_of_one) for rules_of_one in found]
 
 
-def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, float]:
+def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> list[list[float]]:
     """Up to which run either side packs, from the shortest on; no pair that is not sure."""
     longest = [0.0, 0.0]
     packs = [True, True]
@@ -162,26 +164,31 @@ def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float, 
             packs[side] = letter == "l"
             if packs[side]:
                 longest[side] = round(run * _LONGER, 1)
-    return longest[0], longest[1]
+    return [[run] for run in longest]
 
 
-def _longest_direct_run(one: dict[str, Cell], other: dict[str, Cell]) -> tuple[float]:
-    """Up to which run the direct path wins, from the shortest on."""
-    longest = 0.0
+def _direct_runs(one: dict[str, Cell], other: dict[str, Cell]) -> list[list[float]]:
+    """From which run to which the direct path wins: of several such spans that with most runs."""
+    best: list[float] = []
+    span: list[float] = []
     for run in sorted({cell.run for cell in other.values()}):
         shapes = [shape for shape, cell in other.items() if cell.run == run]
-        if not all(shape in one and one[shape].direct and other[shape].direct for shape in shapes):
-            break
-        longest = round(run * _LONGER, 1)
-    return (longest,)
+        wins = all(shape in one and one[shape].direct and other[shape].direct for shape in shapes)
+        span = [*span, run] if wins else []
+        best = max(best, span, key=len)
+    if not best:
+        return [[0.0]]
+    shortest = min(cell.run for cell in other.values())
+    least = [round(best[0] / _LONGER, 1)] if best[0] > shortest else []
+    return [[round(best[-1] * _LONGER, 1), *least]]
 
 
 def _joined(found: Rules) -> Rules:
     """Neighbours that say the same are one rule."""
     joined: Rules = []
-    for most_bytes, run in found:
-        if joined and joined[-1][1] == run:
+    for most_bytes, *runs in found:
+        if joined and joined[-1][1:] == runs:
             joined[-1][0] = most_bytes
         else:
-            joined.append([most_bytes, run])
+            joined.append([most_bytes, *runs])
     return joined

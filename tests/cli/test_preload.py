@@ -89,12 +89,16 @@ def test_direct_rules_hold_where_the_direct_path_beats_everything_else():
     cells = [cell(1024, 8, False), cell(4096, 8, True), cell(16384, 8, True)]
     cells += [cell(1024, 64, True), cell(4096, 64, True), cell(16384, 64, False)]
     book = tune_table.rules(cells, direct=True)
-    assert book["direct"]["strided"] == [[4096, 0], [None, 10]]
-    packed = tune_table.judge(times(nc=1.0, cn=1.0, ll=2.0, ln=1.0, nl=1.0, lc=2.0, cl=2.0))
-    assert packed.sure == ("ll",)
-    assert not tune_table.with_direct(packed, times(nc=1.0, ll=1.5, lc=2.0)).direct
-    assert not tune_table.with_direct(packed, times(nc=1.0, ll=3.0, lc=0.5)).direct
-    assert tune_table.with_direct(packed, times(nc=1.0, ll=3.0, lc=1.0)).direct
+    assert book["direct"]["strided"] == [[4096, 80, 51.2], [None, 10]]
+    # Short runs may lose where longer ones win.
+    cells = [cell(size, run, run > 8) for size in (1024, 4096) for run in (8, 40, 64)]
+    book = tune_table.rules(cells, direct=True)
+    assert book["direct"]["strided"] == [[None, 80, 32]]
+    packed = tune_table.judge(times(nc=1.0, cn=1.0, ll=0.5, ln=2.0, nl=2.0, lc=0.9, cl=0.9))
+    assert packed.sure[0] == "ll"
+    assert not tune_table.with_direct(packed, times(nc=1.0, ll=0.6, lc=0.5)).direct
+    assert not tune_table.with_direct(packed, times(nc=1.0, ll=0.3, lc=2.0)).direct
+    assert tune_table.with_direct(packed, times(nc=1.0, ll=0.3, lc=1.0)).direct
 
 
 def test_rules_never_make_a_pair_that_is_not_sure():
