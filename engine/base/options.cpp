@@ -33,8 +33,8 @@ constexpr Option kTable[] = {
      1, 256},
     {OptionId::kDirect, "LACUNA_DIRECT", OptionKind::kFlag, "0",
      "Messages with gaps between ranks of a node go through shared memory. It must be the same for "
-     "all ranks of the job, and all of them must run lacuna; so `lacuna run` sets it to 1, unless "
-     "it is set."},
+     "all ranks of the job, and all of them must run lacuna; so `lacuna run` sets it to 1 where it "
+     "can see that, unless it is set."},
     {OptionId::kArenaMb, "LACUNA_ARENA_MB", OptionKind::kInteger, "128",
      "Most MiB of shared memory that one process fills with messages on their way. A message that "
      "finds no room there goes as it would without LACUNA_DIRECT.",
