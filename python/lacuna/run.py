@@ -13,6 +13,7 @@ from lacuna.launchers import HYDRA, OPEN_MPI, SLURM, Launcher
 
 PRELOAD = "LD_PRELOAD"
 DIRECT = "LACUNA_DIRECT"
+_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 
 
 def run(command: list[str], mpi: str | None, options: dict[str, str], dry_run: bool) -> None:
@@ -50,12 +51,11 @@ def build(
     contexts = launchers.split_contexts(launcher, command[1:])
     family = family or _family_launched(launcher, contexts, command)
     library = _library(family)
-    if _runs_everywhere(launcher, contexts):
-        environment = {DIRECT: "1"} | environment
     # What the ranks get: our library before what they would have got, and our own options.
+    direct = {DIRECT: "1"} if _runs_everywhere(launcher, contexts) else {}
     passed = {
         name: value
-        for name, value in sorted(environment.items())
+        for name, value in sorted((direct | environment).items())
         if name.startswith("LACUNA_") and name != places.LIBRARY_DIR
     }
     passed[PRELOAD] = _before(library, environment.get(PRELOAD))
@@ -68,14 +68,17 @@ def build(
 
 def _runs_everywhere(launcher: Launcher, contexts: list[list[str]]) -> bool:
     """Whether all ranks will have lacuna, as they must for the direct path: one program, which is
-    seen to load MPI dynamically (a script might start different ones)."""
+    seen to load MPI dynamically (a shell might start different ones)."""
     if len(contexts) > 1:
         return False
     at = launchers.program_at(launcher, contexts[0])
     if at is None:
         return False
+    words = _first_program(contexts[0][at:])
+    if any(Path(word).name in _SHELLS for word in words):
+        return False
     try:
-        return detect.family_of_program(_first_program(contexts[0][at:])) is not None
+        return detect.family_of_program(words) is not None
     except LacunaError:  # said where it matters: with --mpi the program need not tell
         return False
 

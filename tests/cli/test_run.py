@@ -34,14 +34,14 @@ def dry(lacuna, *words, **environment):
 @pytest.mark.parametrize("launcher", [HYDRA, INTEL, MPI_ROOT / "mpich/bin/mpiexec.gforker"])
 def test_hydra(lacuna, launcher):
     words = [str(launcher), "-n", "2", str(program("mpich")), "-x", "-n"]
-    ours = ["-genv", "LD_PRELOAD", str(preload("mpich"))]
+    ours = ["-genv", "LACUNA_DIRECT", "1", "-genv", "LD_PRELOAD", str(preload("mpich"))]
     assert dry(lacuna, *words) == [words[0], *ours, *words[1:]]
     assert dry(lacuna, "--", *words) == [words[0], *ours, *words[1:]]
 
 
 def test_the_standard_abi_under_hydra(lacuna):
     words = dry(lacuna, HYDRA, "-n", 2, program("mpiabi"))
-    assert words[1:4] == ["-genv", "LD_PRELOAD", str(preload("mpiabi"))]
+    assert words[4:7] == ["-genv", "LD_PRELOAD", str(preload("mpiabi"))]
 
 
 def test_open_mpi_gets_it_for_each_program(lacuna):
@@ -72,17 +72,19 @@ def test_another_preload_stays_behind_ours(lacuna):
     words = dry(lacuna, HYDRA, program("mpich"), LD_PRELOAD=f"{OTHER}:{OTHER}")
     assert f"{preload('mpich')}:{OTHER}:{OTHER}" in words
     words = dry(lacuna, HYDRA, "-env", "LD_PRELOAD", "/lib/a.so", program("mpich"))
-    assert words[4:7] == ["-env", "LD_PRELOAD", f"{preload('mpich')}:/lib/a.so"]
+    assert words[7:10] == ["-env", "LD_PRELOAD", f"{preload('mpich')}:/lib/a.so"]
     words = dry(lacuna, OPEN_MPI, "-x", "LD_PRELOAD=/lib/a.so", program("ompi"))
-    assert words[1:] == ["-x", f"LD_PRELOAD={preload('ompi')}:/lib/a.so", str(program("ompi"))]
+    ours = ["-x", "LACUNA_DIRECT=1", "-x", f"LD_PRELOAD={preload('ompi')}:/lib/a.so"]
+    assert words[1:] == [*ours, str(program("ompi"))]
 
 
 def test_srun(lacuna, script):
     srun, app = str(script("bin/srun", "#!/bin/sh\n")), str(program("ompi"))
-    ours = f"LD_PRELOAD={preload('ompi')}"
+    preloaded = f"LD_PRELOAD={preload('ompi')}"
+    ours = f"LACUNA_DIRECT=1,{preloaded}"
     assert dry(lacuna, srun, "-n4", app) == [srun, f"--export=ALL,{ours}", "-n4", app]
     words = dry(lacuna, srun, "-N", 2, "--export=NONE", app, LACUNA_LOG="1")
-    assert words == [srun, "-N", "2", f"--export=LACUNA_LOG=1,{ours}", app]
+    assert words == [srun, "-N", "2", f"--export=LACUNA_DIRECT=1,LACUNA_LOG=1,{preloaded}", app]
     words = dry(lacuna, srun, "--export", "ALL,A=1,LD_PRELOAD=/x.so", app)
     assert words == [srun, "--export", f"ALL,A=1,{ours}:/x.so", app]
 
@@ -113,9 +115,22 @@ def test_a_script_is_of_its_launcher_s_mpi(lacuna, script, answer, family):
 
 def test_wrappers_are_looked_through(lacuna):
     words = dry(lacuna, HYDRA, "-n", 2, "env", "A=1", "nice", "-n", 5, program("mpiabi"), "x")
-    assert words[3] == str(preload("mpiabi"))
+    assert words[6] == str(preload("mpiabi"))
     words = dry(lacuna, HYDRA, "--some-new-option", "its-value", program("mpiabi"))
-    assert words[3] == str(preload("mpiabi"))
+    assert words[6] == str(preload("mpiabi"))
+
+
+def test_the_direct_path_needs_lacuna_in_all_ranks(lacuna, script):
+    app = str(program("mpich"))
+    start = script("start.sh", "#!/bin/sh\nexit 0\n")
+    for words in ((app, ":", "-n", 1, app), (start,), ("sh", "-c", app), ("-configfile", "x")):
+        assert "LACUNA_DIRECT" not in " ".join(
+            dry(lacuna, "--mpi", "mpich", HYDRA, "-n", 1, *words)
+        )
+    words = dry(lacuna, HYDRA, "-n", 2, app, LACUNA_DIRECT="0")
+    assert "-genv LACUNA_DIRECT 0" in " ".join(words)
+    words = dry(lacuna, HYDRA, "-n", 2, start, LACUNA_DIRECT="1")
+    assert "-genv LACUNA_DIRECT 1" in " ".join(words)
 
 
 def test_python_tells_which_mpi_mpi4py_loads(lacuna, script, tmp_path):
@@ -195,5 +210,5 @@ def test_the_launcher_itself_is_not_preloaded(lacuna, script):
         '#!/bin/sh\n[ "$1" = --version ] && { echo HYDRA; exit; }\necho "${LD_PRELOAD-unset} $*"\n',
     )
     result = lacuna("run", launcher, "-n", 1, program("mpich"))
-    assert result.stdout.startswith("unset -genv LD_PRELOAD"), result.stderr
+    assert result.stdout.startswith("unset -genv LACUNA_DIRECT 1 -genv LD_PRELOAD"), result.stderr
     assert "LD_PRELOAD" not in os.environ
