@@ -60,8 +60,37 @@ int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* sta
   return code;
 }
 
+namespace {
+
+// Where threads may probe, too, a receive is posted first and waited for then (direct/probe.hpp).
+bool must_post() noexcept { return g_gate.threads && is_open(kDirectSwitch); }
+
+int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Request* request) noexcept {
+  const Answer answer = take_irecv(buf, count, datatype, source, tag, comm, request);
+  if (answer.taken) return answer.code;
+  const Next& next = next_functions();
+  return fits_int(count)
+             ? next.MPI_Irecv(buf, static_cast<int>(count), datatype, source, tag, comm, request)
+             : next.MPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
+}
+
+// After an error there may be no request.
+int wait_for(MPI_Request* request, MPI_Status* status, int code) noexcept {
+  if (code != MPI_SUCCESS || *request == runtime().request_null) return code;
+  const Answer answer = take_wait(request, status);
+  return answer.taken ? answer.code : next_functions().MPI_Wait(request, status);
+}
+
+}  // namespace
+
 Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Status* status) noexcept {
+  if (must_post()) {
+    MPI_Request request = runtime().request_null;
+    const int code = post_receive(buf, count, datatype, source, tag, comm, &request);
+    return watched(wait_for(&request, status, code));
+  }
   const auto receive = [&](Incoming* incoming, MPI_Status* own) {
     direct::Detour detour;
     detour.start(&source, &tag, &comm);
@@ -137,6 +166,19 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
   finish_freed_requests();
+  if (must_post()) {
+    MPI_Request request = runtime().request_null;
+    int code = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
+    if (code != MPI_SUCCESS) return watched(code);
+    const Answer sent =
+        take_send(SendMode::kStandard, sendbuf, sendcount, sendtype, dest, sendtag, comm);
+    code =
+        sent.taken ? sent.code : send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+    if (code != MPI_SUCCESS && request != runtime().request_null)
+      next_functions().MPI_Cancel(&request);
+    const int received = wait_for(&request, status, MPI_SUCCESS);
+    return watched(code != MPI_SUCCESS ? code : received);
+  }
   Incoming incoming;
   Outgoing outgoing;
   const bool receives = make_incoming(recvbuf, recvcount, recvtype, source, comm, true, &incoming);
@@ -183,6 +225,12 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
                              int sendtag, int source, int recvtag, MPI_Comm comm,
                              MPI_Status* status) noexcept {
   finish_freed_requests();
+  if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads)) {
+    Outgoing aside;
+    if (dest != MPI_PROC_NULL && !pack_aside(buf, count, datatype, &aside)) return kDeclined;
+    return take_sendrecv(aside.data, aside.wire.count, runtime().packed, dest, sendtag, buf, count,
+                         datatype, source, recvtag, comm, status);
+  }
   Incoming incoming;
   Staging outgoing;
   if (!make_replacement(buf, count, datatype, dest, source, comm, &outgoing, &incoming))

@@ -136,6 +136,7 @@ Answer take_start(MPI_Request* request) noexcept {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
+  const direct::Posting posting;
   return taken(begin(entry) ? next_functions().MPI_Start(request) : MPI_SUCCESS);
 }
 
@@ -145,6 +146,7 @@ Answer take_startall(int count, MPI_Request* requests) noexcept {
   const Next& next = next_functions();
   bool any = false;
   bool together = true;
+  const direct::Posting posting;
   for (int i = 0; i < count; ++i) {
     PendingRequest* entry = find_persistent(requests[i]);
     if (entry == nullptr) continue;

@@ -140,6 +140,26 @@ bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   return make_watched(buf, count, datatype, false, incoming);
 }
 
+bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                Outgoing* outgoing) noexcept {
+  const Next& next = next_functions();
+  int bytes = 0;
+  if (!fits_int(count) || next.MPI_Pack_size(static_cast<int>(count), datatype,
+                                             runtime().probe_comm, &bytes) != MPI_SUCCESS) {
+    return false;
+  }
+  outgoing->staging = borrow_staging(bytes, false);
+  int position = 0;
+  if (!outgoing->staging ||
+      next.MPI_Pack(buf, static_cast<int>(count), datatype, outgoing->staging.data(), bytes,
+                    &position, runtime().probe_comm) != MPI_SUCCESS) {
+    return false;
+  }
+  outgoing->data = outgoing->staging.data();
+  outgoing->wire = {runtime().packed, position};
+  return true;
+}
+
 bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept {
   incoming->comm = watch.comm;
   return make_watched(watch.buf, watch.count, watch.datatype, false, incoming);

@@ -83,6 +83,11 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept;
 
+// Data that the library shall pack: out of the way of what comes in, and of the program. False:
+// they are too many, or there is no memory.
+bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                Outgoing* outgoing) noexcept;
+
 // Room for what a persistent send packs later.
 bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  Staging* staging, Wire* wire, SendSource* source) noexcept;

@@ -34,7 +34,7 @@ constinit std::atomic<int> g_held{0};
 namespace {
 
 constinit std::mutex g_mutex;   // of the list
-constinit std::mutex g_taking;  // one thread at a time takes out: order is order
+constinit std::mutex g_taking;  // one thread at a time takes out, or tells the library of a receive
 constinit Held* g_first = nullptr;
 constinit std::atomic<int> g_tag{0};
 
@@ -146,6 +146,14 @@ bool as_message(Held* held) noexcept {
 }
 
 }  // namespace
+
+Posting::Posting() noexcept : locked_(g_gate.threads && receives_direct()) {
+  if (locked_) g_taking.lock();
+}
+
+Posting::~Posting() {
+  if (locked_) g_taking.unlock();
+}
 
 void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
   if (!any_held()) return;

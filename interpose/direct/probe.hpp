@@ -24,6 +24,20 @@ extern std::atomic<int> g_held;
 // Whether anything is held at all.
 inline bool any_held() noexcept { return detail::g_held.load(std::memory_order_acquire) != 0; }
 
+// Where threads may probe and receive at once: nothing is taken out of the library's queue between
+// the look at what is held and the moment when the library knows of the receive. Else a message
+// that goes by in between would be missed for ever. So it is held around a call that cannot wait.
+class Posting {
+ public:
+  Posting() noexcept;
+  ~Posting();
+  Posting(const Posting&) = delete;
+  Posting& operator=(const Posting&) = delete;
+
+ private:
+  bool locked_;
+};
+
 // A receive that is led elsewhere. Between start() and finish() the library's call is made with the
 // changed arguments, or for message(); its status is then corrected by source and tag.
 class Detour {

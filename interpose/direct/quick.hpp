@@ -46,7 +46,7 @@ int redeem(const Watch& watch, MPI_Status* status) noexcept;
 
 inline bool quick_recv(const Next& next, void* buf, int count, MPI_Datatype datatype, int source,
                        int tag, MPI_Comm comm, MPI_Status* status, int* code) noexcept {
-  if (!direct::is_plain(datatype, count) || any_freed_requests()) return false;
+  if (!direct::is_plain(datatype, count) || any_freed_requests() || g_gate.threads) return false;
   direct::Watch watch{0, buf, datatype, comm, count};
   asm("" : "+m"(watch));  // in memory, which takes fewer instructions than registers that are saved
   MPI_Status own{};

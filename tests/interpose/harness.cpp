@@ -154,6 +154,17 @@ bool has_function(const char* name) {
   return dlsym(RTLD_NEXT, name) != nullptr && dlsym(RTLD_DEFAULT, name) != nullptr;
 }
 
+void* newer_function(const char* name) {
+  for (const char* file : {"libmpi.so.12", "libmpi.so.40", "libmpich.so.12", "libmpi_abi.so.1"}) {
+    void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    const bool found = dlsym(library, name) != nullptr;
+    dlclose(library);
+    if (found) return dlsym(RTLD_DEFAULT, name);
+  }
+  return nullptr;
+}
+
 void return_errors(MPI_Comm comm) {
   MPI_Errhandler handler;
   MPI_Comm_create_errhandler(count_error, &handler);

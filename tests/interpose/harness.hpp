@@ -46,6 +46,14 @@ int64_t taken_by(const char* function, const std::function<void()>& body);
 // Whether the library has a function (the large-count forms are in MPI 4.0).
 bool has_function(const char* name);
 
+// The library's own function, called through lacuna where lacuna has one of that name; null: the
+// library lacks it. For what is newer than MPI 3.1.
+void* newer_function(const char* name);
+template <typename Function>
+Function newer(const char* name) {
+  return reinterpret_cast<Function>(newer_function(name));
+}
+
 // Makes the communicator return errors, by a handler of our own: the standard ABI's libraries do
 // not agree on the value of MPI_ERRORS_RETURN. handled_errors() counts what the handler has seen.
 void return_errors(MPI_Comm comm);
