@@ -5,19 +5,23 @@
 // closed and every call passes through.
 #include <atomic>
 #include <cstdarg>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "base/options.hpp"
 #include "interpose/bodies.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/report_job.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/staging.hpp"
 #include "interpose/types.hpp"
+#include "interpose/verify.hpp"
 #include "machine/profile.hpp"
 
 namespace lacuna {
@@ -70,15 +74,23 @@ void learn_library(const Next& next, Runtime* rt) {
   next.MPI_Get_library_version(version, &length);
   rt->flavour = flavour_of(version);
   rt->mpich_major = mpich_major_of(version);
+  const std::string_view line(version, std::strcspn(version, ",\n"));
+  size_t end = 0;
+  for (const char c : line) {  // blanks and tabs in a row are one blank
+    const bool is_blank = c == ' ' || c == '\t';
+    if (is_blank && end > 0 && rt->library[end - 1] == ' ') continue;
+    if (end + 1 < sizeof(rt->library)) rt->library[end++] = is_blank ? ' ' : c;
+  }
   rt->always = option_flag(OptionId::kAlways);
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);
   rt->threads = level == MPI_THREAD_MULTIPLE;
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
-  int ranks = 0;
-  next.MPI_Comm_size(rt->comm_world, &ranks);
+  next.MPI_Comm_size(rt->comm_world, &rt->size);
+  MPI_Comm parent = MPI_COMM_NULL;
+  rt->spawned = next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
   rt->table = new Table(load_table(version));  // as long as the process
-  rt->messages = new Rulebook(rules_for(*rt->table, is_on_one_node(ranks)));
+  rt->messages = new Rulebook(rules_for(*rt->table, is_on_one_node(rt->size)));
 }
 
 // An error handler of our own, for the standard ABI's libraries do not agree on the value of
@@ -103,6 +115,25 @@ void complain(const Table& table) {
   }
 }
 
+uint32_t watched() {
+  uint32_t by = 0;
+  if (log_wanted()) by |= kLogged;
+  if (report_wanted()) by |= kReported;
+  if (option_flag(OptionId::kVerify)) by |= kVerified;
+  return by;
+}
+
+void start_watching() {
+  g_gate.watched.store(watched(), std::memory_order_relaxed);
+  if (is_watched(kReported)) start_report();
+}
+
+// The report first, as it needs the other ranks.
+void stop_watching() noexcept {
+  if (is_watched(kReported)) give_report();
+  if (is_watched(kVerified)) stop_verification();
+}
+
 // Whatever fails here leaves lacuna off and the program as it was.
 void start() noexcept try {
   const std::lock_guard<std::mutex> lock(g_mutex);
@@ -120,6 +151,7 @@ void start() noexcept try {
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
   g_runtime.nonblocking = !completion_may_be_hidden();
+  start_watching();
   g_started = true;
   g_allowed = allowed_families();
   g_gate.open.store(g_allowed, std::memory_order_release);
@@ -133,6 +165,7 @@ void stop() noexcept {
   g_gate.open.store(0, std::memory_order_release);
   if (g_started) {
     abandon_freed_requests();
+    stop_watching();
     stop_types(g_runtime.type_keyval);
     trim_staging();
   }

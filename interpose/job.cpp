@@ -39,23 +39,28 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
              Job* job) noexcept {
   if (count <= 0) return false;
   const TypeRecord* record = type_record(datatype);
-  if (record == nullptr || record->plan == nullptr) return false;
-  if (count == 1 && record->single_run) return false;
+  if (record == nullptr) return false;
   int64_t bytes = 0;
+  if (record->plan == nullptr || (count == 1 && record->single_run)) {
+    const bool countable = !__builtin_mul_overflow(int64_t{count}, record->size_bytes, &bytes);
+    log_type(*record, record->plan == nullptr ? record->note : Note::kOneRun,
+             countable ? bytes : 0);
+    return false;
+  }
   const void* data = nullptr;
   if (!locate(buf, count, *record, &bytes, &data)) return false;
   if (operation == Operation::kSend && !record->uniform &&
       breaks_structs(runtime().flavour, runtime().mpich_major, bytes)) {
-    log_type(*record, Note::kMixed);
+    log_type(*record, Note::kMixed, bytes);
     return false;
   }
   const Load load = load_of(*record, count, bytes);
   if (!runtime().always && !pays(*runtime().messages, operation, load)) {
-    log_type(*record, Note::kLongRuns);
+    log_type(*record, Note::kLongRuns, bytes);
     return false;
   }
   if (may_be_on_device(data)) {
-    log_type(*record, Note::kOnDevice);
+    log_type(*record, Note::kOnDevice, bytes);
     return false;
   }
   job->record = record;

@@ -7,9 +7,9 @@
 // An entry is active from its start until lacuna has seen it complete. After an error it may be
 // called active although the library has ended it: that costs time, but does nothing, as the status
 // of an inactive request is the empty one. To be called inactive wrongly would lose data.
-#include "exec/exec.hpp"
 #include "interpose/bodies.hpp"
 #include "interpose/next.hpp"
+#include "interpose/packing.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/sends.hpp"
@@ -40,7 +40,9 @@ bool is_over(const PendingRequest& entry) noexcept {
 void begin(PendingRequest* entry) noexcept {
   if (entry->active && !is_over(*entry)) return;
   const SendSource& source = entry->source;
-  if (!entry->receive) pack(*source.plan, source.buf, source.count, entry->outgoing.data());
+  if (!entry->receive) {
+    pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data());
+  }
   activate(entry);
 }
 

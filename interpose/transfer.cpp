@@ -5,9 +5,9 @@
 // signature.
 #include "interpose/transfer.hpp"
 
-#include "exec/exec.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/packing.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -19,12 +19,12 @@ bool is_countable(const Wire& wire) noexcept { return fits_int(wire.count) || ne
 bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
   *wire = wire_of(job);
   if (!is_countable(*wire)) {
-    log_type(*job.record, Note::kTooLarge);
+    log_type(*job.record, Note::kTooLarge, job.bytes);
     return false;
   }
   *staging = borrow_staging(job.bytes, blocking);
   if (*staging) return true;
-  log_type(*job.record, Note::kNoMemory);
+  log_type(*job.record, Note::kNoMemory, job.bytes);
   return false;
 }
 
@@ -36,8 +36,8 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   Job job;
   if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
   if (!prepare(job, blocking, &outgoing->staging, &outgoing->wire)) return false;
-  pack(*job.record->plan, buf, count, outgoing->staging.data());
-  log_type(*job.record, Note::kTaken);
+  pack_for(account_of(*job.record), *job.record->plan, buf, count, outgoing->staging.data());
+  log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
 
@@ -47,8 +47,8 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
   Job job;
   if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
   if (!prepare(job, false, staging, wire)) return false;
-  *source = {job.record->plan, buf, count};
-  log_type(*job.record, Note::kTaken);
+  *source = {job.record->plan, buf, count, account_of(*job.record)};
+  log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
 
@@ -62,7 +62,8 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   incoming->buf = buf;
   incoming->count = count;
   incoming->bytes = job.bytes;
-  log_type(*job.record, Note::kTaken);
+  incoming->account = account_of(*job.record);
+  log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
 
@@ -71,7 +72,8 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
   if (!make_incoming(buf, count, datatype, source, true, incoming)) return false;
   *outgoing = borrow_staging(incoming->bytes, true);
   if (!*outgoing) return false;
-  if (dest != MPI_PROC_NULL) pack(*incoming->plan, buf, count, outgoing->data());
+  if (dest != MPI_PROC_NULL)
+    pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
   return true;
 }
 
@@ -87,12 +89,8 @@ void deliver(const Incoming& incoming, const MPI_Status& status) noexcept {
   MPI_Count received = 0;
   if (next.MPI_Get_elements_x(&status, runtime().byte, &received) != MPI_SUCCESS || received <= 0)
     return;
-  if (received >= incoming.bytes) {
-    unpack(*incoming.plan, incoming.staging.data(), incoming.count, incoming.buf);
-  } else {
-    unpack_slice(*incoming.plan, incoming.staging.data(), incoming.count, 0, received,
-                 incoming.buf);
-  }
+  unpack_for(incoming.account, *incoming.plan, incoming.staging.data(), received, incoming.count,
+             incoming.buf);
 }
 
 }  // namespace lacuna

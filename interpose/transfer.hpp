@@ -25,6 +25,7 @@ struct Incoming {
   void* buf = nullptr;
   MPI_Count count = 0;
   int64_t bytes = 0;
+  Account account;
 };
 
 // What a persistent send packs at each start.
@@ -32,6 +33,7 @@ struct SendSource {
   PlanPtr plan;
   const void* buf = nullptr;
   MPI_Count count = 0;
+  Account account;
 };
 
 // False: decline, and nothing has happened. `blocking` as in borrow_staging.

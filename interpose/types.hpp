@@ -12,16 +12,19 @@
 #define LACUNA_INTERPOSE_TYPES_HPP_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "interpose/gate.hpp"
 #include "interpose/policy.hpp"
+#include "interpose/report.hpp"
 #include "mpi/header.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
 
-// Why a type or a call on it was not taken, and what happened when it was; for the log.
+// Why a type or a call on it was not taken, and what happened when it was; for log and report.
 enum class Note : uint8_t {
   kTaken,
   kPredefined,
@@ -34,7 +37,9 @@ enum class Note : uint8_t {
   kTooLarge,
   kOnDevice,
   kMixed,
+  kOneRun,
 };
+inline constexpr size_t kNotes = 12;
 
 struct TypeRecord {
   std::atomic<uintptr_t> handle{0};  // 0: not in use
@@ -49,8 +54,11 @@ struct TypeRecord {
   MPI_Datatype wire;                         // messages of packed data are arrays of it
   int64_t wire_bytes = 1;
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
+  bool passes = true;             // calls on it need not be looked at
+  bool one_passes = false;        // nor those with a count of 1
   Note note = Note::kPredefined;  // without a plan: why
   std::string text;               // only for the log
+  TypeId reported_as = kOtherTypes;
   mutable std::atomic<uint32_t> logged{0};  // by operation and note
   TypeRecord* next_free = nullptr;
 
@@ -85,11 +93,16 @@ inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
   return record != nullptr ? record : detail::learn_type(datatype);
 }
 
+// What a movement of data of this type in the current call is booked on.
+inline Account account_of(const TypeRecord& record) noexcept {
+  return is_watched(kReported | kVerified) ? account_of(record.reported_as) : Account{};
+}
+
 // Whether the cache says that calls on this type are never taken: enough for most calls that pass
 // the gate in vain.
 inline bool is_never_taken(MPI_Datatype datatype) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
-  return record != nullptr && record->plan == nullptr;
+  return record != nullptr && record->passes;
 }
 inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
   return is_never_taken(one) && is_never_taken(other);
@@ -105,7 +118,7 @@ inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) no
 inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   if (record == nullptr) return detail::is_still_new(datatype, count);
-  return record->plan == nullptr || (count == 1 && record->single_run);
+  return record->passes || (count == 1 && record->one_passes);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after

@@ -93,6 +93,7 @@ WRAPPERS = """\
 #include "interpose/bodies.hpp"
 #include "interpose/collectives.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/look.hpp"
 #include "interpose/next.hpp"
 #include "interpose/types.hpp"
 
@@ -129,8 +130,8 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@,
     [[maybe_unused]] const void* caller) {
-@refuse@  const Answer answer = @take@;
-  note(FunctionId::k@symbol@, answer);
+@refuse@  Look look(FunctionId::k@symbol@, @starts@);
+  const Answer answer = look.note(@take@);
   if (answer.taken) return answer.code;
   return @next@().@symbol@(@arguments@);
 }
@@ -229,6 +230,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if entry["policy"] == "watched":
         return fill(WATCHED, around=entry["around"], **texts)
     gate, refuse = entry["gate"], ""
+    starts = gate.startswith(("open_to(", "is_open("))
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
         if few := entry.get("few"):
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
@@ -236,9 +238,10 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
             gate += f" && !({passes})"
         else:
             gate += f" && !is_never_taken({types[1]})"
-    if gate.startswith(("open_to(", "is_open(")):
+    if starts:
         refuse = fill(REFUSE, **texts)
-    return fill(TAKEN, gate=gate, refuse=refuse, take=entry["take"], **texts)
+    texts |= {"gate": gate, "refuse": refuse, "take": entry["take"]}
+    return fill(TAKEN, starts="true" if starts else "false", **texts)
 
 
 def wrappers(functions: list[Function], name: dict[str, str], linked: str = "") -> str:

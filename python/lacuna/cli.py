@@ -132,10 +132,25 @@ def run_command(
     log: Annotated[
         bool, typer.Option("--log", help="Say on stderr what is taken, and what not and why.")
     ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="[FILE.json]",
+            help="Say at the end what became of the calls: on stderr, or as data in a file.",
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Let the MPI library do all of it too, and compare.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command instead.")] = False,
 ) -> None:
     """Run an MPI program with lacuna in its ranks. Options come before COMMAND."""
     options = {}
+    if report:
+        options["LACUNA_REPORT"] = run.report_option(report)
+    if verify:
+        options["LACUNA_VERIFY"] = "1"
     if disable:
         options["LACUNA_DISABLE"] = "1"
     if isa:
@@ -143,6 +158,16 @@ def run_command(
     if log:
         options["LACUNA_LOG"] = "1"
     run.run(list(command or []), mpi, options, dry_run)
+
+
+@app.command("calls")
+def calls_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="From lacuna run --report.")],
+) -> None:
+    """Show what became of a job's calls, by function and by type, and what could be done."""
+    from lacuna import calls
+
+    calls.show(file)
 
 
 @bench_app.command("transpose")
@@ -170,9 +195,22 @@ def bench_transpose_command(
     mpi_root: Annotated[
         Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
     ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option("--hosts", metavar="A,B", help="One rank on each, not both on this machine."),
+    ] = None,
+    launch_agent: Annotated[
+        str | None,
+        typer.Option("--launch-agent", metavar="PROGRAM", help="With --hosts: instead of ssh."),
+    ] = None,
 ) -> None:
     """Send a transposed matrix: MPI alone, lacuna, by hand, contiguous. And MPI_Pack alone."""
-    bench.transpose(_bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root))
+    options = _bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
+    if launch_agent and not hosts:
+        raise LacunaError(Exit.USAGE, "--launch-agent starts ranks on hosts", "add --hosts")
+    options.hosts = tuple(hosts.split(",")) if hosts else ()
+    options.launch_agent = launch_agent
+    bench.transpose(options)
 
 
 @bench_app.command("engine")
@@ -348,7 +386,7 @@ def main() -> None:
     try:
         if not words:
             raise LacunaError(Exit.USAGE, "no command", "see lacuna --help")
-        code = app(words, prog_name="lacuna", standalone_mode=False) or 0
+        code = app(run.with_report_value(words), prog_name="lacuna", standalone_mode=False) or 0
         sys.stdout.flush()
     except LacunaError as error:
         print(error.line(name), file=sys.stderr)
