@@ -6,15 +6,20 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace lacuna::bench {
 
-// One line on stderr, and all ranks end.
+// One line on stderr, and all ranks end. Launchers drop what they have not read of a rank's stderr
+// when the job aborts (Hydra of MPICH 5.0 does, now and then, on a busy machine): they get time to
+// read it.
 [[noreturn]] inline void fail_job(const char* program, const std::string& what) {
   std::fprintf(stderr, "%s: %s\n", program, what.c_str());
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }

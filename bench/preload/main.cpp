@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"
 #include "bench/preload/message.hpp"
 #include "lacuna/lacuna.h"
@@ -41,11 +42,7 @@ constexpr int kLeastRounds = 5;
 constexpr int kLeastSlowRounds = 3;  // of rounds that take longer than that
 constexpr double kSlowRoundSeconds = 0.4;
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "lacuna-bench-preload: %s\n", what.c_str());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  std::abort();
-}
+[[noreturn]] void fail(const std::string& what) { fail_job("lacuna-bench-preload", what); }
 
 struct Half {
   Form form = Form::kDerived;
@@ -262,15 +259,11 @@ std::string machine_json() {
 }
 
 std::string header(size_t rows) {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  const bool loaded = preloaded<const char*>("lacuna_interposed") != nullptr;
   const auto name = preloaded<const char* (*)()>("lacuna_interposed_library");
   const auto about = preloaded<const char* (*)()>("lacuna_interposed_table");
   const auto place = preloaded<const char* (*)()>("lacuna_interposed_table_place");
-  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(version) +
-         ", \"lacuna_loaded\": " + (loaded ? "true" : "false") +
+  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(mpi_library()) +
+         ", \"lacuna_loaded\": " + (lacuna_loaded() ? "true" : "false") +
          ", \"mpi_name\": " + json_string(name != nullptr ? name() : "") +
          ", \"table\": " + json_string(about != nullptr ? about() : "") +
          ", \"table_place\": " + json_string(place != nullptr ? place() : "") +
