@@ -22,6 +22,8 @@ std::string_view sentence_of(Note note) {
       return "taken";
     case Note::kOneRun:
       return "not taken: one element of it is one run";
+    case Note::kNew:
+      return "not taken yet: it is new, and these are few data";
     case Note::kPredefined:
       return "not taken: it is predefined";
     case Note::kUndecoded:

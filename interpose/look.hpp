@@ -14,10 +14,16 @@ namespace lacuna {
 // Counts the calls that got past the gate, for lacuna_interposed_calls().
 void note(FunctionId function, Answer answer) noexcept;
 
+// What a call is to the report: one that moves data or starts to is named in it.
+enum class Role : uint8_t {
+  kEnds,  // or asks: nothing starts
+  kMoves,
+  kMovesMany,  // of new types only much data, or after some uses (is_left_alone(), types.hpp)
+};
+
 class Look {
  public:
-  // `starts`: the call moves data or starts to, so that the report must name it.
-  Look(FunctionId function, bool starts) noexcept : function_(function), starts_(starts) {
+  Look(FunctionId function, Role role) noexcept : function_(function), role_(role) {
     if (is_watched(kReported | kVerified)) begin();
   }
   ~Look() {
@@ -28,11 +34,12 @@ class Look {
 
   Answer note(Answer answer) noexcept {
     ::lacuna::note(function_, answer);
-    if (watched_ && starts_ && !answer.taken && !told_) tell_nothing();
+    if (watched_ && role_ != Role::kEnds && !answer.taken && !told_) tell_nothing();
     return answer;
   }
 
   FunctionId function() const noexcept { return function_; }
+  Role role() const noexcept { return role_; }
   void told() noexcept { told_ = true; }
 
  private:
@@ -41,7 +48,7 @@ class Look {
   void tell_nothing() const noexcept;
 
   const FunctionId function_;
-  const bool starts_;
+  const Role role_;
   bool watched_ = false;
   bool told_ = false;
   Look* outer_ = nullptr;  // a library may call back into the program, and that into us

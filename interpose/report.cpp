@@ -153,6 +153,10 @@ Account account_of(TypeId type) noexcept {
   return {static_cast<uint16_t>(look != nullptr ? look->function() : FunctionId{}), type};
 }
 
+bool leaves_new_types_alone() noexcept {
+  return t_look != nullptr && t_look->role() == Role::kMovesMany;
+}
+
 // ---- counting -----------------------------------------------------------------------------------
 
 std::string shortened(const std::string& text) {

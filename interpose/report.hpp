@@ -53,6 +53,9 @@ void report_time(const Account& account, Way way, int64_t ns) noexcept;
 // The account for a type in the current call.
 Account account_of(TypeId type) noexcept;
 
+// Whether the current call leaves new types with few data alone.
+bool leaves_new_types_alone() noexcept;
+
 // Monotonic.
 int64_t now_ns() noexcept;
 

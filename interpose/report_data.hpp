@@ -63,7 +63,7 @@ std::vector<uint8_t> serialized(const Report& report);
 // Throws where it is none.
 Report parsed(const std::vector<uint8_t>& bytes);
 
-// For people, lines that start with "lacuna: "; and as data (docs/calls.md).
+// For people, lines that start with "lacuna: "; and as data (docs/report.md).
 std::string report_table(const Report& report);
 std::string report_json(const Report& report);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "interpose/report_data.hpp"
@@ -29,6 +30,15 @@ std::string bytes_text(int64_t bytes) {
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
   return format(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+// As in "2026-01-31T12:00:00+00:00".
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  char text[32] = "";
+  if (gmtime_r(&now, &utc) != nullptr) std::strftime(text, sizeof(text), "%FT%T+00:00", &utc);
+  return text;
 }
 
 double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -109,6 +119,8 @@ const char* outcome_name(size_t outcome) {
       return "several basic types";
     case Note::kOneRun:
       return "one run";
+    case Note::kNew:
+      return "new, and few data";
   }
   return "";
 }
@@ -211,11 +223,14 @@ std::string report_json(const Report& report) {
                     {"ranks", row->ranks},
                     {"advice", advice(report, *row)}});
   }
-  const Json document = {{"format", "lacuna-report-1"},
-                         {"lacuna", format("%d.%d.%d", LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR,
-                                           LACUNA_VERSION_PATCH)},
-                         {"program", report.program},
-                         {"library", report.library},
+  const Json provenance = {{"kind", "job"},
+                           {"format", 1},
+                           {"date", now_text()},
+                           {"lacuna", format("%d.%d.%d", LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR,
+                                             LACUNA_VERSION_PATCH)},
+                           {"program", report.program},
+                           {"library", report.library}};
+  const Json document = {{"provenance", provenance},
                          {"ranks", report.ranks},
                          {"reporting_ranks", report.reporting},
                          {"seconds", report.seconds},

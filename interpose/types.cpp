@@ -241,14 +241,17 @@ constinit PredefinedRecords g_predefined_records;
 namespace detail {
 
 bool is_still_new(MPI_Datatype datatype, MPI_Count count) noexcept {
-  if (is_watched(kReported)) return false;  // which counts all
   const uintptr_t handle = handle_bits(datatype);
   NewType& type = g_new_types[cache_slot(handle)];
   if (type.handle.load(std::memory_order_acquire) != handle) return false;
   const int uses = type.uses.load(std::memory_order_relaxed) + 1;
   type.uses.store(uses, std::memory_order_relaxed);
-  return uses <= kUsesToLearn && count <= kLittleData &&
-         count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData;
+  if (uses <= kUsesToLearn && count <= kLittleData &&
+      count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData) {
+    return true;
+  }
+  type.handle.store(0, std::memory_order_relaxed);  // from now on it is known
+  return false;
 }
 
 const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {

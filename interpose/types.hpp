@@ -38,8 +38,9 @@ enum class Note : uint8_t {
   kOnDevice,
   kMixed,
   kOneRun,
+  kNew,
 };
-inline constexpr size_t kNotes = 12;
+inline constexpr size_t kNotes = 13;
 
 struct TypeRecord {
   std::atomic<uintptr_t> handle{0};  // 0: not in use
@@ -117,8 +118,13 @@ inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) no
 // the data are so few that decoding it would cost more than it could win.
 inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
-  if (record == nullptr) return detail::is_still_new(datatype, count);
+  if (record == nullptr) return !is_watched(kReported) && detail::is_still_new(datatype, count);
   return record->passes || (count == 1 && record->one_passes);
+}
+
+// And the call that a report makes look at it all the same.
+inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count) noexcept {
+  return is_watched(kReported) && leaves_new_types_alone() && detail::is_still_new(datatype, count);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after

@@ -81,8 +81,8 @@ void tell(const Account& account, const Plan& plan, int64_t count, const char* v
   log_line("LACUNA_VERIFY: " + std::string(wrapped_names()[account.function]) + ": " + verb +
            " byte " + number(at) + " of " + number(bytes) + " as " + number(ours) +
            ", the library as " + number(theirs) +
-           "; the library's is used. Again: lacuna explain --count " + number(count) + " '" +
-           print_type(plan.type()) + "'");
+           "; the library's is used. Again: lacuna bench engine --check-only --count " +
+           number(count) + " --type '" + print_type(plan.type()) + "'");
 } catch (...) {
 }
 

@@ -130,7 +130,7 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@,
     [[maybe_unused]] const void* caller) {
-@refuse@  Look look(FunctionId::k@symbol@, @starts@);
+@refuse@  Look look(FunctionId::k@symbol@, Role::@role@);
   const Answer answer = look.note(@take@);
   if (answer.taken) return answer.code;
   return @next@().@symbol@(@arguments@);
@@ -229,19 +229,19 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     texts["shown"] = name["prefix"] + function.symbol
     if entry["policy"] == "watched":
         return fill(WATCHED, around=entry["around"], **texts)
-    gate, refuse = entry["gate"], ""
-    starts = gate.startswith(("open_to(", "is_open("))
+    gate, refuse, role = entry["gate"], "", "kEnds"
+    if gate.startswith(("open_to(", "is_open(")):
+        refuse, role = fill(REFUSE, **texts), "kMoves"
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
         if few := entry.get("few"):
+            role = "kMovesMany"
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
             passes = " && ".join(f"is_left_alone({one}, {count})" for one, count in pairs)
             gate += f" && !({passes})"
         else:
             gate += f" && !is_never_taken({types[1]})"
-    if starts:
-        refuse = fill(REFUSE, **texts)
-    texts |= {"gate": gate, "refuse": refuse, "take": entry["take"]}
-    return fill(TAKEN, starts="true" if starts else "false", **texts)
+    texts |= {"gate": gate, "refuse": refuse, "role": role, "take": entry["take"]}
+    return fill(TAKEN, **texts)
 
 
 def wrappers(functions: list[Function], name: dict[str, str], linked: str = "") -> str:

@@ -17,7 +17,6 @@ from lacuna import (
     VERSION,
     bench,
     bench_commands,
-    bench_engine,
     mpis,
     places,
     run,
@@ -160,16 +159,6 @@ def run_command(
     run.run(list(command or []), mpi, options, dry_run)
 
 
-@app.command("calls")
-def calls_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="From lacuna run --report.")],
-) -> None:
-    """Show what became of a job's calls, by function and by type, and what could be done."""
-    from lacuna import calls
-
-    calls.show(file)
-
-
 @bench_app.command("transpose")
 def bench_transpose_command(
     mpi: Annotated[
@@ -213,68 +202,6 @@ def bench_transpose_command(
     bench.transpose(options)
 
 
-@bench_app.command("engine")
-def bench_engine_command(
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
-        ),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A few rows of each family, in under a minute.")
-    ] = False,
-    warm: Annotated[bool, typer.Option("--warm", help="Warm caches only.")] = False,
-    cold: Annotated[bool, typer.Option("--cold", help="Cold caches only.")] = False,
-    isa: Annotated[
-        list[str] | None,
-        typer.Option("--isa", help="Also lacuna's kernels of this instruction set, or all."),
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option("--samples", min=1, help="Samples of each rival.")
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", help="For one direction of one row (then no more samples)."),
-    ] = None,
-    check_only: Annotated[
-        bool, typer.Option("--check-only", help="Compare all rivals' bytes, time nothing.")
-    ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
-    ] = None,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write rows here.")] = None,
-    plots: Annotated[
-        Path | None, typer.Option("--plots", help="Write the figures into this folder.")
-    ] = None,
-    mpi_root: Annotated[
-        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
-    ] = None,
-) -> None:
-    """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
-    bench_engine.engine(
-        bench_engine.Options(
-            mpis=_mpi_names(mpi or []),
-            only=list(only or []),
-            quick=quick,
-            warm=warm or not cold,
-            cold=cold or not (warm or quick),
-            isas=list(isa or ([] if quick else ["all"])),
-            samples=samples,
-            seconds=seconds,
-            check_only=check_only,
-            mpi_root=mpi_root or places.default_mpi_root(),
-            json=json_file,
-            csv=csv_file,
-            plots=plots,
-        )
-    )
-
-
 @app.command("tune", context_settings={"allow_interspersed_args": False})
 def tune_command(
     launcher: Annotated[
@@ -313,15 +240,18 @@ def tune_command(
 
 @app.command("report")
 def report_command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What --json wrote.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="What run --report or --json wrote.")
+    ],
     output: Annotated[
-        Path, typer.Option("--output", help="The folder for the page and the figures.")
-    ] = Path("lacuna-report"),
+        Path | None,
+        typer.Option("--output", help="The folder for the page and figures: lacuna-report."),
+    ] = None,
 ) -> None:
-    """Results of `lacuna bench` as one page that needs no network; two files are compared."""
-    from lacuna import bench_report
+    """What became of a job's calls; or results of `lacuna bench` as one page, two compared."""
+    from lacuna import report
 
-    bench_report.report(files, output)
+    report.report(files, output)
 
 
 @app.command("demo", hidden=True)

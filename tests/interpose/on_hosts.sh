@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Starts a program on the two hosts that two_hosts.sh made, one rank or two on each, over TCP alone.
+# Starts a program on the two hosts that two_hosts.sh made, one rank or two on each.
 #
 #   on_hosts.sh LAUNCHER PRELOAD RANKS PROGRAM ARGS...
 #
@@ -16,11 +16,10 @@ if "$launcher" --version 2>/dev/null | grep -qi 'open *mpi\|open-mpi\|prte'; the
     *' 4.'*) agent="--mca plm_rsh_agent" spread="--map-by node --oversubscribe" ;;
     *) agent="--prtemca plm_ssh_agent" spread="--map-by node:OVERSUBSCRIBE" ;;
   esac
+  passed=$(env | sed -n 's/^\(LACUNA_[A-Z_]*\)=.*/-x \1/p')
   # shellcheck disable=SC2086  # lists of words
   exec "$launcher" $agent "$LACUNA_HOST_SHELL" --host "$first:$each,$second:$each" $spread --bind-to none -n "$ranks" \
-    --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lacuna0 \
-    -x LD_LIBRARY_PATH -x LACUNA_PROFILE -x LACUNA_ALWAYS -x "LD_PRELOAD=$preload" "$@"
+    -x LD_LIBRARY_PATH $passed -x "LD_PRELOAD=$preload" "$@"
 fi
-# UCX would take the memory that both hosts of one machine share for a way between them.
 exec "$launcher" -launcher ssh -launcher-exec "$LACUNA_HOST_SHELL" -hosts "$first,$second" -ppn "$each" -n "$ranks" \
-  -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES lacuna0 -genv FI_PROVIDER tcp -genv LD_PRELOAD "$preload" "$@"
+  -genv LD_PRELOAD "$preload" "$@"

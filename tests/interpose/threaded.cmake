@@ -1,6 +1,6 @@
 # The preload library under ThreadSanitizer, over an MPI library that is under it, too. Linked before that library, which does what
 # LD_PRELOAD does (the sanitizer's own library must come first).
-add_library(threaded_mpi SHARED interpose/threaded_mpi.cpp)
+add_library(threaded_mpi SHARED interpose/threaded_mpi.cpp interpose/threaded_messages.cpp)
 target_link_libraries(threaded_mpi PRIVATE lacuna_mpi_mpich lacuna_flags)
 add_executable(threaded_test interpose/threaded_test.cpp)
 target_link_libraries(threaded_test PRIVATE lacuna-mpich threaded_mpi lacuna_mpi_mpich lacuna_flags)

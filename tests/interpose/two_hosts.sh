@@ -4,9 +4,9 @@
 # each other by TCP. Makes them, runs a command with them, and removes them.
 #
 #   two_hosts.sh COMMAND...     COMMAND sees in its environment
-#     LACUNA_HOSTS              the two addresses, "10.x.y.1,10.x.y.2"
-#                               (of their cards lacuna0)
+#     LACUNA_HOSTS              the two addresses, "10.x.y.1,10.x.y.2" (of their cards lacuna0)
 #     LACUNA_HOST_SHELL         a stand-in for ssh: `$LACUNA_HOST_SHELL [OPTIONS] ADDRESS WORDS...` runs WORDS on that host
+#   and what tells MPI libraries to use those cards alone.
 #
 # COMMAND runs on the first host. Exit codes: COMMAND's own; 77 where this machine lets nobody make namespaces (it says why:
 # root and the package iproute2 are needed), for a test to skip.
@@ -99,6 +99,9 @@ folder=$(mktemp -d)
 LACUNA_HOSTS=$net.1,$net.2
 LACUNA_HOST_SHELL=$folder/ssh
 export LACUNA_HOSTS LACUNA_HOST_SHELL
+# UCX would take the memory that both hosts of one machine share for a way between them.
+export UCX_TLS=tcp,self UCX_NET_DEVICES=lacuna0 FI_PROVIDER=tcp
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lacuna0
 printf '#!/bin/sh\nexec %s --ssh "$@"\n' "$(cd "$(dirname "$0")" && pwd)/$(basename "$0")" >"$LACUNA_HOST_SHELL"
 chmod +x "$LACUNA_HOST_SHELL"
 (on_host "$first" "$@")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna calls`: the table of a report that `lacuna run --report FILE.json` has written."""
+"""The table of `lacuna report` for a job: of what `lacuna run --report FILE.json` has written."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +13,20 @@ from rich.table import Table
 
 from lacuna.errors import Exit, LacunaError
 
-FORMAT = "lacuna-report-1"
+KIND = "job"  # provenance.kind
+_FORMAT = 1
 _WIDTH = 160  # of a table that goes into a pipe
 _SHOWN_TYPE = 60  # letters
 
 
-def load(file: Path) -> dict[str, Any]:
-    """The document; docs/calls.md says what is in it."""
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LacunaError(
-            Exit.USAGE, f"cannot read {file}: {error.strerror}", "write it with lacuna run --report"
-        ) from error
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+def show(file: Path, report: dict[str, Any]) -> None:
+    """Prints the table of the document in `file` (docs/report.md says what is in it)."""
+    if report["provenance"].get("format") != _FORMAT:
         raise LacunaError(
             Exit.USAGE,
-            f"{file} is no report of this version of lacuna",
-            "write it with lacuna run --report FILE.json",
+            f"{file} is of another version of lacuna, {report['provenance'].get('lacuna')}",
+            "show it with that version",
         )
-    return found
-
-
-def show(file: Path) -> None:
-    """Prints the table."""
-    report = load(file)
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
@@ -51,7 +37,7 @@ def show(file: Path) -> None:
     console.print(_table(report))
 
 
-def size(number: float) -> str:
+def _size(number: float) -> str:
     """Bytes for people."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if number < 1024 or unit == "TiB":
@@ -61,9 +47,10 @@ def size(number: float) -> str:
 
 
 def _headline(report: dict[str, Any]) -> str:
+    header = report["provenance"]
     words = (
-        f"{report['program']} on {report['library']}: {report['ranks']} ranks, "
-        f"{report['seconds']:.3g} s"
+        f"{header['program']} on {header['library']}: {report['ranks']} ranks, "
+        f"{report['seconds']:.3g} s, {header['date']}"
     )
     if report["reporting_ranks"] != report["ranks"]:
         words += f" (numbers of {report['reporting_ranks']} of them alone)"
@@ -86,7 +73,7 @@ def _table(report: dict[str, Any]) -> Table:
             escape(_type(report, row)),
             f"{row['calls']}",
             f"{row['taken']}",
-            size(row["bytes_taken"] + row["bytes_declined"]),
+            _size(row["bytes_taken"] + row["bytes_declined"]),
             f"{seconds:.3g}",
             speed,
             escape("\n".join(words)),
