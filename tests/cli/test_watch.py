@@ -9,17 +9,21 @@ import subprocess
 from datetime import datetime, timezone
 
 import pytest
-from conftest import BUILD, MPI_ROOT, one_line_error, preload
+from conftest import BUILD, MPI_ROOT, one_line_error, preload, program
+
+from lacuna import run
+from lacuna.errors import Exit, LacunaError
+from lacuna.report import report as report_files
 
 MPIS = {"mpich": "mpich", "openmpi": "ompi", "intelmpi": "mpich", "mpiabi": "mpiabi"}
 TYPE = "vector(32, 1, 32, double)"
 
 
-def launch(mpi, ranks, program, *topics, environment=None, without=(), check=True):
-    """Runs topics of a test program under lacuna; ranks in `without` run without it."""
+def launch(mpi, ranks, tests, *topics, environment=None, without=(), check=True):
+    """Runs topics of interpose_`tests` under lacuna; ranks in `without` run without it."""
     family = MPIS[mpi]
     root = MPI_ROOT / ("mpich" if mpi == "mpiabi" else mpi)
-    path = str(BUILD / "bin" / f"interpose_{program}_{family}")
+    path = str(BUILD / "bin" / f"interpose_{tests}_{family}")
     words = [str(root / "bin" / "mpiexec")]
     if family == "ompi":
         words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
@@ -158,38 +162,46 @@ def test_a_report_that_cannot_be_written_is_told_of(tmp_path):
     )
 
 
-def test_the_option_of_the_command(lacuna, tmp_path):
-    launcher = MPI_ROOT / "mpich" / "bin" / "mpiexec"
-    app = BUILD / "bin" / "interpose_test_mpich"
+def test_the_option_of_the_command(lacuna, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
 
-    def passed(*words):
-        result = lacuna("run", "--dry-run", *words, launcher, "-n", 2, app)
-        assert result.returncode == 0, result.stderr
-        words = shlex.split(result.stdout)
-        return words[words.index("LACUNA_REPORT") + 1]
+    def understood(*words):
+        return run.with_report_value(["run", *words, "mpirun", "--report", "-n", "2", "./app"])
 
-    assert passed("--report") == "1"
-    assert passed("--mpi", "mpich", "--report", "--log") == "1"
-    assert passed("--report", "a.json") == str(tmp_path / "a.json")
-    assert passed("--report=b") == str(tmp_path / "b")
-    result = lacuna("run", "--report", "no/where.json", launcher, "-n", 2, app)
+    for words in (["--report"], ["--mpi", "mpich", "--report"], ["--report", "--log"]):
+        expected = [word.replace("--report", "--report=1") for word in words]
+        assert understood(*words)[1 : len(words) + 1] == expected
+    assert understood("--report", "a.json")[1:3] == ["--report=a.json", "mpirun"]
+    assert understood("--report=b")[1:4] == ["--report=b", "mpirun", "--report"]
+    assert run.report_option("a.json") == str(tmp_path / "a.json")
+    assert run.report_option("1") == "1"
+    command = [MPI_ROOT / "mpich" / "bin" / "mpiexec", "-n", 2, program("mpich")]
+    result = lacuna("run", "--dry-run", "--report", "--verify", *command)
+    for option in ("LACUNA_REPORT", "LACUNA_VERIFY"):
+        assert f"-genv {option} 1" in result.stdout, result.stderr
+    result = lacuna("run", "--report", "no/where.json", *command)
     one_line_error(result, 2, "lacuna run", "where.json")
 
 
 def test_files_that_cannot_be_shown_together(lacuna, tmp_path):
     def write(name, **header):
         (tmp_path / name).write_text(json.dumps({"provenance": header, "rows": []}))
+        return tmp_path / name
 
-    write("job.json", kind="job", format=1)
+    def refused(files, output=None):
+        with pytest.raises(LacunaError) as error:
+            report_files(files, output)
+        assert error.value.code == Exit.USAGE
+        return str(error.value)
+
+    job = write("job.json", kind="job", format=1)
     write("apps.json", kind="apps")
     result = lacuna("report", "job.json", "apps.json")
     sorts = ("job.json (lacuna run --report)", "apps.json (lacuna bench apps)")
     one_line_error(result, 2, "lacuna report", "two sorts", *sorts)
-    one_line_error(lacuna("report", "job.json", "--output", "page"), 2, "--output")
-    write("job.json", kind="job", format=2, lacuna="9.9")
-    one_line_error(lacuna("report", "job.json"), 2, "job.json", "9.9")
-    write("job.json", kind="jobs")
-    one_line_error(lacuna("report", "job.json"), 2, "job.json", "lacuna run --report")
+    assert "--output" in refused([job], tmp_path / "page")
+    assert "9.9" in refused([write("new.json", kind="job", format=2, lacuna="9.9")])
+    assert "lacuna run --report" in refused([write("other.json", kind="jobs")])
     assert not (tmp_path / "lacuna-report").exists()
 
 
