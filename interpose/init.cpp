@@ -57,6 +57,17 @@ MpiFunctions mpi_functions_of(const Next& next) {
   };
 }
 
+// For people: the first words of the version, with one blank between them.
+void name_library(const char* version, Runtime* rt) noexcept {
+  const std::string_view line(version, std::strcspn(version, ",\n"));
+  size_t end = 0;
+  for (const char c : line) {
+    const bool is_blank = c == ' ' || c == '\t';
+    if (is_blank && end > 0 && rt->library[end - 1] == ' ') continue;
+    if (end + 1 < sizeof(rt->library)) rt->library[end++] = is_blank ? ' ' : c;
+  }
+}
+
 // What needs no communicator and makes no object.
 void learn_library(const Next& next, Runtime* rt) {
   rt->mpi = mpi_functions_of(next);
@@ -74,13 +85,7 @@ void learn_library(const Next& next, Runtime* rt) {
   next.MPI_Get_library_version(version, &length);
   rt->flavour = flavour_of(version);
   rt->mpich_major = mpich_major_of(version);
-  const std::string_view line(version, std::strcspn(version, ",\n"));
-  size_t end = 0;
-  for (const char c : line) {  // blanks and tabs in a row are one blank
-    const bool is_blank = c == ' ' || c == '\t';
-    if (is_blank && end > 0 && rt->library[end - 1] == ' ') continue;
-    if (end + 1 < sizeof(rt->library)) rt->library[end++] = is_blank ? ' ' : c;
-  }
+  name_library(version, rt);
   rt->always = option_flag(OptionId::kAlways);
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);

@@ -117,17 +117,9 @@ void add_cell(const Cell& cell, Report* report) {
   row.bytes_declined = get(cell.bytes_declined);
   row.pack_ns = get(cell.pack_ns);
   row.unpack_ns = get(cell.unpack_ns);
-  row.slowest_ns = row.pack_ns + row.unpack_ns;
   row.ranks = 1;
   for (ReportRow& other : report->rows) {
-    if (other.function != row.function || other.type != row.type) continue;
-    for (size_t i = 0; i < kOutcomes; ++i) other.outcomes[i] += row.outcomes[i];
-    other.bytes_taken += row.bytes_taken;
-    other.bytes_declined += row.bytes_declined;
-    other.pack_ns += row.pack_ns;
-    other.unpack_ns += row.unpack_ns;
-    other.slowest_ns += row.slowest_ns;  // threads of one rank
-    return;
+    if (other.function == row.function && other.type == row.type) return add(row, &other);
   }
   report->rows.push_back(row);
 }
@@ -210,6 +202,7 @@ Report counted_here() {
        table = table->next) {
     for (const Cell& cell : table->cells) add_cell(cell, &report);
   }
+  for (ReportRow& row : report.rows) row.slowest_ns = row.pack_ns + row.unpack_ns;
   return report;
 }
 

@@ -30,15 +30,6 @@ std::vector<size_t> joined(const std::vector<ReportType>& other, std::vector<Rep
   return to;
 }
 
-void add(const ReportRow& row, ReportRow* sum) {
-  for (size_t i = 0; i < kOutcomes; ++i) sum->outcomes[i] += row.outcomes[i];
-  sum->bytes_taken += row.bytes_taken;
-  sum->bytes_declined += row.bytes_declined;
-  sum->pack_ns += row.pack_ns;
-  sum->unpack_ns += row.unpack_ns;
-  sum->slowest_ns = std::max(sum->slowest_ns, row.slowest_ns);
-}
-
 using Rows = std::map<std::pair<std::string, size_t>, ReportRow>;
 
 // `ranks` of one row are others than those of another row with the same key, or the same.
@@ -90,6 +81,15 @@ void bound(Report* report) {
 
 int64_t ReportRow::calls() const {
   return std::accumulate(outcomes.begin(), outcomes.end(), int64_t{0});
+}
+
+void add(const ReportRow& row, ReportRow* sum) {
+  for (size_t i = 0; i < kOutcomes; ++i) sum->outcomes[i] += row.outcomes[i];
+  sum->bytes_taken += row.bytes_taken;
+  sum->bytes_declined += row.bytes_declined;
+  sum->pack_ns += row.pack_ns;
+  sum->unpack_ns += row.unpack_ns;
+  sum->slowest_ns = std::max(sum->slowest_ns, row.slowest_ns);
 }
 
 void merge(const Report& other, Report* report) {

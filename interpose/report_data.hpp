@@ -51,6 +51,9 @@ struct Report {
   std::vector<ReportRow> rows;
 };
 
+// Adds the counts of `row` to another row of the same function and type.
+void add(const ReportRow& row, ReportRow* sum);
+
 // What this process has counted so far. The rest is for the caller to fill in.
 Report counted_here();
 

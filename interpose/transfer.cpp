@@ -28,6 +28,19 @@ bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexce
   return false;
 }
 
+bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
+                    Incoming* incoming, Job* job) noexcept {
+  if (source == MPI_PROC_NULL) return false;
+  if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
+  if (!prepare(*job, blocking, &incoming->staging, &incoming->wire)) return false;
+  incoming->plan = job->record->plan;
+  incoming->buf = buf;
+  incoming->count = count;
+  incoming->bytes = job->bytes;
+  incoming->account = account_of(*job->record);
+  return true;
+}
+
 }  // namespace
 
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, bool blocking,
@@ -54,23 +67,18 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, bool blocking,
                    Incoming* incoming) noexcept {
-  if (source == MPI_PROC_NULL) return false;
   Job job;
-  if (!examine(Operation::kReceive, buf, count, datatype, &job)) return false;
-  if (!prepare(job, blocking, &incoming->staging, &incoming->wire)) return false;
-  incoming->plan = job.record->plan;
-  incoming->buf = buf;
-  incoming->count = count;
-  incoming->bytes = job.bytes;
-  incoming->account = account_of(*job.record);
+  if (!begin_incoming(buf, count, datatype, source, blocking, incoming, &job)) return false;
   log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
 
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
                       Staging* outgoing, Incoming* incoming) noexcept {
-  if (!make_incoming(buf, count, datatype, source, true, incoming)) return false;
-  *outgoing = borrow_staging(incoming->bytes, true);
+  Job job;
+  if (!begin_incoming(buf, count, datatype, source, true, incoming, &job)) return false;
+  *outgoing = borrow_staging(job.bytes, true);
+  log_type(*job.record, *outgoing ? Note::kTaken : Note::kNoMemory, job.bytes);
   if (!*outgoing) return false;
   if (dest != MPI_PROC_NULL)
     pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());

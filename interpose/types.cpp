@@ -137,22 +137,23 @@ void tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
   });
 }
 
+void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns) {
+  record->note = Note::kUndecoded;
+  record->passes = true;
+  record->one_passes = false;
+  record->size_bytes = 0;
+  record->mean_run_bytes = 0;
+  if (is_watched(kLogged)) record->text = why;
+  if (is_watched(kReported))
+    tell_report(record, begin_ns, std::hash<std::string>()(why), [&] { return why; });
+}
+
 void fill(TypeRecord* record, MPI_Datatype datatype) {
   const Runtime& rt = runtime();
   const bool reported = is_watched(kReported);
   const int64_t begin = reported ? now_ns() : 0;
   Result<DecodedType> decoded = decode_type(datatype, rt.mpi, *rt.predefined);
-  if (!decoded) {
-    record->note = Note::kUndecoded;
-    const std::string& why = decoded.error().message;
-    if (is_watched(kLogged)) record->text = why;
-    record->passes = true;
-    record->one_passes = false;
-    record->size_bytes = 0;
-    record->mean_run_bytes = 0;
-    if (reported) tell_report(record, begin, std::hash<std::string>()(why), [&] { return why; });
-    return;
-  }
+  if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
   const TypePtr type = decoded->type;
   if (is_watched(kLogged)) record->text = print_type(*type);
   const PlanPtr plan = cached_plan(type);

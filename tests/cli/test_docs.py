@@ -39,7 +39,9 @@ def test_setup_refuses_an_unknown_word():
 
 def test_the_tests_of_the_rules_exist():
     sources = [
-        path for path in (ROOT / "tests").rglob("*") if path.suffix in (".cpp", ".py", ".txt")
+        path
+        for path in (ROOT / "tests").rglob("*")
+        if path.suffix in (".cpp", ".F90", ".py", ".txt")
     ]
     text = "\n".join(path.read_text() for path in sources)
     names = {path.name for path in sources}
@@ -47,6 +49,6 @@ def test_the_tests_of_the_rules_exist():
     for line in (ROOT / "docs/rules.md").read_text().splitlines():
         if not line.startswith("|") or line.count("|") != 3:
             continue
-        for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)?)`", line.split("|")[2]):
+        for name in re.findall(r"`([a-z_]+(?:\.\w+)?)`", line.split("|")[2]):
             known = name in topics or name in names or name.split(".")[-1] in text
             assert known, name
