@@ -4,6 +4,7 @@
 #   make          libraries and programs in build/release, the `lacuna` command in .venv/bin
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
+#   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
@@ -12,7 +13,7 @@ SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench engine examples include interpose mpi tests -name '*.[ch]pp' -o -name '*.[ch]')
 
-.PHONY: all demo test test-conformance test-aarch64 format clean setup setup-test setup-aarch64 release dev
+.PHONY: all demo test test-conformance test-hosts test-aarch64 format clean setup setup-test setup-aarch64 release dev
 
 all: release
 
@@ -42,6 +43,11 @@ test: setup-test
 	@$(MAKE) release
 	@ctest --preset dev -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
+
+# Root and iproute2 are needed; skipped, with the reason, where they are not.
+test-hosts: setup-test
+	@$(MAKE) release
+	@ctest --preset release -C hosts -L hosts -j $(JOBS)
 
 test-conformance: setup-test release
 	@.venv/bin/python tests/conformance/mpi4py_suite.py --suite build/conformance/test \

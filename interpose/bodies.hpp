@@ -22,7 +22,7 @@ int around_init_thread(const Next& next, int* argc, char*** argv, int required,
 int around_finalize(const Next& next) noexcept;
 
 // types.cpp
-int around_type_commit(MPI_Datatype* datatype) noexcept;
+int around_type_commit(const Next& next, MPI_Datatype* datatype) noexcept;
 
 // pack.cpp; Count is int or MPI_Count.
 template <typename Count>

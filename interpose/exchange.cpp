@@ -8,10 +8,10 @@
 
 #include <cstring>
 
-#include "exec/exec.hpp"
 #include "interpose/device.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/packing.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -34,6 +34,11 @@ const std::byte* moved(const void* buf, int64_t bytes) noexcept {
   return reinterpret_cast<const std::byte*>(reinterpret_cast<intptr_t>(buf) + bytes);
 }
 
+bool is_movable(const TypeRecord* record) noexcept {
+  if (record != nullptr && record->plan == nullptr) log_type(*record, record->note);
+  return record != nullptr && record->plan != nullptr;
+}
+
 }  // namespace
 
 // Whether this pair's data let the side be taken.
@@ -44,32 +49,33 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   gain->gaps = gain->gaps || !one_run;
   if (runtime().always) return true;
   if (!one_run && pays(*runtime().messages, operation, load_of(record, count, bytes))) return true;
-  log_type(record, Note::kLongRuns);
+  log_type(record, Note::kLongRuns, bytes);
   return false;
 }
 
 // After all pairs have been weighed: memory for the packed data, and packing.
 bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noexcept {
   if (may_be_on_device(data)) {
-    log_type(*record, Note::kOnDevice);
+    log_type(*record, Note::kOnDevice, bytes_);
     return false;
   }
   Staging staging = borrow_staging(bytes_, blocking);
   if (!staging) {
-    log_type(*record, Note::kNoMemory);
+    log_type(*record, Note::kNoMemory, bytes_);
     return false;
   }
   staging_ = std::move(staging);
+  account_ = account_of(*record);
   for (const Part& part : parts_) {
     comes_in_ = comes_in_ || goes(part.flow, Flow::kIn);
     if (!goes(part.flow, Flow::kOut)) continue;
     if (part.plan != nullptr) {
-      pack(*part.plan, part.memory, part.count, staging_.data() + part.at);
+      pack_for(account_, *part.plan, part.memory, part.count, staging_.data() + part.at);
     } else {
       std::memcpy(staging_.data() + part.at, part.memory, static_cast<size_t>(part.bytes));
     }
   }
-  log_type(*record, Note::kTaken);
+  log_type(*record, Note::kTaken, bytes_);
   return true;
 }
 
@@ -77,7 +83,8 @@ void Side::unpack_all() const noexcept {
   for (const Part& part : parts_) {
     if (!goes(part.flow, Flow::kIn)) continue;
     if (part.plan != nullptr) {
-      unpack(*part.plan, staging_.data() + part.at, part.count, part.memory);
+      unpack_for(account_, *part.plan, staging_.data() + part.at, part.bytes, part.count,
+                 part.memory);
     } else {
       std::memcpy(part.memory, staging_.data() + part.at, static_cast<size_t>(part.bytes));
     }
@@ -110,7 +117,7 @@ bool Side::take(Operation operation, const void* buf, MPI_Count count, MPI_Datat
                 int pairs, const Flows& flows, bool blocking) noexcept try {
   if (buf == MPI_IN_PLACE || count <= 0 || pairs <= 0) return false;
   const TypeRecord* record = type_record(datatype);
-  if (record == nullptr || record->plan == nullptr) return false;
+  if (!is_movable(record)) return false;
   MPI_Count all = 0;
   int64_t bytes = 0;
   const void* data = nullptr;
@@ -143,7 +150,7 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
                 const Flows& flows, bool blocking) noexcept try {
   if (buf == MPI_IN_PLACE || counts == nullptr || displacements == nullptr) return false;
   const TypeRecord* record = type_record(datatype);
-  if (record == nullptr || record->plan == nullptr) return false;
+  if (!is_movable(record)) return false;
   Gain gain;
   for (int i = 0; i < pairs; ++i) {
     const Count count = counts[i];

@@ -90,6 +90,7 @@ class Side {
 
   Staging staging_;
   std::vector<Part> parts_;
+  Account account_;
   int64_t bytes_ = 0;
   bool comes_in_ = false;
   MPI_Datatype form_;

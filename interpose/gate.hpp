@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "interpose/answer.hpp"
 #include "interpose/next.hpp"
 
 namespace lacuna {
@@ -20,6 +19,10 @@ inline constexpr uint32_t kP2pSwitch = 2;
 inline constexpr uint32_t kCollectiveSwitch = 4;
 // No family: messages of peers may be tokens (direct/region.hpp), whatever else is switched off.
 inline constexpr uint32_t kDirectSwitch = 1U << 31;
+// Bits of Gate::watched.
+inline constexpr uint32_t kLogged = 1;
+inline constexpr uint32_t kReported = 2;
+inline constexpr uint32_t kVerified = 4;
 
 struct Gate {
   // The families that are on. 0 before MPI_Init, from MPI_Finalize on, and after MPI_Pcontrol(0).
@@ -31,6 +34,8 @@ struct Gate {
   MPI_Request request_null{};  // as runtime() has it
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};
+  // What the user wants to be told: bits below. Fixed from MPI_Init on.
+  std::atomic<uint32_t> watched{0};
   // Open MPI's ABI: where the predefined types lie, in libmpi's data and, moved there by the
   // linker, in the program's.
   struct Span {
@@ -78,6 +83,10 @@ inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexc
          !(plainly_predefined(one) && plainly_predefined(other));
 }
 
+inline bool is_watched(uint32_t by) noexcept {
+  return (g_gate.watched.load(std::memory_order_relaxed) & by) != 0;
+}
+
 inline bool anything_pending() noexcept {
   return g_gate.pending.load(std::memory_order_relaxed) != 0;
 }
@@ -85,9 +94,6 @@ inline bool anything_pending() noexcept {
 inline bool anything_persistent() noexcept {
   return g_gate.persistent.load(std::memory_order_relaxed) != 0;
 }
-
-// Counts the calls that got past the gate, for lacuna_interposed_calls().
-void note(FunctionId function, Answer answer) noexcept;
 
 }  // namespace lacuna
 

@@ -5,9 +5,11 @@
 // closed and every call passes through.
 #include <atomic>
 #include <cstdarg>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "base/options.hpp"
 #include "interpose/bodies.hpp"
@@ -15,10 +17,12 @@
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/report_job.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/staging.hpp"
 #include "interpose/types.hpp"
+#include "interpose/verify.hpp"
 #include "machine/profile.hpp"
 
 namespace lacuna {
@@ -55,6 +59,17 @@ MpiFunctions mpi_functions_of(const Next& next) {
   };
 }
 
+// For people: the first words of the version, with one blank between them.
+void name_library(const char* version, Runtime* rt) noexcept {
+  const std::string_view line(version, std::strcspn(version, ",\n"));
+  size_t end = 0;
+  for (const char c : line) {
+    const bool is_blank = c == ' ' || c == '\t';
+    if (is_blank && end > 0 && rt->library[end - 1] == ' ') continue;
+    if (end + 1 < sizeof(rt->library)) rt->library[end++] = is_blank ? ' ' : c;
+  }
+}
+
 // What needs no communicator and makes no object.
 void learn_library(const Next& next, Runtime* rt) {
   rt->mpi = mpi_functions_of(next);
@@ -73,15 +88,17 @@ void learn_library(const Next& next, Runtime* rt) {
   next.MPI_Get_library_version(version, &length);
   rt->flavour = flavour_of(version);
   rt->mpich_major = mpich_major_of(version);
+  name_library(version, rt);
   rt->always = option_flag(OptionId::kAlways);
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);
   g_gate.threads = level == MPI_THREAD_MULTIPLE;
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
-  int ranks = 0;
-  next.MPI_Comm_size(rt->comm_world, &ranks);
+  next.MPI_Comm_size(rt->comm_world, &rt->size);
+  MPI_Comm parent = MPI_COMM_NULL;
+  rt->spawned = next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
   rt->table = new Table(load_table(version));  // as long as the process
-  rt->messages = new Rulebook(rules_for(*rt->table, is_on_one_node(ranks)));
+  rt->messages = new Rulebook(rules_for(*rt->table, is_on_one_node(rt->size)));
 }
 
 // An error handler of our own, for the standard ABI's libraries do not agree on the value of
@@ -106,17 +123,36 @@ void complain(const Table& table) {
   }
 }
 
-// Receives and completions must be ours on every rank.
+// Receives and completions must be ours on every rank. What is verified is packed.
 void start_direct() noexcept {
-  const bool willing = g_runtime.nonblocking && !receives_may_be_hidden();
+  const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() && !is_watched(kVerified);
   if (direct::agree(willing)) {
     g_always_open = kDirectSwitch;
   } else if (log_wanted()) {
     log_line(willing ? "direct path off: a rank of this node is alone, cannot take part, or has no "
                        "access to the others' shared memory"
-                     : "direct path off: receives may be completed where lacuna cannot see it "
-                       "(Fortran, or a tool that stands before it)");
+                     : "direct path off: LACUNA_VERIFY is set, or receives may be completed where "
+                       "lacuna cannot see it (a tool that stands before it)");
   }
+}
+
+uint32_t watched() {
+  uint32_t by = 0;
+  if (log_wanted()) by |= kLogged;
+  if (report_wanted()) by |= kReported;
+  if (option_flag(OptionId::kVerify)) by |= kVerified;
+  return by;
+}
+
+void start_watching() {
+  g_gate.watched.store(watched(), std::memory_order_relaxed);
+  if (is_watched(kReported)) start_report();
+}
+
+// The report first, as it needs the other ranks.
+void stop_watching() noexcept {
+  if (is_watched(kReported)) give_report();
+  if (is_watched(kVerified)) stop_verification();
 }
 
 // Whatever fails here leaves lacuna off and the program as it was.
@@ -138,6 +174,7 @@ void start() noexcept try {
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
   g_runtime.nonblocking = !completion_may_be_hidden();
+  start_watching();
   g_started = true;
   g_allowed = allowed_families();
   if (direct) start_direct();
@@ -152,6 +189,7 @@ void stop() noexcept {
   g_gate.open.store(0, std::memory_order_release);
   if (g_started) {
     abandon_freed_requests();
+    stop_watching();
     direct::stop_peers();
     stop_types(g_runtime.type_keyval);
     trim_staging();

@@ -6,7 +6,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "interpose/gate.hpp"
+#include "interpose/look.hpp"
+#include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 #include "lacuna/lacuna.h"
 

@@ -24,6 +24,13 @@ bool pays_never(const Load& load) noexcept {
   return true;
 }
 
+// Why calls like this pass in the gate; kTaken: they do not.
+Note passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept {
+  if (record.plan == nullptr) return record.note;
+  if (is_new) return Note::kNew;
+  return count == 1 && record.single_run ? Note::kOneRun : Note::kTaken;
+}
+
 }  // namespace
 
 bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
@@ -45,25 +52,34 @@ bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t*
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;
+  const bool is_new = is_left_alone_but_reported(datatype, count);
   const TypeRecord* record = type_record(datatype);
-  if (record == nullptr || record->plan == nullptr) return false;
-  if (count == 1 && record->single_run) return false;
+  if (record == nullptr) return false;
+  // What does not go by the direct path is asked about once more.
+  const auto say = [&](Note why, int64_t of_bytes) {
+    if (operation != Operation::kDirect) log_type(*record, why, of_bytes);
+  };
   int64_t bytes = 0;
+  if (const Note why = passing(*record, count, is_new); why != Note::kTaken) {
+    const bool countable = !__builtin_mul_overflow(int64_t{count}, record->size_bytes, &bytes);
+    say(why, countable ? bytes : 0);
+    return false;
+  }
   const void* data = nullptr;
   if (!locate(buf, count, *record, &bytes, &data)) return false;
   if (operation == Operation::kSend && !record->uniform &&
       breaks_structs(runtime().flavour, runtime().mpich_major, bytes)) {
-    log_type(*record, Note::kMixed);
+    say(Note::kMixed, bytes);
     return false;
   }
   const Load load = load_of(*record, count, bytes);
   if (!runtime().always && !pays(*runtime().messages, operation, load)) {
-    log_type(*record, Note::kLongRuns);
+    say(Note::kLongRuns, bytes);
     if (pays_never(load)) record->futile_count.store(count, std::memory_order_relaxed);
     return false;
   }
   if (may_be_on_device(data)) {
-    log_type(*record, Note::kOnDevice);
+    say(Note::kOnDevice, bytes);
     return false;
   }
   job->record = record;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/options.hpp"
+#include "interpose/report.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -19,6 +20,10 @@ std::string_view sentence_of(Note note) {
   switch (note) {
     case Note::kTaken:
       return "taken";
+    case Note::kOneRun:
+      return "not taken: one element of it is one run";
+    case Note::kNew:
+      return "not taken yet: it is new, and these are few data";
     case Note::kPredefined:
       return "not taken: it is predefined";
     case Note::kUndecoded:
@@ -59,8 +64,14 @@ void log_line(std::string_view sentence) noexcept try {
 } catch (...) {
 }
 
-void log_type(const TypeRecord& record, Note note) noexcept try {
-  if (!log_wanted()) return;
+namespace detail {
+
+void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept try {
+  if (is_watched(kReported)) {
+    const Note outcome = note == Note::kDirect ? Note::kTaken : note;
+    report_outcome(record.reported_as, outcome, bytes);
+  }
+  if (!is_watched(kLogged)) return;
   const uint32_t bit = 1U << static_cast<unsigned>(note);
   if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
   std::string sentence = record.text.substr(0, kLongestText);
@@ -68,5 +79,7 @@ void log_type(const TypeRecord& record, Note note) noexcept try {
   log_line(sentence.append(": ").append(sentence_of(note)));
 } catch (...) {
 }
+
+}  // namespace detail
 
 }  // namespace lacuna

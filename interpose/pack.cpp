@@ -3,10 +3,10 @@
 // MPI_Pack and MPI_Unpack. In homogeneous jobs the packed form of MPICH, Open MPI, Intel MPI and
 // their kin is the bytes of the typemap in order, without headers, so buffers packed by lacuna and
 // by the library are interchangeable (the differential tests hold both against each other).
-#include "exec/exec.hpp"
 #include "interpose/bodies.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/packing.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/types.hpp"
 
@@ -42,9 +42,10 @@ Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, vo
   if (!fits(job.bytes, begin, outsize)) return kDeclined;
   int code = MPI_SUCCESS;
   if (is_bad_communicator(comm, &code)) return taken(code);
-  pack(*job.record->plan, inbuf, incount, static_cast<std::byte*>(outbuf) + begin);
+  pack_for(account_of(*job.record), *job.record->plan, inbuf, incount,
+           static_cast<std::byte*>(outbuf) + begin);
   *position = static_cast<Count>(begin + job.bytes);
-  log_type(*job.record, Note::kTaken);
+  log_type(*job.record, Note::kTaken, job.bytes);
   return taken(MPI_SUCCESS);
 }
 
@@ -58,9 +59,10 @@ Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* o
   if (!fits(job.bytes, begin, insize)) return kDeclined;
   int code = MPI_SUCCESS;
   if (is_bad_communicator(comm, &code)) return taken(code);
-  unpack(*job.record->plan, static_cast<const std::byte*>(inbuf) + begin, outcount, outbuf);
+  unpack_for(account_of(*job.record), *job.record->plan,
+             static_cast<const std::byte*>(inbuf) + begin, job.bytes, outcount, outbuf);
   *position = static_cast<Count>(begin + job.bytes);
-  log_type(*job.record, Note::kTaken);
+  log_type(*job.record, Note::kTaken, job.bytes);
   return taken(MPI_SUCCESS);
 }
 

@@ -7,11 +7,11 @@
 // An entry is active from its start until lacuna has seen it complete. After an error it may be
 // called active although the library has ended it: that costs time, but does nothing, as the status
 // of an inactive request is the empty one. To be called inactive wrongly would lose data.
-#include "exec/exec.hpp"
 #include "interpose/bodies.hpp"
 #include "interpose/direct/probe.hpp"
 #include "interpose/direct/receive.hpp"
 #include "interpose/next.hpp"
+#include "interpose/packing.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/sends.hpp"
@@ -77,7 +77,9 @@ bool begin(PendingRequest* entry) noexcept {
   entry->incoming.landed = -1;
   entry->incoming.led = false;
   const SendSource& source = entry->source;
-  if (!entry->receive) pack(*source.plan, source.buf, source.count, entry->outgoing.data());
+  if (!entry->receive) {
+    pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data());
+  }
   const bool early = entry->receive && receive_early(entry);
   activate(entry);
   return !early;

@@ -30,7 +30,10 @@ struct Runtime {
   const Table* table = nullptr;
   const Rulebook* messages = nullptr;  // the rules of that table for this job
   bool always = false;                 // LACUNA_ALWAYS
-  int rank = 0;                        // in MPI_COMM_WORLD, for the log
+  int rank = 0;                        // in MPI_COMM_WORLD, for log and report
+  int size = 1;                        // of MPI_COMM_WORLD
+  bool spawned = false;                // by MPI_Comm_spawn
+  char library[64] = "";               // its name and version
   bool nonblocking = false;            // all completions go through our wrappers
 
   int type_keyval;      // the attribute that ties a TypeRecord to its type

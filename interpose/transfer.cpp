@@ -5,7 +5,6 @@
 // signature.
 #include "interpose/transfer.hpp"
 
-#include "exec/exec.hpp"
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/receive.hpp"
@@ -13,6 +12,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/packing.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
 
@@ -25,12 +25,12 @@ bool is_countable(const Wire& wire) noexcept { return fits_int(wire.count) || ne
 bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
   *wire = wire_of(job);
   if (!is_countable(*wire)) {
-    log_type(*job.record, Note::kTooLarge);
+    log_type(*job.record, Note::kTooLarge, job.bytes);
     return false;
   }
   *staging = borrow_staging(job.bytes, blocking);
   if (*staging) return true;
-  log_type(*job.record, Note::kNoMemory);
+  log_type(*job.record, Note::kNoMemory, job.bytes);
   return false;
 }
 
@@ -50,7 +50,8 @@ bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
   outgoing->plan = job.record->plan.get();
   outgoing->buf = buf;
   outgoing->count = count;
-  log_type(*job.record, Note::kDirect);
+  outgoing->account = account_of(*job.record);
+  log_type(*job.record, Note::kDirect, job.bytes);
   return true;
 }
 
@@ -72,6 +73,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->lb = record->true_lb;
   incoming->plan = record->plan;
   incoming->by_library = record->note == Note::kUndecoded;
+  incoming->account = account_of(*record);
   if (record->plan == nullptr || !loses_bytes(*record)) return true;
   const Job job{record, incoming->bytes};
   if (!prepare(job, blocking, &incoming->staging, &incoming->wire)) return true;
@@ -79,10 +81,27 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   return true;
 }
 
+bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, bool blocking,
+                    Incoming* incoming, Job* job) noexcept {
+  incoming->comm = comm;
+  if (!open_to(kP2pSwitch, datatype)) return false;
+  if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
+  if (!prepare(*job, blocking, &incoming->staging, &incoming->wire)) return false;
+  incoming->data = incoming->staging.data();
+  incoming->plan = job->record->plan;
+  incoming->buf = buf;
+  incoming->count = count;
+  incoming->bytes = job->bytes;
+  incoming->account = account_of(*job->record);
+  return true;
+}
+
 }  // namespace
 
 void Outgoing::fill() noexcept {
-  if (region != nullptr) direct::publish(region, *plan, buf, count);
+  if (region == nullptr) return;
+  const Stopwatch watch(account, Way::kPack);
+  direct::publish(region, *plan, buf, count);
 }
 
 void Outgoing::give_up() noexcept {
@@ -98,8 +117,8 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
   if (!prepare(job, blocking, &outgoing->staging, &outgoing->wire)) return false;
   outgoing->data = outgoing->staging.data();
-  pack(*job.record->plan, buf, count, outgoing->staging.data());
-  log_type(*job.record, Note::kTaken);
+  pack_for(account_of(*job.record), *job.record->plan, buf, count, outgoing->staging.data());
+  log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
 
@@ -109,26 +128,18 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
   Job job;
   if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
   if (!prepare(job, false, staging, wire)) return false;
-  *source = {job.record->plan, buf, count};
-  log_type(*job.record, Note::kTaken);
+  *source = {job.record->plan, buf, count, account_of(*job.record)};
+  log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                    bool blocking, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
-  incoming->comm = comm;
   Job job;
-  if (!open_to(kP2pSwitch, datatype) || !examine(Operation::kReceive, buf, count, datatype, &job) ||
-      !prepare(job, blocking, &incoming->staging, &incoming->wire)) {
+  if (!begin_incoming(buf, count, datatype, comm, blocking, incoming, &job))
     return is_open(kDirectSwitch) && make_watched(buf, count, datatype, blocking, incoming);
-  }
-  incoming->data = incoming->staging.data();
-  incoming->plan = job.record->plan;
-  incoming->buf = buf;
-  incoming->count = count;
-  incoming->bytes = job.bytes;
-  log_type(*job.record, Note::kTaken);
+  log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
 
@@ -167,11 +178,19 @@ bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept {
 
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept {
-  if (!make_incoming(buf, count, datatype, source, comm, true, incoming)) return false;
-  if (!incoming->staging) return true;  // the library replaces, and may bring a token
-  *outgoing = borrow_staging(incoming->bytes, true);
-  if (!*outgoing) return false;
-  if (dest != MPI_PROC_NULL) pack(*incoming->plan, buf, count, outgoing->data());
+  if (source == MPI_PROC_NULL) return false;
+  Job job;
+  if (!begin_incoming(buf, count, datatype, comm, true, incoming, &job))
+    return is_open(kDirectSwitch) && make_watched(buf, count, datatype, true, incoming);
+  *outgoing = borrow_staging(job.bytes, true);
+  log_type(*job.record, *outgoing ? Note::kTaken : Note::kNoMemory, job.bytes);
+  if (!*outgoing) {
+    *incoming = Incoming();
+    incoming->comm = comm;
+    return is_open(kDirectSwitch) && make_watched(buf, count, datatype, true, incoming);
+  }
+  if (dest != MPI_PROC_NULL)
+    pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
   return true;
 }
 
@@ -200,14 +219,14 @@ int deliver(Incoming& incoming, MPI_Status* status) noexcept {
   if (received <= 0) return MPI_SUCCESS;
   if (received == direct::kTokenBytes && is_open(kDirectSwitch)) {
     direct::Token token;
-    if (direct::read_token(incoming, &token)) return direct::land(token, incoming, status);
+    if (direct::read_token(incoming, &token)) {
+      const Stopwatch watch(incoming.account, Way::kUnpack);
+      return direct::land(token, incoming, status);
+    }
   }
-  if (!staged) return MPI_SUCCESS;
-  if (received >= incoming.bytes) {
-    unpack(*incoming.plan, incoming.staging.data(), incoming.count, incoming.buf);
-  } else {
-    unpack_slice(*incoming.plan, incoming.staging.data(), incoming.count, 0, received,
-                 incoming.buf);
+  if (staged) {
+    unpack_for(incoming.account, *incoming.plan, incoming.staging.data(), received, incoming.count,
+               incoming.buf);
   }
   return MPI_SUCCESS;
 }

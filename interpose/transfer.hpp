@@ -27,6 +27,7 @@ struct Outgoing {
   const Plan* plan = nullptr;  // of the type in the call, for fill()
   const void* buf = nullptr;
   MPI_Count count = 0;
+  Account account;
 
   // Packs what a token has promised; before the call where it may wait for the peer, else after it,
   // so that the receiver unpacks while this packs. Nothing to do for packed data.
@@ -63,6 +64,7 @@ struct Incoming {
   bool by_content = false;  // the status will not say how much has come
   bool by_library = false;  // nobody but the library can write there
   MPI_Comm comm;            // whose error handler hears of what goes wrong later
+  Account account;
 };
 
 // What a persistent send packs at each start.
@@ -70,6 +72,7 @@ struct SendSource {
   PlanPtr plan;
   const void* buf = nullptr;
   MPI_Count count = 0;
+  Account account;
 };
 
 // False: decline, and nothing has happened. `blocking` as in borrow_staging.

@@ -14,6 +14,7 @@
 
 #include <sched.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -24,6 +25,7 @@
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/verify.hpp"
 #include "mpi/decode.hpp"
 #include "plan/cache.hpp"
 #include "type/text.hpp"
@@ -127,16 +129,36 @@ bool is_committed(MPI_Datatype datatype) noexcept {
   return code == MPI_SUCCESS && !t_probe_failed;
 }
 
+// The report looks at calls on all types, and says what it took to learn them.
+void tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
+                 const std::function<std::string()>& text) {
+  record->passes = false;
+  record->reported_as = report_type(hash, now_ns() - begin_ns, [&] {
+    const std::string whole = text();
+    return TypeFacts{std::hash<std::string>()(whole), shortened(whole), record->size_bytes,
+                     record->mean_run_bytes};
+  });
+}
+
+void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns) {
+  record->note = Note::kUndecoded;
+  record->passes = true;
+  record->one_passes = false;
+  record->size_bytes = 0;
+  record->mean_run_bytes = 0;
+  if (is_watched(kLogged)) record->text = why;
+  if (is_watched(kReported))
+    tell_report(record, begin_ns, std::hash<std::string>()(why), [&] { return why; });
+}
+
 void fill(TypeRecord* record, MPI_Datatype datatype) {
   const Runtime& rt = runtime();
+  const bool reported = is_watched(kReported);
+  const int64_t begin = reported ? now_ns() : 0;
   Result<DecodedType> decoded = decode_type(datatype, rt.mpi, *rt.predefined);
-  if (!decoded) {
-    record->note = Note::kUndecoded;
-    if (log_wanted()) record->text = decoded.error().message;
-    return;
-  }
+  if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
   const TypePtr type = decoded->type;
-  if (log_wanted()) record->text = print_type(*type);
+  if (is_watched(kLogged)) record->text = print_type(*type);
   const PlanPtr plan = cached_plan(type);
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
@@ -156,6 +178,11 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->uniform = uniform;
   record->wire = uniform ? decoded->uniform : rt.packed;
   record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
+  record->passes = record->plan == nullptr;
+  record->one_passes = record->single_run && !reported;
+  if (is_watched(kVerified) && record->plan != nullptr)
+    keep_for_verification(record->plan, datatype);
+  if (reported) tell_report(record, begin, type->hash, [&] { return print_type(*type); });
 }
 
 TypeRecord* make_record(MPI_Datatype datatype) noexcept {
@@ -174,7 +201,6 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
   }
   g_learned.fetch_add(1, std::memory_order_release);  // after the attribute can be found
   record->handle.store(handle_bits(datatype), std::memory_order_release);
-  if (record->plan == nullptr) log_type(*record, record->note);
   return record;
 }
 
@@ -224,8 +250,12 @@ bool is_still_new(MPI_Datatype datatype, MPI_Count count) noexcept {
   if (type.handle.load(std::memory_order_acquire) != handle) return false;
   const int uses = type.uses.load(std::memory_order_relaxed) + 1;
   type.uses.store(uses, std::memory_order_relaxed);
-  return uses <= kUsesToLearn && count <= kLittleData &&
-         count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData;
+  if (uses <= kUsesToLearn && count <= kLittleData &&
+      count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData) {
+    return true;
+  }
+  type.handle.store(0, std::memory_order_relaxed);  // from now on it is known
+  return false;
 }
 
 const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
@@ -265,8 +295,7 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
   }
 }
 
-int around_type_commit(MPI_Datatype* datatype) noexcept {
-  const Next& next = next_functions();
+int around_type_commit(const Next& next, MPI_Datatype* datatype) noexcept {
   const int code = next.MPI_Type_commit(datatype);
   const Runtime& rt = runtime();
   if (code != MPI_SUCCESS || !is_open(~0U) || rt.always) return code;

@@ -12,16 +12,19 @@
 #define LACUNA_INTERPOSE_TYPES_HPP_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "interpose/gate.hpp"
 #include "interpose/policy.hpp"
+#include "interpose/report.hpp"
 #include "mpi/header.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
 
-// Why a type or a call on it was not taken, and what happened when it was; for the log.
+// Why a type or a call on it was not taken, and what happened when it was; for log and report.
 enum class Note : uint8_t {
   kTaken,
   kPredefined,
@@ -34,8 +37,11 @@ enum class Note : uint8_t {
   kTooLarge,
   kOnDevice,
   kMixed,
+  kOneRun,
+  kNew,
   kDirect,
 };
+inline constexpr size_t kNotes = 14;
 
 struct TypeRecord {
   std::atomic<uintptr_t> handle{0};  // 0: not in use
@@ -50,8 +56,11 @@ struct TypeRecord {
   MPI_Datatype wire;                         // messages of packed data are arrays of it
   int64_t wire_bytes = 1;
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
+  bool passes = true;             // calls on it need not be looked at
+  bool one_passes = false;        // nor those with a count of 1
   Note note = Note::kPredefined;  // without a plan: why
   std::string text;               // only for the log
+  TypeId reported_as = kOtherTypes;
   mutable std::atomic<uint32_t> logged{0};  // by operation and note
   // A message of so many elements pays by no table, in neither direction; -1: not known of any.
   mutable std::atomic<int64_t> futile_count{-1};
@@ -91,12 +100,16 @@ inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
 // The record for a receive that may meet a token: it is waited for where another thread is just
 // decoding the type. nullptr: the library will refuse the type, or there is no memory.
 const TypeRecord* watched_type(MPI_Datatype datatype) noexcept;
+// What a movement of data of this type in the current call is booked on.
+inline Account account_of(const TypeRecord& record) noexcept {
+  return is_watched(kReported | kVerified) ? account_of(record.reported_as) : Account{};
+}
 
 // Whether the cache says that calls on this type are never taken: enough for most calls that pass
 // the gate in vain.
 inline bool is_never_taken(MPI_Datatype datatype) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
-  return record != nullptr && record->plan == nullptr;
+  return record != nullptr && record->passes;
 }
 inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
   return is_never_taken(one) && is_never_taken(other);
@@ -114,7 +127,7 @@ inline bool loses_bytes(const TypeRecord& record) noexcept {
 }
 
 inline bool is_futile(const TypeRecord& record, MPI_Count count) noexcept {
-  return record.futile_count.load(std::memory_order_relaxed) == count;
+  return record.futile_count.load(std::memory_order_relaxed) == count && !is_watched(kReported);
 }
 
 // The same for one message with `count` elements; also where they are one run, are known not to
@@ -122,8 +135,13 @@ inline bool is_futile(const TypeRecord& record, MPI_Count count) noexcept {
 // win.
 inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
-  if (record == nullptr) return detail::is_still_new(datatype, count);
-  return record->plan == nullptr || (count == 1 && record->single_run) || is_futile(*record, count);
+  if (record == nullptr) return !is_watched(kReported) && detail::is_still_new(datatype, count);
+  return record->passes || (count == 1 && record->one_passes) || is_futile(*record, count);
+}
+
+// And the call that a report makes look at it all the same.
+inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count) noexcept {
+  return is_watched(kReported) && leaves_new_types_alone() && detail::is_still_new(datatype, count);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after

@@ -55,6 +55,17 @@ constexpr Option kTable[] = {
      "The file that says which messages to pack first, which `lacuna tune` writes. Unset: the one "
      "for this MPI library and CPU in the user's cache folder, if there is one. `none`: no file; "
      "the table that was shipped for the library."},
+    {OptionId::kReport, "LACUNA_REPORT", OptionKind::kText, "",
+     "1: a table at MPI_Finalize, on stderr, of all ranks together: what became of the calls, by "
+     "function and by type, and what could be done. Anything else that is no flag: the file to "
+     "write the same to as data, by rank 0."},
+    {OptionId::kReportWait, "LACUNA_REPORT_WAIT", OptionKind::kInteger, "120",
+     "How many seconds a rank waits at MPI_Finalize for the others' numbers. Then rank 0 reports "
+     "its own alone.",
+     0, 86400},
+    {OptionId::kVerify, "LACUNA_VERIFY", OptionKind::kFlag, "0",
+     "All data are packed and unpacked twice, by lacuna and by the MPI library; where they differ, "
+     "that is said on stderr and the library's are used."},
 };
 
 struct Value {

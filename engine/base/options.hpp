@@ -29,6 +29,9 @@ enum class OptionId : uint8_t {
   kLog,
   kProfile,
   kTable,
+  kReport,
+  kReportWait,
+  kVerify,
 };
 
 enum class OptionKind : uint8_t {

@@ -94,6 +94,7 @@ WRAPPERS = """\
 #include "interpose/collectives.hpp"
 #include "interpose/direct/quick.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/look.hpp"
 #include "interpose/next.hpp"
 #include "interpose/types.hpp"
 
@@ -131,8 +132,8 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-@refuse@  const Answer answer = @take@;
-  note(FunctionId::k@symbol@, answer);
+@refuse@  Look look(FunctionId::k@symbol@, Role::@role@);
+  const Answer answer = look.note(@take@);
   if (answer.taken) return answer.code;
   return @next@().@symbol@(@arguments@);
 }
@@ -254,9 +255,12 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     texts["shown"] = name["prefix"] + function.symbol
     if entry["policy"] == "watched":
         return fill(WATCHED, around=entry["around"], **texts)
-    gate, refuse = entry["gate"], ""
+    gate, refuse, role = entry["gate"], "", "kEnds"
+    if gate.startswith(("open_to(", "is_open(")):
+        refuse, role = fill(REFUSE, **texts), "kMoves"
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
         if few := entry.get("few"):
+            role = "kMovesMany"
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
             passes = " && ".join(f"is_left_alone({one}, {count})" for one, count in pairs)
             gate += f" && !({passes})"
@@ -265,9 +269,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if entry.get("direct") == "yes":
         gate = f"receives_direct() || ({gate})"
     if gate.startswith("receives_direct("):
-        texts["foreign"] = name["foreign_to_direct"]
-    if gate.startswith(("open_to(", "is_open(", "receives_direct(")):
-        refuse = fill(REFUSE, **texts)
+        refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
     quick = ways = ""
     if "quick" in entry and not function.large:
         quick = fill(QUICK, quick=fill(entry["quick"], **texts), **texts)
@@ -276,7 +278,8 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         gate = gate.removeprefix("receives_direct() || ") if "direct" in entry else ""
     if gate:
         ways += fill(WAY, gate=gate, way="look", **texts)
-    return fill(TAKEN, **texts, refuse=refuse, quick=quick, ways=ways, take=entry["take"])
+    texts |= {"refuse": refuse, "role": role, "quick": quick, "ways": ways, "take": entry["take"]}
+    return fill(TAKEN, **texts)
 
 
 def wrappers(functions: list[Function], name: dict[str, str], linked: str = "") -> str:

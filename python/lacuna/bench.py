@@ -31,16 +31,21 @@ class Options:
     json: Path | None = None
     csv: Path | None = None
     plots: Path | None = None
+    hosts: tuple[str, ...] = ()
+    launch_agent: str | None = None
 
 
 def transpose(options: Options) -> None:
     """Runs, writes the files, prints the table."""
-    targets = [mpis.installed(name, options.mpi_root) for name in options.mpis]
+    targets = [
+        mpis.installed(name, options.mpi_root, options.hosts, options.launch_agent)
+        for name in options.mpis
+    ]
     programs = [
         places.program(f"lacuna-bench-transpose-{places.family_of(name)}") for name in options.mpis
     ]
     results.make_folders([options.json, options.csv], options.plots)
-    header = provenance.collect() | {"mpi": {}}
+    header = provenance.collect() | {"mpi": {}, "hosts": list(options.hosts)}
     found: list[Row] = []
     with watch.progress_bar() as progress:
         for target, program in zip(targets, programs, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command lines of `lacuna bench apps` and its kin, which share most of their options."""
+"""The command lines of `lacuna bench engine` and its kin, which share many of their options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import bench_apps, bench_preload, exchange, guidelines, papers, places
+from lacuna import bench_apps, bench_engine, bench_preload, exchange, guidelines, papers, places
 from lacuna.errors import Exit, LacunaError
 from lacuna.mpis import spelled_out
 
@@ -34,10 +34,73 @@ _Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows and samples.")
 
 def add_to(bench: typer.Typer) -> None:
     """Puts the commands under `lacuna bench`."""
+    bench.command("engine")(_engine)
     bench.command("apps")(_apps)
     bench.command("guidelines")(_guidelines)
     bench.command("papers")(_papers)
     bench.command("preload")(_preload)
+
+
+def _engine(
+    mpi: _Mpi = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few rows of each family, in under a minute.")
+    ] = False,
+    warm: Annotated[bool, typer.Option("--warm", help="Warm caches only.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Cold caches only.")] = False,
+    isa: Annotated[
+        list[str] | None,
+        typer.Option("--isa", help="Also lacuna's kernels of this instruction set, or all."),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=1, help="Samples of each rival.")
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="For one direction of one row (then no more samples)."),
+    ] = None,
+    check_only: Annotated[
+        bool, typer.Option("--check-only", help="Compare all rivals' bytes, time nothing.")
+    ] = False,
+    type_text: Annotated[
+        str | None,
+        typer.Option("--type", help="With --check-only: this type, instead of the corpus."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="So many elements of --type.")] = 1,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
+    ] = None,
+    csv_file: _Csv = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the figures into this folder.")
+    ] = None,
+    mpi_root: _MpiRoot = None,
+) -> None:
+    """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
+    if type_text is not None and not check_only:
+        raise LacunaError(Exit.USAGE, "--type is only compared, not timed", "add --check-only")
+    bench_engine.engine(
+        bench_engine.Options(
+            mpis=spelled_out(mpi or []),
+            only=list(only or []),
+            quick=quick,
+            warm=warm or not cold,
+            cold=cold or not (warm or quick),
+            isas=list(isa or ([] if quick else ["all"])),
+            samples=samples,
+            seconds=seconds,
+            check_only=check_only,
+            given=(type_text, count) if type_text is not None else None,
+            mpi_root=mpi_root or places.default_mpi_root(),
+            json=json_file,
+            csv=csv_file,
+            plots=plots,
+        )
+    )
 
 
 def _apps(

@@ -45,6 +45,7 @@ class Options:
     samples: int | None = None
     seconds: float | None = None
     check_only: bool = False
+    given: tuple[str, int] | None = None  # a type's text and a count, instead of the corpus
     mpi_root: Path = field(default_factory=places.default_mpi_root)
     json: Path | None = None
     csv: Path | None = None
@@ -53,7 +54,10 @@ class Options:
 
 def engine(options: Options) -> None:
     """Runs, writes the files, prints the tables."""
-    rows = corpus.select(corpus.load(), options.only, options.quick)
+    if options.given:
+        rows = [corpus.given(*options.given)]
+    else:
+        rows = corpus.select(corpus.load(), options.only, options.quick)
     targets = mpis.chosen(options.mpis, options.mpi_root)
     programs = [
         places.program(f"lacuna-bench-engine-{places.family_of(target.name)}") for target in targets

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna report`: result files of `lacuna bench` as one page that needs no network, and PNGs."""
+"""The page of `lacuna report`: results of `lacuna bench`, without any network, and PNGs."""
 
 from __future__ import annotations
 
 import base64
-import json
 import sys
 from collections.abc import Callable
 from html import escape
@@ -13,7 +12,6 @@ from typing import Any
 
 from lacuna import apps_summary, bench_apps, guidelines, mpis, papers, results
 from lacuna.apps_summary import Apps
-from lacuna.errors import Exit, LacunaError
 
 Result = dict[str, Any]
 
@@ -30,16 +28,15 @@ figcaption, .note { color: #555; font-size: 13px; }
 """
 
 
-def report(files: list[Path], output: Path) -> None:
+def write(files: list[Path], found: list[Result], output: Path) -> None:
     """Writes report.html and the figures into the folder `output`; two files are also compared."""
-    found = [_read(path) for path in files]
     results.make_folder(output)
     sections: list[str] = []
     written: list[Path] = []
     for path, result in zip(files, found, strict=True):
         folder = output if len(files) == 1 else output / path.stem
         results.make_folder(folder)
-        text, figures = _SECTIONS[result["provenance"]["kind"]](result, folder)
+        text, figures = SECTIONS[result["provenance"]["kind"]](result, folder)
         sections.append(_head(path, result) + text)
         written += figures
     if len(found) == 2:
@@ -53,25 +50,6 @@ def report(files: list[Path], output: Path) -> None:
     )
     for file in (page, *written):
         print(f"wrote {file}", file=sys.stderr)
-
-
-def _read(path: Path) -> Result:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        known = found["provenance"]["kind"] in _SECTIONS and isinstance(found["rows"], list)
-    except OSError as error:
-        raise LacunaError(
-            Exit.ENVIRONMENT, f"cannot read {path}: {error.strerror}", "give a result file"
-        ) from error
-    except (ValueError, KeyError, TypeError):
-        known = False
-    if not known:
-        raise LacunaError(
-            Exit.USAGE,
-            f"{path} is no result of `lacuna bench {'`, `'.join(_SECTIONS)}`",
-            "give what --json wrote",
-        )
-    return found
 
 
 def table(names: list[str], rows: list[list[str]]) -> str:
@@ -213,7 +191,7 @@ def _papers(result: Result, folder: Path) -> tuple[str, list[Path]]:
     return "".join(parts), []
 
 
-_SECTIONS: dict[str, Callable[[Result, Path], tuple[str, list[Path]]]] = {
+SECTIONS: dict[str, Callable[[Result, Path], tuple[str, list[Path]]]] = {
     "apps": _apps,
     "guidelines": _verdicts,
     "papers": _papers,

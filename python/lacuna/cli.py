@@ -17,7 +17,6 @@ from lacuna import (
     VERSION,
     bench,
     bench_commands,
-    bench_engine,
     mpis,
     places,
     run,
@@ -132,10 +131,25 @@ def run_command(
     log: Annotated[
         bool, typer.Option("--log", help="Say on stderr what is taken, and what not and why.")
     ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="[FILE.json]",
+            help="Say at the end what became of the calls: on stderr, or as data in a file.",
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Let the MPI library do all of it too, and compare.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command instead.")] = False,
 ) -> None:
     """Run an MPI program with lacuna in its ranks. Options come before COMMAND."""
     options = {}
+    if report:
+        options["LACUNA_REPORT"] = run.report_option(report)
+    if verify:
+        options["LACUNA_VERIFY"] = "1"
     if disable:
         options["LACUNA_DISABLE"] = "1"
     if isa:
@@ -170,71 +184,22 @@ def bench_transpose_command(
     mpi_root: Annotated[
         Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
     ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option("--hosts", metavar="A,B", help="One rank on each, not both on this machine."),
+    ] = None,
+    launch_agent: Annotated[
+        str | None,
+        typer.Option("--launch-agent", metavar="PROGRAM", help="With --hosts: instead of ssh."),
+    ] = None,
 ) -> None:
     """Send a transposed matrix: MPI alone, lacuna, by hand, contiguous. And MPI_Pack alone."""
-    bench.transpose(_bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root))
-
-
-@bench_app.command("engine")
-def bench_engine_command(
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
-        ),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A few rows of each family, in under a minute.")
-    ] = False,
-    warm: Annotated[bool, typer.Option("--warm", help="Warm caches only.")] = False,
-    cold: Annotated[bool, typer.Option("--cold", help="Cold caches only.")] = False,
-    isa: Annotated[
-        list[str] | None,
-        typer.Option("--isa", help="Also lacuna's kernels of this instruction set, or all."),
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option("--samples", min=1, help="Samples of each rival.")
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", help="For one direction of one row (then no more samples)."),
-    ] = None,
-    check_only: Annotated[
-        bool, typer.Option("--check-only", help="Compare all rivals' bytes, time nothing.")
-    ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
-    ] = None,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write rows here.")] = None,
-    plots: Annotated[
-        Path | None, typer.Option("--plots", help="Write the figures into this folder.")
-    ] = None,
-    mpi_root: Annotated[
-        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
-    ] = None,
-) -> None:
-    """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
-    bench_engine.engine(
-        bench_engine.Options(
-            mpis=_mpi_names(mpi or []),
-            only=list(only or []),
-            quick=quick,
-            warm=warm or not cold,
-            cold=cold or not (warm or quick),
-            isas=list(isa or ([] if quick else ["all"])),
-            samples=samples,
-            seconds=seconds,
-            check_only=check_only,
-            mpi_root=mpi_root or places.default_mpi_root(),
-            json=json_file,
-            csv=csv_file,
-            plots=plots,
-        )
-    )
+    options = _bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
+    if launch_agent and not hosts:
+        raise LacunaError(Exit.USAGE, "--launch-agent starts ranks on hosts", "add --hosts")
+    options.hosts = tuple(hosts.split(",")) if hosts else ()
+    options.launch_agent = launch_agent
+    bench.transpose(options)
 
 
 @app.command("tune", context_settings={"allow_interspersed_args": False})
@@ -275,15 +240,18 @@ def tune_command(
 
 @app.command("report")
 def report_command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What --json wrote.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="What run --report or --json wrote.")
+    ],
     output: Annotated[
-        Path, typer.Option("--output", help="The folder for the page and the figures.")
-    ] = Path("lacuna-report"),
+        Path | None,
+        typer.Option("--output", help="The folder for the page and figures: lacuna-report."),
+    ] = None,
 ) -> None:
-    """Results of `lacuna bench` as one page that needs no network; two files are compared."""
-    from lacuna import bench_report
+    """What became of a job's calls; or results of `lacuna bench` as one page, two compared."""
+    from lacuna import report
 
-    bench_report.report(files, output)
+    report.report(files, output)
 
 
 @app.command("demo", hidden=True)
@@ -348,7 +316,7 @@ def main() -> None:
     try:
         if not words:
             raise LacunaError(Exit.USAGE, "no command", "see lacuna --help")
-        code = app(words, prog_name="lacuna", standalone_mode=False) or 0
+        code = app(run.with_report_value(words), prog_name="lacuna", standalone_mode=False) or 0
         sys.stdout.flush()
     except LacunaError as error:
         print(error.line(name), file=sys.stderr)

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lacuna import places
+from lacuna.engine import Type
 from lacuna.errors import Exit, LacunaError
 
 # The order in which people read the results.
@@ -90,6 +91,12 @@ def load(folder: Path | None = None) -> list[CorpusRow]:
                 Exit.ENVIRONMENT, f"cannot read {path}: {error.strerror}", "run in a checkout"
             ) from error
     return rows
+
+
+def given(text: str, count: int) -> CorpusRow:
+    """A row that is in no file."""
+    datatype = Type(text)
+    return CorpusRow("given/type", datatype.text(), count, count * datatype.size(), "", frozenset())
 
 
 def select(rows: list[CorpusRow], globs: list[str], quick: bool) -> list[CorpusRow]:

@@ -25,13 +25,24 @@ class Installed:
 
     name: str
     prefix: Path
+    hosts: tuple[str, ...] = ()  # one rank on each in turn; none: all on this machine
+    agent: str | None = None  # instead of ssh
 
     def command(self, ranks: int, program: list[str]) -> list[str]:
         """The launcher's command line."""
         options: list[str] = []
         if self.name == "openmpi" and len(os.sched_getaffinity(0)) < ranks:
             options = ["--map-by", ":OVERSUBSCRIBE"]
+        if self.hosts:
+            options = self._host_options()
         return [str(self.prefix / "bin" / "mpiexec"), *options, "-n", str(ranks), *program]
+
+    def _host_options(self) -> list[str]:
+        if self.name == "openmpi":
+            options = ["--host", ",".join(self.hosts), "--map-by", "node", "-x", "LD_LIBRARY_PATH"]
+            return options + (["--prtemca", "plm_ssh_agent", self.agent] if self.agent else [])
+        options = ["-hosts", ",".join(self.hosts), "-ppn", "1"]
+        return options + (["-launcher", "ssh", "-launcher-exec", self.agent] if self.agent else [])
 
     def environment(self) -> dict[str, str]:
         """What the launcher and the ranks need to find this library and no other."""
@@ -44,7 +55,8 @@ class Installed:
                 found[f"{tool}_ALLOW_RUN_AS_ROOT"] = "1"
                 found[f"{tool}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
         if self.name == "intelmpi":
-            found |= {"I_MPI_ROOT": str(self.prefix), "I_MPI_FABRICS": "shm"}
+            found["I_MPI_ROOT"] = str(self.prefix)
+            found["I_MPI_FABRICS"] = "shm:ofi" if self.hosts else "shm"
         return found
 
 
@@ -56,7 +68,9 @@ def spelled_out(given: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def installed(name: str, root: Path) -> Installed:
+def installed(
+    name: str, root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
+) -> Installed:
     """The library of that name below `root`."""
     if name not in _FOLDER:
         raise LacunaError(
@@ -69,7 +83,7 @@ def installed(name: str, root: Path) -> Installed:
             f"no MPI library {name} in {prefix}",
             "fetch it with `make`, or name the folder that holds it with --mpi-root",
         )
-    return Installed(name, prefix)
+    return Installed(name, prefix, hosts, agent)
 
 
 def chosen(names: list[str], root: Path) -> list[Installed]:

@@ -14,6 +14,38 @@ from lacuna.launchers import HYDRA, OPEN_MPI, SLURM, Launcher
 PRELOAD = "LD_PRELOAD"
 DIRECT = "LACUNA_DIRECT"
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
+REPORT = "--report"
+_TAKE_A_VALUE = ("--mpi", "--isa")  # of our own options, where --report is looked for
+
+
+def with_report_value(words: list[str]) -> list[str]:
+    """--report takes a file or not: what follows it is one if it is called *.json."""
+    if words[:1] != ["run"]:
+        return words
+    result, at = ["run"], 1
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        following = words[at + 1 : at + 2]
+        if words[at] == REPORT:
+            is_file = bool(following) and following[0].endswith(".json")
+            result.append(f"{REPORT}={following[0] if is_file else 1}")
+            at += 2 if is_file else 1
+            continue
+        taken = following if words[at] in _TAKE_A_VALUE else []
+        result += [words[at], *taken]
+        at += 1 + len(taken)
+    return result + words[at:]
+
+
+def report_option(value: str) -> str:
+    """LACUNA_REPORT for --report: a flag, or where rank 0 writes, wherever it is started."""
+    if value == "1":
+        return value
+    path = Path(value).absolute()
+    if not path.parent.is_dir() or path.is_dir():
+        raise LacunaError(
+            Exit.USAGE, f"{REPORT} cannot write {path}", "name a file in a folder that is there"
+        )
+    return str(path)
 
 
 def run(command: list[str], mpi: str | None, options: dict[str, str], dry_run: bool) -> None:

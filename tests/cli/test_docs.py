@@ -35,3 +35,20 @@ def test_setup_refuses_an_unknown_word():
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == "lacuna setup: usage: setup/setup.sh build|test|aarch64\n"
+
+
+def test_the_tests_of_the_rules_exist():
+    sources = [
+        path
+        for path in (ROOT / "tests").rglob("*")
+        if path.suffix in (".cpp", ".F90", ".py", ".txt")
+    ]
+    text = "\n".join(path.read_text() for path in sources)
+    names = {path.name for path in sources}
+    topics = set(re.findall(r"^TOPIC\((\w+)\)", text, re.MULTILINE))
+    for line in (ROOT / "docs/rules.md").read_text().splitlines():
+        if not line.startswith("|") or line.count("|") != 3:
+            continue
+        for name in re.findall(r"`([a-z_]+(?:\.\w+)?)`", line.split("|")[2]):
+            known = name in topics or name in names or name.split(".")[-1] in text
+            assert known, name

@@ -2,6 +2,7 @@
 //
 // Errors are the library's: the same class out of the same call, seen by the same handler, with and
 // without lacuna.
+#include <cstdio>
 #include <cstring>
 
 #include "harness.hpp"
@@ -157,5 +158,110 @@ TOPIC(errors_truncation) {
     CHECK(position_error[0] == position_error[1]);
     context("");
   }
+  MPI_Type_free(&type);
+}
+
+namespace {
+
+// Each ends with an error, raised where the message is taken in or the call is checked.
+struct Mistake {
+  const char* name;
+  bool truncates;  // a message of 20 doubles comes before it
+  std::function<int(double* matrix, MPI_Datatype type)> make;
+};
+
+std::vector<Mistake> mistakes() {
+  const auto finish = [](MPI_Request* request, int code) {
+    return code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code;
+  };
+  const MPI_Comm world = MPI_COMM_WORLD;
+  return {
+      {"MPI_Recv", true,
+       [=](double* matrix, MPI_Datatype type) {
+         return MPI_Recv(matrix, 1, type, 0, 1, world, MPI_STATUS_IGNORE);
+       }},
+      {"MPI_Irecv", true,
+       [=](double* matrix, MPI_Datatype type) {
+         MPI_Request request;
+         MPI_Irecv(matrix, 1, type, 0, 1, world, &request);
+         return finish(&request, MPI_SUCCESS);
+       }},
+      {"MPI_Recv_init", true,
+       [=](double* matrix, MPI_Datatype type) {
+         MPI_Request request;
+         MPI_Recv_init(matrix, 1, type, 0, 1, world, &request);
+         MPI_Start(&request);
+         const int code = finish(&request, MPI_SUCCESS);
+         MPI_Request_free(&request);
+         return code;
+       }},
+      {"MPI_Send_init", false,
+       [=](double* matrix, MPI_Datatype type) {
+         MPI_Request request = MPI_REQUEST_NULL;
+         return MPI_Send_init(matrix, 1, type, 77, 1, world, &request);
+       }},
+      {"MPI_Bcast", false,
+       [=](double* matrix, MPI_Datatype type) { return MPI_Bcast(matrix, 1, type, 77, world); }},
+      {"MPI_Ibcast", false,
+       [=](double* matrix, MPI_Datatype type) {
+         MPI_Request request = MPI_REQUEST_NULL;
+         return MPI_Ibcast(matrix, 1, type, -3, world, &request);
+       }},
+      {"MPI_Alltoall", false,
+       [=](double* matrix, MPI_Datatype type) {
+         return MPI_Alltoall(matrix, -1, type, matrix + 64, -1, type, world);
+       }},
+  };
+}
+
+}  // namespace
+
+// Under a handler of the program's own, and under MPI_ERRORS_RETURN, of blocking and nonblocking
+// calls, persistent requests and collectives.
+TOPIC(errors_handlers) {
+  MPI_Datatype type = column(8);
+  std::vector<double> line(20, 1), matrix(128, 0);
+  for (const bool own : {true, false}) {
+#if defined(LACUNA_MPI_FAMILY_MPIABI)  // whose libraries disagree on MPI_ERRORS_RETURN
+    if (!own) continue;
+#endif
+    for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+      if (own) return_errors(comm);
+      if (!own) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    }
+    for (const Mistake& mistake : mistakes()) {
+      Seen seen[2] = {};
+      for (const bool on : {false, true}) {
+        lacuna(on);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (mistake.truncates && g_rank == 0)
+          MPI_Send(line.data(), 20, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+        if (mistake.truncates && g_rank != 1) continue;
+        seen[on] = see([&] { return mistake.make(matrix.data(), type); });
+        CHECK(own ? seen[on].handled > 0 : seen[on].error_class != MPI_SUCCESS);
+      }
+      context(std::string(mistake.name) + (own ? ", own handler" : ", MPI_ERRORS_RETURN"));
+      CHECK(seen[0] == seen[1]);
+    }
+  }
+  lacuna(true);
+  double to[8];
+  MPI_Sendrecv(matrix.data(), 1, type, g_rank, 0, to, 8, MPI_DOUBLE, g_rank, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Type_free(&type);
+}
+
+// Under MPI_ERRORS_ARE_FATAL the job ends (tests/cli/test_watch.py looks at how).
+TOPIC(errors_fatal) {
+  MPI_Datatype type = column(8);
+  std::vector<double> line(20, 1), matrix(64, 0);
+  MPI_Request request;
+  if (g_rank == 0) MPI_Send(line.data(), 20, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+  if (g_rank == 1) {
+    MPI_Irecv(matrix.data(), 1, type, 0, 1, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    std::printf("survived\n");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
   MPI_Type_free(&type);
 }

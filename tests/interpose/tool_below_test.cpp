@@ -7,9 +7,11 @@ using namespace test;
 
 extern "C" int tool_sends;
 extern "C" int tool_last_count;
+extern "C" int tool_commits;
 
 TOPIC(tool_below) {
   MPI_Datatype type = column(16);
+  CHECK(tool_commits == 1);
   std::vector<double> matrix(256, 1), line(16, 0);
   if (g_rank == 0) {
     CHECK(taken_by("MPI_Send", [&] { MPI_Send(matrix.data(), 1, type, 1, 0, MPI_COMM_WORLD); }) ==

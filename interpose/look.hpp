@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Look: one call that has got past the gate, from there until it returns. Where the user wants to
+// be told, what happens meanwhile is told of this call's function.
+#ifndef LACUNA_INTERPOSE_LOOK_HPP_
+#define LACUNA_INTERPOSE_LOOK_HPP_
+
+#include "interpose/answer.hpp"
+#include "interpose/gate.hpp"
+#include "interpose/report.hpp"
+
+namespace lacuna {
+
+// Counts the calls that got past the gate, for lacuna_interposed_calls().
+void note(FunctionId function, Answer answer) noexcept;
+
+// What a call is to the report: one that moves data or starts to is named in it.
+enum class Role : uint8_t {
+  kEnds,  // or asks: nothing starts
+  kMoves,
+  kMovesMany,  // of new types only much data, or after some uses (is_left_alone(), types.hpp)
+};
+
+class Look {
+ public:
+  Look(FunctionId function, Role role) noexcept : function_(function), role_(role) {
+    if (is_watched(kReported | kVerified)) begin();
+  }
+  ~Look() {
+    if (watched_) end();
+  }
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
+
+  Answer note(Answer answer) noexcept {
+    ::lacuna::note(function_, answer);
+    if (watched_ && role_ != Role::kEnds && !answer.taken && !told_) tell_nothing();
+    return answer;
+  }
+
+  FunctionId function() const noexcept { return function_; }
+  Role role() const noexcept { return role_; }
+  void told() noexcept { told_ = true; }
+
+ private:
+  void begin() noexcept;
+  void end() noexcept;
+  void tell_nothing() const noexcept;
+
+  const FunctionId function_;
+  const Role role_;
+  bool watched_ = false;
+  bool told_ = false;
+  Look* outer_ = nullptr;  // a library may call back into the program, and that into us
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_LOOK_HPP_

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Packing and unpacking under a watch.
+#include "interpose/packing.hpp"
+
+#include "interpose/verify.hpp"
+
+namespace lacuna::detail {
+void watched_pack(const Account& account, const Plan& plan, const void* mem, int64_t count,
+                  std::byte* packed) noexcept {
+  {
+    const Stopwatch watch(account, Way::kPack);
+    pack(plan, mem, count, packed);
+  }
+  if (is_watched(kVerified)) verify_packed(account, plan, mem, count, packed);
+}
+
+void watched_unpack(const Account& account, const Plan& plan, const std::byte* packed,
+                    int64_t bytes, int64_t count, void* mem) noexcept {
+  if (bytes > count * plan.size()) bytes = count * plan.size();
+  if (is_watched(kVerified) && unpack_verified(account, plan, packed, bytes, count, mem)) return;
+  const Stopwatch watch(account, Way::kUnpack);
+  unpack_slice(plan, packed, count, 0, bytes, mem);
+}
+
+}  // namespace lacuna::detail

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The report in words: the table on stderr, the JSON document, and what a user could do about it.
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "interpose/report_data.hpp"
+#include "lacuna/lacuna.h"
+
+namespace lacuna {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+__attribute__((format(printf, 1, 2))) std::string format(const char* text, ...) {
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, text);
+  std::vsnprintf(line, sizeof(line), text, arguments);
+  va_end(arguments);
+  return line;
+}
+
+std::string bytes_text(int64_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return format(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+// As in "2026-01-31T12:00:00+00:00".
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  char text[32] = "";
+  if (gmtime_r(&now, &utc) != nullptr) std::strftime(text, sizeof(text), "%FT%T+00:00", &utc);
+  return text;
+}
+
+double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+int64_t count(const ReportRow& row, Note note) { return row.outcomes[static_cast<size_t>(note)]; }
+
+// Rows with the most data first.
+std::vector<const ReportRow*> in_order(const Report& report) {
+  std::vector<const ReportRow*> rows;
+  for (const ReportRow& row : report.rows) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
+    return a->bytes_taken + a->bytes_declined > b->bytes_taken + b->bytes_declined;
+  });
+  return rows;
+}
+
+int64_t calls_on(const Report& report, size_t type) {
+  int64_t sum = 0;
+  for (const ReportRow& row : report.rows) sum += row.type == type ? row.calls() : 0;
+  return sum;
+}
+
+std::string type_text(const Report& report, const ReportRow& row) {
+  return row.type == kOtherTypes ? "(other types, or none)" : report.types[row.type].facts.text;
+}
+
+// "12 contiguous after all, 3 no memory for packed data".
+std::string reasons(const ReportRow& row) {
+  std::string text;
+  for (size_t i = 0; i < kOutcomes; ++i) {
+    if (row.outcomes[i] == 0 || i == static_cast<size_t>(Note::kTaken)) continue;
+    text += format("%s%lld %s", text.empty() ? "" : ", ", static_cast<long long>(row.outcomes[i]),
+                   outcome_name(i));
+  }
+  return text;
+}
+
+bool is_of_messages(const ReportRow& row) {
+  return row.function.find("ack") == std::string::npos;  // neither MPI_Pack nor MPI_Unpack
+}
+
+std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
+  const double run = report.types[row.type].facts.mean_run_bytes;
+  if (report.flavour == Flavour::kOpenMpi && is_of_messages(row) && run < 1024) {
+    return "Open MPI pipelines this itself: it packs one part while the receiver unpacks another, "
+           "and packing first would be slower; nothing to do";
+  }
+  return format("its runs are %.0f bytes long on average: the library is as fast; nothing to do",
+                run);
+}
+
+}  // namespace
+
+const char* outcome_name(size_t outcome) {
+  if (outcome == kNothing) return "nothing to move, or undecided";
+  switch (static_cast<Note>(outcome)) {
+    case Note::kTaken:
+      return "taken";
+    case Note::kPredefined:
+      return "predefined";
+    case Note::kUndecoded:
+      return "not decodable";
+    case Note::kEmpty:
+      return "without data";
+    case Note::kContiguous:
+      return "contiguous";
+    case Note::kLongRuns:
+      return "the library is as fast";
+    case Note::kNoMemory:
+      return "no memory for packed data";
+    case Note::kHiddenCompletion:
+      return "completion hidden";
+    case Note::kTooLarge:
+      return "too large for int counts";
+    case Note::kOnDevice:
+      return "on an accelerator";
+    case Note::kMixed:
+      return "several basic types";
+    case Note::kOneRun:
+      return "one run";
+    case Note::kNew:
+      return "new, and few data";
+    case Note::kDirect:
+      return "through shared memory";
+  }
+  return "";
+}
+
+std::vector<std::string> advice(const Report& report, const ReportRow& row) {
+  std::vector<std::string> words;
+  const ReportType& type = report.types[row.type];
+  const int64_t calls = calls_on(report, row.type);
+  if (row.type != kOtherTypes && type.made >= 16 * report.reporting && 2 * type.made >= calls) {
+    words.push_back(
+        format("the type is made anew for each message (%lld times, %.3g s to learn): "
+               "make it once and keep it",
+               static_cast<long long>(type.made), seconds(type.learn_ns)));
+  }
+  if (count(row, Note::kContiguous) > 0) {
+    words.push_back(
+        "the type is contiguous after all: nothing to gain; a count of basic elements "
+        "says the same");
+  }
+  if (count(row, Note::kNoMemory) > 0) {
+    words.push_back(format("memory for packed data was refused: set LACUNA_POOL_MB above %lld",
+                           static_cast<long long>(report.pool_mb)));
+  }
+  if (count(row, Note::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
+  if (count(row, Note::kMixed) > 0) {
+    words.push_back(
+        "collectives on several basic types in one type are the library's: a type of "
+        "one basic type, or messages, would be taken");
+  }
+  if (count(row, Note::kHiddenCompletion) > 0) {
+    words.push_back(
+        "requests may be completed where lacuna cannot see it (Fortran, or a tool "
+        "before it): blocking calls would be taken");
+  }
+  if (count(row, Note::kTooLarge) > 0) {
+    words.push_back("this library has no large counts: shorter messages, or MPI 4.0");
+  }
+  if (count(row, Note::kOnDevice) > 0) {
+    words.push_back("the data may be in the memory of an accelerator: lacuna leaves them alone");
+  }
+  return words;
+}
+
+std::string report_table(const Report& report) {
+  std::string text = format("lacuna: report of %lld rank%s of %s on %s, %.3g s\n",
+                            static_cast<long long>(report.ranks), report.ranks == 1 ? "" : "s",
+                            report.program.c_str(), report.library.c_str(), report.seconds);
+  if (report.reporting != report.ranks) {
+    text += format("lacuna: the numbers of %lld of them alone\n",
+                   static_cast<long long>(report.reporting));
+  }
+  if (report.rows.empty()) {
+    return text + "lacuna: no calls on derived types\n";
+  }
+  text += format("lacuna: %-24s %11s %11s %11s %10s %8s  %s\n", "function", "calls", "taken",
+                 "data", "packing s", "GB/s", "type");
+  for (const ReportRow* row : in_order(report)) {
+    const double packing = seconds(row->pack_ns + row->unpack_ns);
+    const double moved = static_cast<double>(row->bytes_taken) * 1e-9;
+    text += format("lacuna: %-24s %11lld %11lld %11s %10.3g %8s  ", row->function.c_str(),
+                   static_cast<long long>(row->calls()), static_cast<long long>(row->taken()),
+                   bytes_text(row->bytes_taken + row->bytes_declined).c_str(), packing,
+                   packing > 0 ? format("%.2f", moved / packing).c_str() : "-");
+    text += type_text(report, *row) + "\n";
+    if (const std::string why = reasons(*row); !why.empty()) {
+      text += "lacuna:     not taken: " + why + "\n";
+    }
+    for (const std::string& words : advice(report, *row)) text += "lacuna:     " + words + "\n";
+  }
+  return text;
+}
+
+std::string report_json(const Report& report) {
+  Json types = Json::array();
+  for (const ReportType& type : report.types) {
+    types.push_back({{"text", type.facts.text},
+                     {"size_bytes", type.facts.size_bytes},
+                     {"mean_run_bytes", type.facts.mean_run_bytes},
+                     {"made", type.made},
+                     {"learn_seconds", seconds(type.learn_ns)}});
+  }
+  types[kOtherTypes]["text"] = nullptr;
+  Json rows = Json::array();
+  for (const ReportRow* row : in_order(report)) {
+    Json declined = Json::object();
+    for (size_t i = 0; i < kOutcomes; ++i) {
+      if (row->outcomes[i] != 0 && i != static_cast<size_t>(Note::kTaken))
+        declined[outcome_name(i)] = row->outcomes[i];
+    }
+    rows.push_back({{"function", row->function},
+                    {"type", row->type},
+                    {"calls", row->calls()},
+                    {"taken", row->taken()},
+                    {"declined", declined},
+                    {"bytes_taken", row->bytes_taken},
+                    {"bytes_declined", row->bytes_declined},
+                    {"pack_seconds", seconds(row->pack_ns)},
+                    {"unpack_seconds", seconds(row->unpack_ns)},
+                    {"slowest_rank_seconds", seconds(row->slowest_ns)},
+                    {"ranks", row->ranks},
+                    {"advice", advice(report, *row)}});
+  }
+  const Json provenance = {{"kind", "job"},
+                           {"format", 1},
+                           {"date", now_text()},
+                           {"lacuna", format("%d.%d.%d", LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR,
+                                             LACUNA_VERSION_PATCH)},
+                           {"program", report.program},
+                           {"library", report.library}};
+  const Json document = {{"provenance", provenance},
+                         {"ranks", report.ranks},
+                         {"reporting_ranks", report.reporting},
+                         {"seconds", report.seconds},
+                         {"pool_mb", report.pool_mb},
+                         {"types", types},
+                         {"rows", rows}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lacuna

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna report`: result files for people, each by what wrote it (`provenance.kind`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lacuna import bench_report, job_report
+from lacuna.errors import Exit, LacunaError
+
+Result = dict[str, Any]
+
+_PAGE = Path("lacuna-report")
+
+
+def report(files: list[Path], output: Path | None) -> None:
+    """Jobs as tables on stdout; results of `lacuna bench` as a page in the folder `output`."""
+    found = [_read(path) for path in files]
+    kinds = dict.fromkeys(result["provenance"]["kind"] for result in found)
+    if job_report.KIND not in kinds:
+        bench_report.write(files, found, output or _PAGE)
+        return
+    if len(kinds) > 1:
+        names = ", ".join(
+            f"{path} ({_writer(one)})" for path, one in zip(files, found, strict=True)
+        )
+        raise LacunaError(Exit.USAGE, f"files of two sorts: {names}", "report each sort alone")
+    if output:
+        raise LacunaError(
+            Exit.USAGE, "--output: no page is made of what a job did", "give the files alone"
+        )
+    for path, result in zip(files, found, strict=True):
+        job_report.show(path, result)
+
+
+def _read(path: Path) -> Result:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        kind = found["provenance"]["kind"]
+        known = (kind == job_report.KIND or kind in bench_report.SECTIONS) and isinstance(
+            found["rows"], list
+        )
+    except OSError as error:
+        raise LacunaError(
+            Exit.ENVIRONMENT, f"cannot read {path}: {error.strerror}", "give a result file"
+        ) from error
+    except (ValueError, KeyError, TypeError):
+        known = False
+    if not known:
+        raise LacunaError(
+            Exit.USAGE,
+            f"{path} is no result of `lacuna run --report` or "
+            f"`lacuna bench {'`, `'.join(bench_report.SECTIONS)}`",
+            "give what --report or --json wrote",
+        )
+    return found
+
+
+def _writer(result: Result) -> str:
+    kind = result["provenance"]["kind"]
+    return "lacuna run --report" if kind == job_report.KIND else f"lacuna bench {kind}"

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a user is told: the report of a job, and differences found by verification."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from datetime import datetime, timezone
+
+import pytest
+from conftest import BUILD, MPI_ROOT, one_line_error, preload, program
+
+from lacuna import run
+from lacuna.errors import Exit, LacunaError
+from lacuna.report import report as report_files
+
+MPIS = {"mpich": "mpich", "openmpi": "ompi", "intelmpi": "mpich", "mpiabi": "mpiabi"}
+TYPE = "vector(32, 1, 32, double)"
+
+
+def launch(mpi, ranks, tests, *topics, environment=None, without=(), check=True):
+    """Runs topics of interpose_`tests` under lacuna; ranks in `without` run without it."""
+    family = MPIS[mpi]
+    root = MPI_ROOT / ("mpich" if mpi == "mpiabi" else mpi)
+    path = str(BUILD / "bin" / f"interpose_{tests}_{family}")
+    words = [str(root / "bin" / "mpiexec")]
+    if family == "ompi":
+        words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
+    environment = {"LACUNA_ALWAYS": "1"} | (environment or {})
+    for rank in range(ranks):
+        words += [":"] if rank else []
+        words += ["-n", "1"]
+        if rank not in without:
+            words += ["env", f"LD_PRELOAD={preload(family)}"]
+        else:
+            words += ["env"]
+        words += [path, *topics]
+    result = subprocess.run(
+        words,
+        env=os.environ | environment | {"LD_LIBRARY_PATH": str(root / "lib")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert not check or result.returncode == 0, result.stdout + result.stderr
+    return result
+
+
+def row(report, function, text=TYPE):
+    """The one row of a function and a type."""
+    found = [
+        row
+        for row in report["rows"]
+        if row["function"] == function and report["types"][row["type"]]["text"] == text
+    ]
+    assert len(found) == 1, report["rows"]
+    return found[0]
+
+
+def check_calls(report, ranks, family):
+    """What topic report_calls does, in each rank."""
+    column, plain, anew = TYPE, "contiguous(32, double)", "vector(32, 1, 7, double)"
+    assert (report["ranks"], report["reporting_ranks"]) == (ranks, ranks)
+    send = row(report, "MPI_Send")
+    assert (send["calls"], send["taken"], send["declined"]) == (100 * ranks, 100 * ranks, {})
+    assert (send["bytes_taken"], send["ranks"]) == (100 * ranks * 256, ranks)
+    assert 0 < send["slowest_rank_seconds"] <= send["pack_seconds"]
+    assert send["unpack_seconds"] == 0
+    assert send["advice"] == []
+    contiguous = row(report, "MPI_Send", plain)
+    assert contiguous["declined"] == {"contiguous": 10 * ranks}
+    assert contiguous["bytes_declined"] == 10 * ranks * 256
+    assert "contiguous after all" in contiguous["advice"][0]
+    assert row(report, "MPI_Send", None)["declined"] == {"nothing to move, or undecided": 5 * ranks}
+    packed = row(report, "MPI_Pack", anew)
+    assert packed["taken"] == 50 * ranks
+    assert "make it once" in packed["advice"][0]
+    assert report["types"][packed["type"]]["made"] == 50 * ranks
+    assert report["types"][send["type"]]["made"] == ranks
+    for function in ("MPI_Isend", "MPI_Irecv"):
+        assert row(report, function)["taken"] == 20 * ranks
+    assert row(report, "MPI_Irecv")["unpack_seconds"] > 0  # though it was unpacked in MPI_Waitall
+    assert row(report, "MPI_Bcast", column)["taken"] == ranks
+    functions = {row["function"] for row in report["rows"]}
+    assert functions == {"MPI_Send", "MPI_Pack", "MPI_Isend", "MPI_Irecv", "MPI_Bcast"}
+
+
+@pytest.mark.parametrize(("mpi", "ranks"), [("mpich", 5), ("openmpi", 2), ("intelmpi", 4)])
+def test_a_report_counts_what_was_called(tmp_path, lacuna, mpi, ranks):
+    file = tmp_path / "report.json"
+    result = launch(mpi, ranks, "test", "report_calls", environment={"LACUNA_REPORT": str(file)})
+    assert "lacuna" not in result.stderr
+    report = json.loads(file.read_text())
+    check_calls(report, ranks, MPIS[mpi])
+    header = report["provenance"]
+    assert (header["kind"], header["format"]) == ("job", 1)
+    assert header["program"] == f"interpose_test_{MPIS[mpi]}"
+    age = datetime.now(timezone.utc) - datetime.fromisoformat(header["date"])
+    assert 0 <= age.total_seconds() < 600
+    assert [name.name for name in tmp_path.iterdir()] == ["report.json"]
+    shown = lacuna("report", file)
+    assert shown.returncode == 0
+    assert f"{ranks} ranks" in shown.stdout
+    assert "contiguous after all" in " ".join(shown.stdout.split())
+
+
+def test_the_table_on_stderr(tmp_path):
+    result = launch("mpiabi", 2, "test", "report_calls", environment={"LACUNA_REPORT": "1"})
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("lacuna: ") for line in lines), lines
+    assert re.match(r"lacuna: report of 2 ranks of interpose_test_mpiabi on .*, [\d.]+ s", lines[0])
+    sends = [line for line in lines if re.match(r"lacuna: MPI_Send +200 +200 +50\.0 KiB", line)]
+    assert len(sends) == 1
+    assert sends[0].endswith(TYPE)
+
+
+def test_types_are_bounded_and_declining_has_its_reason(tmp_path):
+    file = tmp_path / "report.json"
+    options = {"LACUNA_REPORT": str(file), "LACUNA_ALWAYS": "0"}
+    launch("openmpi", 2, "test", "report_many_types", environment=options)
+    report = json.loads(file.read_text())
+    assert len(report["types"]) == 256
+    assert sum(row["calls"] for row in report["rows"]) == 1024
+    assert sum(found["made"] for found in report["types"]) == 1002
+    kept = row(report, "MPI_Pack", "vector(32, 1, 7, double)")
+    assert (kept["taken"], kept["declined"]) == (8, {"new, and few data": 16})
+    others = row(report, "MPI_Pack", None)
+    assert (others["calls"], others["declined"]) == (492, {"new, and few data": 492})
+    declined = row(report, "MPI_Pack", "vector(4, 256, 512, double)")
+    assert declined["declined"] == {"the library is as fast": 2}
+    assert "2048 bytes" in declined["advice"][0]
+
+
+def test_a_rank_without_lacuna_hangs_nobody(tmp_path):
+    for mpi in ("mpich", "openmpi"):
+        file = tmp_path / f"{mpi}.json"
+        options = {"LACUNA_REPORT": str(file), "LACUNA_REPORT_WAIT": "1"}
+        launch(mpi, 3, "test", "report_calls", environment=options, without=(2,), check=False)
+        report = json.loads(file.read_text())
+        assert (report["ranks"], report["reporting_ranks"]) == (3, 1)
+        assert row(report, "MPI_Send")["taken"] == 100
+
+
+def test_no_finalize(tmp_path):
+    file = tmp_path / "report.json"
+    options = {"LACUNA_REPORT": str(file)}
+    launch("mpich", 2, "test", "report_no_finalize", environment=options, check=False)
+    report = json.loads(file.read_text())
+    assert report["reporting_ranks"] == 1
+    assert row(report, "MPI_Sendrecv")["taken"] == 1
+
+
+def test_a_report_that_cannot_be_written_is_told_of(tmp_path):
+    options = {"LACUNA_REPORT": str(tmp_path / "nowhere" / "report.json")}
+    result = launch("mpich", 2, "test", "report_calls", environment=options)
+    assert re.fullmatch(
+        r"lacuna\[0\]: LACUNA_REPORT: cannot write .*: No such file or directory; remedy: .*\n",
+        result.stderr,
+    )
+
+
+def test_the_option_of_the_command(lacuna, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def understood(*words):
+        return run.with_report_value(["run", *words, "mpirun", "--report", "-n", "2", "./app"])
+
+    for words in (["--report"], ["--mpi", "mpich", "--report"], ["--report", "--log"]):
+        expected = [word.replace("--report", "--report=1") for word in words]
+        assert understood(*words)[1 : len(words) + 1] == expected
+    assert understood("--report", "a.json")[1:3] == ["--report=a.json", "mpirun"]
+    assert understood("--report=b")[1:4] == ["--report=b", "mpirun", "--report"]
+    assert run.report_option("a.json") == str(tmp_path / "a.json")
+    assert run.report_option("1") == "1"
+    command = [MPI_ROOT / "mpich" / "bin" / "mpiexec", "-n", 2, program("mpich")]
+    result = lacuna("run", "--dry-run", "--report", "--verify", *command)
+    for option in ("LACUNA_REPORT", "LACUNA_VERIFY"):
+        assert f"-genv {option} 1" in result.stdout, result.stderr
+    result = lacuna("run", "--report", "no/where.json", *command)
+    one_line_error(result, 2, "lacuna run", "where.json")
+
+
+def test_files_that_cannot_be_shown_together(lacuna, tmp_path):
+    def write(name, **header):
+        (tmp_path / name).write_text(json.dumps({"provenance": header, "rows": []}))
+        return tmp_path / name
+
+    def refused(files, output=None):
+        with pytest.raises(LacunaError) as error:
+            report_files(files, output)
+        assert error.value.code == Exit.USAGE
+        return str(error.value)
+
+    job = write("job.json", kind="job", format=1)
+    write("apps.json", kind="apps")
+    result = lacuna("report", "job.json", "apps.json")
+    sorts = ("job.json (lacuna run --report)", "apps.json (lacuna bench apps)")
+    one_line_error(result, 2, "lacuna report", "two sorts", *sorts)
+    assert "--output" in refused([job], tmp_path / "page")
+    assert "9.9" in refused([write("new.json", kind="job", format=2, lacuna="9.9")])
+    assert "lacuna run --report" in refused([write("other.json", kind="jobs")])
+    assert not (tmp_path / "lacuna-report").exists()
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "mpiabi"])
+def test_verification_finds_a_wrong_byte(lacuna, mpi):
+    options = {"LACUNA_VERIFY": "1"}
+    result = launch(mpi, 2, "faults", "verify_finds_wrong_bytes", environment=options)
+    lines = result.stderr.splitlines()
+    found = [line for line in lines if "the library as" in line]
+    for rank, verb, functions in (
+        (0, "packs", ("MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Pack", "MPI_Bcast")),
+        (1, "unpacks", ("MPI_Recv", "MPI_Irecv", "MPI_Recv_init", "MPI_Unpack")),
+    ):
+        for function in functions:
+            pattern = rf"lacuna\[{rank}\]: LACUNA_VERIFY: {function}: {verb} byte 0 of \d+ as \d+, "
+            assert sum(bool(re.match(pattern, line)) for line in found) == 1, (function, lines)
+    assert len(found) == 9
+    again = shlex.split(found[0].split("Again: ")[1])
+    assert again[:2] == ["lacuna", "bench"]
+    compared = lacuna(*again[1:], "--mpi", mpi)  # here the library is right
+    assert (compared.returncode, compared.stdout[:6]) == (0, "1 rows"), compared.stderr
+    assert sum("differences" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+@pytest.mark.parametrize("disabled", ["1", "0"])
+def test_a_fatal_error_ends_the_job(mpi, disabled):
+    options = {"LACUNA_DISABLE": disabled}
+    result = launch(mpi, 2, "test", "errors_fatal", environment=options, check=False)
+    assert result.returncode != 0
+    assert "survived" not in result.stdout
+    assert "errors_fatal:" not in result.stdout  # the line that ends a topic

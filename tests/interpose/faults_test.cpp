@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Faults: whatever lacuna is refused (memory, at each place where it asks for some; what it asks of
+// the library), calls succeed and bring the same bytes, and nothing is lost.
+//
+// Memory is refused by this program's own malloc, mmap and aligned_alloc, to callers in lacuna's
+// code alone: so each allocation there is, is made to fail once, without a hook in lacuna.
+#include <dlfcn.h>
+#include <link.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "faulty_below.hpp"
+#include "harness.hpp"
+
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void* memory);
+}
+
+namespace {
+
+uintptr_t g_begin = 0;  // lacuna's code
+uintptr_t g_end = 0;
+std::atomic<int64_t> g_until{-1};  // allocations that succeed before one fails; below 0: none does
+std::atomic<bool> g_all{false};    // and all after it
+std::atomic<int64_t> g_failed{0};
+std::atomic<int64_t> g_held{0};  // bytes
+
+int find_lacuna(dl_phdr_info* info, size_t, void*) {
+  if (std::strstr(info->dlpi_name, "liblacuna-") == nullptr) return 0;
+  g_begin = UINTPTR_MAX;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
+    const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    if (begin < g_begin) g_begin = begin;
+    if (begin + info->dlpi_phdr[i].p_memsz > g_end) g_end = begin + info->dlpi_phdr[i].p_memsz;
+  }
+  return 1;
+}
+
+bool is_lacuna(const void* caller) {
+  const auto address = reinterpret_cast<uintptr_t>(caller);
+  return address >= g_begin && address < g_end;
+}
+
+bool fails(const void* caller) {
+  if (!is_lacuna(caller) || g_until.load() < 0) return false;
+  if (g_until.load() > 0) {
+    g_until.fetch_sub(1);
+    return false;
+  }
+  if (!g_all.load()) g_until.store(-1);
+  g_failed.fetch_add(1);
+  errno = ENOMEM;
+  return true;
+}
+
+void* counted(void* memory, const void* caller) {
+  if (is_lacuna(caller)) g_held.fetch_add(static_cast<int64_t>(malloc_usable_size(memory)));
+  return memory;
+}
+
+}  // namespace
+
+#define CALLER __builtin_return_address(0)
+
+extern "C" {
+
+void* malloc(size_t bytes) noexcept {
+  return fails(CALLER) ? nullptr : counted(__libc_malloc(bytes), CALLER);
+}
+
+void free(void* memory) noexcept {
+  if (is_lacuna(CALLER)) g_held.fetch_sub(static_cast<int64_t>(malloc_usable_size(memory)));
+  __libc_free(memory);
+}
+
+void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+  return fails(CALLER) ? nullptr : counted(__libc_memalign(alignment, bytes), CALLER);
+}
+
+void* mmap(void* address, size_t length, int protection, int flags, int file,
+           off_t offset) noexcept {
+  if (fails(CALLER)) return MAP_FAILED;
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, address, length, protection, flags, file, offset));
+}
+}
+
+using namespace test;
+
+namespace {
+
+constexpr int kN = 24;
+int g_made = 0;
+
+// A type that has not been there before, so that it must be learned and planned.
+MPI_Datatype new_type() {
+  MPI_Datatype column_type, type;
+  MPI_Type_vector(kN, 1, kN + 1 + ++g_made, MPI_DOUBLE, &column_type);
+  const int lengths[] = {1, 1};
+  const MPI_Aint bytes[] = {0, 8};
+  const MPI_Datatype members[] = {column_type, column_type};
+  MPI_Type_create_struct(2, lengths, bytes, members, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&column_type);
+  return type;
+}
+
+// What one rank does with the other in one round.
+struct Scenario {
+  const char* name;
+  void (*run)(const Buffer& from, Buffer* to, MPI_Datatype type);
+};
+
+int other() { return g_rank ^ 1; }
+void* base(const Buffer& buffer) { return const_cast<Buffer&>(buffer).base(); }
+
+const Scenario kScenarios[] = {
+    {"pack",
+     [](const Buffer& from, Buffer* to, MPI_Datatype type) {
+       std::vector<char> packed(static_cast<size_t>(data_bytes(type, 1)));
+       const int bytes = static_cast<int>(packed.size());
+       int position = 0;
+       MPI_Pack(base(from), 1, type, packed.data(), bytes, &position, MPI_COMM_WORLD);
+       position = 0;
+       MPI_Unpack(packed.data(), bytes, &position, to->base(), 1, type, MPI_COMM_WORLD);
+     }},
+    {"sendrecv",
+     [](const Buffer& from, Buffer* to, MPI_Datatype type) {
+       MPI_Sendrecv(base(from), 1, type, other(), 1, to->base(), 1, type, other(), 1,
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+     }},
+    {"nonblocking",
+     [](const Buffer& from, Buffer* to, MPI_Datatype type) {
+       MPI_Request requests[2];
+       MPI_Irecv(to->base(), 1, type, other(), 2, MPI_COMM_WORLD, &requests[0]);
+       MPI_Isend(base(from), 1, type, other(), 2, MPI_COMM_WORLD, &requests[1]);
+       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+     }},
+    {"persistent",
+     [](const Buffer& from, Buffer* to, MPI_Datatype type) {
+       MPI_Request requests[2];
+       MPI_Recv_init(to->base(), 1, type, other(), 3, MPI_COMM_WORLD, &requests[0]);
+       MPI_Ssend_init(base(from), 1, type, other(), 3, MPI_COMM_WORLD, &requests[1]);
+       MPI_Startall(2, requests);
+       for (int i = 0, index = 0; i < 2; ++i) MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+       for (MPI_Request& request : requests) MPI_Request_free(&request);
+     }},
+    {"collectives",
+     [](const Buffer& from, Buffer* to, MPI_Datatype type) {
+       const int counts[] = {g_rank == 0 ? 0 : 1, g_rank == 0 ? 1 : 0};  // to and from the other
+       const int places[] = {0, 0};
+       const MPI_Datatype types[] = {type, type};
+       MPI_Alltoallw(base(from), counts, places, types, to->base(), counts, places, types,
+                     MPI_COMM_WORLD);
+       Buffer copy = from;
+       MPI_Request request;
+       MPI_Ibcast(copy.base(), 1, type, 0, MPI_COMM_WORLD, &request);
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
+};
+
+bool anywhere(bool here) {
+  int mine = here ? 1 : 0, all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return all != 0;
+}
+
+// Runs a scenario with what `arm` has prepared; whether the bytes are what they must be.
+bool brings_the_same(const Scenario& scenario, const std::function<void()>& arm,
+                     const std::function<void()>& disarm) {
+  MPI_Datatype type = new_type();
+  Buffer from(type, 1), to(type, 1), expected(type, 1);
+  from.fill(7);  // the same in both ranks
+  to.fill(8);
+  expected.fill(8);
+  lacuna(false);
+  scenario.run(from, &expected, type);
+  lacuna(true);
+  arm();
+  scenario.run(from, &to, type);
+  disarm();
+  MPI_Type_free(&type);
+  return to == expected;
+}
+
+}  // namespace
+
+TOPIC(faults_memory) {
+  dl_iterate_phdr(find_lacuna, nullptr);
+  CHECK(g_begin < g_end);
+  for (const Scenario& scenario : kScenarios) {
+    for (const bool all : {false, true}) {
+      int64_t at = 0;
+      bool any = true;
+      for (; any && at < 2000; ++at) {
+        context(std::string(scenario.name) + (all ? ", from allocation " : ", allocation ") +
+                std::to_string(at));
+        const int64_t before = g_failed.load();
+        CHECK(brings_the_same(
+            scenario,
+            [&] {
+              g_all.store(all);
+              g_until.store(at);
+            },
+            [] { g_until.store(-1); }));
+        any = anywhere(g_failed.load() > before);
+      }
+      context(scenario.name);
+      CHECK(at > 5);
+      CHECK(!any);
+    }
+  }
+  CHECK(g_failed.load() > 100);
+}
+
+TOPIC(faults_library_refuses) {
+  for (int refusal = kRefuseSetAttr; refusal < kRefusals; ++refusal) {
+    for (const Scenario& scenario : kScenarios) {
+      context(std::string(scenario.name) + ", refusal " + std::to_string(refusal));
+      CHECK(brings_the_same(
+          scenario, [&] { faulty_refusal = refusal; }, [] { faulty_refusal = kRefuseNothing; }));
+    }
+    context("refusal " + std::to_string(refusal));
+    CHECK(faulty_refused > 0);
+    faulty_refused = 0;
+  }
+  // And all is well afterwards.
+  for (const Scenario& scenario : kScenarios) CHECK(brings_the_same(scenario, [] {}, [] {}));
+}
+
+// Nothing stays behind: a million types, each sent once. What is counted is lacuna's alone, as some
+// libraries lose memory with each type.
+TOPIC(faults_no_leak) {
+  constexpr int kCycles = 1000000;
+  std::vector<double> from(4096, 1), to(64);
+  const auto cycle = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      MPI_Datatype type;
+      MPI_Type_vector(16, 1, 2 + i % 200, MPI_DOUBLE, &type);
+      MPI_Type_commit(&type);
+      MPI_Request request;
+      MPI_Irecv(to.data(), 16, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
+      MPI_Send(from.data(), 1, type, 0, 0, MPI_COMM_SELF);
+      MPI_Type_free(&type);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  };
+  dl_iterate_phdr(find_lacuna, nullptr);
+  cycle(5000);  // until all pools are warm
+  const int64_t before = g_held.load();
+  CHECK(taken_by("MPI_Send", [&] { cycle(kCycles); }) == kCycles);
+  const int64_t grown = g_held.load() - before;
+  context(std::to_string(grown) + " bytes in " + std::to_string(kCycles) + " cycles");
+  CHECK(grown < (64 << 10));
+  context("");
+}

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Starts a program on the two hosts that two_hosts.sh made, one rank or two on each.
+#
+#   on_hosts.sh LAUNCHER PRELOAD RANKS PROGRAM ARGS...
+#
+# Which options the launcher takes is read off its own version text. The environment is passed on to the ranks.
+set -eu
+launcher=$1 preload=$2 ranks=$3
+shift 3
+first=${LACUNA_HOSTS%,*} second=${LACUNA_HOSTS#*,}
+each=$(((ranks + 1) / 2))
+
+if "$launcher" --version 2>/dev/null | grep -qi 'open *mpi\|open-mpi\|prte'; then
+  case $("$launcher" --version 2>/dev/null) in
+    *' 4.'*) agent="--mca plm_rsh_agent" spread="--map-by node --oversubscribe" ;;
+    *) agent="--prtemca plm_ssh_agent" spread="--map-by node:OVERSUBSCRIBE" ;;
+  esac
+  passed=$(env | sed -n 's/^\(LACUNA_[A-Z_]*\)=.*/-x \1/p')
+  # shellcheck disable=SC2086  # lists of words
+  exec "$launcher" $agent "$LACUNA_HOST_SHELL" --host "$first:$each,$second:$each" $spread --bind-to none -n "$ranks" \
+    -x LD_LIBRARY_PATH $passed -x "LD_PRELOAD=$preload" "$@"
+fi
+exec "$launcher" -launcher ssh -launcher-exec "$LACUNA_HOST_SHELL" -hosts "$first,$second" -ppn "$each" -n "$ranks" \
+  -genv LD_PRELOAD "$preload" "$@"
