@@ -52,10 +52,10 @@ bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t*
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;
-  const bool is_new = is_left_alone_but_reported(datatype, count);
+  // What does not go by the direct path is asked about once more.
+  const bool is_new = is_left_alone_but_reported(datatype, count, operation != Operation::kDirect);
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;
-  // What does not go by the direct path is asked about once more.
   const auto say = [&](Note why, int64_t of_bytes) {
     if (operation != Operation::kDirect) log_type(*record, why, of_bytes);
   };

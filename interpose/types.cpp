@@ -244,12 +244,12 @@ constinit PredefinedRecords g_predefined_records;
 
 namespace detail {
 
-bool is_still_new(MPI_Datatype datatype, MPI_Count count) noexcept {
+bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use) noexcept {
   const uintptr_t handle = handle_bits(datatype);
   NewType& type = g_new_types[cache_slot(handle)];
   if (type.handle.load(std::memory_order_acquire) != handle) return false;
   const int uses = type.uses.load(std::memory_order_relaxed) + 1;
-  type.uses.store(uses, std::memory_order_relaxed);
+  if (is_use) type.uses.store(uses, std::memory_order_relaxed);
   if (uses <= kUsesToLearn && count <= kLittleData &&
       count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData) {
     return true;

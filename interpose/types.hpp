@@ -76,7 +76,7 @@ namespace detail {
 inline constexpr unsigned kCacheBits = 10;
 extern std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits];
 const TypeRecord* learn_type(MPI_Datatype datatype) noexcept;
-bool is_still_new(MPI_Datatype datatype, MPI_Count count) noexcept;
+bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use = true) noexcept;
 
 inline size_t cache_slot(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
@@ -139,9 +139,11 @@ inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
   return record->passes || (count == 1 && record->one_passes) || is_futile(*record, count);
 }
 
-// And the call that a report makes look at it all the same.
-inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count) noexcept {
-  return is_watched(kReported) && leaves_new_types_alone() && detail::is_still_new(datatype, count);
+// And the call that a report makes look at it all the same. `is_use`: asked once for each call.
+inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count,
+                                       bool is_use) noexcept {
+  return is_watched(kReported) && leaves_new_types_alone() &&
+         detail::is_still_new(datatype, count, is_use);
 }
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after

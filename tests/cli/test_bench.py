@@ -32,6 +32,7 @@ PROVENANCE = {
     "environment",
     "compiler",
     "mpi",
+    "hosts",
 }
 
 
