@@ -188,7 +188,16 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
   }
   *outgoing = borrow_staging(incoming->bytes, true);
   if (pays) log_type(*job.record, *outgoing ? Note::kTaken : Note::kNoMemory, job.bytes);
-  if (!*outgoing) return false;
+  if (!*outgoing) {
+    *incoming = Incoming();
+    incoming->comm = comm;
+    if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, true, incoming))
+      return false;
+    incoming->staging = Staging();
+    incoming->data = buf;
+    incoming->wire = {datatype, count};
+    return true;
+  }
   if (dest != MPI_PROC_NULL)
     pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
   return true;
