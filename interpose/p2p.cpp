@@ -227,8 +227,9 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
   finish_freed_requests();
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads)) {
     Outgoing aside;
+    aside.wire.type = runtime().packed;
     if (dest != MPI_PROC_NULL && !pack_aside(buf, count, datatype, &aside)) return kDeclined;
-    return take_sendrecv(aside.data, aside.wire.count, runtime().packed, dest, sendtag, buf, count,
+    return take_sendrecv(aside.data, aside.wire.count, aside.wire.type, dest, sendtag, buf, count,
                          datatype, source, recvtag, comm, status);
   }
   Incoming incoming;

@@ -180,14 +180,23 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
   Job job;
-  if (!begin_incoming(buf, count, datatype, comm, true, incoming, &job))
-    return is_open(kDirectSwitch) && make_watched(buf, count, datatype, true, incoming);
-  *outgoing = borrow_staging(job.bytes, true);
-  log_type(*job.record, *outgoing ? Note::kTaken : Note::kNoMemory, job.bytes);
+  const bool pays = begin_incoming(buf, count, datatype, comm, true, incoming, &job);
+  if (!pays) {
+    if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, true, incoming))
+      return false;
+    if (!incoming->staging) return true;  // the library replaces, and may bring a token
+  }
+  *outgoing = borrow_staging(incoming->bytes, true);
+  if (pays) log_type(*job.record, *outgoing ? Note::kTaken : Note::kNoMemory, job.bytes);
   if (!*outgoing) {
     *incoming = Incoming();
     incoming->comm = comm;
-    return is_open(kDirectSwitch) && make_watched(buf, count, datatype, true, incoming);
+    if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, true, incoming))
+      return false;
+    incoming->staging = Staging();
+    incoming->data = buf;
+    incoming->wire = {datatype, count};
+    return true;
   }
   if (dest != MPI_PROC_NULL)
     pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());

@@ -172,8 +172,8 @@ MPI_Datatype packed_form(const TypeRecord& record) noexcept;
 
 // How `bytes` of packed data travel: as `count` elements of `type`.
 struct Wire {
-  MPI_Datatype type;
-  MPI_Count count;
+  MPI_Datatype type{};
+  MPI_Count count = 0;
 };
 Wire wire_of(const Job& job) noexcept;
 
