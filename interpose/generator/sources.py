@@ -138,7 +138,7 @@ __attribute__((noinline)) static int look_@shown@(@declaration@) {
   return @next@().@symbol@(@arguments@);
 }
 
-@quick@LACUNA_EXPORT int @shown@(@declaration@) {
+@steps@LACUNA_EXPORT int @shown@(@declaration@) {
 @ways@  return @next@().@symbol@(@arguments@);
 }
 
@@ -171,6 +171,14 @@ __attribute__((noinline)) static int quickly_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
   int code = 0;
   if (@quick@) return code;
+  return look_@shown@(@arguments@);
+}
+
+"""
+# Whether the type is worth a look: out of line, too, as it takes registers.
+WEIGH = """\
+__attribute__((noinline)) static int weigh_@shown@(@declaration@) {
+  if (@passes@) return @next@().@symbol@(@arguments@);
   return look_@shown@(@arguments@);
 }
 
@@ -258,27 +266,26 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     gate, refuse, role = entry["gate"], "", "kEnds"
     if gate.startswith(("open_to(", "is_open(")):
         refuse, role = fill(REFUSE, **texts), "kMoves"
+    passes = ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
+        passes = f"is_never_taken({types[1]})"
         if few := entry.get("few"):
             role = "kMovesMany"
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
             passes = " && ".join(f"is_left_alone({one}, {count})" for one, count in pairs)
-            gate += f" && !({passes})"
-        else:
-            gate += f" && !is_never_taken({types[1]})"
-    if entry.get("direct") == "yes":
-        gate = f"receives_direct() || ({gate})"
-    if gate.startswith("receives_direct("):
+    has_direct, has_quick = entry.get("direct") == "yes", "quick" in entry and not function.large
+    if has_direct or gate.startswith("receives_direct("):
         refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
-    quick = ways = ""
-    if "quick" in entry and not function.large:
-        quick = fill(QUICK, quick=fill(entry["quick"], **texts), **texts)
-        first = "receives_direct()" if "direct" in entry else gate
-        ways = fill(WAY, gate=first, way="quickly", **texts)
-        gate = gate.removeprefix("receives_direct() || ") if "direct" in entry else ""
-    if gate:
-        ways += fill(WAY, gate=gate, way="look", **texts)
-    texts |= {"refuse": refuse, "role": role, "quick": quick, "ways": ways, "take": entry["take"]}
+    steps, ways = "", []
+    if has_quick:
+        steps += fill(QUICK, quick=fill(entry["quick"], **texts), **texts)
+    if passes:
+        steps += fill(WEIGH, passes=passes, **texts)
+    if has_direct:
+        ways.append(("receives_direct()", "quickly" if has_quick else "look"))
+    ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
+    texts |= {"refuse": refuse, "role": role, "take": entry["take"], "steps": steps}
+    texts["ways"] = "".join(fill(WAY, gate=gate, way=way, **texts) for gate, way in ways)
     return fill(TAKEN, **texts)
 
 
