@@ -260,3 +260,9 @@ EXPORT int MPI_Test_cancelled(const MPI_Status* status, int* flag) {
 EXPORT int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype, MPI_Count* count) {
   return *count = status->count_lo, MPI_SUCCESS;
 }
+EXPORT int MPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype, MPI_Count count) {
+  return status->count_lo = static_cast<int>(count), MPI_SUCCESS;
+}
+EXPORT int MPI_Status_set_cancelled(MPI_Status* status, int flag) {
+  return status->count_hi_and_cancelled = flag, MPI_SUCCESS;
+}

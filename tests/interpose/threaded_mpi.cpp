@@ -85,6 +85,21 @@ EXPORT int MPI_Graph_neighbors_count(MPI_Comm, int, int*) { return MPI_ERR_TOPOL
 EXPORT int MPI_Dist_graph_neighbors_count(MPI_Comm, int*, int*, int*) { return MPI_ERR_TOPOLOGY; }
 EXPORT int MPI_Comm_dup(MPI_Comm, MPI_Comm* copy) { return *copy = 0x1234, MPI_SUCCESS; }
 EXPORT int MPI_Comm_idup(MPI_Comm, MPI_Comm*, MPI_Request*) { return MPI_ERR_OTHER; }
+// What the direct path asks for at its start; it has no use for a job of one rank.
+EXPORT int MPI_Comm_split_type(MPI_Comm, int, int, MPI_Info, MPI_Comm*) { return MPI_ERR_OTHER; }
+EXPORT int MPI_Comm_group(MPI_Comm, MPI_Group*) { return MPI_ERR_OTHER; }
+EXPORT int MPI_Comm_remote_group(MPI_Comm, MPI_Group*) { return MPI_ERR_OTHER; }
+EXPORT int MPI_Group_translate_ranks(MPI_Group, int, const int*, MPI_Group, int*) {
+  return MPI_ERR_OTHER;
+}
+EXPORT int MPI_Group_free(MPI_Group*) { return MPI_ERR_OTHER; }
+EXPORT int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function*,
+                                  int*, void*) {
+  return MPI_ERR_OTHER;
+}
+EXPORT int MPI_Comm_free_keyval(int*) { return MPI_ERR_OTHER; }
+EXPORT int MPI_Comm_get_attr(MPI_Comm, int, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
+EXPORT int MPI_Comm_set_attr(MPI_Comm, int, void*) { return MPI_ERR_OTHER; }
 EXPORT int MPI_Comm_free(MPI_Comm* comm) { return *comm = MPI_COMM_NULL, MPI_SUCCESS; }
 EXPORT int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function*, MPI_Errhandler* handler) {
   return *handler = 1, MPI_SUCCESS;
