@@ -63,7 +63,9 @@ int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* sta
 namespace {
 
 // Where threads may probe, too, a receive is posted first and waited for then (direct/probe.hpp).
-bool must_post() noexcept { return g_gate.threads && is_open(kDirectSwitch); }
+bool must_post(int source) noexcept {
+  return g_gate.threads && is_open(kDirectSwitch) && source != MPI_PROC_NULL;
+}
 
 int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request* request) noexcept {
@@ -86,7 +88,7 @@ int wait_for(MPI_Request* request, MPI_Status* status, int code) noexcept {
 
 Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Status* status) noexcept {
-  if (must_post()) {
+  if (must_post(source)) {
     MPI_Request request = runtime().request_null;
     const int code = post_receive(buf, count, datatype, source, tag, comm, &request);
     return watched(wait_for(&request, status, code));
@@ -166,7 +168,7 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
   finish_freed_requests();
-  if (must_post()) {
+  if (must_post(source)) {
     MPI_Request request = runtime().request_null;
     int code = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
     if (code != MPI_SUCCESS) return watched(code);
