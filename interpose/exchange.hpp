@@ -77,6 +77,7 @@ class Side {
     }
   }
 
+  void pack_all() const noexcept;
   void unpack_all() const noexcept;
 
  private:
@@ -103,6 +104,11 @@ class Side {
 struct Exchange {
   Side out;
   Side in;
+  // What goes out, on either side: `in` has some, too, where data stay in place.
+  void pack() const noexcept {
+    if (out.taken()) out.pack_all();
+    if (in.taken()) in.pack_all();
+  }
 };
 
 // Whether the arguments of a side that stays the library's are free of mistakes that it would

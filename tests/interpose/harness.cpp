@@ -64,11 +64,6 @@ const std::vector<std::string>& data_functions() {
                              "MPI_Imrecv",
                              "MPI_Isendrecv",
                              "MPI_Isendrecv_replace",
-                             "MPI_Send_init",
-                             "MPI_Ssend_init",
-                             "MPI_Rsend_init",
-                             "MPI_Bsend_init",
-                             "MPI_Recv_init",
                              "MPI_Bcast",
                              "MPI_Gather",
                              "MPI_Gatherv",
@@ -99,8 +94,8 @@ const std::vector<std::string>& data_functions() {
                              "MPI_Ineighbor_alltoall",
                              "MPI_Ineighbor_alltoallv",
                              "MPI_Ineighbor_alltoallw"}) {
-      names.push_back(name);
-      names.push_back(name + std::string("_c"));
+      for (const char* form : {"", "_c", "_init", "_init_c"})
+        names.push_back(name + std::string(form));
     }
     return names;
   }();
