@@ -63,9 +63,12 @@ bool Rulebook::holds(Operation operation, const Load& load) const noexcept {
   const auto& rules = operation == Operation::kDirect ? direct
                       : operation == Operation::kSend ? send
                                                       : receive;
-  const Rule rule = rule_for(rules[static_cast<size_t>(load.pattern)], load.bytes);
-  return load.mean_run_bytes <= rule.most_mean_run_bytes &&
-         load.mean_run_bytes >= rule.least_mean_run_bytes;
+  const auto fits = [&](Pattern pattern, double run) {
+    const Rule rule = rule_for(rules[static_cast<size_t>(pattern)], load.bytes);
+    return run <= rule.most_mean_run_bytes && run >= rule.least_mean_run_bytes;
+  };
+  return fits(load.pattern, load.mean_run_bytes) ||
+         (load.piece_bytes > 0 && fits(Pattern::kPieces, static_cast<double>(load.piece_bytes)));
 }
 
 Rulebook both(const Rulebook& one, const Rulebook& other) {
@@ -80,7 +83,7 @@ Rulebook both(const Rulebook& one, const Rulebook& other) {
 
 bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept {
   if (operation == Operation::kPack || operation == Operation::kUnpack)
-    return load.mean_run_bytes <= kMostRunToPack;
+    return load.piece_bytes > 0 || load.mean_run_bytes <= kMostRunToPack;
   return messages.holds(operation, load);
 }
 

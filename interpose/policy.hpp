@@ -30,10 +30,11 @@ struct Load {
   int64_t bytes;
   double mean_run_bytes;
   Pattern pattern;
+  int64_t piece_bytes = 0;  // plan/pattern.hpp
 };
 
 // Messages up to a size, for which no rule before it holds: packing first wins where the runs are
-// not longer than that (0: nowhere), and not shorter than this.
+// not longer than that (0: nowhere), and not shorter than this. Of kPieces: the pieces.
 struct Rule {
   int64_t most_bytes;
   double most_mean_run_bytes;

@@ -146,6 +146,7 @@ void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns
   record->one_passes = false;
   record->size_bytes = 0;
   record->mean_run_bytes = 0;
+  record->piece_bytes = 0;
   if (is_watched(kLogged)) record->text = why;
   if (is_watched(kReported))
     tell_report(record, begin_ns, std::hash<std::string>()(why), [&] { return why; });
@@ -164,6 +165,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;
   record->mean_run_bytes = plan->mean_run_bytes();
+  record->piece_bytes = 0;
   record->single_run = !plan->is_empty() && plan->is_run(1);
   if (plan->size() == 0) {
     record->note = Note::kEmpty;
@@ -173,6 +175,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
     record->plan = plan;
     record->one_pattern = pattern_of(plan->root(1));
     record->many_pattern = pattern_of(plan->root(2));
+    record->piece_bytes = piece_bytes(*type);
   }
   const bool uniform = decoded->uniform != rt.datatype_null;
   record->uniform = uniform;

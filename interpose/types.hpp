@@ -50,6 +50,7 @@ struct TypeRecord {
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
   double mean_run_bytes = 0;
+  int64_t piece_bytes = 0;                   // plan/pattern.hpp
   bool single_run = false;                   // one element is one run: a count of 1 is no work
   Pattern one_pattern = Pattern::kStrided;   // of one element
   Pattern many_pattern = Pattern::kStrided;  // of several
@@ -117,7 +118,8 @@ inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
 
 // What there is to move in `count` elements of a type with a plan.
 inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
-  return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern};
+  return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern,
+          record.piece_bytes};
 }
 
 // Some libraries move these element by element and leave out bytes that are no part of the number

@@ -95,7 +95,7 @@ const std::vector<std::string>& data_functions() {
                              "MPI_Ineighbor_alltoallv",
                              "MPI_Ineighbor_alltoallw"}) {
       for (const char* form : {"", "_c", "_init", "_init_c"})
-        names.push_back(name + std::string(form));
+        names.emplace_back(name).append(form);
     }
     return names;
   }();
