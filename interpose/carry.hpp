@@ -149,12 +149,6 @@ void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool bl
 // Before anything else: whether the call may be lacuna's at all.
 bool may_begin(const Start& start) noexcept;
 
-// Moves the exchange to where it lives until the call has completed. nullptr: no memory.
-PendingRequest* new_pending_exchange(Exchange* exchange) noexcept;
-// After the library has started it, or not. The code that the program gets.
-int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
-                   int code) noexcept;
-
 // Does the call with the arguments that the sides have become.
 template <typename Forms, typename Arguments>
 Answer carry(Exchange* exchange, const Start& start, const Forms& forms,

@@ -103,6 +103,7 @@ class Side {
 struct Exchange {
   Side out;
   Side in;
+  bool of_file = false;  // files.hpp: the program may free its request
 };
 
 // Whether the arguments of a side that stays the library's are free of mistakes that it would

@@ -81,6 +81,8 @@ Rulebook both(const Rulebook& one, const Rulebook& other) {
 bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept {
   if (operation == Operation::kPack || operation == Operation::kUnpack)
     return load.mean_run_bytes <= kMostRunToPack;
+  if (operation == Operation::kFileRead || operation == Operation::kFileWrite)
+    return load.mean_run_bytes <= kMostRunToPack;
   return messages.holds(operation, load);
 }
 

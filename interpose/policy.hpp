@@ -23,7 +23,7 @@ Flavour flavour_of(std::string_view library_version);
 // Of MPICH's version; 0: it does not say so.
 int mpich_major_of(std::string_view library_version);
 
-enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect };
+enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect, kFileRead, kFileWrite };
 
 // What there is to move in a call.
 struct Load {

@@ -275,8 +275,8 @@ Answer take_request_free(MPI_Request* request) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {
-    if (entry->exchange !=
-        nullptr) {  // MPI forbids it for collectives; what happens is the library's
+    // MPI forbids it for collectives; what happens is the library's.
+    if (entry->exchange != nullptr && !entry->exchange->of_file) {
       put_back(entry);
       return kDeclined;
     }
