@@ -7,6 +7,8 @@
 #include <mutex>
 #include <new>
 
+#include "interpose/runtime.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -34,6 +36,8 @@ bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blockin
   exchange->of_file = true;
   return exchange->in.take(Operation::kFileRead, buf, count, datatype, 1, {Flow::kBoth}, blocking);
 }
+
+bool may_start_on_file() noexcept { return keeps_file_requests(runtime().flavour); }
 
 Split* new_split(MPI_File fh) noexcept { return new (std::nothrow) Split{fh, {}}; }
 

@@ -49,11 +49,13 @@ Answer take_file(Function Next::* function, Memory* buf, Count count, MPI_Dataty
   return taken(code);
 }
 
+bool may_start_on_file() noexcept;  // files.cpp
+
 // The request that the program gets is the library's own.
 template <typename Function, typename Memory, typename Count, typename... Where>
 Answer take_file_start(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
                        MPI_Request* request, Where... where) noexcept {
-  if (!may_start(datatype, request)) return kDeclined;
+  if (!may_start_on_file() || !may_start(datatype, request)) return kDeclined;
   Exchange exchange;
   if (!take_memory(buf, count, datatype, false, &exchange)) return kDeclined;
   PendingRequest* entry = new_pending_exchange(&exchange);

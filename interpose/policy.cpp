@@ -105,4 +105,11 @@ bool keeps_buffered(Flavour flavour) noexcept {
   return buffers_bytes(flavour) && flavour != Flavour::kOpenMpi;
 }
 
+// MPICH 4.0.2 and 5.0.2 do them in the call where the memory has gaps, and else asynchronously:
+// then a request that MPI_Request_get_status has found complete is gone, and the next call on it
+// crashes.
+bool keeps_file_requests(Flavour flavour) noexcept {
+  return flavour == Flavour::kIntelMpi || flavour == Flavour::kOpenMpi;
+}
+
 }  // namespace lacuna

@@ -71,6 +71,9 @@ bool buffers_bytes(Flavour flavour) noexcept;
 // that they may be overwritten.
 bool keeps_buffered(Flavour flavour) noexcept;
 
+// Whether requests of operations on files with contiguous memory are as sound as those with gaps.
+bool keeps_file_requests(Flavour flavour) noexcept;
+
 }  // namespace lacuna
 
 #endif  // LACUNA_INTERPOSE_POLICY_HPP_

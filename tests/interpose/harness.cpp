@@ -102,6 +102,14 @@ const std::vector<std::string>& data_functions() {
       names.push_back(name);
       names.push_back(name + std::string("_c"));
     }
+    for (const char* way : {"read", "write"}) {
+      for (const char* form : {"", "_all", "_at", "_at_all", "_shared", "_ordered"}) {
+        for (const char* end : {"", "_c", "_begin", "_begin_c"}) {
+          for (const char* start : {"", "i"})
+            names.push_back(std::string("MPI_File_") + start + way + form + end);
+        }
+      }
+    }
     return names;
   }();
   return all;
