@@ -127,7 +127,6 @@ void SharedFile::reset(int64_t length) const {
 }
 
 Bytes SharedFile::content() const {
-  MPI_File_sync(fh_);
   MPI_Barrier(MPI_COMM_WORLD);
   Bytes bytes;
   std::FILE* file = std::fopen(path_.c_str(), "rb");
