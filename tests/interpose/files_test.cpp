@@ -176,7 +176,9 @@ TOPIC(files_every_function) {
           continue;
         }
         for (const int count : {0, 1, 7}) {
-          if (count == 0 && shape.name != "vector") continue;
+          // Intel MPI's MPI_File_write_all of nothing through a view with gaps waits for a lock for
+          // ever.
+          if (count == 0 && (shape.name != "vector" || strided)) continue;
           if (shape.name == "empty") continue;  // Open MPI 5's MPI_File_iread divides by zero
           context(call.counted() + " of " + shape.name + " x " + std::to_string(count) +
                   (strided ? ", view with gaps" : ""));
