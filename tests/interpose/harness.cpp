@@ -104,7 +104,7 @@ const std::vector<std::string>& data_functions() {
     }
     for (const char* way : {"read", "write"}) {
       for (const char* form : {"", "_all", "_at", "_at_all", "_shared", "_ordered"}) {
-        for (const char* end : {"", "_c", "_begin", "_begin_c"}) {
+        for (const char* end : {"", "_c", "_begin", "_begin_c", "_end"}) {
           for (const char* start : {"", "i"})
             names.push_back(std::string("MPI_File_") + start + way + form + end);
         }
