@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "harness.hpp"
 
@@ -38,12 +39,36 @@ int transfer_as(const FileCall& call, MPI_File fh, MPI_Offset offset, void* buf,
                                                                                     status);
 }
 
+int g_seen = MPI_SUCCESS;
+void note_error(MPI_File*, int* code, ...) { g_seen = *code; }
+
 void fail(const char* what) {
   std::fprintf(stderr, "file_calls: %s\n", what);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 }  // namespace
+
+void return_errors(MPI_File fh) {
+  MPI_Errhandler handler;
+  MPI_File_create_errhandler(note_error, &handler);
+  MPI_File_set_errhandler(fh, handler);
+  MPI_Errhandler_free(&handler);
+}
+
+int file_error(int code) {
+  const int seen = std::exchange(g_seen, MPI_SUCCESS);
+  return class_of(code != MPI_SUCCESS ? code : seen);
+}
+
+std::string library_version() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  return version;
+}
+
+bool takes_requests() { return !library_version().starts_with("MPICH"); }
 
 std::string FileCall::counted() const {
   return name + (ending == Ending::kSplit ? "_begin" : "") + (large ? "_c" : "");
@@ -99,6 +124,7 @@ SharedFile::SharedFile() {
                     &fh_) != MPI_SUCCESS) {
     fail("the file cannot be opened");
   }
+  return_errors(fh_);
 }
 
 SharedFile::~SharedFile() {

@@ -33,6 +33,16 @@ struct FileCall {
 // In all forms that the library has.
 std::vector<FileCall> file_calls();
 
+std::string library_version();
+// MPICH's requests of files are left alone (interpose/policy.cpp).
+bool takes_requests();
+
+// Makes the file return errors, by a handler of our own (as return_errors() in harness.hpp).
+void return_errors(MPI_File fh);
+// The class of the error that a call on such a file has ended in, by its code or, where that does
+// not tell, by what the handler has seen since the last question.
+int file_error(int code);
+
 // Calls it from `offset` of the view on, and ends it.
 int transfer(const FileCall& call, MPI_File fh, MPI_Offset offset, void* buf, int count,
              MPI_Datatype type, MPI_Status* status);
