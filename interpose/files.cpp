@@ -37,7 +37,14 @@ bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blockin
   return exchange->in.take(Operation::kFileRead, buf, count, datatype, 1, {Flow::kBoth}, blocking);
 }
 
-bool may_start_on_file() noexcept { return keeps_file_requests(runtime().flavour); }
+// Intel MPI 2021.19 under the standard ABI: MPI_File_iread_shared into contiguous memory reads
+// nothing.
+bool may_start_on_file() noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPIABI)
+  if (runtime().flavour == Flavour::kIntelMpi) return false;
+#endif
+  return keeps_file_requests(runtime().flavour);
+}
 
 Split* new_split(MPI_File fh) noexcept { return new (std::nothrow) Split{fh, {}}; }
 

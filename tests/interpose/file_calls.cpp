@@ -68,7 +68,13 @@ std::string library_version() {
   return version;
 }
 
-bool takes_requests() { return !library_version().starts_with("MPICH"); }
+bool takes_requests() {
+#if defined(LACUNA_MPI_FAMILY_MPIABI)
+  return false;
+#else
+  return !library_version().starts_with("MPICH");
+#endif
+}
 
 std::string FileCall::counted() const {
   return name + (ending == Ending::kSplit ? "_begin" : "") + (large ? "_c" : "");

@@ -34,7 +34,8 @@ struct FileCall {
 std::vector<FileCall> file_calls();
 
 std::string library_version();
-// MPICH's requests of files are left alone (interpose/policy.cpp).
+// MPICH's requests of files, and those under the standard ABI, are left alone
+// (interpose/policy.cpp, files.cpp).
 bool takes_requests();
 
 // Makes the file return errors, by a handler of our own (as return_errors() in harness.hpp).
