@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a rank gives and gets in each pattern, and starting nonblocking collectives. The request
-// that the program gets is the library's own.
+// What a rank gives and gets in each pattern, and the requests of nonblocking and persistent
+// collectives. The request that the program gets is the library's own.
 #include "interpose/carry.hpp"
 
 #include <memory>
@@ -15,7 +15,9 @@ namespace lacuna {
 // Where completions may escape our eyes, nothing may be started that waits for them.
 bool may_begin(const Start& start) noexcept {
   finish_freed_requests();
-  return start.blocking() || (start.request() != nullptr && runtime().nonblocking);
+  if (start.blocking()) return true;
+  if (start.request() == nullptr || !runtime().nonblocking) return false;
+  return !start.persistent() || repeats_collectives(runtime().flavour, runtime().mpich_major);
 }
 
 namespace {
@@ -94,7 +96,10 @@ PendingRequest* new_pending_exchange(Exchange* exchange) noexcept {
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return nullptr;
   entry->exchange.reset(new (std::nothrow) Exchange(std::move(*exchange)));
-  if (entry->exchange != nullptr) return entry;
+  if (entry->exchange != nullptr) {
+    entry->receive = entry->exchange->in.comes_in();
+    return entry;
+  }
   drop_pending(entry);
   return nullptr;
 }
@@ -107,7 +112,6 @@ int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* requ
   }
   *request = started;
   Side& in = entry->exchange->in;
-  entry->receive = in.comes_in();
   // What is complete when it returns needs no entry, and must not have one: libraries give such
   // calls one shared request handle.
   int done = 0;
@@ -118,6 +122,16 @@ int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* requ
     return code;
   }
   add_pending(entry, started);
+  return code;
+}
+
+int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept {
+  if (made == runtime().request_null) {
+    drop_pending(entry);
+    return code;
+  }
+  *request = made;
+  add_persistent(entry, made);
   return code;
 }
 

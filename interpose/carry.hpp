@@ -19,22 +19,26 @@
 namespace lacuna {
 
 // What a call may become in the library.
-template <typename Blocking, typename Nonblocking>
+template <typename Blocking, typename Nonblocking, typename Persistent>
 struct Forms {
   Blocking blocking;
   Nonblocking nonblocking;
+  Persistent persistent;
 };
 
 // The forms of a function with counts of this type, int or MPI_Count.
-template <typename Count, typename Blocking, typename Large, typename Nonblocking,
-          typename LargeNonblocking>
-auto forms(Blocking Next::* blocking, Large Next::* large, Nonblocking Next::* nonblocking,
-           LargeNonblocking Next::* large_nonblocking) noexcept {
+template <typename Count, typename Blocking, typename BlockingLarge, typename Nonblocking,
+          typename NonblockingLarge, typename Persistent, typename PersistentLarge>
+auto forms(Blocking Next::* blocking, BlockingLarge Next::* blocking_large,
+           Nonblocking Next::* nonblocking, NonblockingLarge Next::* nonblocking_large,
+           Persistent Next::* persistent, PersistentLarge Next::* persistent_large) noexcept {
   const Next& next = next_functions();
   if constexpr (std::is_same_v<Count, int>) {
-    return Forms<Blocking, Nonblocking>{next.*blocking, next.*nonblocking};
+    return Forms<Blocking, Nonblocking, Persistent>{next.*blocking, next.*nonblocking,
+                                                    next.*persistent};
   } else {
-    return Forms<Large, LargeNonblocking>{next.*large, next.*large_nonblocking};
+    return Forms<BlockingLarge, NonblockingLarge, PersistentLarge>{
+        next.*blocking_large, next.*nonblocking_large, next.*persistent_large};
   }
 }
 
@@ -149,22 +153,32 @@ void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool bl
 // Before anything else: whether the call may be lacuna's at all.
 bool may_begin(const Start& start) noexcept;
 
+// After the library has made a request that is to be started later (requests.hpp has the others).
+int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept;
+
 // Does the call with the arguments that the sides have become.
 template <typename Forms, typename Arguments>
 Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
              const Arguments& arguments) noexcept {
   if (!exchange->out.taken() && !exchange->in.taken()) return kDeclined;
   if (start.blocking()) {
+    exchange->pack();
     const int code = std::apply(forms.blocking, arguments);
     if (code == MPI_SUCCESS && exchange->in.comes_in()) exchange->in.unpack_all();
     return taken(code);
   }
   PendingRequest* entry = new_pending_exchange(exchange);
   if (entry == nullptr) return kDeclined;
-  MPI_Request started = MPI_REQUEST_NULL;
+  MPI_Request given = MPI_REQUEST_NULL;
+  if (start.persistent()) {
+    const int code = std::apply(forms.persistent,
+                                std::tuple_cat(arguments, std::make_tuple(start.info(), &given)));
+    return taken(settle_made(entry, given, start.request(), code));
+  }
+  entry->exchange->pack();
   const int code =
-      std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&started)));
-  return taken(settle_started(entry, started, start.request(), code));
+      std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&given)));
+  return taken(settle_started(entry, given, start.request(), code));
 }
 
 // A whole call: `rest` are the arguments behind those of the two sides.

@@ -16,56 +16,56 @@ Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MP
   Exchange exchange;
   data.take(gives ? Operation::kSend : Operation::kReceive, share.pairs, share.flows,
             start.blocking(), gives ? &exchange.out : &exchange.in);
-  return carry(
-      &exchange, start,
-      forms<Count>(&Next::MPI_Bcast, &Next::MPI_Bcast_c, &Next::MPI_Ibcast, &Next::MPI_Ibcast_c),
-      std::tuple_cat(data.arguments(), std::make_tuple(root, comm)));
+  return carry(&exchange, start,
+               forms<Count>(&Next::MPI_Bcast, &Next::MPI_Bcast_c, &Next::MPI_Ibcast,
+                            &Next::MPI_Ibcast_c, &Next::MPI_Bcast_init, &Next::MPI_Bcast_init_c),
+               std::tuple_cat(data.arguments(), std::make_tuple(root, comm)));
 }
 
 template <typename Count>
 Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                    Start start) noexcept {
-  return carry_sides(share_rooted(Flow::kIn, sendbuf, root, comm, start),
-                     Block<Count>(sendbuf, sendcount, sendtype),
-                     Block<Count>(recvbuf, recvcount, recvtype), start,
-                     forms<Count>(&Next::MPI_Gather, &Next::MPI_Gather_c, &Next::MPI_Igather,
-                                  &Next::MPI_Igather_c),
-                     root, comm);
+  return carry_sides(
+      share_rooted(Flow::kIn, sendbuf, root, comm, start),
+      Block<Count>(sendbuf, sendcount, sendtype), Block<Count>(recvbuf, recvcount, recvtype), start,
+      forms<Count>(&Next::MPI_Gather, &Next::MPI_Gather_c, &Next::MPI_Igather, &Next::MPI_Igather_c,
+                   &Next::MPI_Gather_init, &Next::MPI_Gather_init_c),
+      root, comm);
 }
 
 template <typename Count>
 Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                     Start start) noexcept {
-  return carry_sides(share_rooted(Flow::kOut, recvbuf, root, comm, start),
-                     Block<Count>(sendbuf, sendcount, sendtype),
-                     Block<Count>(recvbuf, recvcount, recvtype), start,
-                     forms<Count>(&Next::MPI_Scatter, &Next::MPI_Scatter_c, &Next::MPI_Iscatter,
-                                  &Next::MPI_Iscatter_c),
-                     root, comm);
+  return carry_sides(
+      share_rooted(Flow::kOut, recvbuf, root, comm, start),
+      Block<Count>(sendbuf, sendcount, sendtype), Block<Count>(recvbuf, recvcount, recvtype), start,
+      forms<Count>(&Next::MPI_Scatter, &Next::MPI_Scatter_c, &Next::MPI_Iscatter,
+                   &Next::MPI_Iscatter_c, &Next::MPI_Scatter_init, &Next::MPI_Scatter_init_c),
+      root, comm);
 }
 
 template <typename Count>
 Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                       Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
-  return carry_sides(share_allgather(sendbuf, comm, start),
-                     Block<Count>(sendbuf, sendcount, sendtype),
-                     Block<Count>(recvbuf, recvcount, recvtype), start,
-                     forms<Count>(&Next::MPI_Allgather, &Next::MPI_Allgather_c,
-                                  &Next::MPI_Iallgather, &Next::MPI_Iallgather_c),
-                     comm);
+  return carry_sides(
+      share_allgather(sendbuf, comm, start), Block<Count>(sendbuf, sendcount, sendtype),
+      Block<Count>(recvbuf, recvcount, recvtype), start,
+      forms<Count>(&Next::MPI_Allgather, &Next::MPI_Allgather_c, &Next::MPI_Iallgather,
+                   &Next::MPI_Iallgather_c, &Next::MPI_Allgather_init, &Next::MPI_Allgather_init_c),
+      comm);
 }
 
 template <typename Count>
 Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
-  return carry_sides(share_alltoall(sendbuf, comm, start),
-                     Block<Count>(sendbuf, sendcount, sendtype),
-                     Block<Count>(recvbuf, recvcount, recvtype), start,
-                     forms<Count>(&Next::MPI_Alltoall, &Next::MPI_Alltoall_c, &Next::MPI_Ialltoall,
-                                  &Next::MPI_Ialltoall_c),
-                     comm);
+  return carry_sides(
+      share_alltoall(sendbuf, comm, start), Block<Count>(sendbuf, sendcount, sendtype),
+      Block<Count>(recvbuf, recvcount, recvtype), start,
+      forms<Count>(&Next::MPI_Alltoall, &Next::MPI_Alltoall_c, &Next::MPI_Ialltoall,
+                   &Next::MPI_Ialltoall_c, &Next::MPI_Alltoall_init, &Next::MPI_Alltoall_init_c),
+      comm);
 }
 
 template Answer take_bcast(void*, int, MPI_Datatype, int, MPI_Comm, Start) noexcept;

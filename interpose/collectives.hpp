@@ -6,21 +6,30 @@
 #ifndef LACUNA_INTERPOSE_COLLECTIVES_HPP_
 #define LACUNA_INTERPOSE_COLLECTIVES_HPP_
 
+#include <cstdint>
+
 #include "interpose/answer.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna {
 
-// Whether the call ends with the data there, or gives a request.
+// Whether the call ends with the data there, gives a request, or gives one that is started later
+// and perhaps often.
 class Start {
  public:
   Start() = default;
-  explicit Start(MPI_Request* request) noexcept : blocking_(false), request_(request) {}
-  bool blocking() const noexcept { return blocking_; }
+  explicit Start(MPI_Request* request) noexcept : kind_(Kind::kNow), request_(request) {}
+  Start(MPI_Info info, MPI_Request* request) noexcept
+      : kind_(Kind::kLater), info_(info), request_(request) {}
+  bool blocking() const noexcept { return kind_ == Kind::kBlocking; }
+  bool persistent() const noexcept { return kind_ == Kind::kLater; }
+  MPI_Info info() const noexcept { return info_; }
   MPI_Request* request() const noexcept { return request_; }
 
  private:
-  bool blocking_ = true;
+  enum class Kind : uint8_t { kBlocking, kNow, kLater };
+  Kind kind_ = Kind::kBlocking;
+  MPI_Info info_{};
   MPI_Request* request_ = nullptr;
 };
 

@@ -9,24 +9,26 @@ template <typename Count, typename Displacement>
 Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
                     int root, MPI_Comm comm, Start start) noexcept {
-  return carry_sides(share_rooted(Flow::kIn, sendbuf, root, comm, start),
-                     Block<Count>(sendbuf, sendcount, sendtype),
-                     Blocks<Count, Displacement>(recvbuf, recvcounts, displs, recvtype), start,
-                     forms<Count>(&Next::MPI_Gatherv, &Next::MPI_Gatherv_c, &Next::MPI_Igatherv,
-                                  &Next::MPI_Igatherv_c),
-                     root, comm);
+  return carry_sides(
+      share_rooted(Flow::kIn, sendbuf, root, comm, start),
+      Block<Count>(sendbuf, sendcount, sendtype),
+      Blocks<Count, Displacement>(recvbuf, recvcounts, displs, recvtype), start,
+      forms<Count>(&Next::MPI_Gatherv, &Next::MPI_Gatherv_c, &Next::MPI_Igatherv,
+                   &Next::MPI_Igatherv_c, &Next::MPI_Gatherv_init, &Next::MPI_Gatherv_init_c),
+      root, comm);
 }
 
 template <typename Count, typename Displacement>
 Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
                      MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
                      int root, MPI_Comm comm, Start start) noexcept {
-  return carry_sides(share_rooted(Flow::kOut, recvbuf, root, comm, start),
-                     Blocks<Count, Displacement>(sendbuf, sendcounts, displs, sendtype),
-                     Block<Count>(recvbuf, recvcount, recvtype), start,
-                     forms<Count>(&Next::MPI_Scatterv, &Next::MPI_Scatterv_c, &Next::MPI_Iscatterv,
-                                  &Next::MPI_Iscatterv_c),
-                     root, comm);
+  return carry_sides(
+      share_rooted(Flow::kOut, recvbuf, root, comm, start),
+      Blocks<Count, Displacement>(sendbuf, sendcounts, displs, sendtype),
+      Block<Count>(recvbuf, recvcount, recvtype), start,
+      forms<Count>(&Next::MPI_Scatterv, &Next::MPI_Scatterv_c, &Next::MPI_Iscatterv,
+                   &Next::MPI_Iscatterv_c, &Next::MPI_Scatterv_init, &Next::MPI_Scatterv_init_c),
+      root, comm);
 }
 
 template <typename Count, typename Displacement>
@@ -37,7 +39,8 @@ Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendty
                      Block<Count>(sendbuf, sendcount, sendtype),
                      Blocks<Count, Displacement>(recvbuf, recvcounts, displs, recvtype), start,
                      forms<Count>(&Next::MPI_Allgatherv, &Next::MPI_Allgatherv_c,
-                                  &Next::MPI_Iallgatherv, &Next::MPI_Iallgatherv_c),
+                                  &Next::MPI_Iallgatherv, &Next::MPI_Iallgatherv_c,
+                                  &Next::MPI_Allgatherv_init, &Next::MPI_Allgatherv_init_c),
                      comm);
 }
 
@@ -46,12 +49,13 @@ Answer take_alltoallv(const void* sendbuf, const Count* sendcounts, const Displa
                       MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
                       Start start) noexcept {
-  return carry_sides(share_alltoall(sendbuf, comm, start),
-                     Blocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtype),
-                     Blocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtype), start,
-                     forms<Count>(&Next::MPI_Alltoallv, &Next::MPI_Alltoallv_c,
-                                  &Next::MPI_Ialltoallv, &Next::MPI_Ialltoallv_c),
-                     comm);
+  return carry_sides(
+      share_alltoall(sendbuf, comm, start),
+      Blocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtype),
+      Blocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtype), start,
+      forms<Count>(&Next::MPI_Alltoallv, &Next::MPI_Alltoallv_c, &Next::MPI_Ialltoallv,
+                   &Next::MPI_Ialltoallv_c, &Next::MPI_Alltoallv_init, &Next::MPI_Alltoallv_init_c),
+      comm);
 }
 
 template <typename Count, typename Displacement>
@@ -59,13 +63,13 @@ Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displa
                       const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
                       Start start) noexcept {
-  return carry_sides(share_alltoall(sendbuf, comm, start),
-                     TypedBlocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtypes),
-                     TypedBlocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtypes),
-                     start,
-                     forms<Count>(&Next::MPI_Alltoallw, &Next::MPI_Alltoallw_c,
-                                  &Next::MPI_Ialltoallw, &Next::MPI_Ialltoallw_c),
-                     comm);
+  return carry_sides(
+      share_alltoall(sendbuf, comm, start),
+      TypedBlocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtypes),
+      TypedBlocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtypes), start,
+      forms<Count>(&Next::MPI_Alltoallw, &Next::MPI_Alltoallw_c, &Next::MPI_Ialltoallw,
+                   &Next::MPI_Ialltoallw_c, &Next::MPI_Alltoallw_init, &Next::MPI_Alltoallw_init_c),
+      comm);
 }
 
 template Answer take_gatherv(const void*, int, MPI_Datatype, void*, const int*, const int*,

@@ -53,7 +53,7 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   return false;
 }
 
-// After all pairs have been weighed: memory for the packed data, and packing.
+// After all pairs have been weighed: memory for the packed data.
 bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noexcept {
   if (may_be_on_device(data)) {
     log_type(*record, Note::kOnDevice, bytes_);
@@ -66,8 +66,13 @@ bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noex
   }
   staging_ = std::move(staging);
   account_ = account_of(*record);
+  for (const Part& part : parts_) comes_in_ = comes_in_ || goes(part.flow, Flow::kIn);
+  log_type(*record, Note::kTaken, bytes_);
+  return true;
+}
+
+void Side::pack_all() const noexcept {
   for (const Part& part : parts_) {
-    comes_in_ = comes_in_ || goes(part.flow, Flow::kIn);
     if (!goes(part.flow, Flow::kOut)) continue;
     if (part.plan != nullptr) {
       pack_for(account_, *part.plan, part.memory, part.count, staging_.data() + part.at);
@@ -75,8 +80,6 @@ bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noex
       std::memcpy(staging_.data() + part.at, part.memory, static_cast<size_t>(part.bytes));
     }
   }
-  log_type(*record, Note::kTaken, bytes_);
-  return true;
 }
 
 void Side::unpack_all() const noexcept {

@@ -77,6 +77,7 @@ class Side {
     }
   }
 
+  void pack_all() const noexcept;
   void unpack_all() const noexcept;
 
  private:
@@ -104,6 +105,11 @@ struct Exchange {
   Side out;
   Side in;
   bool of_file = false;  // files.hpp: the program may free its request
+  // What goes out, on either side: `in` has some, too, where data stay in place.
+  void pack() const noexcept {
+    if (out.taken()) out.pack_all();
+    if (in.taken()) in.pack_all();
+  }
 };
 
 // Whether the arguments of a side that stays the library's are free of mistakes that it would

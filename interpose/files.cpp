@@ -27,14 +27,20 @@ bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool b
                  Exchange* exchange) noexcept {
   finish_freed_requests();
   exchange->of_file = true;
-  return exchange->out.take(Operation::kFileWrite, buf, count, datatype, 1, {Flow::kOut}, blocking);
+  if (!exchange->out.take(Operation::kFileWrite, buf, count, datatype, 1, {Flow::kOut}, blocking))
+    return false;
+  exchange->pack();
+  return true;
 }
 
 bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
                  Exchange* exchange) noexcept {
   finish_freed_requests();
   exchange->of_file = true;
-  return exchange->in.take(Operation::kFileRead, buf, count, datatype, 1, {Flow::kBoth}, blocking);
+  if (!exchange->in.take(Operation::kFileRead, buf, count, datatype, 1, {Flow::kBoth}, blocking))
+    return false;
+  exchange->pack();
+  return true;
 }
 
 // Intel MPI 2021.19 under the standard ABI: MPI_File_iread_shared into contiguous memory reads

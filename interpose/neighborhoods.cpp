@@ -37,11 +37,13 @@ Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatyp
                                void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                                Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(share_one(comm, start, &neighbors), Block<Count>(sendbuf, sendcount, sendtype),
-                     Block<Count>(recvbuf, recvcount, recvtype), start,
-                     forms<Count>(&Next::MPI_Neighbor_allgather, &Next::MPI_Neighbor_allgather_c,
-                                  &Next::MPI_Ineighbor_allgather, &Next::MPI_Ineighbor_allgather_c),
-                     comm);
+  return carry_sides(
+      share_one(comm, start, &neighbors), Block<Count>(sendbuf, sendcount, sendtype),
+      Block<Count>(recvbuf, recvcount, recvtype), start,
+      forms<Count>(&Next::MPI_Neighbor_allgather, &Next::MPI_Neighbor_allgather_c,
+                   &Next::MPI_Ineighbor_allgather, &Next::MPI_Ineighbor_allgather_c,
+                   &Next::MPI_Neighbor_allgather_init, &Next::MPI_Neighbor_allgather_init_c),
+      comm);
 }
 
 template <typename Count, typename Displacement>
@@ -53,7 +55,8 @@ Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Dataty
       share_one(comm, start, &neighbors), Block<Count>(sendbuf, sendcount, sendtype),
       Blocks<Count, Displacement>(recvbuf, recvcounts, displs, recvtype), start,
       forms<Count>(&Next::MPI_Neighbor_allgatherv, &Next::MPI_Neighbor_allgatherv_c,
-                   &Next::MPI_Ineighbor_allgatherv, &Next::MPI_Ineighbor_allgatherv_c),
+                   &Next::MPI_Ineighbor_allgatherv, &Next::MPI_Ineighbor_allgatherv_c,
+                   &Next::MPI_Neighbor_allgatherv_init, &Next::MPI_Neighbor_allgatherv_init_c),
       comm);
 }
 
@@ -62,12 +65,13 @@ Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype
                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                               Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(share_neighbors(comm, start, &neighbors),
-                     Block<Count>(sendbuf, sendcount, sendtype),
-                     Block<Count>(recvbuf, recvcount, recvtype), start,
-                     forms<Count>(&Next::MPI_Neighbor_alltoall, &Next::MPI_Neighbor_alltoall_c,
-                                  &Next::MPI_Ineighbor_alltoall, &Next::MPI_Ineighbor_alltoall_c),
-                     comm);
+  return carry_sides(
+      share_neighbors(comm, start, &neighbors), Block<Count>(sendbuf, sendcount, sendtype),
+      Block<Count>(recvbuf, recvcount, recvtype), start,
+      forms<Count>(&Next::MPI_Neighbor_alltoall, &Next::MPI_Neighbor_alltoall_c,
+                   &Next::MPI_Ineighbor_alltoall, &Next::MPI_Ineighbor_alltoall_c,
+                   &Next::MPI_Neighbor_alltoall_init, &Next::MPI_Neighbor_alltoall_init_c),
+      comm);
 }
 
 template <typename Count, typename Displacement>
@@ -76,12 +80,14 @@ Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
                                const Count* recvcounts, const Displacement* rdispls,
                                MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(share_neighbors(comm, start, &neighbors),
-                     Blocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtype),
-                     Blocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtype), start,
-                     forms<Count>(&Next::MPI_Neighbor_alltoallv, &Next::MPI_Neighbor_alltoallv_c,
-                                  &Next::MPI_Ineighbor_alltoallv, &Next::MPI_Ineighbor_alltoallv_c),
-                     comm);
+  return carry_sides(
+      share_neighbors(comm, start, &neighbors),
+      Blocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtype),
+      Blocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtype), start,
+      forms<Count>(&Next::MPI_Neighbor_alltoallv, &Next::MPI_Neighbor_alltoallv_c,
+                   &Next::MPI_Ineighbor_alltoallv, &Next::MPI_Ineighbor_alltoallv_c,
+                   &Next::MPI_Neighbor_alltoallv_init, &Next::MPI_Neighbor_alltoallv_init_c),
+      comm);
 }
 
 template <typename Count>
@@ -90,12 +96,14 @@ Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
                                void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
                                const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(share_neighbors(comm, start, &neighbors),
-                     TypedBlocks<Count, MPI_Aint>(sendbuf, sendcounts, sdispls, sendtypes),
-                     TypedBlocks<Count, MPI_Aint>(recvbuf, recvcounts, rdispls, recvtypes), start,
-                     forms<Count>(&Next::MPI_Neighbor_alltoallw, &Next::MPI_Neighbor_alltoallw_c,
-                                  &Next::MPI_Ineighbor_alltoallw, &Next::MPI_Ineighbor_alltoallw_c),
-                     comm);
+  return carry_sides(
+      share_neighbors(comm, start, &neighbors),
+      TypedBlocks<Count, MPI_Aint>(sendbuf, sendcounts, sdispls, sendtypes),
+      TypedBlocks<Count, MPI_Aint>(recvbuf, recvcounts, rdispls, recvtypes), start,
+      forms<Count>(&Next::MPI_Neighbor_alltoallw, &Next::MPI_Neighbor_alltoallw_c,
+                   &Next::MPI_Ineighbor_alltoallw, &Next::MPI_Ineighbor_alltoallw_c,
+                   &Next::MPI_Neighbor_alltoallw_init, &Next::MPI_Neighbor_alltoallw_init_c),
+      comm);
 }
 
 template Answer take_neighbor_allgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,

@@ -2,7 +2,7 @@
 //
 // Persistent requests. The request is the library's own, made for packed data; so their staging is
 // where the library was told it is, for the life of the request. Data are packed at each start and
-// unpacked at each completion.
+// unpacked at each completion. Those of collectives are made in carry.hpp, and started here.
 //
 // An entry is active from its start until lacuna has seen it complete. After an error it may be
 // called active although the library has ended it: that costs time, but does nothing, as the status
@@ -74,6 +74,11 @@ bool receive_early(PendingRequest* entry) noexcept {
 // What a start needs before the library is asked to do it; whether it must be asked.
 bool begin(PendingRequest* entry) noexcept {
   if (entry->active && !is_over(*entry)) return true;
+  if (entry->exchange != nullptr) {
+    entry->exchange->pack();
+    activate(entry);
+    return true;
+  }
   entry->incoming.landed = -1;
   entry->incoming.led = false;
   const SendSource& source = entry->source;

@@ -127,4 +127,10 @@ bool keeps_file_requests(Flavour flavour) noexcept {
   return flavour == Flavour::kIntelMpi || flavour == Flavour::kOpenMpi;
 }
 
+// MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then
+// never again; 4.0.2 gives a type back at each start.
+bool repeats_collectives(Flavour flavour, int mpich_major) noexcept {
+  return flavour == Flavour::kOpenMpi || (flavour == Flavour::kMpich && mpich_major >= 5);
+}
+
 }  // namespace lacuna

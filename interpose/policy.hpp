@@ -70,6 +70,9 @@ bool buffers_bytes(Flavour flavour) noexcept;
 // Whether the data of a persistent buffered send are in the attached buffer once it is complete, so
 // that they may be overwritten.
 bool keeps_buffered(Flavour flavour) noexcept;
+// Whether a persistent collective does at each start what it should: known of those of which it is
+// tested.
+bool repeats_collectives(Flavour flavour, int mpich_major) noexcept;
 
 // Whether requests of operations on files with contiguous memory are as sound as those with gaps.
 bool keeps_file_requests(Flavour flavour) noexcept;

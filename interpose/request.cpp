@@ -275,22 +275,23 @@ Answer take_request_free(MPI_Request* request) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {
-    // MPI forbids it for collectives; what happens is the library's.
-    if (entry->exchange != nullptr && !entry->exchange->of_file) {
-      put_back(entry);
-      return kDeclined;
+    if (entry->exchange == nullptr || entry->exchange->of_file) {
+      keep_freed(entry);
+      *request = runtime().request_null;
+      return taken(MPI_SUCCESS);
     }
-    keep_freed(entry);
-    *request = runtime().request_null;
-    return taken(MPI_SUCCESS);
+    // MPI forbids it for collectives under way; what happens is the library's.
+    put_back(entry);
+    if (!entry->persistent) return kDeclined;
   }
   PendingRequest* entry = find_persistent(*request);
   if (entry == nullptr) return kDeclined;
+  const bool under_way = entry->active;
   remove_persistent(entry);  // first: the library may give the handle to another thread at once
   const int code = next_functions().MPI_Request_free(request);
   if (handle_bits(*request) == entry->key) {
     add_persistent(entry, *request);
-  } else {
+  } else if (!under_way) {  // else its data may still be read and written
     drop_pending(entry);
   }
   return taken(code);

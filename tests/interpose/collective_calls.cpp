@@ -6,17 +6,30 @@
 namespace test {
 namespace {
 
-// The form that Count says.
-#if defined(LACUNA_MPI_FAMILY_OMPI)
-#define FORM(name, iname, ...) \
-  return request != nullptr ? MPI_##iname(__VA_ARGS__, request) : MPI_##name(__VA_ARGS__)
+// Open MPI 4 has no persistent collectives, and no Open MPI large counts.
+#if defined(LACUNA_MPI_FAMILY_OMPI) && OMPI_MAJOR_VERSION < 5
+#define INIT(function, ...) MPI_ERR_OTHER
 #else
-#define FORM(name, iname, ...)                                                               \
-  if constexpr (std::is_same_v<Count, int>) {                                                \
-    return request != nullptr ? MPI_##iname(__VA_ARGS__, request) : MPI_##name(__VA_ARGS__); \
-  } else {                                                                                   \
-    return request != nullptr ? MPI_##iname##_c(__VA_ARGS__, request)                        \
-                              : MPI_##name##_c(__VA_ARGS__);                                 \
+#define INIT(function, ...) function(__VA_ARGS__, MPI_INFO_NULL, request)
+#endif
+// The form that Count and the way say.
+#define WAY(name, iname, iinit, ...)            \
+  switch (s.way) {                              \
+    case Way::kNonblocking:                     \
+      return MPI_##iname(__VA_ARGS__, request); \
+    case Way::kPersistent:                      \
+      return INIT(MPI_##iinit, __VA_ARGS__);    \
+    default:                                    \
+      return MPI_##name(__VA_ARGS__);           \
+  }
+#if defined(LACUNA_MPI_FAMILY_OMPI)
+#define FORM(name, iname, ...) WAY(name, iname, name##_init, __VA_ARGS__)
+#else
+#define FORM(name, iname, ...)                           \
+  if constexpr (std::is_same_v<Count, int>) {            \
+    WAY(name, iname, name##_init, __VA_ARGS__)           \
+  } else {                                               \
+    WAY(name##_c, iname##_c, name##_init_c, __VA_ARGS__) \
   }
 #endif
 
@@ -300,100 +313,6 @@ constexpr CollectiveCall kNeighborCalls[] = {
 
 std::span<const CollectiveCall> neighbor_calls() { return kNeighborCalls; }
 
-int room(const Scene& scene) {
-  const int most = scene.pairs > scene.sources ? scene.pairs : scene.sources;
-  return (most > 0 ? most : 1) * (scene.count + 1);
-}
-
-Scene scene_of(MPI_Comm comm) {
-  Scene scene;
-  scene.comm = comm;
-  int inter = 0;
-  MPI_Comm_test_inter(comm, &inter);
-  scene.inter = inter != 0;
-  MPI_Comm_rank(comm, &scene.rank);
-  if (scene.inter) {
-    MPI_Comm_remote_size(comm, &scene.pairs);
-  } else {
-    MPI_Comm_size(comm, &scene.pairs);
-  }
-  return scene;
-}
-
-std::string CollectiveCall::function(bool nonblocking, bool large) const {
-  std::string text = name;
-  if (nonblocking) text[0] = static_cast<char>(text[0] - 'A' + 'a');
-  return (nonblocking ? "MPI_I" : "MPI_") + text + (large ? "_c" : "");
-}
-
 std::span<const CollectiveCall> collective_calls() { return kCalls; }
-
-void same_bytes(const CollectiveCall& call, Scene scene, bool with, bool large, Complete complete) {
-  Buffer send[2] = {{scene.type, room(scene)}, {scene.type, room(scene)}};
-  Buffer recv[2] = {{scene.type, room(scene)}, {scene.type, room(scene)}};
-  for (const bool on : {false, true}) {
-    send[on].fill(static_cast<unsigned>(g_rank) + 1);
-    recv[on].fill(static_cast<unsigned>(g_rank) + 101);
-    scene.send = send[on].base();
-    scene.recv = recv[on].base();
-    lacuna(on && with);
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Request* started = complete != nullptr ? &request : nullptr;
-    const int code = large ? call.run_large(scene, started) : call.run(scene, started);
-    CHECK(code == MPI_SUCCESS);
-    if (complete != nullptr) complete(&request);
-    CHECK(request == MPI_REQUEST_NULL);
-  }
-  lacuna(true);
-  CHECK(send[0] == send[1]);
-  CHECK(recv[0] == recv[1]);
-}
-
-// Where elements lie backwards, some natively fail: Open MPI's MPI_Gather in its trees and between
-// groups, and its MPI_Ialltoall in place; Intel MPI's MPI_Allgather in place, from four ranks on.
-static bool library_can(const Shape& shape) {
-#if defined(LACUNA_MPI_FAMILY_OMPI)
-  const bool backwards = false;
-#else
-  const bool backwards = g_size == 2;
-#endif
-  return backwards || shape.name != "negative extent";
-}
-
-// Whether some rank has taken a call.
-bool taken_somewhere(const std::string& function) {
-  int64_t mine = taken(function.c_str()), all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-  return all > 0;
-}
-
-void all_calls(std::span<const CollectiveCall> calls, Scene scene, bool with, bool large,
-               Complete complete) {
-  std::vector<Shape> shapes = all_shapes();
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const Shape& shape = shapes[i];
-    // More ranks than cores are slow: some shapes are enough for what two ranks cannot show.
-    if (!library_can(shape) || (g_size > 2 && i % 3 != 0)) continue;
-    scene.type = shape.type;
-    MPI_Type_dup(shape.type, &scene.same);
-    for (const int count : {1, 3}) {
-      scene.count = count;
-      for (const CollectiveCall& call : calls) {
-        if (scene.inter && !call.inter) continue;
-        context(call.function(complete != nullptr, large) + call.how + " of " +
-                std::to_string(count) + " " + shape.name);
-        same_bytes(call, scene, with, large, complete);
-      }
-    }
-    MPI_Type_free(&scene.same);
-  }
-  free_shapes(&shapes);
-}
-
-Scene world() {
-  Scene scene = scene_of(MPI_COMM_WORLD);
-  scene.is_root = g_rank == 0;
-  return scene;
-}
 
 }  // namespace test

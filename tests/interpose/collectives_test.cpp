@@ -6,19 +6,19 @@
 using namespace test;
 
 TOPIC(collectives_same_bytes) {
-  all_calls(collective_calls(), world(), true, false, nullptr);
+  all_calls(collective_calls(), world(), true, false);
   for (const CollectiveCall& call : collective_calls())
-    CHECK(taken_somewhere(call.function(false, false)));
+    CHECK(taken_somewhere(call.function(Way::kBlocking, false)));
 }
 
 TOPIC(collectives_large_forms) {
   if (collective_calls()[0].run_large == nullptr) {  // the library has none
-    all_calls(collective_calls(), world(), true, false, nullptr);
+    all_calls(collective_calls(), world(), true, false);
     return;
   }
-  all_calls(collective_calls(), world(), true, true, nullptr);
+  all_calls(collective_calls(), world(), true, true);
   for (const CollectiveCall& call : collective_calls())
-    CHECK(taken_somewhere(call.function(false, true)));
+    CHECK(taken_somewhere(call.function(Way::kBlocking, true)));
 }
 
 // The even ranks on one side, the odd ones on the other.
@@ -29,8 +29,8 @@ TOPIC(collectives_between_groups) {
   Scene scene = scene_of(between);
   scene.is_root = g_rank == 0;
   scene.root = g_rank == 0 ? MPI_ROOT : g_rank % 2 == 0 ? MPI_PROC_NULL : 0;
-  all_calls(collective_calls(), scene, true, false, nullptr);
-  all_calls(collective_calls(), scene, g_rank % 2 == 0, false, nullptr);
+  all_calls(collective_calls(), scene, true, false);
+  all_calls(collective_calls(), scene, g_rank % 2 == 0, false);
   MPI_Comm_free(&between);
   MPI_Comm_free(&half);
 }
@@ -123,6 +123,6 @@ TOPIC(collectives_errors) {
 
 // Some ranks have lacuna off.
 TOPIC(collectives_mixed_job) {
-  all_calls(collective_calls(), world(), g_rank % 2 == 0, false, nullptr);
-  all_calls(collective_calls(), world(), g_rank % 2 == 1, false, nullptr);
+  all_calls(collective_calls(), world(), g_rank % 2 == 0, false);
+  all_calls(collective_calls(), world(), g_rank % 2 == 1, false);
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Collectives among the neighbours of a topology: grids with and without borders, graphs of both
-// kinds, blocking and not.
+// kinds, in all ways.
 #include "collective_calls.hpp"
 
 using namespace test;
 
 namespace {
-
-void wait(MPI_Request* request) { MPI_Wait(request, MPI_STATUS_IGNORE); }
 
 // Frees the communicator.
 void on(MPI_Comm comm, int sources, int targets) {
@@ -18,11 +16,11 @@ void on(MPI_Comm comm, int sources, int targets) {
   scene.pairs = targets;
   scene.sources = sources;
   const bool large = neighbor_calls()[0].run_large != nullptr;
-  all_calls(neighbor_calls(), scene, true, false, nullptr);
-  all_calls(neighbor_calls(), scene, g_rank % 2 == 0, false, wait);
-  if (large) {
-    all_calls(neighbor_calls(), scene, true, true, nullptr);
-    all_calls(neighbor_calls(), scene, true, true, wait);
+  for (const Way way : ways()) {
+    scene.way = way;
+    const bool with = way != Way::kNonblocking || g_rank % 2 == 0;
+    all_calls(neighbor_calls(), scene, with, false);
+    if (large) all_calls(neighbor_calls(), scene, true, true);
   }
   MPI_Comm_free(&comm);
 }
@@ -41,8 +39,7 @@ TOPIC(neighborhoods_in_grids) {
   MPI_Cart_create(MPI_COMM_WORLD, 2, plane, round, 0, &comm);
   on(comm, 4, 4);
   for (const CollectiveCall& call : neighbor_calls()) {
-    CHECK(taken_somewhere(call.function(false, false)));
-    CHECK(taken_somewhere(call.function(true, false)));
+    for (const Way way : ways()) CHECK(taken_somewhere(call.function(way, false)));
   }
 }
 

@@ -3,37 +3,22 @@
 // Nonblocking collectives: what comes is there when the request completes, whichever call completes
 // it.
 #include "collective_calls.hpp"
-#include "complete.hpp"
 
 using namespace test;
 
-namespace {
-
-// A different way each time.
-void complete_somehow(MPI_Request* request) {
-  static int turn = 0;
-  const int ways = static_cast<int>(How::kGetStatus) + 1;
-  std::vector<MPI_Request> requests = {*request};
-  complete(static_cast<How>(turn % ways), &requests, turn % 3 == 0, [](int, const MPI_Status*) {});
-  ++turn;
-  *request = requests[0];
-}
-
-}  // namespace
-
 TOPIC(nonblocking_collectives_same_bytes) {
-  all_calls(collective_calls(), world(), true, false, complete_somehow);
+  all_calls(collective_calls(), world(Way::kNonblocking), true, false);
   for (const CollectiveCall& call : collective_calls())
-    CHECK(taken_somewhere(call.function(true, false)));
+    CHECK(taken_somewhere(call.function(Way::kNonblocking, false)));
 }
 
 TOPIC(nonblocking_collectives_large_forms) {
   const bool large = collective_calls()[0].run_large != nullptr;
-  all_calls(collective_calls(), world(), true, large, complete_somehow);
+  all_calls(collective_calls(), world(Way::kNonblocking), true, large);
 }
 
 TOPIC(nonblocking_collectives_mixed_job) {
-  all_calls(collective_calls(), world(), g_rank % 2 == 0, false, complete_somehow);
+  all_calls(collective_calls(), world(Way::kNonblocking), g_rank % 2 == 0, false);
 }
 
 // All kinds under way at once, messages between them, and the types freed before they arrive.
@@ -42,7 +27,7 @@ TOPIC(nonblocking_collectives_at_once) {
   for (const bool on : {false, true}) {
     lacuna(on);
     MPI_Datatype type = column(200);
-    Scene scene = world();
+    Scene scene = world(Way::kNonblocking);
     scene.count = 1;
     MPI_Type_dup(type, &scene.type);
     MPI_Type_dup(type, &scene.same);
@@ -80,6 +65,7 @@ TOPIC(nonblocking_collectives_at_once) {
 // Complete at once, and with a request that others get, too.
 TOPIC(nonblocking_collectives_alone) {
   Scene scene = scene_of(MPI_COMM_SELF);
+  scene.way = Way::kNonblocking;
   scene.is_root = true;
-  all_calls(collective_calls(), scene, true, false, complete_somehow);
+  all_calls(collective_calls(), scene, true, false);
 }

@@ -84,7 +84,8 @@ class Run {
     scene.send = send.base();
     scene.recv = recv.base();
     MPI_Request request = MPI_REQUEST_NULL;
-    round.collective->run(scene, round.nonblocking ? &request : nullptr);
+    scene.way = round.nonblocking ? Way::kNonblocking : Way::kBlocking;
+    round.collective->run(scene, &request);
     if (round.free_early) free_types(&scene);
     if (round.nonblocking) {
       std::vector<MPI_Request> requests{request};
