@@ -43,6 +43,7 @@ uint32_t allowed_families() {
   if (!option_flag(OptionId::kDisablePack)) families |= kPackSwitch;
   if (!option_flag(OptionId::kDisableP2p)) families |= kP2pSwitch;
   if (!option_flag(OptionId::kDisableCollectives)) families |= kCollectiveSwitch;
+  if (!option_flag(OptionId::kDisableFiles)) families |= kFileSwitch;
   return families;
 }
 

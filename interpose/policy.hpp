@@ -23,7 +23,7 @@ Flavour flavour_of(std::string_view library_version);
 // Of MPICH's version; 0: it does not say so.
 int mpich_major_of(std::string_view library_version);
 
-enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect };
+enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect, kFileRead, kFileWrite };
 
 // What there is to move in a call.
 struct Load {
@@ -74,6 +74,9 @@ bool keeps_buffered(Flavour flavour) noexcept;
 // Whether a persistent collective does at each start what it should: known of those of which it is
 // tested.
 bool repeats_collectives(Flavour flavour, int mpich_major) noexcept;
+
+// Whether requests of operations on files with contiguous memory are as sound as those with gaps.
+bool keeps_file_requests(Flavour flavour) noexcept;
 
 }  // namespace lacuna
 

@@ -275,7 +275,7 @@ Answer take_request_free(MPI_Request* request) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {
-    if (entry->exchange == nullptr) {
+    if (entry->exchange == nullptr || entry->exchange->of_file) {
       keep_freed(entry);
       *request = runtime().request_null;
       return taken(MPI_SUCCESS);

@@ -295,13 +295,14 @@ void abandon_freed_requests() noexcept {
     PendingRequest* rest = entry->next;
     MPI_Status status;
     bool ok = false;
-    if (entry->receive) {
+    if (entry->receive && entry->exchange == nullptr) {
       ok = next.MPI_Cancel(&entry->request) == MPI_SUCCESS &&
            next.MPI_Wait(&entry->request, &status) == MPI_SUCCESS;
       if (!ok) entry->incoming.staging.abandon();
     } else {
       next.MPI_Request_free(&entry->request);
       entry->outgoing.abandon();
+      [[maybe_unused]] Exchange* left = entry->exchange.release();
     }
     finish_freed(entry, ok ? &status : nullptr);
     entry = rest;

@@ -61,6 +61,12 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 PendingRequest* new_pending() noexcept;
 void drop_pending(PendingRequest* entry) noexcept;
 
+// carry.cpp. Moves the exchange to where it lives until the call has completed. nullptr: no memory.
+PendingRequest* new_pending_exchange(Exchange* exchange) noexcept;
+// After the library has started it, or not. The code that the program gets.
+int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
+                   int code) noexcept;
+
 // From here on the entry belongs to the table.
 void add_pending(PendingRequest* entry, MPI_Request request) noexcept;
 

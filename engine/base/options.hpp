@@ -20,6 +20,7 @@ enum class OptionId : uint8_t {
   kDisablePack,
   kDisableP2p,
   kDisableCollectives,
+  kDisableFiles,
   kIsa,
   kPoolMb,
   kThreads,

@@ -93,6 +93,7 @@ WRAPPERS = """\
 #include "interpose/bodies.hpp"
 #include "interpose/collectives.hpp"
 #include "interpose/direct/quick.hpp"
+#include "interpose/files.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/look.hpp"
 #include "interpose/next.hpp"
@@ -284,7 +285,8 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if has_direct:
         ways.append(("receives_direct()", "quickly" if has_quick else "look"))
     ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
-    texts |= {"refuse": refuse, "role": role, "take": entry["take"], "steps": steps}
+    texts["take"] = fill(entry["take"], **texts)
+    texts |= {"refuse": refuse, "role": role, "steps": steps}
     texts["ways"] = "".join(fill(WAY, gate=gate, way=way, **texts) for gate, way in ways)
     return fill(TAKEN, **texts)
 

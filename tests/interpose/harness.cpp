@@ -97,6 +97,14 @@ const std::vector<std::string>& data_functions() {
       for (const char* form : {"", "_c", "_init", "_init_c"})
         names.emplace_back(name).append(form);
     }
+    for (const char* way : {"read", "write"}) {
+      for (const char* form : {"", "_all", "_at", "_at_all", "_shared", "_ordered"}) {
+        for (const char* end : {"", "_c", "_begin", "_begin_c", "_end"}) {
+          for (const char* start : {"", "i"})
+            names.push_back(std::string("MPI_File_") + start + way + form + end);
+        }
+      }
+    }
     return names;
   }();
   return all;

@@ -8,6 +8,7 @@
 #define COMM type(MPI_Comm)
 #define REQUEST type(MPI_Request)
 #define MESSAGE type(MPI_Message)
+#define FILE_HANDLE type(MPI_File)
 #define STATUS(name) type(MPI_Status) :: name
 #define STATUSES(name, n) type(MPI_Status) :: name(n)
 #define SOURCE_OF(status) status%MPI_SOURCE
@@ -25,6 +26,7 @@
 #define COMM integer
 #define REQUEST integer
 #define MESSAGE integer
+#define FILE_HANDLE integer
 #define STATUS(name) integer :: name(MPI_STATUS_SIZE)
 #define STATUSES(name, n) integer :: name(MPI_STATUS_SIZE, n)
 #define SOURCE_OF(status) status(MPI_SOURCE)

@@ -7,6 +7,7 @@ program fortran_test
   use compare
   use point_to_point
   use collective
+  use files
   implicit none
   integer :: kind_of_type
 
@@ -94,5 +95,8 @@ contains
               calls('MPI_Neighbor_alltoallw', neighbor_alltoallw), calls('MPI_Ineighbor_allgather', 1), &
               calls('MPI_Ineighbor_alltoall', 1)]
     call both_ways('neighborhoods', neighborhoods, around)
+    call both_ways('files', read_and_write, [calls('MPI_File_write_at', 1), calls('MPI_File_read_at', 1), &
+                   calls('MPI_File_write_all', 1), calls('MPI_File_read_at_all_begin', 1), &
+                   calls('MPI_File_read_at_all_end', 1)])
   end subroutine
 end program
