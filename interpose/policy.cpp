@@ -11,12 +11,13 @@ namespace {
 // well as anyone.
 constexpr double kMostRunToPack = 1024;
 
-// Files. Measured with MPICH 5.0.2, Open MPI 5.0.11 and Intel MPI 2021.19: a file in /dev/shm, Zen
-// 4, one rank, 4 KiB to 16 MiB, through a contiguous view and one with gaps; the library's time
-// over lacuna's, least and most. Writing runs of 8 bytes 1.24 to 35, of 16 B 1.21 to 25, of 32
-// B 1.03 to 9.4, of 48 B 0.91 to 6.9; reading runs of 8 B 1.74 to 11, of 16 B 1.01 to 5.3, of 32 B
-// 0.76 to 2.5. Of up to 64 KiB, runs of 48 B 1.06 to 6.9 and 1.10 to 2.0, of 64 B 1.02 and 1.03 at
-// the least. Reading wins less, as what is in memory is packed before (files.hpp).
+// Files. Measured with MPICH 5.0.2, Open MPI 5.0.11 and Intel MPI 2021.19: a file in /dev/shm, a
+// Xeon with AVX-512, one rank, 4 KiB to 16 MiB, through a contiguous view and one with gaps; the
+// library's time over lacuna's, least and most. Writing runs of 8 bytes 1.24 to 35, of 16 B 1.21 to
+// 25, of 32 B 1.03 to 9.4 (and once 0.37, Open MPI, not seen again), of 48 B 0.91 to 6.9; reading
+// runs of 8 B 1.74 to 11, of 16 B 1.01 to 5.3, of 32 B 0.76 to 2.5. Of up to 64 KiB, runs of 48
+// B 1.06 to 6.9 and 1.10 to 2.0, of 64 B 1.02 and 1.03 at the least. Reading wins less, as what is
+// in memory is packed before (files.hpp).
 constexpr int64_t kFewToFile = int64_t{64} << 10;
 constexpr double kMostRunOfFew = 48;
 constexpr double kMostRunToWrite = 32;
