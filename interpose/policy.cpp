@@ -96,6 +96,7 @@ Rulebook both(const Rulebook& one, const Rulebook& other) {
 bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept {
   if (operation == Operation::kPack || operation == Operation::kUnpack)
     return load.piece_bytes > 0 || load.mean_run_bytes <= kMostRunToPack;
+  if (operation == Operation::kOneSided) return true;
   if (operation == Operation::kFileRead || operation == Operation::kFileWrite) {
     const double most = load.bytes <= kFewToFile             ? kMostRunOfFew
                         : operation == Operation::kFileWrite ? kMostRunToWrite
@@ -129,6 +130,13 @@ bool keeps_buffered(Flavour flavour) noexcept {
 // crashes.
 bool keeps_file_requests(Flavour flavour) noexcept {
   return flavour == Flavour::kIntelMpi || flavour == Flavour::kOpenMpi;
+}
+
+// MPICH 4.0.2: where a side has gaps, MPI_Rget gives a request that is complete at once, and the
+// data come with MPI_Win_flush or MPI_Win_unlock. Others before 5 are taken for the same.
+bool completes_gets(Flavour flavour, int major) noexcept {
+  const bool is_mpich = flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
+  return !is_mpich || major >= 5;
 }
 
 // MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then

@@ -23,7 +23,17 @@ Flavour flavour_of(std::string_view library_version);
 // Of MPICH's version; 0: it does not say so.
 int mpich_major_of(std::string_view library_version);
 
-enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect, kFileRead, kFileWrite };
+// One-sided operations have rules of their own (rma_rules.hpp).
+enum class Operation : uint8_t {
+  kPack,
+  kUnpack,
+  kSend,
+  kReceive,
+  kDirect,
+  kOneSided,
+  kFileRead,
+  kFileWrite
+};
 
 // What there is to move in a call.
 struct Load {
@@ -77,6 +87,9 @@ bool repeats_collectives(Flavour flavour, int mpich_major) noexcept;
 
 // Whether requests of operations on files with contiguous memory are as sound as those with gaps.
 bool keeps_file_requests(Flavour flavour) noexcept;
+// Whether the request of MPI_Rget and MPI_Rget_accumulate is complete when the data are there, and
+// not before.
+bool completes_gets(Flavour flavour, int major) noexcept;
 
 }  // namespace lacuna
 

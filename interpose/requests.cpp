@@ -172,7 +172,11 @@ void put_back(PendingRequest* entry) noexcept {
 
 int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   int code = MPI_SUCCESS;
-  if (entry->receive && status != nullptr) code = hand_over(*entry, status);
+  if (entry->held != nullptr) {
+    end_with_request(entry->held, status != nullptr);
+  } else if (entry->receive && status != nullptr) {
+    code = hand_over(*entry, status);
+  }
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;
@@ -186,7 +190,7 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 }
 
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
-  if (!entry->receive || status == nullptr || entry->exchange != nullptr)
+  if (!entry->receive || status == nullptr || entry->exchange != nullptr || entry->held != nullptr)
     return finish_pending(entry, status);
   const int code = deliver(entry->incoming, status);
   if (entry->incoming.landed >= 0) {

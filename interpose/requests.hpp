@@ -17,6 +17,7 @@
 #include "interpose/exchange.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/transfer.hpp"
+#include "interpose/windows.hpp"
 
 namespace lacuna {
 
@@ -47,6 +48,7 @@ struct PendingRequest {
   Staging outgoing;                    // a send
   SendSource source;                   // a persistent send
   std::unique_ptr<Exchange> exchange;  // a collective; `receive` says whether anything comes in
+  HeldOperation* held = nullptr;       // a one-sided operation, and so it does here
 
   PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests
   std::atomic<bool> claimed{false};

@@ -164,6 +164,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;
+  record->true_extent_bytes = type->true_extent();
   record->mean_run_bytes = plan->mean_run_bytes();
   record->piece_bytes = 0;
   record->single_run = !plan->is_empty() && plan->is_run(1);

@@ -49,6 +49,7 @@ struct TypeRecord {
   int64_t size_bytes = 0;
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
+  int64_t true_extent_bytes = 0;
   double mean_run_bytes = 0;
   int64_t piece_bytes = 0;                   // plan/pattern.hpp
   bool single_run = false;                   // one element is one run: a count of 1 is no work

@@ -21,6 +21,7 @@ enum class OptionId : uint8_t {
   kDisableP2p,
   kDisableCollectives,
   kDisableFiles,
+  kDisableRma,
   kIsa,
   kPoolMb,
   kThreads,

@@ -86,6 +86,15 @@ TOPIC(switch_families) {
     CHECK(taken("MPI_File_write_at") == (is_set("LACUNA_DISABLE_FILES") ? 0 : 1));
     CHECK(taken("MPI_File_read_at_all") == (is_set("LACUNA_DISABLE_FILES") ? 0 : 1));
   }
+  MPI_Win win;
+  MPI_Win_create(to.data(), 256 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  from[16] = 5;
+  MPI_Win_fence(0, win);
+  MPI_Put(from.data(), 1, type, g_rank, 0, 1, type, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  CHECK(to[0] == 3 && to[1] == 4 && to[16] == 5);
+  CHECK(taken("MPI_Put") == (is_set("LACUNA_DISABLE_RMA") ? 0 : 1));
   MPI_Type_free(&type);
 }
 

@@ -7,6 +7,7 @@
 #define DATATYPE type(MPI_Datatype)
 #define COMM type(MPI_Comm)
 #define REQUEST type(MPI_Request)
+#define WINDOW type(MPI_Win)
 #define MESSAGE type(MPI_Message)
 #define FILE_HANDLE type(MPI_File)
 #define STATUS(name) type(MPI_Status) :: name
@@ -25,6 +26,7 @@
 #define DATATYPE integer
 #define COMM integer
 #define REQUEST integer
+#define WINDOW integer
 #define MESSAGE integer
 #define FILE_HANDLE integer
 #define STATUS(name) integer :: name(MPI_STATUS_SIZE)
