@@ -8,8 +8,8 @@
 //
 // A read lays what comes over what is in the memory: that is packed before the call, and all is
 // unpacked after it. So what the library did not read stays as it was, and no status is needed.
-// (None would do: ROMIO and OMPIO say of collective reads, ROMIO also of reads through a view with
-// gaps, that all has come, even at the end of the file.)
+// (None would do: ROMIO says of collective reads, and of reads through a view with gaps, that all
+// has come, even at the end of the file.)
 //
 // `buf` says which way the data go: const to the file. `where` is the file, and the offset if there
 // is one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Measured 2026-11 on a 2-core Zen 4 guest: two ranks of one node, native and packed first in turn,
+// Measured 2026-11 on a 2-core Xeon guest: two ranks of one node, native and packed first in turn,
 // each operation with its synchronisation (MPI_Win_fence, MPI_Win_flush, MPI_Win_lock and
 // MPI_Win_unlock), medians; 8 bytes of 16, 40 of 80, 512 of 1024, an index list of 24-byte blocks
 // and a transpose, from 256 bytes to 4 MiB. A row stands where packing first was at least 1.1 times

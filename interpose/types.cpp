@@ -74,7 +74,7 @@ void recycle(TypeRecord* record) noexcept {
   record->plan.reset();
   record->text.clear();
   record->logged.store(0, std::memory_order_relaxed);
-  record->futile_count.store(-1, std::memory_order_relaxed);
+  record->verdict.store(kNoVerdict, std::memory_order_relaxed);
   const std::lock_guard<std::mutex> lock(g_records);
   record->next_free = g_free;
   g_free = record;
