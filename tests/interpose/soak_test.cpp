@@ -237,10 +237,12 @@ class Soak {
 }  // namespace
 
 TOPIC(soak_direct) {
-  constexpr int64_t kMayGrowKib = 4 << 10;
   constexpr int64_t kMayGrowMappings = 8;
   const char* text = std::getenv("LACUNA_TEST_MESSAGES");
   const int64_t messages = (text != nullptr ? std::atoll(text) : 20000) / (g_size / 2);
+  // A tenth of few messages is too early: with Intel MPI 2021.19, 4.6 MiB came later (2.1 without
+  // lacuna); of a million, 1.7 MiB after the first 10^5.
+  const int64_t may_grow_kib = messages < 100000 ? 8 << 10 : 4 << 10;
   MPI_Comm pair;
   MPI_Comm_split(MPI_COMM_WORLD, g_rank / 2, g_rank, &pair);
   Soak soak(pair, g_rank % 2);
@@ -262,7 +264,7 @@ TOPIC(soak_direct) {
               g_rank, static_cast<long long>(early.resident_kib),
               static_cast<long long>(most.resident_kib), static_cast<long long>(early.mappings),
               static_cast<long long>(most.mappings));
-  CHECK(most.resident_kib <= early.resident_kib + kMayGrowKib);
+  CHECK(most.resident_kib <= early.resident_kib + may_grow_kib);
   CHECK(most.mappings <= early.mappings + kMayGrowMappings);
   soak.check_empty();
   MPI_Comm_free(&pair);
