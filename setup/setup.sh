@@ -3,7 +3,7 @@
 # Brings what lacuna builds and tests with onto this machine; the one place that knows the names.
 #
 #   setup/setup.sh build   compilers, .venv with the `lacuna` command, the MPI libraries under build/mpi
-#   setup/setup.sh test    the same, the distribution's own MPI libraries, which the tests also run on, and mpi4py
+#   setup/setup.sh test    the same, the distribution's own MPI libraries, which the tests also run on, mpi4py, and spin
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
 # Debian packages are installed when we may (as root, or with sudo that asks no password); otherwise the missing ones
@@ -17,7 +17,7 @@ venv=$root/.venv
 mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
-test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev"
+test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin"
 aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"
 
 say() { echo "lacuna setup: $*" >&2; }

@@ -7,10 +7,13 @@
 // LACUNA_TEST_SEEDS programs from LACUNA_TEST_FIRST on; what differs is named with its seed, and
 // LACUNA_TEST_PRINT=1 prints the programs. With --threads, several run at once, each on a
 // communicator of its own.
+//
+// By the direct path, too (LACUNA_DIRECT=1), and with hardly any room left in the arenas.
 #include <cstdlib>
 #include <map>
 #include <thread>
 
+#include "ballast.hpp"
 #include "bench/harness/build_mpi.hpp"
 #include "collective_calls.hpp"
 #include "complete.hpp"
@@ -325,9 +328,7 @@ struct Attached {
   }
 };
 
-}  // namespace
-
-TOPIC(random_programs) {
+void run_programs() {
   const uint64_t first = number("LACUNA_TEST_FIRST", 0), seeds = number("LACUNA_TEST_SEEDS", 100);
   const Attached attached;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
@@ -340,6 +341,15 @@ TOPIC(random_programs) {
     }
     compare(seed, traces[0], traces[1]);
   }
+}
+
+}  // namespace
+
+TOPIC(random_programs) { run_programs(); }
+
+TOPIC(random_programs_starved) {
+  const Ballast ballast;
+  run_programs();
 }
 
 TOPIC(random_programs_in_threads) {
