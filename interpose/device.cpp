@@ -79,9 +79,10 @@ void look_again(unsigned long long loads) noexcept {
   g_seen_loads.store(loads, std::memory_order_release);
 }
 
-// What a program has without asking anyone for memory is the CPU's, whatever is loaded: its own
-// image, its heap below the program break, and the main thread's stack. Most small messages are
-// there, and asking the loader costs as much as packing them.
+// What a program has without asking anyone for memory is the CPU's: its own image and the main
+// thread's stack, whatever is loaded, and its heap below the program break, as far as it was seen
+// while no runtime was. Most small messages are there, and asking the loader costs as much as
+// packing them.
 struct Range {
   uintptr_t first;
   uintptr_t bytes;
@@ -110,15 +111,25 @@ Range program_image() noexcept {
 
 const Range g_program = program_image();
 const uintptr_t g_heap = reinterpret_cast<uintptr_t>(sbrk(0));
+constinit std::atomic<uintptr_t> g_heap_end{0};
+constexpr uintptr_t kMostHeap = uintptr_t{64} << 30;  // what is further away is not asked about
 // Other threads' stacks are further away from the main thread's.
 constexpr uintptr_t kMostStack = uintptr_t{64} << 20;
 
 bool is_plainly_host(uintptr_t address) noexcept {
   if (address - g_program.first < g_program.bytes) return true;
-  if (address >= g_heap && address < reinterpret_cast<uintptr_t>(sbrk(0))) return true;
+  if (address >= g_heap && address < g_heap_end.load(std::memory_order_relaxed))
+    return g_runtimes.load(std::memory_order_acquire) == Runtimes::kNone;
   const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   const auto bottom = reinterpret_cast<uintptr_t>(__libc_stack_end);
   return bottom - frame < kMostStack && address - frame < bottom - frame;
+}
+
+// A system call, which costs more than asking the loader: so what it says is kept.
+void measure_heap(uintptr_t address) noexcept {
+  if (address - g_heap >= kMostHeap) return;
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  if (address < end) g_heap_end.store(end, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -130,6 +141,7 @@ bool may_be_on_device(const void* address) noexcept {
   if (loads != g_seen_loads.load(std::memory_order_acquire)) look_again(loads);
   switch (g_runtimes.load(std::memory_order_acquire)) {
     case Runtimes::kNone:
+      measure_heap(reinterpret_cast<uintptr_t>(address));
       return false;
     case Runtimes::kOthers:
       return true;
