@@ -23,6 +23,8 @@ METHODS = {
     "mpi_pack_lacuna": ("mpi_pack", True),
     "contiguous": ("contiguous", False),  # the scale: always there
 }
+# The languages that their programs are in, and which tests those are; C++ has all.
+LANGUAGES = {"c++": "*", "fortran": ("WRF*", "NAS*", "SPECFEM3D*")}
 _QUICK = (5, 0.3)  # samples, and seconds for one row
 
 
