@@ -74,6 +74,7 @@ def _head(path: Path, result: Result) -> str:
         "processor": f"{header['cpu']}, {header['cores']} cores",
         "lacuna": f"{header['lacuna']} ({header['commit'] or 'no commit'})",
         "command": " ".join(header["command"]),
+        "language": header.get("language", "c++"),
         "compiler": header["compiler"],
         "ranks": str(header["ranks"]),
     }

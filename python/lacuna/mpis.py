@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI libraries that programs of ours are started on: those that `make` fetched, and Debian's."""
+"""The MPI libraries that our programs are started on: those that `make` fetched, and Debian's."""
 
 from __future__ import annotations
 

@@ -224,6 +224,36 @@ def test_papers(lacuna, tmp_path):
     check_page(tmp_path / "page", "1999, IBM SP", "AP1000")
 
 
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+def test_a_graph_of_many_ranks(lacuna, tmp_path, mpi):
+    words = ("schneider-graph-8", "--mpi", mpi, "--samples", 1, "--seconds", 0.01)
+    result = lacuna("bench", "papers", *words, "--json", "graph.json")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads((tmp_path / "graph.json").read_text())["rows"]
+    assert {row["id"] for row in rows} == {row["id"] for row in papers.EXPERIMENTS[words[0]].rows()}
+
+
+def test_rows_go_to_jobs_of_as_many_ranks_as_they_say(lacuna, tmp_path):
+    names = ("schneider-graph-8", "gropp-table3")
+    words = ("bench", "papers", *names, "--mpi", "openmpi", "--samples", 1, "--seconds", 0.01)
+    result = lacuna(*words, "--json", "both.json")
+    assert result.returncode == 0, result.stderr
+    found = {row["id"] for row in json.loads((tmp_path / "both.json").read_text())["rows"]}
+    assert found == {row["id"] for name in names for row in papers.EXPERIMENTS[name].rows()}
+    assert all(name in result.stdout for name in names)
+
+
+def test_all_ways_of_a_graph_and_no_others(tmp_path):
+    row = {"id": "graph", "test": "GRAPH", "shape": [64]}
+    ways = ("derived", "neighbor_derived", "by_hand", "neighbor_by_hand", "contiguous")
+    lanes = [{"name": way, "way": way} for way in ways]
+    assert run_rows(tmp_path, [row | {"lanes": lanes}]).returncode == 0
+    result = run_rows(tmp_path, [row | {"lanes": [{"name": "x", "way": "mpi_pack"}]}])
+    assert "no way mpi_pack" in result.stderr + result.stdout
+    result = run_rows(tmp_path, [row | {"lanes": lanes, "shape": [64, 2]}])
+    assert "GRAPH takes one number" in result.stderr + result.stdout
+
+
 def test_every_experiment_has_rows_with_names_of_their_own():
     for experiment in papers.EXPERIMENTS.values():
         rows = experiment.rows()
