@@ -25,8 +25,9 @@ th { background: #f3f3f3; }
 h1, h2, h3 { overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 .head td { overflow-wrap: anywhere; text-align: left; }
+.head td:first-child { white-space: nowrap; vertical-align: top; }
 figure { margin: 1em 0; }
-img { max-width: 100%; }
+img { max-width: 100%; min-width: 45em; }
 figcaption, .note { color: #555; font-size: 13px; }
 .bad { color: #b00020; } .good { color: #00693e; }
 """
@@ -68,7 +69,7 @@ def table(names: list[str], rows: list[list[str]]) -> str:
 def _figure(path: Path, caption: str) -> str:
     data = base64.b64encode(path.read_bytes()).decode()
     return (
-        f'<figure><img alt="{escape(path.stem)}" src="data:image/png;base64,{data}">'
+        f'<figure class="wide"><img alt="{escape(path.stem)}" src="data:image/png;base64,{data}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 
