@@ -11,7 +11,8 @@ import time
 import pytest
 from conftest import BUILD, COMMAND, MPI_ROOT, one_line_error
 
-from lacuna import bench_apps, guidelines, papers
+from lacuna import bench_apps, exchange, guidelines, papers
+from lacuna.errors import LacunaError
 
 TABLE_1 = {
     *("WRF_x_vec", "WRF_y_vec", "WRF_x_sa", "WRF_y_sa", "MILC_su3_zd"),
@@ -76,6 +77,14 @@ def test_wrong_unpacking_is_caught(tmp_path, method):
     result = run_rows(tmp_path, [a_row(method, shape=[35, 18, 18])])
     assert result.returncode != 0
     assert f"wrong bytes in NAS_MG_x-34 from {method}" in result.stderr + result.stdout
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+def test_what_was_wrong_is_not_lost_among_the_words_of_the_launcher(mpi):
+    rows = [a_row("native", shape=[35, 18, 18])]
+    with pytest.raises(LacunaError) as caught:
+        exchange.measure("apps", rows, exchange.Options(mpis=[mpi], verify_only=True))
+    assert "wrong bytes in NAS_MG_x-34 from native" in caught.value.details
 
 
 def test_rows_that_make_no_sense_are_named(tmp_path):
