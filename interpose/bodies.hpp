@@ -78,6 +78,47 @@ Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
 Answer take_start(MPI_Request* request) noexcept;
 Answer take_startall(int count, MPI_Request* requests) noexcept;
 
+// rma.cpp
+Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win) noexcept;
+Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win) noexcept;
+Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
+                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                       MPI_Win win) noexcept;
+Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
+                           MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
+                           MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                           MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                           MPI_Win win) noexcept;
+Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept;
+Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept;
+Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
+                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                        MPI_Win win, MPI_Request* request) noexcept;
+Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
+                            MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
+                            MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                            MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                            MPI_Win win, MPI_Request* request) noexcept;
+Answer take_win_fence(int assert, MPI_Win win) noexcept;
+Answer take_win_complete(MPI_Win win) noexcept;
+Answer take_win_unlock(int rank, MPI_Win win) noexcept;
+Answer take_win_unlock_all(MPI_Win win) noexcept;
+Answer take_win_flush(int rank, MPI_Win win) noexcept;
+Answer take_win_flush_all(MPI_Win win) noexcept;
+Answer take_win_flush_local(int rank, MPI_Win win) noexcept;
+Answer take_win_flush_local_all(MPI_Win win) noexcept;
+Answer take_win_free(MPI_Win* win) noexcept;
+
 // completion.cpp
 Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept;
 Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept;

@@ -153,12 +153,7 @@ void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool bl
 // Before anything else: whether the call may be lacuna's at all.
 bool may_begin(const Start& start) noexcept;
 
-// Moves the exchange to where it lives until the call has completed. nullptr: no memory.
-PendingRequest* new_pending_exchange(Exchange* exchange) noexcept;
-// After the library has started it, or not. The code that the program gets.
-int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
-                   int code) noexcept;
-// The same for a request that is to be started later.
+// After the library has made a request that is to be started later (requests.hpp has the others).
 int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept;
 
 // Does the call with the arguments that the sides have become.

@@ -7,10 +7,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+
+extern "C" void* __libc_stack_end;  // NOLINT: the loader's name
 
 namespace lacuna {
 namespace {
@@ -76,9 +79,52 @@ void look_again(unsigned long long loads) noexcept {
   g_seen_loads.store(loads, std::memory_order_release);
 }
 
+// What a program has without asking anyone for memory is the CPU's, whatever is loaded: its own
+// image, its heap below the program break, and the main thread's stack. Most small messages are
+// there, and asking the loader costs as much as packing them.
+struct Range {
+  uintptr_t first;
+  uintptr_t bytes;
+};
+
+// The first object is the program.
+int measure_program(dl_phdr_info* info, size_t, void* data) {
+  uintptr_t first = UINTPTR_MAX;
+  uintptr_t end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    first = begin < first ? begin : first;
+    end = begin + segment.p_memsz > end ? begin + segment.p_memsz : end;
+  }
+  if (first < end) *static_cast<Range*>(data) = {first, end - first};
+  return 1;
+}
+
+Range program_image() noexcept {
+  Range image{0, 0};
+  dl_iterate_phdr(measure_program, &image);
+  return image;
+}
+
+const Range g_program = program_image();
+const uintptr_t g_heap = reinterpret_cast<uintptr_t>(sbrk(0));
+// Other threads' stacks are further away from the main thread's.
+constexpr uintptr_t kMostStack = uintptr_t{64} << 20;
+
+bool is_plainly_host(uintptr_t address) noexcept {
+  if (address - g_program.first < g_program.bytes) return true;
+  if (address >= g_heap && address < reinterpret_cast<uintptr_t>(sbrk(0))) return true;
+  const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const auto bottom = reinterpret_cast<uintptr_t>(__libc_stack_end);
+  return bottom - frame < kMostStack && address - frame < bottom - frame;
+}
+
 }  // namespace
 
 bool may_be_on_device(const void* address) noexcept {
+  if (is_plainly_host(reinterpret_cast<uintptr_t>(address))) return false;
   unsigned long long loads = 0;
   dl_iterate_phdr(read_load_count, &loads);
   if (loads != g_seen_loads.load(std::memory_order_acquire)) look_again(loads);

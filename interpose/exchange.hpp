@@ -104,6 +104,7 @@ class Side {
 struct Exchange {
   Side out;
   Side in;
+  bool of_file = false;  // files.hpp: the program may free its request
   // What goes out, on either side: `in` has some, too, where data stay in place.
   void pack() const noexcept {
     if (out.taken()) out.pack_all();

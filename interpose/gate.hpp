@@ -17,6 +17,8 @@ namespace lacuna {
 inline constexpr uint32_t kPackSwitch = 1;
 inline constexpr uint32_t kP2pSwitch = 2;
 inline constexpr uint32_t kCollectiveSwitch = 4;
+inline constexpr uint32_t kFileSwitch = 8;
+inline constexpr uint32_t kRmaSwitch = 16;
 // No family: messages of peers may be tokens (direct/region.hpp), whatever else is switched off.
 inline constexpr uint32_t kDirectSwitch = 1U << 31;
 // Bits of Gate::watched.
@@ -34,6 +36,10 @@ struct Gate {
   MPI_Request request_null{};  // as runtime() has it
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};
+  // Split collectives on files that lacuna has begun (files.hpp).
+  std::atomic<int64_t> split{0};
+  // One-sided operations that a synchronisation will complete for lacuna, too.
+  std::atomic<int64_t> held{0};
   // What the user wants to be told: bits below. Fixed from MPI_Init on.
   std::atomic<uint32_t> watched{0};
   // Open MPI's ABI: where the predefined types lie, in libmpi's data and, moved there by the
@@ -91,9 +97,13 @@ inline bool anything_pending() noexcept {
   return g_gate.pending.load(std::memory_order_relaxed) != 0;
 }
 
+inline bool anything_held() noexcept { return g_gate.held.load(std::memory_order_acquire) != 0; }
+
 inline bool anything_persistent() noexcept {
   return g_gate.persistent.load(std::memory_order_relaxed) != 0;
 }
+
+inline bool any_split() noexcept { return g_gate.split.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace lacuna
 

@@ -43,6 +43,8 @@ uint32_t allowed_families() {
   if (!option_flag(OptionId::kDisablePack)) families |= kPackSwitch;
   if (!option_flag(OptionId::kDisableP2p)) families |= kP2pSwitch;
   if (!option_flag(OptionId::kDisableCollectives)) families |= kCollectiveSwitch;
+  if (!option_flag(OptionId::kDisableFiles)) families |= kFileSwitch;
+  if (!option_flag(OptionId::kDisableRma)) families |= kRmaSwitch;
   return families;
 }
 
@@ -83,6 +85,9 @@ void learn_library(const Next& next, Runtime* rt) {
   g_gate.request_null = rt->request_null;
   rt->message_null = MPI_MESSAGE_NULL;
   rt->message_no_proc = MPI_MESSAGE_NO_PROC;
+  rt->win_null = MPI_WIN_NULL;
+  rt->errors_are_fatal = MPI_ERRORS_ARE_FATAL;
+  rt->errors_return = MPI_ERRORS_RETURN;
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   next.MPI_Get_library_version(version, &length);
@@ -98,7 +103,8 @@ void learn_library(const Next& next, Runtime* rt) {
   MPI_Comm parent = MPI_COMM_NULL;
   rt->spawned = next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
   rt->table = new Table(load_table(version));  // as long as the process
-  rt->messages = new Rulebook(rules_for(*rt->table, is_on_one_node(rt->size)));
+  rt->on_one_node = is_on_one_node(rt->size);
+  rt->messages = new Rulebook(rules_for(*rt->table, rt->on_one_node));
 }
 
 // An error handler of our own, for the standard ABI's libraries do not agree on the value of
@@ -174,6 +180,7 @@ void start() noexcept try {
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
   g_runtime.nonblocking = !completion_may_be_hidden();
+  g_runtime.one_sided = g_runtime.nonblocking && !synchronization_may_be_hidden();
   start_watching();
   g_started = true;
   g_allowed = allowed_families();

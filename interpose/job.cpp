@@ -17,11 +17,29 @@ namespace {
 // data is.
 bool in_a_program(intptr_t address) { return static_cast<uintptr_t>(address) >= 4096; }
 
-bool pays_never(const Load& load) noexcept {
-  for (const Operation operation : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
-    if (pays(*runtime().messages, operation, load)) return false;
+constexpr MPI_Count kMostJudged = MPI_Count{1} << 48;
+
+// Whether a message pays. Programs send the same again and again: what the tables say is kept.
+bool message_pays(Operation operation, const TypeRecord& record, MPI_Count count,
+                  int64_t bytes) noexcept {
+  int64_t verdict = record.verdict.load(std::memory_order_relaxed);
+  if (verdict >> kVerdictBits == count) return (verdict & verdict_bit(operation)) != 0;
+  const Load load = load_of(record, count, bytes);
+  if (count > kMostJudged) return pays(*runtime().messages, operation, load);
+  verdict = count << kVerdictBits;
+  for (const Operation each : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
+    if (pays(*runtime().messages, each, load)) verdict |= verdict_bit(each);
   }
-  return true;
+  record.verdict.store(verdict, std::memory_order_relaxed);
+  return (verdict & verdict_bit(operation)) != 0;
+}
+
+bool is_worth_it(Operation operation, const TypeRecord& record, MPI_Count count,
+                 int64_t bytes) noexcept {
+  if (runtime().always) return true;
+  return is_message(operation)
+             ? message_pays(operation, record, count, bytes)
+             : pays(*runtime().messages, operation, load_of(record, count, bytes));
 }
 
 // Why calls like this pass in the gate; kTaken: they do not.
@@ -72,10 +90,8 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
     say(Note::kMixed, bytes);
     return false;
   }
-  const Load load = load_of(*record, count, bytes);
-  if (!runtime().always && !pays(*runtime().messages, operation, load)) {
+  if (!is_worth_it(operation, *record, count, bytes)) {
     say(Note::kLongRuns, bytes);
-    if (pays_never(load)) record->futile_count.store(count, std::memory_order_relaxed);
     return false;
   }
   if (may_be_on_device(data)) {

@@ -47,7 +47,7 @@ std::string_view sentence_of(Note note) {
     case Note::kDirect:
       return "taken: through shared memory";
     case Note::kMixed:
-      return "not taken in collectives: it has more than one basic type";
+      return "not taken in collectives, one-sided calls and files: it has more than one basic type";
   }
   return "";
 }

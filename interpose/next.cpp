@@ -247,4 +247,8 @@ bool completion_may_be_hidden() {
 
 bool receives_may_be_hidden() { return any_is_hidden(receives); }
 
+bool synchronization_may_be_hidden() {
+  return any_is_hidden([](const char* name) { return starts_with(name, "MPI_Win_"); });
+}
+
 }  // namespace lacuna

@@ -76,6 +76,8 @@ bool called_by_fortran(const void* return_address) noexcept;
 bool completion_may_be_hidden();
 // The same for receives and probes.
 bool receives_may_be_hidden();
+// The same for synchronisations of windows, where completions are not hidden.
+bool synchronization_may_be_hidden();
 
 }  // namespace lacuna
 

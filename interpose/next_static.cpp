@@ -23,6 +23,15 @@ LACUNA_FORTRAN(mpi_request_free_f08_);
 LACUNA_FORTRAN(mpi_request_get_status_f08_);
 LACUNA_FORTRAN(mpi_start_f08_);
 LACUNA_FORTRAN(mpi_startall_f08_);
+LACUNA_FORTRAN(mpi_win_fence_f08_);
+LACUNA_FORTRAN(mpi_win_complete_f08_);
+LACUNA_FORTRAN(mpi_win_unlock_f08_);
+LACUNA_FORTRAN(mpi_win_unlock_all_f08_);
+LACUNA_FORTRAN(mpi_win_flush_f08_);
+LACUNA_FORTRAN(mpi_win_flush_all_f08_);
+LACUNA_FORTRAN(mpi_win_flush_local_f08_);
+LACUNA_FORTRAN(mpi_win_flush_local_all_f08_);
+LACUNA_FORTRAN(mpi_win_free_f08_);
 #undef LACUNA_FORTRAN
 }
 
@@ -70,6 +79,16 @@ bool completion_may_be_hidden() {
        {mpi_wait_f08_, mpi_waitall_f08_, mpi_waitany_f08_, mpi_waitsome_f08_, mpi_test_f08_,
         mpi_testall_f08_, mpi_testany_f08_, mpi_testsome_f08_, mpi_request_free_f08_,
         mpi_request_get_status_f08_, mpi_start_f08_, mpi_startall_f08_}) {
+    if (routine != nullptr) return true;
+  }
+  return false;
+}
+
+bool synchronization_may_be_hidden() {
+  for (void (*routine)() :
+       {mpi_win_fence_f08_, mpi_win_complete_f08_, mpi_win_unlock_f08_, mpi_win_unlock_all_f08_,
+        mpi_win_flush_f08_, mpi_win_flush_all_f08_, mpi_win_flush_local_f08_,
+        mpi_win_flush_local_all_f08_, mpi_win_free_f08_}) {
     if (routine != nullptr) return true;
   }
   return false;

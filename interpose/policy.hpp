@@ -23,17 +23,28 @@ Flavour flavour_of(std::string_view library_version);
 // Of MPICH's version; 0: it does not say so.
 int mpich_major_of(std::string_view library_version);
 
-enum class Operation : uint8_t { kPack, kUnpack, kSend, kReceive, kDirect };
+// One-sided operations have rules of their own (rma_rules.hpp).
+enum class Operation : uint8_t {
+  kPack,
+  kUnpack,
+  kSend,
+  kReceive,
+  kDirect,
+  kOneSided,
+  kFileRead,
+  kFileWrite
+};
 
 // What there is to move in a call.
 struct Load {
   int64_t bytes;
   double mean_run_bytes;
   Pattern pattern;
+  int64_t piece_bytes = 0;  // plan/pattern.hpp
 };
 
 // Messages up to a size, for which no rule before it holds: packing first wins where the runs are
-// not longer than that (0: nowhere), and not shorter than this.
+// not longer than that (0: nowhere), and not shorter than this. Of kPieces: the pieces.
 struct Rule {
   int64_t most_bytes;
   double most_mean_run_bytes;
@@ -73,6 +84,12 @@ bool keeps_buffered(Flavour flavour) noexcept;
 // Whether a persistent collective does at each start what it should: known of those of which it is
 // tested.
 bool repeats_collectives(Flavour flavour, int mpich_major) noexcept;
+
+// Whether requests of operations on files with contiguous memory are as sound as those with gaps.
+bool keeps_file_requests(Flavour flavour) noexcept;
+// Whether the request of MPI_Rget and MPI_Rget_accumulate is complete when the data are there, and
+// not before.
+bool completes_gets(Flavour flavour, int major) noexcept;
 
 }  // namespace lacuna
 

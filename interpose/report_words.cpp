@@ -149,7 +149,8 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   if (count(row, Note::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
   if (count(row, Note::kMixed) > 0) {
     words.push_back(
-        "collectives on several basic types in one type are the library's: a type of "
+        "collectives, one-sided calls and files with several basic types in one type are the "
+        "library's: a type of "
         "one basic type, or messages, would be taken");
   }
   if (count(row, Note::kHiddenCompletion) > 0) {

@@ -275,12 +275,14 @@ Answer take_request_free(MPI_Request* request) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {
-    if (entry->exchange == nullptr) {
+    const bool may = entry->exchange == nullptr || entry->exchange->of_file;
+    if (may && entry->held == nullptr) {
       keep_freed(entry);
       *request = runtime().request_null;
       return taken(MPI_SUCCESS);
     }
-    // MPI forbids it for collectives under way; what happens is the library's.
+    // MPI forbids it for collectives and one-sided operations under way; what happens is the
+    // library's.
     put_back(entry);
     if (!entry->persistent) return kDeclined;
   }

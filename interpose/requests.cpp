@@ -172,7 +172,11 @@ void put_back(PendingRequest* entry) noexcept {
 
 int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   int code = MPI_SUCCESS;
-  if (entry->receive && status != nullptr) code = hand_over(*entry, status);
+  if (entry->held != nullptr) {
+    end_with_request(entry->held, status != nullptr);
+  } else if (entry->receive && status != nullptr) {
+    code = hand_over(*entry, status);
+  }
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;
@@ -186,7 +190,7 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 }
 
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
-  if (!entry->receive || status == nullptr || entry->exchange != nullptr)
+  if (!entry->receive || status == nullptr || entry->exchange != nullptr || entry->held != nullptr)
     return finish_pending(entry, status);
   const int code = deliver(entry->incoming, status);
   if (entry->incoming.landed >= 0) {
@@ -295,13 +299,14 @@ void abandon_freed_requests() noexcept {
     PendingRequest* rest = entry->next;
     MPI_Status status;
     bool ok = false;
-    if (entry->receive) {
+    if (entry->receive && entry->exchange == nullptr) {
       ok = next.MPI_Cancel(&entry->request) == MPI_SUCCESS &&
            next.MPI_Wait(&entry->request, &status) == MPI_SUCCESS;
       if (!ok) entry->incoming.staging.abandon();
     } else {
       next.MPI_Request_free(&entry->request);
       entry->outgoing.abandon();
+      [[maybe_unused]] Exchange* left = entry->exchange.release();
     }
     finish_freed(entry, ok ? &status : nullptr);
     entry = rest;

@@ -17,6 +17,7 @@
 #include "interpose/exchange.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/transfer.hpp"
+#include "interpose/windows.hpp"
 
 namespace lacuna {
 
@@ -47,6 +48,7 @@ struct PendingRequest {
   Staging outgoing;                    // a send
   SendSource source;                   // a persistent send
   std::unique_ptr<Exchange> exchange;  // a collective; `receive` says whether anything comes in
+  HeldOperation* held = nullptr;       // a one-sided operation, and so it does here
 
   PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests
   std::atomic<bool> claimed{false};
@@ -60,6 +62,12 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 // nullptr: no memory.
 PendingRequest* new_pending() noexcept;
 void drop_pending(PendingRequest* entry) noexcept;
+
+// carry.cpp. Moves the exchange to where it lives until the call has completed. nullptr: no memory.
+PendingRequest* new_pending_exchange(Exchange* exchange) noexcept;
+// After the library has started it, or not. The code that the program gets.
+int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
+                   int code) noexcept;
 
 // From here on the entry belongs to the table.
 void add_pending(PendingRequest* entry, MPI_Request request) noexcept;

@@ -24,6 +24,9 @@ struct Runtime {
   MPI_Request request_null;
   MPI_Message message_null;
   MPI_Message message_no_proc;
+  MPI_Win win_null;
+  MPI_Errhandler errors_are_fatal;
+  MPI_Errhandler errors_return;
 
   Flavour flavour = Flavour::kOther;
   int mpich_major = 0;  // MPICH's version
@@ -33,8 +36,10 @@ struct Runtime {
   int rank = 0;                        // in MPI_COMM_WORLD, for log and report
   int size = 1;                        // of MPI_COMM_WORLD
   bool spawned = false;                // by MPI_Comm_spawn
+  bool on_one_node = false;            // all of its ranks
   char library[64] = "";               // its name and version
   bool nonblocking = false;            // all completions go through our wrappers
+  bool one_sided = false;              // and all synchronisations of windows
 
   int type_keyval;      // the attribute that ties a TypeRecord to its type
   MPI_Comm probe_comm;  // a private copy of MPI_COMM_SELF that returns errors: to ask without

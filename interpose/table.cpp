@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kTableFormat = 2;
+constexpr int kTableFormat = 3;
 constexpr size_t kMostRules = 1000;
 constexpr double kLongestRun = 1e18;
 

@@ -26,7 +26,7 @@ std::string book(const std::string& rules) {
 }
 
 std::string file(const std::string& members) {
-  return "{\"lacuna_table\": 2, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"a CPU\", " + members + "}";
+  return "{\"lacuna_table\": 3, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"a CPU\", " + members + "}";
 }
 
 Load strided(int64_t bytes, double run) { return {bytes, run, Pattern::kStrided}; }
@@ -92,12 +92,12 @@ TEST(Table, WhatIsNotOneIsRefusedWithAReason) {
   EXPECT_EQ(reason("not JSON"), "it is not JSON");
   EXPECT_EQ(reason("[]"), "it is not a JSON object");
   EXPECT_EQ(reason("{}"), "it has no member lacuna_table");
-  EXPECT_EQ(reason("{\"lacuna_table\": 1}"), "its format is 1, and this version reads 2");
+  EXPECT_EQ(reason("{\"lacuna_table\": 1}"), "its format is 1, and this version reads 3");
   EXPECT_EQ(
-      reason("{\"lacuna_table\": 2, \"mpi\": \"Some MPI 1.1\", \"cpu\": \"a CPU\", " + good + "}"),
+      reason("{\"lacuna_table\": 3, \"mpi\": \"Some MPI 1.1\", \"cpu\": \"a CPU\", " + good + "}"),
       "it is of Some MPI 1.1, and this is Some MPI 1.0");
   EXPECT_EQ(
-      reason("{\"lacuna_table\": 2, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"b\", " + good + "}"),
+      reason("{\"lacuna_table\": 3, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"b\", " + good + "}"),
       "it is of another CPU (\"b\", and this is \"a CPU\")");
   EXPECT_EQ(reason(file("\"other\": 0")), "it has no member shared");
   const std::string rules =

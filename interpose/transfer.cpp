@@ -22,6 +22,8 @@ namespace {
 // The library can count that far.
 bool is_countable(const Wire& wire) noexcept { return fits_int(wire.count) || next_has_large(); }
 
+}  // namespace
+
 bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
   *wire = wire_of(job);
   if (!is_countable(*wire)) {
@@ -33,6 +35,8 @@ bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexce
   log_type(*job.record, Note::kNoMemory, job.bytes);
   return false;
 }
+
+namespace {
 
 // Instead of the payload, a token to a rank of this node.
 bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,

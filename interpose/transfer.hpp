@@ -75,7 +75,10 @@ struct SendSource {
   Account account;
 };
 
-// False: decline, and nothing has happened. `blocking` as in borrow_staging.
+// Room for packed data, and how they travel. False: decline. `blocking` as in borrow_staging.
+bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept;
+
+// False: decline, and nothing has happened.
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                    bool blocking, Outgoing* outgoing) noexcept;
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,

@@ -74,7 +74,7 @@ void recycle(TypeRecord* record) noexcept {
   record->plan.reset();
   record->text.clear();
   record->logged.store(0, std::memory_order_relaxed);
-  record->futile_count.store(-1, std::memory_order_relaxed);
+  record->verdict.store(kNoVerdict, std::memory_order_relaxed);
   const std::lock_guard<std::mutex> lock(g_records);
   record->next_free = g_free;
   g_free = record;
@@ -146,6 +146,7 @@ void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns
   record->one_passes = false;
   record->size_bytes = 0;
   record->mean_run_bytes = 0;
+  record->piece_bytes = 0;
   if (is_watched(kLogged)) record->text = why;
   if (is_watched(kReported))
     tell_report(record, begin_ns, std::hash<std::string>()(why), [&] { return why; });
@@ -163,7 +164,9 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;
+  record->true_extent_bytes = type->true_extent();
   record->mean_run_bytes = plan->mean_run_bytes();
+  record->piece_bytes = 0;
   record->single_run = !plan->is_empty() && plan->is_run(1);
   if (plan->size() == 0) {
     record->note = Note::kEmpty;
@@ -173,6 +176,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
     record->plan = plan;
     record->one_pattern = pattern_of(plan->root(1));
     record->many_pattern = pattern_of(plan->root(2));
+    record->piece_bytes = piece_bytes(*type);
   }
   const bool uniform = decoded->uniform != rt.datatype_null;
   record->uniform = uniform;

@@ -43,13 +43,17 @@ enum class Note : uint8_t {
 };
 inline constexpr size_t kNotes = 14;
 
+inline constexpr int64_t kNoVerdict = -1;
+
 struct TypeRecord {
   std::atomic<uintptr_t> handle{0};  // 0: not in use
   PlanPtr plan;                      // null: never taken
   int64_t size_bytes = 0;
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
+  int64_t true_extent_bytes = 0;
   double mean_run_bytes = 0;
+  int64_t piece_bytes = 0;                   // plan/pattern.hpp
   bool single_run = false;                   // one element is one run: a count of 1 is no work
   Pattern one_pattern = Pattern::kStrided;   // of one element
   Pattern many_pattern = Pattern::kStrided;  // of several
@@ -62,8 +66,8 @@ struct TypeRecord {
   std::string text;               // only for the log
   TypeId reported_as = kOtherTypes;
   mutable std::atomic<uint32_t> logged{0};  // by operation and note
-  // A message of so many elements pays by no table, in neither direction; -1: not known of any.
-  mutable std::atomic<int64_t> futile_count{-1};
+  // What the tables say of messages with the last count that was asked about (verdict_on()).
+  mutable std::atomic<int64_t> verdict{kNoVerdict};
   TypeRecord* next_free = nullptr;
 
   // packed_form() below; outlives the type, until the record serves another or lacuna stops.
@@ -117,7 +121,8 @@ inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
 
 // What there is to move in `count` elements of a type with a plan.
 inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
-  return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern};
+  return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern,
+          record.piece_bytes};
 }
 
 // Some libraries move these element by element and leave out bytes that are no part of the number
@@ -126,17 +131,33 @@ inline bool loses_bytes(const TypeRecord& record) noexcept {
   return !record.uniform || record.wire_bytes > 8;
 }
 
-inline bool is_futile(const TypeRecord& record, MPI_Count count) noexcept {
-  return record.futile_count.load(std::memory_order_relaxed) == count && !is_watched(kReported);
+// A verdict: a count, and a bit for each operation of messages that pays.
+inline constexpr int kVerdictBits = 3;
+constexpr bool is_message(Operation operation) noexcept {
+  return operation == Operation::kSend || operation == Operation::kReceive ||
+         operation == Operation::kDirect;
+}
+constexpr int64_t verdict_bit(Operation operation) noexcept {
+  return operation == Operation::kSend ? 1 : operation == Operation::kReceive ? 2 : 4;
 }
 
-// The same for one message with `count` elements; also where they are one run, are known not to
-// pay, or the type is new and the data are so few that decoding it would cost more than it could
-// win.
-inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count) noexcept {
+// That so many elements do not pay is known: to send, whichever way; to receive; or (kDirect) both.
+inline bool is_futile(const TypeRecord& record, MPI_Count count, Operation operation) noexcept {
+  int64_t asked = verdict_bit(operation);
+  if (operation == Operation::kSend) asked |= verdict_bit(Operation::kDirect);
+  if (operation == Operation::kDirect) asked = (1 << kVerdictBits) - 1;
+  const int64_t verdict = record.verdict.load(std::memory_order_relaxed);
+  return is_message(operation) && verdict >> kVerdictBits == count && (verdict & asked) == 0 &&
+         !is_watched(kReported);
+}
+
+// The same for a call with `count` elements; also where they are one run, are known not to pay, or
+// the type is new and the data are so few that decoding it would cost more than it could win.
+inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count, Operation operation) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   if (record == nullptr) return !is_watched(kReported) && detail::is_still_new(datatype, count);
-  return record->passes || (count == 1 && record->one_passes) || is_futile(*record, count);
+  return record->passes || (count == 1 && record->one_passes) ||
+         is_futile(*record, count, operation);
 }
 
 // And the call that a report makes look at it all the same. `is_use`: asked once for each call.

@@ -183,11 +183,14 @@ std::string number(double value) {
 std::string described(const Message& message) {
   const Plan& plan = message.plan();
   const Cost cost = predict(plan, message.count(), Direction::kPack, Warmth::kWarm);
+  const auto piece = static_cast<double>(message.piece_bytes());
+  const bool in_pieces = piece > 0;
+  const Pattern pattern = in_pieces ? Pattern::kPieces : pattern_of(plan.root(message.count()));
   return "{\"kind\": \"row\", \"id\": " + json_string(message.id()) +
          ", \"bytes\": " + std::to_string(message.bytes()) +
          ", \"contiguous\": " + (plan.is_run(message.count()) ? "true" : "false") +
-         ", \"pattern\": \"" + pattern_name(pattern_of(plan.root(message.count()))) +
-         "\", \"mean_run_bytes\": " + number(plan.mean_run_bytes()) +
+         ", \"pattern\": \"" + pattern_name(pattern) +
+         "\", \"mean_run_bytes\": " + number(in_pieces ? piece : plan.mean_run_bytes()) +
          ", \"predicted_pack_ns\": " + number(cost.ns) + "}";
 }
 

@@ -9,6 +9,7 @@
 #include "bench/engine/lists.hpp"
 #include "bench/harness/build_mpi.hpp"
 #include "bench/harness/job.hpp"
+#include "plan/pattern.hpp"
 #include "type/text.hpp"
 
 namespace lacuna::bench {
@@ -80,6 +81,7 @@ Message::Message(const Row& row, TypePtr type, PlanPtr plan, const PredefinedTyp
       predefined_(predefined),
       count_(static_cast<int>(row.count)),
       bytes_(row.count * type->size_bytes),
+      piece_bytes_(lacuna::piece_bytes(*type)),
       first_(first_offset(*type, row.count)),
       source_(span(*type, row.count)),
       target_(span(*type, row.count)),

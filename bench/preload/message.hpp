@@ -37,6 +37,8 @@ class Message {
   int64_t bytes() const { return bytes_; }
   const Plan& plan() const { return *plan_; }
   int64_t count() const { return count_; }
+  // Of its type (plan/pattern.hpp).
+  int64_t piece_bytes() const { return piece_bytes_; }
 
   void send(Form form, int peer) const;
   void receive(Form form, int peer) const;
@@ -57,6 +59,7 @@ class Message {
   const PredefinedTypes& predefined_;
   int count_;
   int64_t bytes_;
+  int64_t piece_bytes_;
   int64_t first_;  // the least offset of the typemap, less what keeps the buffer on a line
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   Pages source_;

@@ -19,6 +19,10 @@ constexpr Option kTable[] = {
      "The same for point-to-point communication alone (MPI_Send, MPI_Recv, MPI_Isend and kin)."},
     {OptionId::kDisableCollectives, "LACUNA_DISABLE_COLLECTIVES", OptionKind::kFlag, "0",
      "The same for collectives alone (MPI_Bcast, MPI_Alltoallw, MPI_Neighbor_alltoall and kin)."},
+    {OptionId::kDisableFiles, "LACUNA_DISABLE_FILES", OptionKind::kFlag, "0",
+     "The same for files alone (MPI_File_read, MPI_File_write_all and kin)."},
+    {OptionId::kDisableRma, "LACUNA_DISABLE_RMA", OptionKind::kFlag, "0",
+     "The same for one-sided communication alone (MPI_Put, MPI_Get, MPI_Accumulate and kin)."},
     {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
      "The instruction set the kernels use, e.g. `reference`, `sse4`, `avx2`, `avx3`. Unset, or one "
      "that this machine "

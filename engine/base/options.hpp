@@ -20,6 +20,8 @@ enum class OptionId : uint8_t {
   kDisablePack,
   kDisableP2p,
   kDisableCollectives,
+  kDisableFiles,
+  kDisableRma,
   kIsa,
   kPoolMb,
   kThreads,

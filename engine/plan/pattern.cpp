@@ -19,9 +19,11 @@ const char* pattern_name(Pattern pattern) {
     case Pattern::kFields:
       return "fields";
     case Pattern::kTransposed:
+      return "transposed";
+    case Pattern::kPieces:
       break;
   }
-  return "transposed";
+  return "pieces";
 }
 
 // By what the layout is, not by the kernel: those for fields also move short runs at short strides.
@@ -41,6 +43,22 @@ Pattern pattern_of(const PlanNode& root) {
   const auto is_smaller = [](const auto& a, const auto& b) { return a->size < b->size; };
   const PlanNode& most = **std::max_element(root.children.begin(), root.children.end(), is_smaller);
   return most.kind == LayoutNode::Kind::kRun ? Pattern::kFields : pattern_of(most);
+}
+
+int64_t piece_bytes(const Type& type) {
+  const bool is_dense =
+      type.size_bytes == type.true_ub - type.true_lb && type.size_bytes == type.ub - type.lb;
+  if (type.children.empty()) return 0;
+  if (is_dense) return type.signature.length > 1 ? type.size_bytes : 0;
+  const Type* most = type.children.front().get();
+  for (size_t i = 1; i < type.children.size(); ++i) {
+    const auto bytes = [&](size_t child) {
+      return type.children[child]->size_bytes *
+             (type.blocklengths.empty() ? 1 : type.blocklengths[child]);
+    };
+    if (bytes(i) > most->size_bytes) most = type.children[i].get();
+  }
+  return piece_bytes(*most);
 }
 
 }  // namespace lacuna

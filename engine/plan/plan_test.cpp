@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/pattern.hpp"
 #include "type/text.hpp"
 
 namespace lacuna {
@@ -131,6 +132,32 @@ TEST(Plan, ExplainSaysWhatWhereAndWhy) {
         "loop 1024 mem +8192 packed +8", "transpose.w8.", "n x 1", "why:", "n = 1024 elements"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
+}
+
+TEST(Plan, PatternsSayWhatMostOfTheBytesAreIn) {
+  const auto pattern = [](const char* text, int64_t count) {
+    return std::string(pattern_name(pattern_of(planned(text)->root(count))));
+  };
+  EXPECT_EQ(pattern("vector(100, 2, 9, double)", 1), "strided");
+  EXPECT_EQ(pattern("resized(0, 24, struct([1, 1], [0, 16], [double, int]))", 9), "fields");
+  EXPECT_EQ(
+      pattern("indexed_block(1, [0, 2, 5, 9, 11, 16, 18, 21, 27, 30, 31, 33, 38, 40, 44, 47, 49, "
+              "55], double)",
+              1),
+      "listed");
+  EXPECT_EQ(pattern("contiguous(99, resized(0, 8, vector(99, 1, 99, double)))", 1), "transposed");
+}
+
+TEST(Plan, PiecesAreDerivedTypesInsideOfRuns) {
+  const auto piece = [](const char* text) { return piece_bytes(*parse_type(text).value()); };
+  EXPECT_EQ(piece("vector(8, 4, 9, double)"), 0);
+  EXPECT_EQ(piece("vector(8, 4, 9, contiguous(6, float))"), 24);
+  EXPECT_EQ(piece("hvector(2, 1, 999999, vector(8, 4, 9, contiguous(2, contiguous(3, double))))"),
+            48);
+  EXPECT_EQ(piece("vector(8, 4, 9, contiguous(1, double))"), 0);
+  EXPECT_EQ(piece("vector(8, 4, 9, resized(0, 32, contiguous(3, double)))"), 24);
+  EXPECT_EQ(piece("struct([1, 4], [0, 8], [int, vector(8, 4, 9, contiguous(6, float))])"), 24);
+  EXPECT_EQ(piece("contiguous(0, double)"), 0);
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ inline bool is_plain(MPI_Datatype datatype) noexcept {
 inline bool is_plain(MPI_Datatype datatype, int count) noexcept {
   if (is_plain(datatype)) return true;
   const TypeRecord* record = lacuna::detail::cached_record(datatype);
-  return record != nullptr && is_futile(*record, count) && !loses_bytes(*record) &&
-         receives_direct() && !any_held();
+  return record != nullptr && is_futile(*record, count, Operation::kReceive) &&
+         !loses_bytes(*record) && receives_direct() && !any_held();
 }
 
 // A receive has ended well.

@@ -93,6 +93,7 @@ WRAPPERS = """\
 #include "interpose/bodies.hpp"
 #include "interpose/collectives.hpp"
 #include "interpose/direct/quick.hpp"
+#include "interpose/files.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/look.hpp"
 #include "interpose/next.hpp"
@@ -258,6 +259,10 @@ def next_source(functions: list[Function]) -> str:
     )
 
 
+def left_alone(type_: str, operation: str, count: str) -> str:
+    return f"is_left_alone({type_}, {count}, Operation::{operation})"
+
+
 def wrapper(function: Function, name: dict[str, str]) -> str:
     entry, texts = function.entry, function.texts() | name
     texts["shown"] = name["prefix"] + function.symbol
@@ -272,7 +277,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         if few := entry.get("few"):
             role = "kMovesMany"
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
-            passes = " && ".join(f"is_left_alone({one}, {count})" for one, count in pairs)
+            passes = " && ".join(left_alone(one, *many.split(": ")) for one, many in pairs)
     has_direct, has_quick = entry.get("direct") == "yes", "quick" in entry and not function.large
     if has_direct or gate.startswith("receives_direct("):
         refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
@@ -284,7 +289,8 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if has_direct:
         ways.append(("receives_direct()", "quickly" if has_quick else "look"))
     ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
-    texts |= {"refuse": refuse, "role": role, "take": entry["take"], "steps": steps}
+    texts["take"] = fill(entry["take"], **texts)
+    texts |= {"refuse": refuse, "role": role, "steps": steps}
     texts["ways"] = "".join(fill(WAY, gate=gate, way=way, **texts) for gate, way in ways)
     return fill(TAKEN, **texts)
 

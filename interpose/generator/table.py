@@ -13,6 +13,8 @@ GROUPS = {
     "pack": "Packing (`LACUNA_DISABLE_PACK`)",
     "p2p": "Point to point (`LACUNA_DISABLE_P2P`)",
     "collectives": "Collectives (`LACUNA_DISABLE_COLLECTIVES`)",
+    "files": "Files (`LACUNA_DISABLE_FILES`)",
+    "rma": "One-sided (`LACUNA_DISABLE_RMA`)",
     "completion": "Completion",
     "types": "Types",
 }

@@ -126,7 +126,7 @@ def messages(sizes: list[int], shapes: list[str] | None = None) -> list[Message]
 
 # ---- what `lacuna tune` measures: each pattern of the plan, by run and size ---------------------
 
-TUNE_SIZES = [256, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]
+TUNE_SIZES = [64, 256, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]
 TUNE_SIZES += [128 * KIB, 256 * KIB, MIB, 2 * MIB, 8 * MIB]
 TUNE_QUICK_SIZES = [KIB, 16 * KIB]
 
@@ -169,6 +169,16 @@ def _column(shape: str, block: int, size: int) -> Message | None:
     return _vector(shape, block, size, fill=64 // block)
 
 
+def _pieces(shape: str, doubles: int, size: int) -> Message | None:
+    """Long blocks, as far as the size allows it, of a derived type that is contiguous."""
+    pieces = max(2, min(4096, size // 2) // (_DOUBLE * doubles))
+    blocks = size // (pieces * _DOUBLE * doubles)
+    if blocks < 2:
+        return None
+    text = f"vector({blocks}, {pieces}, {2 * pieces}, contiguous({doubles}, double))"
+    return Message(shape, size, text)
+
+
 def _tuned(make: Callable[[str, int, int], Message | None], block: int) -> Callable:
     return lambda name, size: make(name, block, size)
 
@@ -181,6 +191,7 @@ TUNE_SHAPES: dict[str, Callable[[str, int], Message | None]] = {
         ("list", _blocks, (1, 5, 64)),
         ("fields", _fields, (1, 3, 30)),
         ("transpose", _transposed_blocks, (1, 2)),
+        ("pieces", _pieces, (3, 24, 96)),
     )
     for block in blocks
 }

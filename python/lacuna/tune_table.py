@@ -111,7 +111,7 @@ def rules(cells: list[Cell], direct: bool) -> dict[str, dict[str, Rules]]:
     book: dict[str, dict[str, Rules]] = {"send": {}, "receive": {}}
     if direct:
         book["direct"] = {}
-    for pattern in ("strided", "listed", "fields", "transposed"):
+    for pattern in ("strided", "listed", "fields", "transposed", "pieces"):
         chosen = [cell for cell in cells if cell.pattern == pattern]
         book["send"][pattern], book["receive"][pattern] = _rules(chosen, _longest_runs, 2)
         if direct:

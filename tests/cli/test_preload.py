@@ -176,7 +176,7 @@ def test_tune_writes_the_table_that_the_ranks_read(lacuna, tmp_path):
     assert result.stderr.strip() == f"wrote {place}"
     table = json.loads(place.read_text())
     assert table["mpi"].startswith("MPICH Version: 5.")
-    assert set(table["shared"]["send"]) == {"strided", "listed", "fields", "transposed"}
+    assert set(table["shared"]["send"]) == {"strided", "listed", "fields", "transposed", "pieces"}
     assert all(set(cell["speeds"]) for cell in table["evidence"]["shared"])
 
     def log(**environment):

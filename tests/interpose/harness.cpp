@@ -93,9 +93,24 @@ const std::vector<std::string>& data_functions() {
                              "MPI_Ineighbor_allgatherv",
                              "MPI_Ineighbor_alltoall",
                              "MPI_Ineighbor_alltoallv",
-                             "MPI_Ineighbor_alltoallw"}) {
-      for (const char* form : {"", "_c", "_init", "_init_c"})
-        names.push_back(name + std::string(form));
+                             "MPI_Ineighbor_alltoallw",
+                             "MPI_Put",
+                             "MPI_Get",
+                             "MPI_Accumulate",
+                             "MPI_Get_accumulate",
+                             "MPI_Rput",
+                             "MPI_Rget",
+                             "MPI_Raccumulate",
+                             "MPI_Rget_accumulate"}) {
+      for (const char* form : {"", "_c", "_init", "_init_c"}) names.emplace_back(name).append(form);
+    }
+    for (const char* way : {"read", "write"}) {
+      for (const char* form : {"", "_all", "_at", "_at_all", "_shared", "_ordered"}) {
+        for (const char* end : {"", "_c", "_begin", "_begin_c", "_end"}) {
+          for (const char* start : {"", "i"})
+            names.push_back(std::string("MPI_File_") + start + way + form + end);
+        }
+      }
     }
     return names;
   }();

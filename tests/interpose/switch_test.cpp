@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "file_calls.hpp"
 #include "harness.hpp"
 
 using namespace test;
@@ -77,6 +78,23 @@ TOPIC(switch_families) {
   MPI_Allgather(from.data(), 1, type, to.data(), 1, type, MPI_COMM_SELF);
   CHECK(to[0] == 3 && to[1] == 4 && to[16] == 3);
   CHECK(taken("MPI_Allgather") == (is_set("LACUNA_DISABLE_COLLECTIVES") ? 0 : 1));
+  {
+    const SharedFile file;
+    MPI_File_write_at(file.fh(), g_rank * 128, from.data(), 1, type, MPI_STATUS_IGNORE);
+    MPI_File_read_at_all(file.fh(), g_rank * 128, to.data() + 1, 1, type, MPI_STATUS_IGNORE);
+    CHECK(to[1] == 3 && to[2] == 4 && to[17] == 3);
+    CHECK(taken("MPI_File_write_at") == (is_set("LACUNA_DISABLE_FILES") ? 0 : 1));
+    CHECK(taken("MPI_File_read_at_all") == (is_set("LACUNA_DISABLE_FILES") ? 0 : 1));
+  }
+  MPI_Win win;
+  MPI_Win_create(to.data(), 256 * sizeof(double), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  from[16] = 5;
+  MPI_Win_fence(0, win);
+  MPI_Put(from.data(), 1, type, g_rank, 0, 1, type, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  CHECK(to[0] == 3 && to[2] == 4 && to[16] == 5);
+  CHECK(taken("MPI_Put") == (is_set("LACUNA_DISABLE_RMA") ? 0 : 1));
   MPI_Type_free(&type);
 }
 

@@ -7,7 +7,9 @@
 #define DATATYPE type(MPI_Datatype)
 #define COMM type(MPI_Comm)
 #define REQUEST type(MPI_Request)
+#define WINDOW type(MPI_Win)
 #define MESSAGE type(MPI_Message)
+#define FILE_HANDLE type(MPI_File)
 #define STATUS(name) type(MPI_Status) :: name
 #define STATUSES(name, n) type(MPI_Status) :: name(n)
 #define SOURCE_OF(status) status%MPI_SOURCE
@@ -24,7 +26,9 @@
 #define DATATYPE integer
 #define COMM integer
 #define REQUEST integer
+#define WINDOW integer
 #define MESSAGE integer
+#define FILE_HANDLE integer
 #define STATUS(name) integer :: name(MPI_STATUS_SIZE)
 #define STATUSES(name, n) integer :: name(MPI_STATUS_SIZE, n)
 #define SOURCE_OF(status) status(MPI_SOURCE)

@@ -7,6 +7,8 @@ program fortran_test
   use compare
   use point_to_point
   use collective
+  use files
+  use one_sided
   implicit none
   integer :: kind_of_type
 
@@ -94,5 +96,10 @@ contains
               calls('MPI_Neighbor_alltoallw', neighbor_alltoallw), calls('MPI_Ineighbor_allgather', 1), &
               calls('MPI_Ineighbor_alltoall', 1)]
     call both_ways('neighborhoods', neighborhoods, around)
+    call both_ways('files', read_and_write, [calls('MPI_File_write_at', 1), calls('MPI_File_read_at', 1), &
+                   calls('MPI_File_write_all', 1), calls('MPI_File_read_at_all_begin', 1), &
+                   calls('MPI_File_read_at_all_end', 1)])
+    call both_ways('MPI_Win_fence', by_fence, [calls('MPI_Get', 1), calls('MPI_Put', 1)])
+    call both_ways('MPI_Win_lock', by_lock, [calls('MPI_Get', 2), calls('MPI_Accumulate', 1)])
   end subroutine
 end program
