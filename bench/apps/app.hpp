@@ -4,7 +4,7 @@
 // by hand, and the calls that make its derived datatype. Both come from the numbers of its input (a
 // row of bench/corpus); the row's type text says, independently, which bytes they must move: every
 // run compares (way.hpp). A new test is one of these in the file of its application, a line in
-// apps.cpp and rows in the corpus.
+// apps.cpp and rows in the corpus; in Fortran, in the folder of that name.
 #ifndef LACUNA_BENCH_APPS_APP_HPP_
 #define LACUNA_BENCH_APPS_APP_HPP_
 
@@ -32,7 +32,8 @@ struct App {
   MPI_Datatype (*make)(const Input&);
   void (*pack)(const Input&, const std::byte* mem, std::byte* packed);
   void (*unpack)(const Input&, const std::byte* packed, std::byte* mem);
-  bool receives_packed = false;  // the other side wants the data contiguous
+  bool receives_packed = false;              // the other side wants the data contiguous
+  MPI_Datatype element = MPI_DATATYPE_NULL;  // as elements of this; none: of the type text's leaf
 };
 
 // nullptr: no such test.

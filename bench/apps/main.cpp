@@ -3,7 +3,8 @@
 // not) verified and then timed, all lanes in this one job in turns. `lacuna bench apps` and its
 // kin write the rows, start this on each MPI library and read what comes out.
 //
-// Usage: lacuna-bench-apps-FAMILY --rows FILE --out FILE [--samples N] [--seconds S]
+// Usage: lacuna-bench-apps-FAMILY (or -fortran-MPI) --rows FILE --out FILE [--samples N] [--seconds
+// S]
 //          [--verify-only 0|1]                                         (an even number of ranks)
 #include <mpi.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/apps/calls.hpp"
 #include "bench/apps/rows.hpp"
 #include "bench/apps/way.hpp"
 #include "bench/harness/arguments.hpp"
@@ -210,7 +212,8 @@ void measure(const ExchangeRow& row, std::vector<Runner>& runners, const Options
 std::string header(size_t rows, const Job& job) {
   return "{\"kind\": \"header\", \"mpi_library\": " + json_string(mpi_library()) +
          ", \"lacuna_loaded\": " + (job.is_loaded ? "true" : "false") +
-         ", \"compiler\": " + json_string(__VERSION__) +
+         ", \"language\": " + json_string(calls::kLanguage) +
+         ", \"compiler\": " + json_string(calls::compiler()) +
          ", \"ranks\": " + std::to_string(job.ranks) + ", \"rows\": " + std::to_string(rows) + "}";
 }
 

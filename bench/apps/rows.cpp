@@ -105,7 +105,8 @@ std::optional<Error> fill_message(const ExchangeRow& row, const LaneRow& lane, i
   }
   const Basic* basic = leaf(*type);
   if (basic == nullptr) return invalid("a type without data");
-  message.element = predefined.handle_of(basic);
+  const bool says_element = message.app != nullptr && message.app->element != MPI_DATATYPE_NULL;
+  message.element = says_element ? message.app->element : predefined.handle_of(basic);
   message.elements = static_cast<int>(message.problem->packed_bytes() / basic->size_bytes);
   return std::nullopt;
 }
@@ -148,20 +149,24 @@ class Problems {
 
 // The arrays of a test that is not between partners; false: it is.
 Result<bool> add_arrays(const ExchangeRow& row, std::vector<Message>& messages) {
-  if (row.test != "FFT" && row.test != "HALO" && row.test != "SLABS") return false;
+  const bool is_divided = row.test == "FFT" || row.test == "SLABS";
+  if (!is_divided && row.test != "GRAPH" && row.test != "HALO") return false;
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (row.shape.size() != 1 || row.shape[0] < 1 ||
-      (row.test != "HALO" && row.shape[0] % ranks != 0))
-    return invalid(row.test + " takes the order of the array, which the ranks divide");
+  if (row.shape.size() != 1 || row.shape[0] < 1 || (is_divided && row.shape[0] % ranks != 0)) {
+    return invalid(row.test + " takes one number: the order of the array" +
+                   (is_divided ? ", which the ranks divide" : ", or how many vertices a rank has"));
+  }
   const int n = row.shape[0];
-  const auto fft = row.test == "FFT" ? make_fft_arrays(n) : nullptr;
-  const auto grid = row.test == "HALO"    ? make_halo(n)
-                    : row.test == "SLABS" ? make_slabs(n)
-                                          : nullptr;
+  Message arrays;
+  if (row.test == "FFT") arrays.fft = make_fft_arrays(n);
+  if (row.test == "GRAPH") arrays.graph = make_graph(n);
+  if (row.test == "HALO") arrays.grid = make_halo(n);
+  if (row.test == "SLABS") arrays.grid = make_slabs(n);
   for (Message& message : messages) {
-    message.fft = fft;
-    message.grid = grid;
+    message.fft = arrays.fft;
+    message.graph = arrays.graph;
+    message.grid = arrays.grid;
   }
   return true;
 }

@@ -25,7 +25,7 @@ struct LaneRow {
 
 struct ExchangeRow {
   std::string id;
-  std::string test;  // an App's, FFT, HALO or SLABS; empty: types alone
+  std::string test;  // an App's, FFT, GRAPH, HALO or SLABS; empty: types alone
   std::vector<int> shape;
   bool receives_packed = false;  // for types alone; an App says it of itself
   bool needs_received = false;   // lanes send and receive at once

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "bench/apps/calls.hpp"
+
 namespace lacuna::bench {
 namespace {
 
@@ -43,10 +45,10 @@ class PairWay : public Way {
   int partner() const { return m_.partner; }
 
   void send_bytes(const void* data, MPI_Datatype type) const {
-    MPI_Send(data, bytes_, type, m_.partner, kTag, MPI_COMM_WORLD);
+    calls::send(data, bytes_, calls::handle_of(type), m_.partner, kTag);
   }
   void receive_bytes(void* data, MPI_Datatype type) const {
-    MPI_Recv(data, bytes_, type, m_.partner, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    calls::receive(data, bytes_, calls::handle_of(type), m_.partner, kTag);
   }
 
  private:
@@ -73,27 +75,29 @@ class Derived : public PairWay {
   using PairWay::PairWay;
   void create() override {
     type_ = message().make();
-    MPI_Type_commit(&type_);
+    handle_ = calls::handle_of(type_);
+    calls::commit(handle_);
   }
-  void destroy() override { MPI_Type_free(&type_); }
+  void destroy() override { calls::free(handle_); }
 
  protected:
   void send(Phases*) override {
-    MPI_Send(problem().buffer(), message().count, type_, partner(), kTag, MPI_COMM_WORLD);
+    calls::send(problem().buffer(), message().count, handle_, partner(), kTag);
   }
   void receive(Phases*) override {
     if (message().receives_packed) {
-      MPI_Recv(problem().packed(), message().elements, message().element, partner(), kTag,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      calls::receive(problem().packed(), message().elements, calls::handle_of(message().element),
+                     partner(), kTag);
     } else {
-      MPI_Recv(problem().buffer(), message().count, type_, partner(), kTag, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+      calls::receive(problem().buffer(), message().count, handle_, partner(), kTag);
     }
   }
   MPI_Datatype type() const { return type_; }
+  calls::Handle handle() const { return handle_; }
 
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  calls::Handle handle_ = {};
 };
 
 // Packed and unpacked by MPI_Pack and MPI_Unpack.
@@ -105,9 +109,7 @@ class MpiPack : public Derived {
  protected:
   void send(Phases* phases) override {
     Laps laps(phases);
-    int position = 0;
-    MPI_Pack(problem().buffer(), message().count, type(), problem().packed(), bytes(), &position,
-             MPI_COMM_WORLD);
+    calls::pack(problem().buffer(), message().count, handle(), problem().packed(), bytes());
     laps.end(&Phases::pack);
     send_bytes(problem().packed(), MPI_PACKED);
     laps.end(&Phases::communicate);
@@ -117,9 +119,7 @@ class MpiPack : public Derived {
     receive_bytes(problem().packed(), MPI_PACKED);
     laps.end(&Phases::communicate);
     if (message().receives_packed) return;
-    int position = 0;
-    MPI_Unpack(problem().packed(), bytes(), &position, problem().buffer(), message().count, type(),
-               MPI_COMM_WORLD);
+    calls::unpack(problem().packed(), bytes(), problem().buffer(), message().count, handle());
     laps.end(&Phases::unpack);
   }
 };
@@ -303,6 +303,7 @@ constexpr Named kWays[] = {
 
 std::unique_ptr<Way> make_way(const std::string& name, const Message& message) {
   if (message.fft != nullptr) return make_fft_way(name, *message.fft);
+  if (message.graph != nullptr) return make_graph_way(name, *message.graph);
   if (message.grid != nullptr) return make_grid_way(name, *message.grid);
   for (const Named& way : kWays) {
     if (name == way.name && (message.app != nullptr || !way.needs_app)) return way.make(message);

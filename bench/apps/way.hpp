@@ -42,10 +42,13 @@ class Laps {
   Clock::time_point last_;
 };
 
-// The arrays of the exchanges that are not between partners (fft.cpp, grids.cpp), on one rank.
+// The arrays of the exchanges that are not between partners (fft.cpp, graph.cpp, grids.cpp), on one
+// rank.
 struct FftArrays;
+struct Graph;
 struct Grid;
 std::shared_ptr<FftArrays> make_fft_arrays(int n);
+std::shared_ptr<Graph> make_graph(int n);  // collective, as its end is
 std::shared_ptr<Grid> make_halo(int n);
 std::shared_ptr<Grid> make_slabs(int n);
 
@@ -56,6 +59,7 @@ struct Message {
   std::shared_ptr<Problem> partners;  // where the partner's type is another than this rank's
   std::shared_ptr<Problem> received;  // as problem, for ways that send and receive at once
   std::shared_ptr<FftArrays> fft;     // instead of all of them
+  std::shared_ptr<Graph> graph;
   std::shared_ptr<Grid> grid;
   const App* app = nullptr;  // nullptr: there are no loops by hand
   Input input;
@@ -94,6 +98,7 @@ class Way {
 std::unique_ptr<Way> make_way(const std::string& name, const Message& message);
 // The ways of one file each, which make_way knows.
 std::unique_ptr<Way> make_fft_way(const std::string& name, FftArrays& arrays);
+std::unique_ptr<Way> make_graph_way(const std::string& name, Graph& graph);
 std::unique_ptr<Way> make_grid_way(const std::string& name, Grid& grid);
 std::unique_ptr<Way> make_overlap_way(const std::string& name, const Message& message);
 std::unique_ptr<Way> make_one_sided_way(const std::string& name, const Message& message);

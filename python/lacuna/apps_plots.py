@@ -116,8 +116,14 @@ def _absolute(path: Path, provenance: dict[str, Any], found: Apps, mpi: str) -> 
         panel.set_visible(True)
         _stacks(panel, found, mpi, name, methods)
     handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower right", fontsize=7, ncols=len(_PARTS))
-    figure.suptitle(mpis.TITLE[mpi], fontsize=11)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper center",
+        title=mpis.TITLE[mpi],
+        fontsize=7,
+        ncols=len(_PARTS),
+    )
     _save(figure, path, provenance)
     return path, (
         f"Absolute times on {mpis.TITLE[mpi]} (figure 6), each test at its largest size: one "
@@ -137,8 +143,12 @@ def _stacks(panel: Axes, found: Apps, mpi: str, name: str, methods: list[str]) -
             label, color = _PARTS[part]
             panel.bar(place, value * 1e6, bottom=base, color=color, label=None if place else label)
             base += value * 1e6
+    panel.use_sticky_edges = False  # parts that take no time would stick the stack to the frame
+    panel.set_ylim(bottom=0)
     panel.set_title(name, fontsize=8)
-    panel.set_xticks(range(len(methods)), methods, fontsize=6, rotation=30)
+    panel.set_xticks(
+        range(len(methods)), methods, fontsize=6, rotation=30, ha="right", rotation_mode="anchor"
+    )
     panel.tick_params(axis="y", labelsize=7)
     panel.set_ylabel("us", fontsize=7)
 

@@ -23,11 +23,17 @@ METHODS = {
     "mpi_pack_lacuna": ("mpi_pack", True),
     "contiguous": ("contiguous", False),  # the scale: always there
 }
+# The languages that the applications are there in, and which tests those are.
+LANGUAGES = {"c++": ("",), "fortran": ("WRF_", "NAS_", "SPECFEM3D_")}
 _QUICK = (5, 0.3)  # samples, and seconds for one row
 
 
-def tests() -> list[Row]:
-    """All tests at all sizes, as rows for the program."""
+def tests(language: str = "c++") -> list[Row]:
+    """All tests that are there in a language, at all sizes, as rows for the program."""
+    if language not in LANGUAGES:
+        raise LacunaError(
+            Exit.USAGE, f"unknown language: {language}", f"known are {', '.join(LANGUAGES)}"
+        )
     found = []
     for row in corpus.load():
         if not row.shape:
@@ -35,6 +41,8 @@ def tests() -> list[Row]:
         name = row.id.partition("/")[2]
         # The corpus has the two sides of the alltoall as two types; the test is both.
         name = name.replace("FFT_scatter", "FFT")
+        if not name.startswith(LANGUAGES[language]):
+            continue
         found.append(
             {
                 "id": name,
@@ -87,7 +95,7 @@ def _one_size_each(rows: list[Row]) -> list[Row]:
 
 def apps(options: exchange.Options, globs: list[str], methods: list[str], quick: bool) -> None:
     """Runs, writes the files, prints the tables."""
-    rows = choose(tests(), globs, methods, quick)
+    rows = choose(tests(options.language), globs, methods, quick)
     if quick:
         options.samples, options.seconds = _QUICK
     measured = exchange.measure("apps", rows, options)

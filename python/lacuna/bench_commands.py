@@ -113,6 +113,10 @@ def _apps(
         list[str] | None,
         typer.Option("--method", help="native, lacuna, by_hand, ...; may be repeated."),
     ] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="c++, or fortran: the applications that are in Fortran, in Fortran."),
+    ] = "c++",
     quick: _Quick = False,
     ranks: _Ranks = 2,
     samples: _Samples = 15,
@@ -128,6 +132,7 @@ def _apps(
     options = exchange.Options(
         mpis=spelled_out(mpi or []),
         ranks=ranks,
+        language=language,
         samples=samples,
         seconds=seconds,
         verify_only=verify_only,

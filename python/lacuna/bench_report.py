@@ -22,7 +22,12 @@ table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
 td, th { padding: 2px 9px; text-align: right; border-bottom: 1px solid #ddd; }
 td:first-child, th:first-child { text-align: left; }
 th { background: #f3f3f3; }
-img { max-width: 100%; }
+h1, h2, h3 { overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+.head td { overflow-wrap: anywhere; text-align: left; }
+.head td:first-child { white-space: nowrap; vertical-align: top; }
+figure { margin: 1em 0; }
+img { max-width: 100%; min-width: 45em; }
 figcaption, .note { color: #555; font-size: 13px; }
 .bad { color: #b00020; } .good { color: #00693e; }
 """
@@ -46,6 +51,7 @@ def write(files: list[Path], found: list[Result], output: Path) -> None:
     results.write_text(
         page,
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style><body><h1>{escape(title)}</h1>{''.join(sections)}</body></html>\n",
     )
     for file in (page, *written):
@@ -53,16 +59,17 @@ def write(files: list[Path], found: list[Result], output: Path) -> None:
 
 
 def table(names: list[str], rows: list[list[str]]) -> str:
-    """An HTML table; cells are text."""
+    """An HTML table; cells are text. On a narrow screen it scrolls by itself, not the page."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
 
 
 def _figure(path: Path, caption: str) -> str:
     data = base64.b64encode(path.read_bytes()).decode()
     return (
-        f'<figure><img alt="{escape(path.stem)}" src="data:image/png;base64,{data}">'
+        f'<figure class="wide"><img alt="{escape(path.stem)}" src="data:image/png;base64,{data}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 
@@ -74,14 +81,16 @@ def _head(path: Path, result: Result) -> str:
         "processor": f"{header['cpu']}, {header['cores']} cores",
         "lacuna": f"{header['lacuna']} ({header['commit'] or 'no commit'})",
         "command": " ".join(header["command"]),
+        "language": header.get("language", "c++"),
         "compiler": header["compiler"],
         "ranks": str(header["ranks"]),
     }
     for name, version in header["mpi"].items():
         shown[mpis.TITLE[name]] = version.splitlines()[0]
-    return f"<h2>{escape(path.name)}</h2>" + table(
-        ["", ""], [[name, value] for name, value in shown.items()]
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in shown.items()
     )
+    return f'<h2>{escape(path.name)}</h2><table class="head">{rows}</table>'
 
 
 def _apps(result: Result, folder: Path) -> tuple[str, list[Path]]:

@@ -35,6 +35,7 @@ class Options:
 
     mpis: list[str] = field(default_factory=list)  # none: those that are there
     ranks: int = 2
+    language: str = "c++"  # of the applications: or fortran
     samples: int = 15
     seconds: float = 3.0  # for one row
     verify_only: bool = False
@@ -56,17 +57,21 @@ def measure(kind: str, rows: list[Row], options: Options) -> Measured:
     """Runs the rows on each MPI library; a run that was interrupted goes on where it was.
 
     Each row: id, bytes (0: unknown), lanes of name, way and whether under lacuna, and what else
-    bench/apps/rows.hpp reads.
+    bench/apps/rows.hpp reads; its ranks, where not those of the options.
     """
     if options.ranks < 2 or options.ranks % 2:
         raise LacunaError(
             Exit.USAGE, f"bad number in --ranks: {options.ranks}", "give an even number, 2 or more"
         )
-    targets = mpis.chosen(options.mpis, options.mpi_root)
-    programs = [places.program(f"lacuna-bench-apps-{places.family_of(t.name)}") for t in targets]
+    targets, programs = _programs(options)
     results.make_folders([options.json, options.csv])
     journal = Journal(None if options.verify_only else options.json, _settings(kind, rows, options))
-    header = provenance.collect() | {"kind": kind, "ranks": options.ranks, "mpi": {}}
+    header = provenance.collect() | {
+        "kind": kind,
+        "language": options.language,
+        "ranks": options.ranks,
+        "mpi": {},
+    }
     try:
         with watch.progress_bar() as progress:
             for target, program in zip(targets, programs, strict=True):
@@ -88,12 +93,23 @@ def measure(kind: str, rows: list[Row], options: Options) -> Measured:
     return Measured(header, lanes, journal)
 
 
+def _programs(options: Options) -> tuple[list[mpis.Installed], list[Path]]:
+    """The MPI libraries, and what runs on each."""
+    if options.language == "fortran":
+        targets = mpis.with_fortran(options.mpis, options.mpi_root)
+        return targets, [places.program(mpis.program_in_fortran(t.name)) for t in targets]
+    targets = mpis.chosen(options.mpis, options.mpi_root)
+    names = [f"lacuna-bench-apps-{places.family_of(target.name)}" for target in targets]
+    return targets, [places.program(name) for name in names]
+
+
 def _settings(kind: str, rows: list[Row], options: Options) -> dict[str, Any]:
     """What lines of one result file must share. The MPI libraries may differ: more can be added."""
     text = json.dumps(rows, sort_keys=True)
     return {
         "kind": kind,
         "rows": hashlib.sha256(text.encode()).hexdigest(),
+        "language": options.language,
         "ranks": options.ranks,
         "samples": options.samples,
         "seconds": options.seconds,
@@ -109,24 +125,38 @@ def _run_one(
     progress: Progress | None,
 ) -> None:
     done = journal.done(target.name)
-    todo = [row for row in rows if row["id"] not in done]
-    if not todo:
-        return
-    wants_lacuna = any(lane.get("lacuna") for row in todo for lane in row["lanes"])
+    jobs: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["id"] not in done:
+            jobs[row.get("ranks", options.ranks)].append(row)
+    for ranks, todo in jobs.items():
+        _run_job(target, program, ranks, todo, options, journal, progress)
+
+
+def _run_job(
+    target: mpis.Installed,
+    program: Path,
+    ranks: int,
+    rows: list[Row],
+    options: Options,
+    journal: Journal,
+    progress: Progress | None,
+) -> None:
+    wants_lacuna = any(lane.get("lacuna") for row in rows for lane in row["lanes"])
     words = [
         *("--samples", str(options.samples), "--seconds", str(options.seconds)),
         *("--verify-only", str(int(options.verify_only))),
     ]
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         file = Path(folder) / "rows.json"
-        file.write_text(json.dumps(todo), encoding="utf-8")
+        file.write_text(json.dumps(rows), encoding="utf-8")
 
         def command(out: Path) -> tuple[list[str], dict[str, str]]:
             everything = [str(program), "--rows", str(file), "--out", str(out), *words]
             environment = dict(os.environ) | target.environment()
-            started = target.command(options.ranks, everything)
+            started = target.command(ranks, everything)
             if wants_lacuna:
-                return run.build(started, target.name, environment)
+                return run.build(started, target.kind, environment)
             return started, environment
 
         lines = watch.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI libraries that `make` fetched: how to start two ranks of a program of ours on each."""
+"""The MPI libraries that our programs are started on: those that `make` fetched, and Debian's."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from lacuna import places
 from lacuna.errors import Exit, LacunaError
 
 ALL = ["mpich", "openmpi", "intelmpi"]  # what `--mpi all` means
+FORTRAN = ["debian-mpich", "debian-openmpi", "intelmpi"]  # with bindings for gfortran
+_DEBIAN = "debian-"
 _FOLDER = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
 TITLE = {
     "mpich": "MPICH",
     "mpiabi": "MPICH, standard ABI",
     "openmpi": "Open MPI",
     "intelmpi": "Intel MPI",
+    "debian-mpich": "Debian's MPICH",
+    "debian-openmpi": "Debian's Open MPI",
 }
 
 
@@ -28,14 +33,25 @@ class Installed:
     hosts: tuple[str, ...] = ()  # one rank on each in turn; none: all on this machine
     agent: str | None = None  # instead of ssh
 
+    @property
+    def kind(self) -> str:
+        """The name of its kind, as in places.FAMILY_OF."""
+        return self.name.removeprefix(_DEBIAN)
+
+    def launcher(self) -> Path:
+        """Its mpiexec; Debian tells several apart by their ending."""
+        ending = f".{self.kind}" if self.name != self.kind else ""
+        return self.prefix / "bin" / f"mpiexec{ending}"
+
     def command(self, ranks: int, program: list[str]) -> list[str]:
         """The launcher's command line."""
         options: list[str] = []
-        if self.name == "openmpi" and len(os.sched_getaffinity(0)) < ranks:
-            options = ["--map-by", ":OVERSUBSCRIBE"]
+        if self.kind == "openmpi" and len(os.sched_getaffinity(0)) < ranks:
+            is_4 = self.name != self.kind
+            options = ["--oversubscribe"] if is_4 else ["--map-by", ":OVERSUBSCRIBE"]
         if self.hosts:
             options = self._host_options()
-        return [str(self.prefix / "bin" / "mpiexec"), *options, "-n", str(ranks), *program]
+        return [str(self.launcher()), *options, "-n", str(ranks), *program]
 
     def _host_options(self) -> list[str]:
         if self.name == "openmpi":
@@ -49,7 +65,9 @@ class Installed:
         before = os.environ.get("LD_LIBRARY_PATH")
         own = str(self.prefix / "lib")
         found = {"LD_LIBRARY_PATH": f"{own}:{before}" if before else own}
-        if self.name == "openmpi":
+        if self.name != self.kind:  # where the loader looks anyway
+            found = {}
+        if self.kind == "openmpi":
             # Root is usual in containers; both spellings, for Open MPI 4 and 5.
             for tool in ("OMPI", "PRTE"):
                 found[f"{tool}_ALLOW_RUN_AS_ROOT"] = "1"
@@ -103,3 +121,39 @@ def chosen(names: list[str], root: Path) -> list[Installed]:
             "fetch them with `make`, or name the folder that holds them with --mpi-root",
         )
     return found
+
+
+def with_fortran(names: list[str], root: Path) -> list[Installed]:
+    """Those named; where none is, all that are there and have programs in Fortran."""
+    for name in names:
+        if name not in FORTRAN:
+            known = name in _FOLDER
+            raise LacunaError(
+                Exit.USAGE,
+                f"{TITLE[name]} has no Fortran" if known else f"unknown MPI in --mpi: {name}",
+                f"with --language fortran, known are {', '.join(FORTRAN)}",
+            )
+    prefixes = {"intelmpi": root / "intelmpi"}
+    found = []
+    for name in names or FORTRAN:
+        target = Installed(name, prefixes.get(name, Path("/usr")))
+        if target.launcher().is_file() and places.has_program(program_in_fortran(name)):
+            found.append(target)
+        elif names:
+            raise _no_fortran(TITLE[name])
+    if not found:
+        raise _no_fortran("any MPI library")
+    return found
+
+
+def program_in_fortran(name: str) -> str:
+    """What runs the applications in Fortran on the MPI library of that name."""
+    return f"lacuna-bench-apps-fortran-{name}"
+
+
+def _no_fortran(what: str) -> LacunaError:
+    return LacunaError(
+        Exit.ENVIRONMENT,
+        f"no program in Fortran for {what}",
+        "bring gfortran and the libraries with `setup/setup.sh test`, then build it with `make`",
+    )

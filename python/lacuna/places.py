@@ -61,13 +61,22 @@ def preload_library(family: str) -> Path:
 
 def program(name: str) -> Path:
     """The path of one of lacuna's own programs, which stand beside the libraries."""
-    dirs = [folder.parent / "bin" for folder in library_dirs()]
+    dirs = _program_dirs()
     for folder in dirs:
         if (folder / name).is_file():
             return folder / name
     raise LacunaError(
         Exit.ENVIRONMENT, f"no {name} in {' or '.join(map(str, dirs))}", "build it with `make`"
     )
+
+
+def has_program(name: str) -> bool:
+    """Whether that program was built."""
+    return any((folder / name).is_file() for folder in _program_dirs())
+
+
+def _program_dirs() -> list[Path]:
+    return [folder.parent / "bin" for folder in library_dirs()]
 
 
 def default_mpi_root() -> Path:

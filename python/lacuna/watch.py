@@ -67,7 +67,7 @@ def run(
                     process.terminate()
                     process.wait()
             said.seek(0)
-            last_words = said.read().strip().splitlines()[-_SHOWN_LINES:]
+            last_words = _last_words(said.read().strip().splitlines())
     if process.returncode != 0 or not lines or lines[-1]["kind"] != "end":
         raise LacunaError(
             Exit.CHECK_FAILED,
@@ -76,6 +76,12 @@ def run(
             "\n".join(last_words),
         )
     return lines
+
+
+def _last_words(said: list[str]) -> list[str]:
+    """What our program said, if it did: launchers say much more of a job that ends badly."""
+    ours = [line for line in said if line.startswith("lacuna-")]
+    return (ours or said)[-_SHOWN_LINES:]
 
 
 def _follow(

@@ -11,7 +11,8 @@ import time
 import pytest
 from conftest import BUILD, COMMAND, MPI_ROOT, one_line_error
 
-from lacuna import bench_apps, guidelines, papers
+from lacuna import bench_apps, exchange, guidelines, papers
+from lacuna.errors import LacunaError
 
 TABLE_1 = {
     *("WRF_x_vec", "WRF_y_vec", "WRF_x_sa", "WRF_y_sa", "MILC_su3_zd"),
@@ -76,6 +77,14 @@ def test_wrong_unpacking_is_caught(tmp_path, method):
     result = run_rows(tmp_path, [a_row(method, shape=[35, 18, 18])])
     assert result.returncode != 0
     assert f"wrong bytes in NAS_MG_x-34 from {method}" in result.stderr + result.stdout
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+def test_what_was_wrong_is_not_lost_among_the_words_of_the_launcher(mpi):
+    rows = [a_row("native", shape=[35, 18, 18])]
+    with pytest.raises(LacunaError) as caught:
+        exchange.measure("apps", rows, exchange.Options(mpis=[mpi], verify_only=True))
+    assert "wrong bytes in NAS_MG_x-34 from native" in caught.value.details
 
 
 def test_rows_that_make_no_sense_are_named(tmp_path):
@@ -222,6 +231,36 @@ def test_papers(lacuna, tmp_path):
     assert "MPICH, lacuna" in result.stdout
     assert lacuna("report", "then.json", "--output", "page").returncode == 0
     check_page(tmp_path / "page", "1999, IBM SP", "AP1000")
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+def test_a_graph_of_many_ranks(lacuna, tmp_path, mpi):
+    words = ("schneider-graph-8", "--mpi", mpi, "--samples", 1, "--seconds", 0.01)
+    result = lacuna("bench", "papers", *words, "--json", "graph.json")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads((tmp_path / "graph.json").read_text())["rows"]
+    assert {row["id"] for row in rows} == {row["id"] for row in papers.EXPERIMENTS[words[0]].rows()}
+
+
+def test_rows_go_to_jobs_of_as_many_ranks_as_they_say(lacuna, tmp_path):
+    names = ("schneider-graph-8", "gropp-table3")
+    words = ("bench", "papers", *names, "--mpi", "openmpi", "--samples", 1, "--seconds", 0.01)
+    result = lacuna(*words, "--json", "both.json")
+    assert result.returncode == 0, result.stderr
+    found = {row["id"] for row in json.loads((tmp_path / "both.json").read_text())["rows"]}
+    assert found == {row["id"] for name in names for row in papers.EXPERIMENTS[name].rows()}
+    assert all(name in result.stdout for name in names)
+
+
+def test_all_ways_of_a_graph_and_no_others(tmp_path):
+    row = {"id": "graph", "test": "GRAPH", "shape": [64]}
+    ways = ("derived", "neighbor_derived", "by_hand", "neighbor_by_hand", "contiguous")
+    lanes = [{"name": way, "way": way} for way in ways]
+    assert run_rows(tmp_path, [row | {"lanes": lanes}]).returncode == 0
+    result = run_rows(tmp_path, [row | {"lanes": [{"name": "x", "way": "mpi_pack"}]}])
+    assert "no way mpi_pack" in result.stderr + result.stdout
+    result = run_rows(tmp_path, [row | {"lanes": lanes, "shape": [64, 2]}])
+    assert "GRAPH takes one number" in result.stderr + result.stdout
 
 
 def test_every_experiment_has_rows_with_names_of_their_own():
