@@ -112,11 +112,7 @@ int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* requ
   }
   *request = started;
   Side& in = entry->exchange->in;
-  // What is complete when it returns needs no entry, and must not have one: libraries give such
-  // calls one shared request handle.
-  int done = 0;
-  if (next_functions().MPI_Request_get_status(started, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-      done != 0) {
+  if (is_complete(started)) {
     if (entry->receive) in.unpack_all();
     drop_pending(entry);
     return code;

@@ -153,9 +153,6 @@ void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool bl
 // Before anything else: whether the call may be lacuna's at all.
 bool may_begin(const Start& start) noexcept;
 
-// After the library has made a request that is to be started later (requests.hpp has the others).
-int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept;
-
 // Does the call with the arguments that the sides have become.
 template <typename Forms, typename Arguments>
 Answer carry(Exchange* exchange, const Start& start, const Forms& forms,

@@ -19,24 +19,11 @@
 namespace lacuna {
 namespace {
 
-// The entry and the library's request begin their life together, or the call has failed.
 Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept {
-  if (made == runtime().request_null) {
-    drop_pending(entry);
-    return taken(code);
-  }
-  *request = made;
-  const bool only_watched = entry->receive && entry->incoming.is_only_watched();
-  add_persistent(entry, made);
+  const bool only_watched =
+      made != runtime().request_null && entry->receive && entry->incoming.is_only_watched();
+  settle_made(entry, made, request, code);
   return only_watched ? watched(code) : taken(code);
-}
-
-// Not the program's mistake of starting an active request, but one that ended with an error.
-bool is_over(const PendingRequest& entry) noexcept {
-  int done = 0;
-  return next_functions().MPI_Request_get_status(entry.request, &done, MPI_STATUS_IGNORE) ==
-             MPI_SUCCESS &&
-         done != 0;
 }
 
 // A message that a probe has taken out of the library's queue (direct/probe.hpp) will not come to a
@@ -73,7 +60,8 @@ bool receive_early(PendingRequest* entry) noexcept {
 
 // What a start needs before the library is asked to do it; whether it must be asked.
 bool begin(PendingRequest* entry) noexcept {
-  if (entry->active && !is_over(*entry)) return true;
+  // Complete but active: not the program's mistake, but one that ended with an error.
+  if (entry->active && !is_complete(entry->request)) return true;
   if (entry->exchange != nullptr) {
     entry->exchange->pack();
     activate(entry);

@@ -23,6 +23,10 @@ constexpr double kMostRunOfFew = 48;
 constexpr double kMostRunToWrite = 32;
 constexpr double kMostRunToRead = 16;
 
+bool is_mpich(Flavour flavour) noexcept {
+  return flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
+}
+
 // What holds for messages of this size.
 Rule rule_for(const Rules& rules, int64_t bytes) noexcept {
   for (const Rule& rule : rules) {
@@ -112,8 +116,7 @@ bool pays(const Rulebook& messages, Operation operation, const Load& load) noexc
 // 8248 bytes; others before 5 and MVAPICH are taken for the same. With a margin, for headers of
 // other versions.
 bool breaks_structs(Flavour flavour, int major, int64_t bytes) noexcept {
-  const bool is_mpich = flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
-  return is_mpich && bytes > 8000 && (bytes < 8192 || major < 5);
+  return is_mpich(flavour) && bytes > 8000 && (bytes < 8192 || major < 5);
 }
 
 // The test modes_bsend_room holds the known ones to it.
@@ -135,8 +138,7 @@ bool keeps_file_requests(Flavour flavour) noexcept {
 // MPICH 4.0.2: where a side has gaps, MPI_Rget gives a request that is complete at once, and the
 // data come with MPI_Win_flush or MPI_Win_unlock. Others before 5 are taken for the same.
 bool completes_gets(Flavour flavour, int major) noexcept {
-  const bool is_mpich = flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
-  return !is_mpich || major >= 5;
+  return !is_mpich(flavour) || major >= 5;
 }
 
 // MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then

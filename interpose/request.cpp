@@ -23,14 +23,6 @@ namespace {
 // The call's request is ours until the library has given one: after an error that the program's own
 // handler has seen, the code may be MPI_SUCCESS and the request untouched.
 
-// A send that is complete when it returns needs no entry. More than thrift: libraries give such
-// sends one shared request handle, which must not be in the table.
-bool is_complete(MPI_Request started) noexcept {
-  int done = 0;
-  const int code = next_functions().MPI_Request_get_status(started, &done, MPI_STATUS_IGNORE);
-  return code == MPI_SUCCESS && done != 0;
-}
-
 // `start` begins the send of packed data and gives the request.
 template <typename Start>
 Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,

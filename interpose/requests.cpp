@@ -77,6 +77,13 @@ PendingRequest* new_pending() noexcept { return new (std::nothrow) PendingReques
 
 void drop_pending(PendingRequest* entry) noexcept { delete entry; }
 
+bool is_complete(MPI_Request request) noexcept {
+  int done = 0;
+  return next_functions().MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE) ==
+             MPI_SUCCESS &&
+         done != 0;
+}
+
 namespace {
 
 void insert(PendingRequest* entry, MPI_Request request) noexcept {

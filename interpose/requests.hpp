@@ -63,11 +63,19 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 PendingRequest* new_pending() noexcept;
 void drop_pending(PendingRequest* entry) noexcept;
 
+// Asked of what the library has just started: what is complete when it returns needs no entry. More
+// than thrift: libraries give all such calls one shared request handle, which must not be in the
+// table.
+bool is_complete(MPI_Request request) noexcept;
+
 // carry.cpp. Moves the exchange to where it lives until the call has completed. nullptr: no memory.
 PendingRequest* new_pending_exchange(Exchange* exchange) noexcept;
 // After the library has started it, or not. The code that the program gets.
 int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
                    int code) noexcept;
+// The same for a request that is to be started later: entry and request begin their life together,
+// or the call has failed.
+int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept;
 
 // From here on the entry belongs to the table.
 void add_pending(PendingRequest* entry, MPI_Request request) noexcept;

@@ -206,11 +206,7 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
     return taken(code);
   }
   *request = started;
-  // Libraries give all that is complete when it starts one shared handle, which must not be in the
-  // table.
-  int done = 0;
-  if (next_functions().MPI_Request_get_status(started, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-      done != 0) {
+  if (is_complete(started)) {
     end_with_request(operation, true);
     drop_pending(entry);
     return taken(code);

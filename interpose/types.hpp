@@ -66,7 +66,7 @@ struct TypeRecord {
   std::string text;               // only for the log
   TypeId reported_as = kOtherTypes;
   mutable std::atomic<uint32_t> logged{0};  // by operation and note
-  // What the tables say of messages with the last count that was asked about (verdict_on()).
+  // What the tables say of messages with the last count that was asked about (job.cpp).
   mutable std::atomic<int64_t> verdict{kNoVerdict};
   TypeRecord* next_free = nullptr;
 
