@@ -11,7 +11,7 @@
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-CPP_SOURCES = $(shell find bench engine examples include interpose mpi tests -name '*.[ch]pp' -o -name '*.[ch]')
+CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi tests -name '*.[ch]pp' -o -name '*.[ch]')
 
 .PHONY: all demo test test-conformance test-hosts test-aarch64 format clean setup setup-test setup-aarch64 release dev
 

@@ -109,6 +109,12 @@ void Message::receive(Form form, int peer) const {
   }
 }
 
+void Message::pack(std::byte* packed) const {
+  int position = 0;
+  MPI_Pack(base(source_), count_, type_, packed, static_cast<int>(bytes_), &position,
+           MPI_COMM_WORLD);
+}
+
 void Message::clear() const {
   std::memset(target_.data(), kUntouched, target_.bytes());
   std::memset(flat_target_.data(), kUntouched, flat_target_.bytes());

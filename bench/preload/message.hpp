@@ -42,6 +42,10 @@ class Message {
 
   void send(Form form, int peer) const;
   void receive(Form form, int peer) const;
+  // What a user does who packs by himself: MPI_Pack of what send() would send, into bytes() bytes.
+  void pack(std::byte* packed) const;
+  // And the data of the same size without gaps.
+  const std::byte* flat() const { return flat_source_.data(); }
 
   // Before a message that is to be checked: both sides of the receiver with what it may not keep.
   void clear() const;

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lacuna import apps_summary, bench_apps, guidelines, mpis, papers, results
+from lacuna import apps_summary, bench_apps, costs_tables, guidelines, mpis, papers, results
 from lacuna.apps_summary import Apps
 
 Result = dict[str, Any]
@@ -200,8 +200,23 @@ def _papers(result: Result, folder: Path) -> tuple[str, list[Path]]:
     return "".join(parts), []
 
 
+def _costs(result: Result, folder: Path) -> tuple[str, list[Path]]:
+    from lacuna import costs_plots  # matplotlib takes a second to load
+
+    figures = costs_plots.draw(folder, result)
+    parts = []
+    for title, cells in costs_tables.all_cells(result, None):
+        if cells[1]:
+            parts += [f"<h3>{escape(title)}</h3>", table(*cells)]
+    parts += [f'<p class="note">{escape(line)}</p>' for line in costs_tables.verdicts(result)]
+    parts.append(f'<p class="note">{escape(costs_tables.PIECE_MEANINGS)}</p>')
+    drawn = "".join(_figure(path, caption) for path, caption in figures)
+    return drawn + "".join(parts), [path for path, _ in figures]
+
+
 SECTIONS: dict[str, Callable[[Result, Path], tuple[str, list[Path]]]] = {
     "apps": _apps,
+    "costs": _costs,
     "guidelines": _verdicts,
     "papers": _papers,
 }

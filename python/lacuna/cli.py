@@ -17,6 +17,7 @@ from lacuna import (
     VERSION,
     bench,
     bench_commands,
+    costs_commands,
     mpis,
     places,
     run,
@@ -35,6 +36,9 @@ bench_app = typer.Typer(
 )
 app.add_typer(bench_app, name="bench")
 bench_commands.add_to(bench_app)
+costs_app = typer.Typer(help="Where communication time goes.", rich_markup_mode=None)
+app.add_typer(costs_app, name="costs")
+costs_commands.add_to(costs_app)
 
 MPI_NAMES = ", ".join(places.FAMILY_OF)
 
@@ -304,7 +308,7 @@ def _bench_options(
 def _command_name(words: list[str]) -> str:
     """The words that name the command, for messages."""
     names = [word for word in words[:2] if not word.startswith("-")]
-    if names and names[0] == "bench":
+    if names and names[0] in ("bench", "costs"):
         return " ".join(names)
     return names[0] if names else ""
 

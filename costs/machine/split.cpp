@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "costs/machine/split.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/harness/job.hpp"
+#include "bench/preload/message.hpp"
+#include "costs/machine/samples.hpp"
+
+namespace lacuna::costs {
+namespace {
+
+using bench::Form;
+using bench::Message;
+
+// What a sender does. All of them are received without gaps, as in the paper.
+enum class Way : uint8_t {
+  kContiguous,  // sends data without gaps that nobody writes: they may still be in both caches
+  kCopied,      // writes them first, by a copy, which is timed, too
+  kPacked,      // packs by MPI_Pack first: so is the packing
+  kDerived,     // hands the type to MPI_Send
+};
+
+struct Lane {
+  const char* name;
+  Way way;
+  bool lacuna;
+};
+constexpr Lane kLanes[] = {
+    {"contiguous", Way::kContiguous, false}, {"copied", Way::kCopied, false},
+    {"packed", Way::kPacked, false},         {"derived", Way::kDerived, false},
+    {"packed-lacuna", Way::kPacked, true},   {"derived-lacuna", Way::kDerived, true},
+};
+
+constexpr int kLeastRounds = 5;
+constexpr int kMessagesToLearn = 16;  // small ones of a new type are the library's at first
+
+struct Track {
+  int iterations = 1;
+  std::vector<double> seconds;  // of one message, by round
+  std::vector<double> inside;   // of its copy or packing
+};
+
+class Split {
+ public:
+  Split(const Message& message, int rank)
+      : message_(message),
+        rank_(rank),
+        packed_(static_cast<size_t>(message.bytes())),
+        clock_seconds_(clock_seconds()) {
+    if (packed_.data() == nullptr) fail(message.id() + ": no memory");
+  }
+
+  // So many round trips; a sample for the track, valid on rank 0.
+  void batch(const Lane& lane, int iterations, Track* track) {
+    bench::switch_lacuna(lane.lacuna);
+    inside_ = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto begin = Clock::now();
+    for (int i = 0; i < iterations; ++i) {
+      if (rank_ == 0) send(lane.way);
+      message_.receive(Form::kContiguous, 1 - rank_);
+      if (rank_ == 1) send(lane.way);
+    }
+    const double seconds = seconds_since(begin) / iterations / 2;
+    // Of both ranks: either sends half of the messages.
+    double both = 0;
+    MPI_Reduce(&inside_, &both, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    track->seconds.push_back(seconds);
+    track->inside.push_back(std::max(0.0, both / iterations / 2 - own_clock(lane.way)));
+  }
+
+  void verify(const Lane& lane) {
+    Track unused;
+    batch(lane, message_.bytes() <= 64 * 1024 ? kMessagesToLearn : 1, &unused);
+    message_.clear();
+    batch(lane, 1, &unused);
+    const bool flat = lane.way == Way::kContiguous || lane.way == Way::kCopied;
+    const std::string wrong =
+        message_.check(flat ? Form::kContiguous : Form::kDerived, Form::kContiguous);
+    if (!wrong.empty())
+      fail("wrong data in " + message_.id() + ", lane " + lane.name + ": " + wrong);
+  }
+
+ private:
+  void send(Way way) {
+    if (way == Way::kContiguous) return message_.send(Form::kContiguous, 1 - rank_);
+    if (way == Way::kDerived) return message_.send(Form::kDerived, 1 - rank_);
+    const auto begin = Clock::now();
+    if (way == Way::kCopied) {
+      std::memcpy(packed_.data(), message_.flat(), packed_.bytes());
+    } else {
+      message_.pack(packed_.data());
+    }
+    // What is written has left the processor, or the message would pay for it.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    inside_ += seconds_since(begin);
+    MPI_Send(packed_.data(), static_cast<int>(packed_.bytes()), MPI_BYTE, 1 - rank_, kTag,
+             MPI_COMM_WORLD);
+  }
+
+  double own_clock(Way way) const {
+    return way == Way::kCopied || way == Way::kPacked ? clock_seconds_ : 0;
+  }
+
+  const Message& message_;
+  int rank_;
+  bench::Pages packed_;
+  double clock_seconds_;
+  double inside_ = 0;
+};
+
+}  // namespace
+
+void measure_split(const bench::Row& row, const SplitOptions& options,
+                   const PredefinedTypes& predefined, int rank, bench::JsonLines& out) {
+  const auto made = Message::make(row, predefined);
+  if (!made) fail(row.id + ": " + made.error().message);
+  const Message& message = **made;
+  std::vector<Lane> lanes;
+  for (const Lane& lane : kLanes) {
+    if (bench::lacuna_loaded() || !lane.lacuna) lanes.push_back(lane);
+  }
+  Split split(message, rank);
+  std::vector<Track> tracks(lanes.size());
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    split.verify(lanes[i]);
+    Track first;
+    split.batch(lanes[i], 1, &first);
+    tracks[i].iterations = iterations_for(2 * first.seconds[0]);
+  }
+  const auto begin = Clock::now();
+  for (int round = 0, more = 1; more != 0; ++round) {
+    for (size_t turn = 0; turn < lanes.size(); ++turn) {
+      // Another one begins each time, and every second time they go backwards.
+      const size_t shifted = (turn + static_cast<size_t>(round)) % lanes.size();
+      const size_t i = round % 2 == 0 ? shifted : lanes.size() - 1 - shifted;
+      split.batch(lanes[i], tracks[i].iterations, &tracks[i]);
+    }
+    more = round + 1 < options.rounds &&
+           (round + 1 < kLeastRounds || seconds_since(begin) < options.seconds);
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  std::string text = "{\"kind\": \"row\", \"id\": " + bench::json_string(message.id()) +
+                     ", \"bytes\": " + std::to_string(message.bytes()) + ", \"lanes\": {";
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    text += std::string(i == 0 ? "" : ", ") + "\"" + lanes[i].name +
+            "\": {\"iterations\": " + std::to_string(tracks[i].iterations) +
+            ", \"seconds\": " + json_list(tracks[i].seconds) +
+            ", \"inside\": " + json_list(tracks[i].inside) + "}";
+  }
+  out.write(text + "}}");
+}
+
+}  // namespace lacuna::costs

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The pieces of a message with gaps, after Byna et al. (2003), section 4: what copying, packing,
+// the library and the network each cost (docs/costs.md says how the times here become pieces).
+#ifndef LACUNA_COSTS_MACHINE_SPLIT_HPP_
+#define LACUNA_COSTS_MACHINE_SPLIT_HPP_
+
+#include "bench/engine/problem.hpp"
+#include "bench/harness/json_lines.hpp"
+#include "mpi/predefined.hpp"
+
+namespace lacuna::costs {
+
+struct SplitOptions {
+  double seconds = 0.25;  // for a row
+  int rounds = 41;        // at most
+};
+
+// One message in all lanes, which take turns; those under lacuna where it is loaded. Two ranks.
+void measure_split(const bench::Row& row, const SplitOptions& options,
+                   const PredefinedTypes& predefined, int rank, bench::JsonLines& out);
+
+}  // namespace lacuna::costs
+
+#endif  // LACUNA_COSTS_MACHINE_SPLIT_HPP_

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna costs machine --check-knobs`: a threshold is a setting's if it moves when that does."""
+
+from __future__ import annotations
+
+from rich.progress import Progress
+
+from lacuna import costs_find, costs_knobs, mpis, watch
+from lacuna.costs_find import Threshold
+from lacuna.costs_knobs import Knob
+from lacuna.costs_machine import Options, targets
+from lacuna.costs_transport import MESSAGE, STREAM, Transport
+from lacuna.errors import Exit, LacunaError
+
+_ROUNDS = 15
+_LEAST, _MOST = 512, 512 << 10
+_SAME = 1.15  # times a size: the same threshold
+
+
+def check(options: Options) -> None:
+    """Prints a line for each MPI library; exit code 1 if a threshold stays where it was."""
+    failed = []
+    with watch.progress_bar() as progress:
+        for target in targets(options):
+            knob = costs_knobs.movable(target.name)
+            if knob is None:
+                continue
+            holds, words = _check_one(target, knob, progress)
+            print(f"{'PASS' if holds else 'FAIL'}  {mpis.TITLE[target.name]}: {words}")
+            if not holds:
+                failed.append(target.name)
+    if failed:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"no threshold moved with its setting on {', '.join(failed)}",
+            "repeat it on a quiet machine",
+        )
+
+
+def _check_one(target: mpis.Installed, knob: Knob, progress: Progress | None) -> tuple[bool, str]:
+    assert knob.moved
+    values, before = _steps(target, {}, progress)
+    moved_values, after = _steps(target, {knob.variable: str(knob.moved)}, progress)
+    name = f"{knob.variable} from {values.get(knob.control)} to {knob.moved}"
+    gone = [one for one in before if not any(_is_same(one, other) for other in after)]
+    new = [one for one in after if not any(_is_same(one, other) for other in before)]
+    words = f"{name}: gone {_sizes(gone)}, new {_sizes(new)}"
+    if knob.threshold(values) is None:  # it does not say where: something must have moved
+        return bool(gone or new), words
+    was = any(knob.explains(one.below, one.above, values) for one in before)
+    is_there = any(knob.explains(one.below, one.above, moved_values) for one in new)
+    return was and is_there, words
+
+
+def _steps(
+    target: mpis.Installed, options: dict[str, str], progress: Progress | None
+) -> tuple[dict[str, int], list[Threshold]]:
+    found: list[Threshold] = []
+    with Transport(target, [], 0, progress, options) as transport:
+        values = transport.header()["knobs"]
+        for lane in (MESSAGE, STREAM):
+
+            def measure(sizes: list[int], lane: str = lane) -> costs_find.Samples:
+                return transport.sweep(sizes, lane, _ROUNDS)[lane]
+
+            for one in costs_find.find(measure, _LEAST, _MOST).steps:
+                if not any(_is_same(one, other) for other in found):
+                    found.append(one)
+    return values, sorted(found, key=lambda one: one.below)
+
+
+def _is_same(one: Threshold, other: Threshold) -> bool:
+    return one.below < _SAME * other.above and other.below < _SAME * one.above
+
+
+def _sizes(found: list[Threshold]) -> str:
+    return ", ".join(f"{one.below} to {one.above}" for one in found) or "none"

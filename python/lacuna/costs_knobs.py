@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What MPI libraries document of their buffers: the settings that a threshold may come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_BELOW = 0.93  # of the value: a header goes with the data
+_ABOVE = 1.02
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A setting: the environment variable that moves it, and how its value is asked for."""
+
+    variable: str
+    control: str  # of the MPI tools interface
+    what: str
+    part: float = 1.0  # of the value: the longest message below the threshold
+    moved: int | None = None  # a value for the check that the threshold moves with it
+
+    def threshold(self, values: dict[str, int]) -> int | None:
+        """Where it says that something changes; None: the library does not tell."""
+        value = values.get(self.control)
+        return None if value is None or value <= 0 else round(value * self.part)
+
+    def explains(self, low: int, high: int, values: dict[str, int]) -> bool:
+        """Whether the change after `low` and before `high` is this one."""
+        there = self.threshold(values)
+        return there is not None and low <= there * _ABOVE and high >= there * _BELOW
+
+
+_MPICH = "MPIR_CVAR_CH4_"
+_OPEN_MPI = "OMPI_MCA_btl_sm_"
+
+# Documented, or in the library's own list of settings.
+KNOBS: dict[str, list[Knob]] = {
+    "mpich": [
+        Knob(
+            f"{_MPICH}IPC_CMA_P2P_THRESHOLD",
+            f"{_MPICH}IPC_CMA_P2P_THRESHOLD",
+            "longer messages: the receiver copies from the sender's memory, after a handshake",
+            moved=32768,
+        ),
+        Knob(
+            f"{_MPICH}SHM_POSIX_IQUEUE_CELL_SIZE",
+            f"{_MPICH}SHM_POSIX_IQUEUE_CELL_SIZE",
+            "cells of the queue in shared memory",
+        ),
+    ],
+    "openmpi": [
+        Knob(
+            f"{_OPEN_MPI}eager_limit",
+            "btl_sm_eager_limit",
+            "eager limit in shared memory; longer messages: a handshake first",
+            moved=16384,
+        ),
+        Knob(
+            f"{_OPEN_MPI}fbox_size",
+            "btl_sm_fbox_size",
+            "fast boxes, for messages of up to a quarter of their size",
+            part=0.25,
+        ),
+        Knob(
+            f"{_OPEN_MPI}max_inline_send",
+            "btl_sm_max_inline_send",
+            "data that travel with the message's own header",
+        ),
+        Knob(
+            f"{_OPEN_MPI}max_send_size",
+            "btl_sm_max_send_size",
+            "fragments of long messages, where there is no single copy",
+        ),
+        Knob("OMPI_MCA_btl_tcp_eager_limit", "btl_tcp_eager_limit", "eager limit over TCP"),
+    ],
+    "intelmpi": [
+        # It says -1 of its own settings: it chooses them, and does not tell.
+        Knob(
+            "I_MPI_SHM_CELL_FWD_SIZE",
+            "MPIR_CVAR_INTEL_SHM_CELL_FWD_SIZE",
+            "cells that go forward in shared memory",
+            moved=131072,
+        ),
+    ],
+}
+KNOBS["mpiabi"] = KNOBS["mpich"]
+
+
+def explaining(mpi: str, low: int, high: int, values: dict[str, int]) -> list[Knob]:
+    """The settings that a threshold may come from; several where they have the same value."""
+    return [knob for knob in KNOBS.get(mpi, []) if knob.explains(low, high, values)]
+
+
+def movable(mpi: str) -> Knob | None:
+    """The one that the check moves."""
+    return next((knob for knob in KNOBS.get(mpi, []) if knob.moved), None)
