@@ -21,10 +21,13 @@ inline constexpr uint32_t kFileSwitch = 8;
 inline constexpr uint32_t kRmaSwitch = 16;
 // No family: messages of peers may be tokens (direct/region.hpp), whatever else is switched off.
 inline constexpr uint32_t kDirectSwitch = 1U << 31;
+// Nor this: calls on predefined types are looked at, too, as their time is wanted (kCosted).
+inline constexpr uint32_t kCostsSwitch = 1U << 30;
 // Bits of Gate::watched.
 inline constexpr uint32_t kLogged = 1;
 inline constexpr uint32_t kReported = 2;
 inline constexpr uint32_t kVerified = 4;
+inline constexpr uint32_t kCosted = 8;  // and kReported
 
 struct Gate {
   // The families that are on. 0 before MPI_Init, from MPI_Finalize on, and after MPI_Pcontrol(0).
@@ -38,7 +41,8 @@ struct Gate {
   // before they were complete (requests.hpp).
   std::atomic<int> held_back{0};
   std::atomic<int> freed{0};
-  // The sum of both, and one for threads: while it is not 0, receives go the long way.
+  // The sum of both, one for threads, and one where calls are timed: while it is not 0, receives go
+  // the long way.
   std::atomic<int> irregular{0};
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};
@@ -80,16 +84,17 @@ inline bool is_open(uint32_t family) noexcept {
 }
 
 inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
-  return (g_gate.open.load(std::memory_order_acquire) & family) != 0 &&
-         !plainly_predefined(datatype);
+  const uint32_t open = g_gate.open.load(std::memory_order_acquire);
+  return (open & family) != 0 && (!plainly_predefined(datatype) || (open & kCostsSwitch) != 0);
 }
 
 // A receive of any type may meet a token, whoever calls.
 inline bool receives_direct() noexcept { return is_open(kDirectSwitch); }
 
 inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexcept {
-  return (g_gate.open.load(std::memory_order_acquire) & family) != 0 &&
-         !(plainly_predefined(one) && plainly_predefined(other));
+  const uint32_t open = g_gate.open.load(std::memory_order_acquire);
+  return (open & family) != 0 &&
+         (!(plainly_predefined(one) && plainly_predefined(other)) || (open & kCostsSwitch) != 0);
 }
 
 inline bool is_watched(uint32_t by) noexcept {

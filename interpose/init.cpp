@@ -148,12 +148,18 @@ uint32_t watched() {
   if (log_wanted()) by |= kLogged;
   if (report_wanted()) by |= kReported;
   if (option_flag(OptionId::kVerify)) by |= kVerified;
+  if ((by & kReported) != 0 && option_flag(OptionId::kCosts)) by |= kCosted;
   return by;
 }
 
 void start_watching() {
   g_gate.watched.store(watched(), std::memory_order_relaxed);
   if (is_watched(kReported)) start_report();
+  if (!is_watched(kCosted)) return;
+  watch_predefined_types();
+  // Whatever completes requests, or receives, goes the long way, where it is timed.
+  g_gate.pending.fetch_add(1, std::memory_order_relaxed);
+  g_gate.irregular.fetch_add(1, std::memory_order_relaxed);
 }
 
 // The report first, as it needs the other ranks.
@@ -185,6 +191,7 @@ void start() noexcept try {
   start_watching();
   g_started = true;
   g_allowed = allowed_families();
+  if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
   if (direct) start_direct();
   g_gate.open.store(g_allowed | g_always_open, std::memory_order_release);
 } catch (...) {

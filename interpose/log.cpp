@@ -65,9 +65,25 @@ void log_line(std::string_view sentence) noexcept try {
 }
 
 namespace detail {
+namespace {
+
+// The report tells predefined types apart only where their calls are timed.
+void name_predefined(const TypeRecord& record) {
+  if (record.reported_as != kOtherTypes) return;
+  const Predefined* entry = runtime().predefined->find(record.wire);
+  if (entry == nullptr || entry->basic == nullptr) return;
+  const std::string name(entry->basic->name);
+  const uint64_t hash = std::hash<std::string>()(name);
+  record.reported_as = report_type(hash, 0, [&] {
+    return TypeFacts{hash, name, record.size_bytes, static_cast<double>(record.size_bytes)};
+  });
+}
+
+}  // namespace
 
 void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept try {
   if (is_watched(kReported)) {
+    if (is_watched(kCosted) && note == Note::kPredefined) name_predefined(record);
     const Note outcome = note == Note::kDirect ? Note::kTaken : note;
     report_outcome(record.reported_as, outcome, bytes);
   }

@@ -23,7 +23,9 @@ enum class Role : uint8_t {
 
 class Look {
  public:
-  Look(FunctionId function, Role role) noexcept : function_(function), role_(role) {
+  // `caller`: the return address of the wrapper.
+  Look(FunctionId function, Role role, const void* caller) noexcept
+      : function_(function), role_(role), caller_(caller) {
     if (is_watched(kReported | kVerified)) begin();
   }
   ~Look() {
@@ -40,7 +42,16 @@ class Look {
 
   FunctionId function() const noexcept { return function_; }
   Role role() const noexcept { return role_; }
-  void told() noexcept { told_ = true; }
+  uint16_t site() const noexcept { return site_; }
+  TypeId type() const noexcept { return type_; }
+  // Something is known of the call's data. Of several types, the first is the call's.
+  void told(TypeId type, int64_t bytes) noexcept {
+    if (!told_ || type_ == kOtherTypes) type_ = type;
+    told_ = true;
+    bytes_ += bytes;
+  }
+  // Time that is booked on another call.
+  void leave_out(int64_t ns) noexcept { elsewhere_ns_ += ns; }
 
  private:
   void begin() noexcept;
@@ -51,6 +62,12 @@ class Look {
   const Role role_;
   bool watched_ = false;
   bool told_ = false;
+  TypeId type_ = kOtherTypes;
+  uint16_t site_ = 0;
+  const void* const caller_;
+  int64_t begin_ns_ = 0;  // 0: not timed
+  int64_t elsewhere_ns_ = 0;
+  int64_t bytes_ = 0;
   Look* outer_ = nullptr;  // a library may call back into the program, and that into us
 };
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <tuple>
 
 namespace lacuna {
 namespace {
@@ -30,11 +31,11 @@ std::vector<size_t> joined(const std::vector<ReportType>& other, std::vector<Rep
   return to;
 }
 
-using Rows = std::map<std::pair<std::string, size_t>, ReportRow>;
+using Rows = std::map<std::tuple<std::string, size_t, std::string>, ReportRow>;
 
 // `ranks` of one row are others than those of another row with the same key, or the same.
 void add_row(ReportRow row, bool other_ranks, Rows* rows) {
-  const auto [found, is_new] = rows->try_emplace({row.function, row.type}, row);
+  const auto [found, is_new] = rows->try_emplace({row.function, row.type, row.site}, row);
   if (is_new) return;
   add(row, &found->second);
   found->second.ranks =
@@ -90,6 +91,9 @@ void add(const ReportRow& row, ReportRow* sum) {
   sum->pack_ns += row.pack_ns;
   sum->unpack_ns += row.unpack_ns;
   sum->slowest_ns = std::max(sum->slowest_ns, row.slowest_ns);
+  sum->timed += row.timed;
+  sum->call_ns += row.call_ns;
+  sum->wait_ns += row.wait_ns;
 }
 
 void merge(const Report& other, Report* report) {
@@ -115,9 +119,10 @@ std::vector<uint8_t> serialized(const Report& report) {
   Json rows = Json::array();
   for (const ReportRow& row : report.rows) {
     rows.push_back({row.function, row.type, row.outcomes, row.bytes_taken, row.bytes_declined,
-                    row.pack_ns, row.unpack_ns, row.slowest_ns, row.ranks});
+                    row.pack_ns, row.unpack_ns, row.slowest_ns, row.ranks, row.site, row.timed,
+                    row.call_ns, row.wait_ns});
   }
-  return Json::to_cbor({report.reporting, report.seconds, types, rows});
+  return Json::to_cbor({report.reporting, report.seconds, types, rows, report.costs});
 }
 
 Report parsed(const std::vector<uint8_t>& bytes) {
@@ -131,8 +136,10 @@ Report parsed(const std::vector<uint8_t>& bytes) {
   }
   for (const Json& row : json.at(3)) {
     report.rows.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5),
-                           row.at(6), row.at(7), row.at(8)});
+                           row.at(6), row.at(7), row.at(8), row.at(9), row.at(10), row.at(11),
+                           row.at(12)});
   }
+  json.at(4).get_to(report.costs);
   return report;
 }
 

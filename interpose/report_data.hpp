@@ -34,10 +34,18 @@ struct ReportRow {
   int64_t unpack_ns = 0;
   int64_t slowest_ns = 0;  // packing and unpacking of one rank, at most
   int64_t ranks = 0;
+  // With LACUNA_COSTS:
+  std::string site;   // "FILE+0xOFFSET NAME": where the call is, in which function if that is known
+  int64_t timed = 0;  // calls, those that end others included
+  int64_t call_ns = 0;  // in them, and in packing and unpacking for them later
+  int64_t wait_ns = 0;  // of that, waiting
 
   int64_t taken() const { return outcomes[static_cast<size_t>(Note::kTaken)]; }
   int64_t calls() const;
 };
+
+// Nanoseconds by bytes, bytes in order.
+using CostCurve = std::vector<std::pair<int64_t, int64_t>>;
 
 struct Report {
   std::string program;
@@ -49,7 +57,20 @@ struct Report {
   int64_t pool_mb = 0;
   std::vector<ReportType> types;  // [0]: all that are not named
   std::vector<ReportRow> rows;
+  bool costs = false;
+  CostCurve copies;    // memcpy, on rank 0
+  CostCurve messages;  // without gaps, one way, between ranks 0 and 1; empty: there is no rank 1
 };
+
+// The pieces of a row's time (docs/costs.md), in nanoseconds: their sum is call_ns.
+struct Pieces {
+  int64_t copy = 0;     // o
+  int64_t pack = 0;     // l_p
+  int64_t library = 0;  // l_m
+  int64_t network = 0;  // L
+  int64_t wait = 0;
+};
+Pieces pieces_of(const Report& report, const ReportRow& row);
 
 // Adds the counts of `row` to another row of the same function and type.
 void add(const ReportRow& row, ReportRow* sum);

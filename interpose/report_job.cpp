@@ -23,6 +23,7 @@
 #include "base/options.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/report_costs.hpp"
 #include "interpose/report_data.hpp"
 #include "interpose/runtime.hpp"
 
@@ -113,17 +114,21 @@ bool make_communicator(MPI_Comm* comm) {
   }
 }
 
-void receive_from(int rank, MPI_Comm comm, Report* report) {
+// Whether it times calls.
+bool receive_from(int rank, MPI_Comm comm, Report* report) {
   const Next& next = next_functions();
   MPI_Status status;
-  if (next.MPI_Probe(rank, kTag, comm, &status) != MPI_SUCCESS) return;
+  if (next.MPI_Probe(rank, kTag, comm, &status) != MPI_SUCCESS) return false;
   MPI_Count bytes = 0;
   next.MPI_Get_elements_x(&status, runtime().byte, &bytes);
   std::vector<uint8_t> data(static_cast<size_t>(bytes));
   if (next.MPI_Recv(data.data(), static_cast<int>(bytes), runtime().byte, rank, kTag, comm,
-                    &status) == MPI_SUCCESS) {
-    merge(parsed(data), report);
+                    &status) != MPI_SUCCESS) {
+    return false;
   }
+  const Report other = parsed(data);
+  merge(other, report);
+  return other.costs;
 }
 
 // Rank 0 has the sum afterwards.
@@ -134,9 +139,13 @@ void gather(MPI_Comm comm, Report* report) {
       const std::vector<uint8_t> data = serialized(*report);
       next_functions().MPI_Send(data.data(), static_cast<int>(data.size()), runtime().byte,
                                 rank - bit, kTag, comm);
+      if (rank == 1 && report->costs) (void)message_costs(comm, rank);
       return;
     }
-    if (rank + bit < runtime().size) receive_from(rank + bit, comm, report);
+    if (rank + bit >= runtime().size) continue;
+    const bool timed = receive_from(rank + bit, comm, report);
+    // Who times calls answers when it has told so (and rank 0 asks nobody else).
+    if (rank + bit == 1 && timed) report->messages = message_costs(comm, rank);
   }
 }
 
@@ -168,6 +177,7 @@ void give_report() noexcept try {
     gather(comm, &report);
     next_functions().MPI_Comm_free(&comm);
   }
+  if (runtime().rank == 0 && report.costs) report.copies = copy_costs();
   if (runtime().rank == 0) show(report);
 } catch (...) {
 }

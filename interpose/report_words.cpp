@@ -45,10 +45,16 @@ double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 int64_t count(const ReportRow& row, Note note) { return row.outcomes[static_cast<size_t>(note)]; }
 
-// Rows with the most data first.
+// Rows with the most data first; where calls are timed, those with the most time.
 std::vector<const ReportRow*> in_order(const Report& report) {
   std::vector<const ReportRow*> rows;
   for (const ReportRow& row : report.rows) rows.push_back(&row);
+  if (report.costs) {
+    std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
+      return a->call_ns > b->call_ns;
+    });
+    return rows;
+  }
   std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
     return a->bytes_taken + a->bytes_declined > b->bytes_taken + b->bytes_declined;
   });
@@ -167,6 +173,48 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   return words;
 }
 
+namespace {
+
+// "main.cpp's file+0x12 in its function", without the folders.
+std::string short_site(const std::string& site) {
+  const size_t name = site.find(' ');
+  const size_t slash = site.rfind('/', name);
+  return slash == std::string::npos ? site : site.substr(slash + 1);
+}
+
+std::string cost_table(const Report& report) {
+  std::string text = format(
+      "lacuna: seconds of calls, all ranks: o copying, l_p packing over that, l_m the library, L "
+      "the "
+      "network, waiting apart\n");
+  text += format("lacuna: %-24s %9s %9s %9s %9s %9s %9s %9s  %s\n", "function", "calls", "all", "o",
+                 "l_p", "l_m", "L", "waiting", "type; place");
+  for (const ReportRow* row : in_order(report)) {
+    const Pieces pieces = pieces_of(report, *row);
+    text += format("lacuna: %-24s %9lld %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g  ",
+                   row->function.c_str(), static_cast<long long>(row->timed), seconds(row->call_ns),
+                   seconds(pieces.copy), seconds(pieces.pack), seconds(pieces.library),
+                   seconds(pieces.network), seconds(pieces.wait));
+    text += type_text(report, *row) + "; " + short_site(row->site) + "\n";
+    for (const std::string& words : advice(report, *row)) text += "lacuna:     " + words + "\n";
+  }
+  return text;
+}
+
+Json cost_json(const Report& report, const ReportRow& row) {
+  const Pieces pieces = pieces_of(report, row);
+  return {{"site", row.site},
+          {"calls", row.timed},
+          {"seconds", seconds(row.call_ns)},
+          {"o_seconds", seconds(pieces.copy)},
+          {"l_p_seconds", seconds(pieces.pack)},
+          {"l_m_seconds", seconds(pieces.library)},
+          {"L_seconds", seconds(pieces.network)},
+          {"wait_seconds", seconds(pieces.wait)}};
+}
+
+}  // namespace
+
 std::string report_table(const Report& report) {
   std::string text = format("lacuna: report of %lld rank%s of %s on %s, %.3g s\n",
                             static_cast<long long>(report.ranks), report.ranks == 1 ? "" : "s",
@@ -178,6 +226,7 @@ std::string report_table(const Report& report) {
   if (report.rows.empty()) {
     return text + "lacuna: no calls on derived types\n";
   }
+  if (report.costs) return text + cost_table(report);
   text += format("lacuna: %-24s %11s %11s %11s %10s %8s  %s\n", "function", "calls", "taken",
                  "data", "packing s", "GB/s", "type");
   for (const ReportRow* row : in_order(report)) {
@@ -225,6 +274,7 @@ std::string report_json(const Report& report) {
                     {"slowest_rank_seconds", seconds(row->slowest_ns)},
                     {"ranks", row->ranks},
                     {"advice", advice(report, *row)}});
+    if (report.costs) rows.back()["costs"] = cost_json(report, *row);
   }
   const Json provenance = {{"kind", "job"},
                            {"format", 1},

@@ -219,6 +219,9 @@ class PredefinedRecords {
     for (size_t i = 0; i < count_; ++i) describe(types.all()[i], &records_[i]);
     return true;
   }
+  void watch() noexcept {
+    for (size_t i = 0; i < count_; ++i) records_[i].passes = false;
+  }
   TypeRecord* find(const PredefinedTypes& types, MPI_Datatype datatype) const noexcept {
     const Predefined* entry = types.find(datatype);
     return entry != nullptr ? &records_[entry - types.all().data()] : nullptr;
@@ -346,6 +349,8 @@ bool start_types(int* keyval) noexcept {
   return next_functions().MPI_Type_create_keyval(copy_attribute, delete_attribute, keyval,
                                                  nullptr) == MPI_SUCCESS;
 }
+
+void watch_predefined_types() noexcept { g_predefined_records.watch(); }
 
 void stop_types(int keyval) noexcept {
   for (const TypeRecord* record = g_all; record != nullptr; record = record->next_of_all)

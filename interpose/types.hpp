@@ -64,7 +64,7 @@ struct TypeRecord {
   bool one_passes = false;        // nor those with a count of 1
   Note note = Note::kPredefined;  // without a plan: why
   std::string text;               // only for the log
-  TypeId reported_as = kOtherTypes;
+  mutable std::atomic<TypeId> reported_as{kOtherTypes};
   mutable std::atomic<uint32_t> logged{0};  // by operation and note
   // What the tables say of messages with the last count that was asked about (job.cpp).
   mutable std::atomic<int64_t> verdict{kNoVerdict};
@@ -200,6 +200,9 @@ Wire wire_of(const Job& job) noexcept;
 
 // The error handler of Runtime::probe_comm.
 void note_probe_error(MPI_Comm*, int*, ...);
+
+// From now on, calls on predefined types are looked at, too.
+void watch_predefined_types() noexcept;
 
 // Makes the keyval, the records of predefined types, and the empty cache. False: out of memory or
 // refused by the library.

@@ -67,6 +67,9 @@ constexpr Option kTable[] = {
      "How many seconds a rank waits at MPI_Finalize for the others' numbers. Then rank 0 reports "
      "its own alone.",
      0, 86400},
+    {OptionId::kCosts, "LACUNA_COSTS", OptionKind::kFlag, "0",
+     "With LACUNA_REPORT: also where each call comes from, how long it takes, and what of that is "
+     "copying, packing, the library, the network and waiting; calls on predefined types, too."},
     {OptionId::kVerify, "LACUNA_VERIFY", OptionKind::kFlag, "0",
      "All data are packed and unpacked twice, by lacuna and by the MPI library; where they differ, "
      "that is said on stderr and the library's are used."},

@@ -33,6 +33,7 @@ enum class OptionId : uint8_t {
   kTable,
   kReport,
   kReportWait,
+  kCosts,
   kVerify,
 };
 

@@ -24,9 +24,13 @@ int redeem(const Watch& watch, MPI_Status* status) noexcept {
 }  // namespace direct
 
 // Only watched receives, and requests that are none of lacuna's; a few.
-bool quick_waitall(const Next& next, int count, MPI_Request* requests, MPI_Status* statuses,
-                   int* code) noexcept {
+bool quick_waitall(const Next& next, const void* caller, int count, MPI_Request* requests,
+                   MPI_Status* statuses, int* code) noexcept {
   constexpr int kMost = 64;
+  if (is_watched(kCosted)) {
+    called_from(caller);  // the look that follows is called from here
+    return false;
+  }
   if (count < 0 || count > kMost || requests == nullptr || any_freed_requests()) return false;
   direct::Watch* watches[kMost];
   bool any = false;

@@ -126,8 +126,8 @@ inline bool quick_test(NextFunctions next, MPI_Request* request, int* flag, MPI_
   return true;
 }
 
-bool quick_waitall(const Next& next, int count, MPI_Request* requests, MPI_Status* statuses,
-                   int* code) noexcept;
+bool quick_waitall(const Next& next, const void* caller, int count, MPI_Request* requests,
+                   MPI_Status* statuses, int* code) noexcept;
 
 }  // namespace lacuna
 

@@ -133,7 +133,7 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-@refuse@  Look look(FunctionId::k@symbol@, Role::@role@);
+@refuse@  Look look(FunctionId::k@symbol@, Role::@role@, caller);
   const Answer answer = look.note(@take@);
   if (answer.taken) return answer.code;
   return @next@().@symbol@(@arguments@);

@@ -143,6 +143,14 @@ def run_command(
             help="Say at the end what became of the calls: on stderr, or as data in a file.",
         ),
     ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            "--costs",
+            metavar="[FILE.json]",
+            help="The same with the time of each call, by place and by piece.",
+        ),
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Let the MPI library do all of it too, and compare.")
     ] = False,
@@ -150,8 +158,13 @@ def run_command(
 ) -> None:
     """Run an MPI program with lacuna in its ranks. Options come before COMMAND."""
     options = {}
+    if report and costs:
+        raise LacunaError(Exit.USAGE, "--report and --costs write one report", "give one of them")
     if report:
         options["LACUNA_REPORT"] = run.report_option(report)
+    if costs:
+        options["LACUNA_REPORT"] = run.report_option(costs, run.COSTS)
+        options["LACUNA_COSTS"] = "1"
     if verify:
         options["LACUNA_VERIFY"] = "1"
     if disable:

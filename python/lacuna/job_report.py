@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lacuna import costs_sites
 from lacuna.errors import Exit, LacunaError
 
 KIND = "job"  # provenance.kind
@@ -33,6 +34,9 @@ def show(file: Path, report: dict[str, Any]) -> None:
     console.print(escape(_headline(report)), highlight=False)
     if not report["rows"]:
         console.print("no calls on derived types")
+        return
+    if any("costs" in row for row in report["rows"]):
+        console.print(_cost_table(report))
         return
     console.print(_table(report))
 
@@ -77,6 +81,30 @@ def _table(report: dict[str, Any]) -> Table:
             f"{seconds:.3g}",
             speed,
             escape("\n".join(words)),
+        )
+    return table
+
+
+def _cost_table(report: dict[str, Any]) -> Table:
+    """Seconds by call and piece (docs/costs.md), those with the most first."""
+    table = Table(box=SIMPLE_HEAD, title="seconds of calls, all ranks together")
+    for name in ("function", "type", "called in"):
+        table.add_column(name)
+    for name in ("calls", "data", "all", "o", "l_p", "l_m", "L", "waiting"):
+        table.add_column(name, justify="right")
+    table.add_column("advice")
+    places = costs_sites.names([row["costs"]["site"] for row in report["rows"]])
+    for row in report["rows"]:
+        costs = row["costs"]
+        pieces = ("seconds", "o_seconds", "l_p_seconds", "l_m_seconds", "L_seconds", "wait_seconds")
+        table.add_row(
+            row["function"],
+            escape(_type(report, row)),
+            escape(places[costs["site"]] or "not known"),
+            f"{costs['calls']}",
+            _size(row["bytes_taken"] + row["bytes_declined"]),
+            *(f"{costs[name]:.3g}" for name in pieces),
+            escape("\n".join(row["advice"])),
         )
     return table
 

@@ -15,19 +15,20 @@ PRELOAD = "LD_PRELOAD"
 DIRECT = "LACUNA_DIRECT"
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 REPORT = "--report"
+COSTS = "--costs"
 _TAKE_A_VALUE = ("--mpi", "--isa")  # of our own options, where --report is looked for
 
 
 def with_report_value(words: list[str]) -> list[str]:
-    """--report takes a file or not: what follows it is one if it is called *.json."""
+    """--report and --costs take a file or not: what follows is one if it is called *.json."""
     if words[:1] != ["run"]:
         return words
     result, at = ["run"], 1
     while at < len(words) and words[at].startswith("-") and words[at] != "--":
         following = words[at + 1 : at + 2]
-        if words[at] == REPORT:
+        if words[at] in (REPORT, COSTS):
             is_file = bool(following) and following[0].endswith(".json")
-            result.append(f"{REPORT}={following[0] if is_file else 1}")
+            result.append(f"{words[at]}={following[0] if is_file else 1}")
             at += 2 if is_file else 1
             continue
         taken = following if words[at] in _TAKE_A_VALUE else []
@@ -36,14 +37,14 @@ def with_report_value(words: list[str]) -> list[str]:
     return result + words[at:]
 
 
-def report_option(value: str) -> str:
-    """LACUNA_REPORT for --report: a flag, or where rank 0 writes, wherever it is started."""
+def report_option(value: str, name: str = REPORT) -> str:
+    """LACUNA_REPORT for such an option: a flag, or where rank 0 writes, wherever it is started."""
     if value == "1":
         return value
     path = Path(value).absolute()
     if not path.parent.is_dir() or path.is_dir():
         raise LacunaError(
-            Exit.USAGE, f"{REPORT} cannot write {path}", "name a file in a folder that is there"
+            Exit.USAGE, f"{name} cannot write {path}", "name a file in a folder that is there"
         )
     return str(path)
 

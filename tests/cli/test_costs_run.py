@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna run --costs`: the time of a program's calls, by place and by piece."""
+
+import json
+from collections import Counter
+
+import pytest
+from conftest import BUILD, MPI_ROOT, one_line_error, program
+from test_watch import MPIS, TYPE, launch
+
+from lacuna import costs_sites, run
+
+PIECES = ("o", "l_p", "l_m", "L", "wait")
+
+
+@pytest.mark.parametrize("mpi", list(MPIS))
+@pytest.mark.parametrize("direct", ["0", "1"])
+def test_calls_are_timed_by_place(tmp_path, lacuna, mpi, direct):
+    file = tmp_path / "costs.json"
+    options = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1", "LACUNA_DIRECT": direct}
+    launch(mpi, 2, "test", "report_calls", environment=options)
+    report = json.loads(file.read_text())
+    calls, taken = Counter(), Counter()
+    for row in report["rows"]:
+        costs = row["costs"]
+        pieces = [costs[f"{name}_seconds"] for name in PIECES]
+        assert min(pieces) >= 0, row
+        assert sum(pieces) == pytest.approx(costs["seconds"], abs=1e-8), row
+        key = row["function"], report["types"][row["type"]]["text"]
+        calls[key] += costs["calls"]
+        taken[key] += row["taken"]
+    # What topic report_calls does, in each of two ranks; calls on predefined types are among it.
+    assert calls["MPI_Send", TYPE] == taken["MPI_Send", TYPE] == 200
+    assert calls["MPI_Send", "contiguous(32, double)"] == 20
+    assert calls["MPI_Irecv", "double"] == 230
+    assert calls["MPI_Isend", TYPE] == calls["MPI_Irecv", TYPE] == 40
+    assert calls["MPI_Wait", None] == 230 and calls["MPI_Waitall", None] == 40
+    assert calls["MPI_Pack", "vector(32, 1, 7, double)"] == 100
+    assert not any(function in ("MPI_Init", "MPI_Finalize") for function, _ in calls)
+    # Each is called by the test, and not by lacuna.
+    for row in report["rows"]:
+        assert row["costs"]["site"].partition("+0x")[0].endswith(f"interpose_test_{MPIS[mpi]}"), row
+    assert len({row["costs"]["site"] for row in report["rows"]}) >= 6
+    shown = lacuna("report", file)
+    assert shown.returncode == 0, shown.stderr
+    assert "seconds of calls, all ranks together" in shown.stdout
+
+
+def test_who_waits_is_said_to(tmp_path):
+    file = tmp_path / "costs.json"
+    options = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1"}
+    launch("mpich", 2, "test", "report_calls", environment=options)
+    waits = [
+        r for r in json.loads(file.read_text())["rows"] if r["function"].startswith("MPI_Wait")
+    ]
+    assert waits
+    for row in waits:
+        assert row["costs"]["wait_seconds"] == pytest.approx(row["costs"]["seconds"])
+
+
+def test_the_table_on_stderr():
+    options = {"LACUNA_REPORT": "1", "LACUNA_COSTS": "1"}
+    lines = launch("mpich", 2, "test", "report_calls", environment=options).stderr.splitlines()
+    assert any(line.startswith("lacuna: seconds of calls, all ranks") for line in lines)
+    sends = [line for line in lines if line.startswith("lacuna: MPI_Send ") and TYPE in line]
+    assert sends and all("interpose_test_mpich+0x" in line for line in sends)
+
+
+def test_without_the_option_nothing_is_timed(tmp_path):
+    file = tmp_path / "report.json"
+    options = {"LACUNA_REPORT": str(file)}
+    launch("mpich", 2, "test", "report_calls", environment=options)
+    rows = json.loads(file.read_text())["rows"]
+    assert rows and not any("costs" in row for row in rows)
+
+
+def test_the_command_asks_for_it(lacuna):
+    words = ["run", "--costs", "a.json", "mpirun"]
+    assert run.with_report_value(words) == ["run", "--costs=a.json", "mpirun"]
+    assert run.with_report_value(["run", "--costs", "x"]) == ["run", "--costs=1", "x"]
+    command = [MPI_ROOT / "mpich" / "bin" / "mpiexec", "-n", 2, program("mpich")]
+    result = lacuna("run", "--dry-run", "--costs", *command)
+    assert "-genv LACUNA_COSTS 1" in result.stdout and "-genv LACUNA_REPORT 1" in result.stdout
+    result = lacuna("run", "--costs", "--report", *command)
+    one_line_error(result, 2, "--report and --costs write one report")
+    result = lacuna("run", "--costs", "no/where.json", *command)
+    one_line_error(result, 2, "--costs cannot write")
+
+
+def test_places_that_nobody_knows_keep_their_numbers():
+    sites = ["", "/no/such/file+0x12", "/no/such/file+0x34 main", "odd"]
+    assert costs_sites.names(sites) == {
+        "": "",
+        "/no/such/file+0x12": "file+0x12",
+        "/no/such/file+0x34 main": "main",
+        "odd": "odd",
+    }
+    here = f"{BUILD / 'bin' / 'interpose_test_mpich'}+0x0"
+    assert costs_sites.names([here])[here]  # no function: as it was
