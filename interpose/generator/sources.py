@@ -268,9 +268,10 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     texts["shown"] = name["prefix"] + function.symbol
     if entry["policy"] == "watched":
         return fill(WATCHED, around=entry["around"], **texts)
-    gate, refuse, role = entry["gate"], "", "kEnds"
+    gate, refuse = entry["gate"], ""
+    role = "kMoves" if "open_to(" in entry["gate"] or "is_open(" in entry["gate"] else "kEnds"
     if gate.startswith(("open_to(", "is_open(")):
-        refuse, role = fill(REFUSE, **texts), "kMoves"
+        refuse = fill(REFUSE, **texts)
     passes = ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
         passes = f"is_never_taken({types[1]})"
