@@ -157,6 +157,24 @@ inline leave() {
   od
 }
 
+/* A message takes the memory of a region that is free, and is through. */
+inline send_something() {
+  atomic {
+    r = 0;
+    do
+    :: r < REGIONS && !taken[REGION(me, r)] ->
+      j = 0;
+      do
+      :: j < MEMBERS -> window[LANE(me, r, j)] = NONE; j++
+      :: else -> break
+      od;
+      r++
+    :: r < REGIONS && taken[REGION(me, r)] -> r++
+    :: else -> break
+    od
+  }
+}
+
 proctype Member(byte me) {
   byte turn = 1, j, r, mine, left;
   byte theirs[MEMBERS], sent[MEMBERS], got[MEMBERS];
@@ -170,7 +188,7 @@ proctype Member(byte me) {
     fi;
     vote();
     if
-    :: all -> exchange(); leave()
+    :: all -> exchange(); leave(); send_something()
     :: else ->
       if
       :: mine != NONE -> taken[REGION(me, mine)] = false

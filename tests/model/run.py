@@ -56,7 +56,7 @@ MODELS = [
             "BREAK_TURN_FIRST": ((2, 3, 1, 2), WRONG),  # read before it is written
             "BREAK_OWN_VOTE": ((2, 3, 1, 2), WRONG),  # the others' do not count
             "BREAK_NO_WINDOW": ((2, 3, 1, 2), WRONG),  # a piece over one that nobody has read
-            "BREAK_FIRST_READER": ((3, 2, 1, 1), WRONG),  # freed while another one reads
+            "BREAK_FIRST_READER": ((3, 1, 1, 1), WRONG),  # freed while another one reads
         },
     ),
 ]
