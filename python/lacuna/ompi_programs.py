@@ -60,8 +60,11 @@ def measure(rows: list[Row], options: exchange.Options, plan: Plan) -> tuple[lis
     prefix = {row["program"]: row["prefix"] for row in rows}
     header: dict[str, Any] = {"mpi": {}}
     lanes: list[Row] = []
+    targets = mpis.chosen(options.mpis, options.mpi_root)
+    for target in targets:
+        _library(target)  # there must be one
     with watch.progress_bar() as progress:
-        for target in mpis.chosen(options.mpis, options.mpi_root):
+        for target in targets:
             special = specializer(target.name)
             if isinstance(special, str):
                 title = mpis.TITLE[target.name]
