@@ -18,17 +18,18 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[2] / "python")]
 
-from generate import numbers_of, program  # noqa: E402
+from generate import Without, numbers_of, program  # noqa: E402
 
 from lacuna import mpis, ompi_programs, places, run  # noqa: E402
 
 SECONDS = 120
+MOST_USES = 6  # of one case
 NOTHING = "no digest"
 # C compilers, and what compiles C++ in their place.
 _OF_CPP = {"clang": "clang++", "gcc": "g++", "cc": "c++", "lacuna-cc": "lacuna-c++"}
@@ -52,8 +53,8 @@ class Asked:
     target: mpis.Installed
     ways: tuple[Way, ...]
     seed: int
-    per_file: int
     keep: Path | None
+    without: Without
 
 
 def cpp_of(command: tuple[str, ...]) -> list[str]:
@@ -115,7 +116,8 @@ def digests_of(binary: Path, way: Way, target: mpis.Installed) -> Digests:
 def differences(cases: list[int], is_cpp: bool, asked: Asked, folder: Path) -> dict[int, str]:
     """The ways that differ from the first, by case; of those after a crash nothing is known."""
     source = folder / f"cases{cases[0]}.{'cpp' if is_cpp else 'c'}"
-    source.write_text(program(asked.seed, cases, is_cpp), encoding="ascii")
+    text = program(asked.seed, cases, is_cpp, asked.without)
+    source.write_text(text, encoding="ascii")
     first, *others = asked.ways
     reference_binary = compile_program(source, first, asked.target)
     reference = digests_of(reference_binary, first, asked.target)
@@ -139,16 +141,28 @@ def compare(cases: list[int], is_cpp: bool, asked: Asked) -> tuple[int, list[str
         folder = Path(temporary)
         try:
             for case in differences(cases, is_cpp, asked, folder):
-                alone = differences([case], is_cpp, asked, folder)
-                told = alone.get(case, "only beside the other cases of its program")
-                said.append(f"case {case} differs: {told}\n  {repro([case], is_cpp, asked)}")
-                if asked.keep:
-                    name = f"seed{asked.seed}-case{case}.{'cpp' if is_cpp else 'c'}"
-                    text = program(asked.seed, [case], is_cpp)
-                    (asked.keep / name).write_text(text, encoding="ascii")
+                said.append(judge(case, is_cpp, asked, folder))
         except Failure as failure:
             said.append(f"does not compile: {failure}\n  {repro(cases, is_cpp, asked)}")
     return len(cases), said
+
+
+def judge(case: int, is_cpp: bool, asked: Asked, folder: Path) -> str:
+    """The sentence about a case that differs: alone, and with no use that it differs without."""
+    told = differences([case], is_cpp, asked, folder).get(case)
+    if told is None:
+        told = "only beside the other cases of its program"
+    else:
+        for use in range(MOST_USES):
+            fewer = replace(asked, without=asked.without | {use})
+            still = differences([case], is_cpp, fewer, folder).get(case)
+            if still is not None:
+                asked, told = fewer, still
+    if asked.keep:
+        name = f"seed{asked.seed}-case{case}.{'cpp' if is_cpp else 'c'}"
+        text = program(asked.seed, [case], is_cpp, asked.without)
+        (asked.keep / name).write_text(text, encoding="ascii")
+    return f"case {case} differs: {told}\n  {repro([case], is_cpp, asked)}"
 
 
 def repro(cases: list[int], is_cpp: bool, asked: Asked) -> str:
@@ -158,6 +172,7 @@ def repro(cases: list[int], is_cpp: bool, asked: Asked) -> str:
     words += ["--seed", str(asked.seed), "--cases", span, "--language", "c++" if is_cpp else "c"]
     for way in asked.ways:
         words += ["--way", shlex.quote(shlex.join(way.command))] if way.command else ["--preload"]
+    words += [f"--without {use}" for use in sorted(asked.without)]
     return " ".join(words)
 
 
@@ -183,6 +198,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser.add_argument("--way", action="append", help="a compiler command; may be repeated")
     parser.add_argument("--preload", action="store_true")
     parser.add_argument("--optimizer", action="store_true")
+    parser.add_argument("--without", type=int, action="append", default=[], help="a use")
     parser.add_argument("--keep", type=Path, help="a folder for cases that differ")
     given = parser.parse_args()
     ways = [
@@ -200,7 +216,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     target = mpis.installed(given.mpi, given.mpi_root)
     if given.keep:
         given.keep.mkdir(parents=True, exist_ok=True)
-    return given, Asked(target, tuple(ways), given.seed, given.per_file, given.keep)
+    return given, Asked(target, tuple(ways), given.seed, given.keep, frozenset(given.without))
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from draw import BASICS, Drawn
+from draw import Drawn
 from handles import Kept
 from maker import Names
 
@@ -125,8 +125,7 @@ class User:
     @staticmethod
     def _status(drawn: Drawn, status: str, handle: str) -> list[str]:
         lines = [f"digest_status(&{status}, {handle});"]
-        # MPICH 5.0.2 divides by zero where basics differ in kind but not in size.
-        if drawn.uniform is not None or len({BASICS[name] for _, name in drawn.entries}) > 1:
+        if drawn.can_be_counted:
             lines.append(f"digest_elements(&{status}, {handle});")
         return lines
 
