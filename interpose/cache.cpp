@@ -202,10 +202,11 @@ bool may_be_cached(const Arguments& arguments, const void* caller) noexcept {
          !may_be_on_device(arguments.buf) && !called_by_mpi(caller);
 }
 
-// `plainly` does the call as it is.
+// `plainly` does the call as it is. Not noexcept: an error handler of the program's may throw
+// through the library, and could without the cache.
 template <typename Plainly>
 int by_cache(const Arguments& arguments, MPI_Status* status, const void* caller,
-             const Plainly& plainly) noexcept {
+             const Plainly& plainly) {
   if (!may_be_cached(arguments, caller)) return plainly();
   Entry* entry = claim(arguments);
   if (entry == nullptr) {
