@@ -39,7 +39,8 @@ llvm::ArrayRef<Mover> movers() {
 }
 
 const Producer* producer(llvm::StringRef name) {
-  const auto* found = llvm::find_if(producers(), [&](const Producer& row) { return row.name == name; });
+  const auto* found =
+      llvm::find_if(producers(), [&](const Producer& row) { return row.name == name; });
   return found == producers().end() ? nullptr : found;
 }
 

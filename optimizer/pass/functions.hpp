@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The MPI functions that the pass knows, as two tables. A function whose prototype in the program is
-// not the one of the table is not that function, and is left alone.
+// The MPI functions that the pass knows, as two tables. A function whose prototype in the program
+// is not the one of the table is not that function, and is left alone.
 #ifndef LACUNA_OPTIMIZER_PASS_FUNCTIONS_HPP_
 #define LACUNA_OPTIMIZER_PASS_FUNCTIONS_HPP_
 

@@ -13,7 +13,9 @@ constexpr int64_t kMostUnrolled = 32;  // turns of a loop that are written out
 }  // namespace
 
 void Kernel::collect(llvm::Value* number) {
-  if (number == nullptr || llvm::isa<llvm::Constant>(number) || llvm::is_contained(numbers_, number)) return;
+  if (number == nullptr || llvm::isa<llvm::Constant>(number) ||
+      llvm::is_contained(numbers_, number))
+    return;
   numbers_.push_back(number);
 }
 
@@ -53,7 +55,8 @@ llvm::Function* Kernel::emit(llvm::Module& module, Kind kind) {
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function_));
   loaded_.clear();
   for (size_t i = 0; i < numbers_.size(); ++i) {
-    llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function_->getArg(2), i);
+    llvm::Value* address =
+        builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function_->getArg(2), i);
     loaded_[numbers_[i]] = builder.CreateLoad(builder.getInt64Ty(), address);
   }
   node(node_, function_->getArg(0), function_->getArg(1));
@@ -77,9 +80,11 @@ void Kernel::loop(llvm::Value* count, llvm::function_ref<void(llvm::Value*)> bod
   i->addIncoming(next, builder.GetInsertBlock());
   llvm::BranchInst* branch = builder.CreateCondBr(builder.CreateICmpEQ(next, count), end, head);
   const auto* known = constant(count);
-  llvm::SmallVector<llvm::Metadata*, 3> hints = {nullptr, llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.mustprogress"))};
+  llvm::SmallVector<llvm::Metadata*, 3> hints = {
+      nullptr, llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.mustprogress"))};
   if (kind_ != kPrefix && known != nullptr && known->getSExtValue() <= kMostUnrolled) {
-    hints.push_back(llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.full")));
+    hints.push_back(
+        llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.full")));
   }
   llvm::MDNode* id = llvm::MDNode::getDistinct(context, hints);
   id->replaceOperandWith(0, id);
@@ -111,14 +116,18 @@ void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
     case Node::kTable: {
       const Node& part = *node.parts[0];
       llvm::Constant* offsets = llvm::ConstantDataArray::get(
-          builder.getContext(), llvm::ArrayRef<uint64_t>(reinterpret_cast<const uint64_t*>(node.offsets.data()), node.offsets.size()));
-      auto* table = new llvm::GlobalVariable(*function_->getParent(), offsets->getType(), true,
-                                             llvm::GlobalValue::PrivateLinkage, offsets, "lacuna.offsets");
+          builder.getContext(),
+          llvm::ArrayRef<uint64_t>(reinterpret_cast<const uint64_t*>(node.offsets.data()),
+                                   node.offsets.size()));
+      auto* table =
+          new llvm::GlobalVariable(*function_->getParent(), offsets->getType(), true,
+                                   llvm::GlobalValue::PrivateLinkage, offsets, "lacuna.offsets");
       table->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
       loop(builder.getInt64(node.offsets.size()), [&](llvm::Value* i) {
-        llvm::Value* offset =
-            builder.CreateLoad(builder.getInt64Ty(), builder.CreateInBoundsGEP(builder.getInt64Ty(), table, i));
-        this->node(part, moved(mem, offset), moved(packed, builder.CreateMul(i, in_function(part.bytes))));
+        llvm::Value* offset = builder.CreateLoad(
+            builder.getInt64Ty(), builder.CreateInBoundsGEP(builder.getInt64Ty(), table, i));
+        this->node(part, moved(mem, offset),
+                   moved(packed, builder.CreateMul(i, in_function(part.bytes))));
       });
       return;
     }
@@ -136,7 +145,8 @@ void Kernel::run(const Node& node, llvm::Value* mem, llvm::Value* packed) {
   llvm::Value* begin = builder.CreatePtrDiff(builder.getInt8Ty(), packed, function_->getArg(1));
   llvm::Value* left = builder.CreateSub(function_->getArg(3), begin);
   llvm::Value* some = builder.CreateSelect(builder.CreateICmpSLT(left, bytes), left, bytes);
-  some = builder.CreateSelect(builder.CreateICmpSGT(some, builder.getInt64(0)), some, builder.getInt64(0));
+  some = builder.CreateSelect(builder.CreateICmpSGT(some, builder.getInt64(0)), some,
+                              builder.getInt64(0));
   copy(mem, packed, some);
 }
 
@@ -148,7 +158,8 @@ void Kernel::copy(llvm::Value* mem, llvm::Value* packed, llvm::Value* bytes) {
   const int64_t width = known == nullptr ? 0 : known->getSExtValue();
   if (width == 1 || width == 2 || width == 4 || width == 8) {
     llvm::Type* word = builder.getIntNTy(unsigned(width) * 8);
-    builder.CreateAlignedStore(builder.CreateAlignedLoad(word, from, llvm::Align(1)), to, llvm::Align(1));
+    builder.CreateAlignedStore(builder.CreateAlignedLoad(word, from, llvm::Align(1)), to,
+                               llvm::Align(1));
     return;
   }
   builder.CreateMemCpy(to, llvm::Align(1), from, llvm::Align(1), bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Kernel: a function that packs or unpacks one shape, written for it. Numbers of the run time come in
-// an array. LLVM's own passes then unroll, vectorize and place it.
+// Kernel: a function that packs or unpacks one shape, written for it. Numbers of the run time come
+// in an array. LLVM's own passes then unroll, vectorize and place it.
 #ifndef LACUNA_OPTIMIZER_PASS_KERNEL_HPP_
 #define LACUNA_OPTIMIZER_PASS_KERNEL_HPP_
 

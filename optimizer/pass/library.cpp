@@ -52,8 +52,8 @@ bool Library::read() {
                               ? nullptr
                               : llvm::dyn_cast<llvm::ConstantDataArray>(text->getInitializer());
     if (letters == nullptr || !letters->isCString()) return false;
-    basics_.push_back(std::make_unique<Basic>(Basic{letters->getAsCString().str(), number(row->getOperand(2)),
-                                                    number(row->getOperand(3))}));
+    basics_.push_back(std::make_unique<Basic>(Basic{
+        letters->getAsCString().str(), number(row->getOperand(2)), number(row->getOperand(3))}));
     keys_.push_back(key(row->getOperand(0)));
     handles_.push_back(row->getOperand(0));
     handle_type = row->getOperand(0)->getType();
@@ -67,8 +67,8 @@ bool Library::read() {
   return !basics_.empty();
 }
 
-// The same in any module: MPICH's handles are integers, the standard's are integers as pointers, Open
-// MPI's are the addresses of its objects.
+// The same in any module: MPICH's handles are integers, the standard's are integers as pointers,
+// Open MPI's are the addresses of its objects.
 std::string Library::key(const llvm::Value* handle) {
   if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(handle)) {
     return std::to_string(integer->getSExtValue());
@@ -79,7 +79,8 @@ std::string Library::key(const llvm::Value* handle) {
     return global->isDeclaration() ? global->getName().str() : "";
   }
   if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(handle)) {
-    if (expression->getOpcode() == llvm::Instruction::IntToPtr) return key(expression->getOperand(0));
+    if (expression->getOpcode() == llvm::Instruction::IntToPtr)
+      return key(expression->getOperand(0));
   }
   return "";
 }
@@ -104,9 +105,10 @@ llvm::Constant* Library::handle_of(const Basic* basic) const {
 
 bool Library::link() {
   if (templates_ == nullptr) return false;
-  // What is needed of the file itself has been read; only the functions go on. Their calls may throw
-  // where the program's may.
-  for (const char* name : {"llvm.compiler.used", "llvm.used", "lacuna_basics", "lacuna_constants"}) {
+  // What is needed of the file itself has been read; only the functions go on. Their calls may
+  // throw where the program's may.
+  for (const char* name :
+       {"llvm.compiler.used", "llvm.used", "lacuna_basics", "lacuna_constants"}) {
     if (auto* global = templates_->getGlobalVariable(name)) {
       if (global->use_empty()) global->eraseFromParent();
     }
@@ -127,7 +129,8 @@ bool Library::link() {
   handles_.push_back(type_null_value_);
   for (llvm::Constant*& handle : handles_) {
     if (auto* global = llvm::dyn_cast<llvm::GlobalVariable>(handle)) {
-      handle = llvm::cast<llvm::Constant>(module_.getOrInsertGlobal(global->getName(), global->getValueType()));
+      handle = llvm::cast<llvm::Constant>(
+          module_.getOrInsertGlobal(global->getName(), global->getValueType()));
     }
   }
   type_null_value_ = handles_.back();
@@ -135,7 +138,8 @@ bool Library::link() {
   return !llvm::Linker::linkModules(module_, std::move(templates_), llvm::Linker::Flags::None,
                                     [](llvm::Module& module, const llvm::StringSet<>& names) {
                                       for (const auto& name : names) {
-                                        llvm::GlobalValue* value = module.getNamedValue(name.getKey());
+                                        llvm::GlobalValue* value =
+                                            module.getNamedValue(name.getKey());
                                         if (value != nullptr && !value->isDeclaration()) {
                                           value->setLinkage(llvm::GlobalValue::InternalLinkage);
                                         }

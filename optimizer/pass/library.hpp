@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Library: the MPI library that a module is compiled for, as its templates tell: the values of mpi.h
-// and the template functions (optimizer/templates). Where they cannot be read there is none, and the
-// module is left alone.
+// Library: the MPI library that a module is compiled for, as its templates tell: the values of
+// mpi.h and the template functions (optimizer/templates). Where they cannot be read there is none,
+// and the module is left alone.
 #ifndef LACUNA_OPTIMIZER_PASS_LIBRARY_HPP_
 #define LACUNA_OPTIMIZER_PASS_LIBRARY_HPP_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // CommNode: who is at the other end.
-#include "optimizer/pass/site.hpp"
-
 #include <llvm/IR/PatternMatch.h>
+
+#include "optimizer/pass/site.hpp"
 
 namespace lacuna {
 
@@ -61,7 +61,8 @@ CommNode node_of(const llvm::CallBase& call, const Mover& row, const Library& li
   if (is_own_rank(peer, comm)) return CommNode::kSelf;
   llvm::Value* rank = nullptr;
   const llvm::APInt* difference = nullptr;
-  if ((match(peer, m_Add(m_Value(rank), m_APInt(difference))) || match(peer, m_Xor(m_Value(rank), m_APInt(difference)))) &&
+  if ((match(peer, m_Add(m_Value(rank), m_APInt(difference))) ||
+       match(peer, m_Xor(m_Value(rank), m_APInt(difference)))) &&
       !difference->isZero() && is_own_rank(rank, comm)) {
     return CommNode::kOther;
   }

@@ -15,10 +15,11 @@ llvm::cl::opt<Mode> chosen_mode(
     llvm::cl::values(clEnumValN(Mode::kOff, "off", "nothing"),
                      clEnumValN(Mode::kReport, "report", "remarks only"),
                      clEnumValN(Mode::kOn, "on", "specialize what is known")));
-llvm::cl::opt<std::string> templates_file("lacuna-templates",
-                                          llvm::cl::desc("The bitcode of the templates for the MPI library"));
-llvm::cl::opt<int64_t> most_strided("lacuna-most-strided", llvm::cl::init(kMostBytes),
-                                    llvm::cl::desc("Most bytes of a message of equal blocks to pack first"));
+llvm::cl::opt<std::string> templates_file(
+    "lacuna-templates", llvm::cl::desc("The bitcode of the templates for the MPI library"));
+llvm::cl::opt<int64_t> most_strided(
+    "lacuna-most-strided", llvm::cl::init(kMostBytes),
+    llvm::cl::desc("Most bytes of a message of equal blocks to pack first"));
 llvm::cl::opt<int64_t> most_listed("lacuna-most-listed", llvm::cl::init(kMostBytes),
                                    llvm::cl::desc("The same for listed displacements"));
 llvm::cl::opt<int64_t> most_fields("lacuna-most-fields", llvm::cl::init(kMostBytes),

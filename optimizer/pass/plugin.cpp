@@ -4,7 +4,8 @@
 //
 //   before everything   handles become values (raise.hpp)
 //   ... LLVM inlines, propagates, simplifies: the first partial evaluation
-//   before the loop optimizations   types are found, templates chosen and inlined, dead types removed,
+//   before the loop optimizations   types are found, templates chosen and inlined, dead types
+//   removed,
 //                       handles lowered again; the second partial evaluation is LLVM's, too
 //
 // With link-time optimization, the same twice: in each file, and over all of the program.

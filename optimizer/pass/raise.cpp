@@ -54,13 +54,14 @@ bool matches(const llvm::CallBase& call, const Producer& row, llvm::Type* handle
 bool expanded_length(const llvm::CallBase& call, const Producer& row, uint64_t& length) {
   if (!llvm::any_of(row.parameters, is_array)) return false;
   const auto* count = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
-  if (count == nullptr || count->isNegative() || count->getZExtValue() > kMostElements) return false;
+  if (count == nullptr || count->isNegative() || count->getZExtValue() > kMostElements)
+    return false;
   length = count->getZExtValue();
   return true;
 }
 
-llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee, llvm::ArrayRef<llvm::Value*> args,
-                          llvm::IRBuilder<>& builder) {
+llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee,
+                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder) {
   if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
     return builder.CreateInvoke(callee, invoke->getNormalDest(), invoke->getUnwindDest(), args);
   }
@@ -68,11 +69,12 @@ llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee, llv
 }
 
 // The function of a raised call; `length` of the arrays that are arguments.
-llvm::FunctionCallee declared(llvm::Module& module, const Producer& row, llvm::ArrayRef<llvm::Value*> args,
-                              std::optional<uint64_t> length) {
+llvm::FunctionCallee declared(llvm::Module& module, const Producer& row,
+                              llvm::ArrayRef<llvm::Value*> args, std::optional<uint64_t> length) {
   llvm::SmallVector<llvm::Type*, 16> types;
   for (llvm::Value* arg : args) types.push_back(arg->getType());
-  auto* result = llvm::StructType::get(module.getContext(), {types.back(), llvm::Type::getInt32Ty(module.getContext())});
+  auto* result = llvm::StructType::get(module.getContext(),
+                                       {types.back(), llvm::Type::getInt32Ty(module.getContext())});
   std::string name = (kPrefix + row.name).str();
   if (length.has_value()) name += "." + std::to_string(*length);
   auto callee = module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
@@ -102,7 +104,8 @@ void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_ty
       args.push_back(given);
     } else if (expanded) {
       for (uint64_t k = 0; k < length; ++k) {
-        args.push_back(builder.CreateLoad(type, builder.CreateConstInBoundsGEP1_64(type, given, k)));
+        args.push_back(
+            builder.CreateLoad(type, builder.CreateConstInBoundsGEP1_64(type, given, k)));
       }
     } else {
       args.push_back(given);
@@ -118,7 +121,7 @@ void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_ty
   llvm::CallBase* made = same_kind(call, callee, args, builder);
   made->setDebugLoc(call.getDebugLoc());
   if (call.doesNotThrow()) made->setDoesNotThrow();
-  llvm::Value* address = call.getArgOperand(row.parameters.size() - 1);
+  llvm::Value* address = call.getArgOperand(call.arg_size() - 1);
   builder.SetInsertPoint(after(*made));
   builder.SetCurrentDebugLocation(call.getDebugLoc());
   builder.CreateStore(builder.CreateExtractValue(made, 0), address);
@@ -139,7 +142,8 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
   llvm::IRBuilder<> builder(&call);
   llvm::SmallVector<llvm::Value*, 8> args;
   llvm::SmallVector<llvm::Type*, 8> types;
-  const bool expanded = call.getCalledFunction()->getName().drop_front(kPrefix.size()).contains('.');
+  const bool expanded =
+      call.getCalledFunction()->getName().drop_front(kPrefix.size()).contains('.');
   const uint64_t length =
       expanded ? llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue() : 0;
   unsigned next = 0;
@@ -151,9 +155,11 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
       args.push_back(address);
     } else if (is_array(letter) && expanded) {
       llvm::Type* type = length == 0 ? builder.getInt32Ty() : call.getArgOperand(next)->getType();
-      llvm::AllocaInst* array = slot(function, llvm::ArrayType::get(type, std::max<uint64_t>(length, 1)));
+      llvm::AllocaInst* array =
+          slot(function, llvm::ArrayType::get(type, std::max<uint64_t>(length, 1)));
       for (uint64_t k = 0; k < length; ++k) {
-        builder.CreateStore(call.getArgOperand(next++), builder.CreateConstInBoundsGEP1_64(type, array, k));
+        builder.CreateStore(call.getArgOperand(next++),
+                            builder.CreateConstInBoundsGEP1_64(type, array, k));
       }
       args.push_back(array);
     } else {
@@ -161,7 +167,8 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
     }
     types.push_back(args.back()->getType());
   }
-  auto callee = module.getOrInsertFunction(row.name, llvm::FunctionType::get(llvm::Type::getInt32Ty(context), types, false));
+  auto callee = module.getOrInsertFunction(
+      row.name, llvm::FunctionType::get(llvm::Type::getInt32Ty(context), types, false));
   llvm::CallBase* made = same_kind(call, callee, args, builder);
   made->setDebugLoc(call.getDebugLoc());
   if (call.doesNotThrow()) made->setDoesNotThrow();
@@ -175,7 +182,8 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
     extract->eraseFromParent();
   }
   if (!call.use_empty()) {
-    llvm::Value* both = builder.CreateInsertValue(llvm::PoisonValue::get(call.getType()), result, 0);
+    llvm::Value* both =
+        builder.CreateInsertValue(llvm::PoisonValue::get(call.getType()), result, 0);
     call.replaceAllUsesWith(builder.CreateInsertValue(both, made, 1));
   }
   call.eraseFromParent();
@@ -216,14 +224,16 @@ void split_results(llvm::Function& function) {
     const bool are_ours = llvm::all_of(phi->incoming_values(), [](const llvm::Value* value) {
       return llvm::isa<llvm::CallInst>(value) && raised(value) != nullptr;
     });
-    const bool are_taken_apart =
-        llvm::all_of(phi->users(), [](const llvm::User* user) { return llvm::isa<llvm::ExtractValueInst>(user); });
+    const bool are_taken_apart = llvm::all_of(phi->users(), [](const llvm::User* user) {
+      return llvm::isa<llvm::ExtractValueInst>(user);
+    });
     if (are_ours && are_taken_apart) pairs.push_back(phi);
   }
   for (llvm::PHINode* pair : pairs) {
     for (unsigned index : {0U, 1U}) {
       llvm::IRBuilder<> builder(pair);
-      llvm::PHINode* half = builder.CreatePHI(pair->getType()->getStructElementType(index), pair->getNumIncomingValues());
+      llvm::PHINode* half = builder.CreatePHI(pair->getType()->getStructElementType(index),
+                                              pair->getNumIncomingValues());
       for (unsigned i = 0; i < pair->getNumIncomingValues(); ++i) {
         auto* call = llvm::cast<llvm::CallBase>(pair->getIncomingValue(i));
         // The same block may come in twice, and then with the same value.
@@ -265,9 +275,11 @@ const Producer* raised(const llvm::Value* value) {
 
 bool arguments(llvm::CallBase& call, unsigned index, llvm::SmallVectorImpl<llvm::Value*>& values) {
   const Producer& row = *raised(&call);
-  const bool expanded = call.getCalledFunction()->getName().drop_front(kPrefix.size()).contains('.');
+  const bool expanded =
+      call.getCalledFunction()->getName().drop_front(kPrefix.size()).contains('.');
   if (expanded) {
-    const auto length = unsigned(llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue());
+    const auto length =
+        unsigned(llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue());
     unsigned next = 0;
     for (unsigned i = 0; i < index; ++i) next += is_array(row.parameters[i]) ? length : 1;
     const unsigned many = is_array(row.parameters[index]) ? length : 1;
@@ -295,7 +307,8 @@ bool arguments(llvm::CallBase& call, unsigned index, llvm::SmallVectorImpl<llvm:
   return true;
 }
 
-llvm::CallBase* raised_call(const Producer& row, llvm::ArrayRef<llvm::SmallVector<llvm::Value*, 4>> values,
+llvm::CallBase* raised_call(const Producer& row,
+                            llvm::ArrayRef<llvm::SmallVector<llvm::Value*, 4>> values,
                             llvm::Value* before, llvm::IRBuilder<>& builder) {
   llvm::SmallVector<llvm::Value*, 16> args;
   std::optional<uint64_t> length;
@@ -304,7 +317,8 @@ llvm::CallBase* raised_call(const Producer& row, llvm::ArrayRef<llvm::SmallVecto
     args.append(values[i].begin(), values[i].end());
   }
   args.push_back(before);
-  return builder.CreateCall(declared(*builder.GetInsertBlock()->getModule(), row, args, length), args);
+  return builder.CreateCall(declared(*builder.GetInsertBlock()->getModule(), row, args, length),
+                            args);
 }
 
 llvm::Value* previous(llvm::CallBase& call) { return call.getArgOperand(call.arg_size() - 1); }

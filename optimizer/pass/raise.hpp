@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Handles as values. MPI's functions give a handle by writing it where the program says; once an
-// address has been given away, the compiler knows nothing of what is there, and no handle would ever
-// be seen in SSA form. MPI keeps none of these addresses (its standard lets the program reuse them at
-// once). So a call is raised, early, to a function that returns the result, and is lowered, late, to
-// the same call with an address of its own:
+// address has been given away, the compiler knows nothing of what is there, and no handle would
+// ever be seen in SSA form. MPI keeps none of these addresses (its standard lets the program reuse
+// them at once). So a call is raised, early, to a function that returns the result, and is lowered,
+// late, to the same call with an address of its own:
 //
-//   MPI_Type_vector(4, 1, 8, MPI_DOUBLE, &t)   ->   r = raised(4, 1, 8, MPI_DOUBLE, t), t = r.result
+//   MPI_Type_vector(4, 1, 8, MPI_DOUBLE, &t)   ->   r = raised(4, 1, 8, MPI_DOUBLE, t), t =
+//   r.result
 //
 // The arrays of a constructor are read where the call is, element by element. Between raising and
-// lowering it is LLVM that follows handles: promotion, inlining, constant propagation (what [Ogawa &
-// Matsuoka 1996 section 3.1] calls the first partial evaluation).
+// lowering it is LLVM that follows handles: promotion, inlining, constant propagation (what [Ogawa
+// & Matsuoka 1996 section 3.1] calls the first partial evaluation).
 #ifndef LACUNA_OPTIMIZER_PASS_RAISE_HPP_
 #define LACUNA_OPTIMIZER_PASS_RAISE_HPP_
 
@@ -42,7 +43,8 @@ const Producer* raised(const llvm::Value* value);
 bool arguments(llvm::CallBase& call, unsigned index, llvm::SmallVectorImpl<llvm::Value*>& values);
 
 // Makes such a call, from the values for each parameter and the handle that goes in.
-llvm::CallBase* raised_call(const Producer& row, llvm::ArrayRef<llvm::SmallVector<llvm::Value*, 4>> values,
+llvm::CallBase* raised_call(const Producer& row,
+                            llvm::ArrayRef<llvm::SmallVector<llvm::Value*, 4>> values,
                             llvm::Value* before, llvm::IRBuilder<>& builder);
 
 // The handle that went in, of a call that takes and gives one.

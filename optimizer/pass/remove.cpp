@@ -1,6 +1,7 @@
-// A constructor may go if it cannot fail (its numbers are in MPI's ranges, whatever the program's input),
-// nobody asks whether it did, and all that is done with its handle is committing and freeing it. What a
-// template still needs it for is the way out that is seldom taken: there the type is made anew, and freed.
+// A constructor may go if it cannot fail (its numbers are in MPI's ranges, whatever the program's
+// input), nobody asks whether it did, and all that is done with its handle is committing and
+// freeing it. What a template still needs it for is the way out that is seldom taken: there the
+// type is made anew, and freed.
 #include "optimizer/pass/remove.hpp"
 
 #include <llvm/ADT/STLExtras.h>
@@ -20,7 +21,11 @@ namespace {
 class Remover {
  public:
   Remover(llvm::Function& function, const Library& library, Resolver& resolver)
-      : function_(function), library_(library), resolver_(resolver), tree_(function), loops_(tree_) {}
+      : function_(function),
+        library_(library),
+        resolver_(resolver),
+        tree_(function),
+        loops_(tree_) {}
 
   bool run(llvm::OptimizationRemarkEmitter& remarks) {
     bool any = false;
@@ -29,14 +34,16 @@ class Remover {
       llvm::SmallVector<llvm::CallBase*, 8> calls;
       for (llvm::Instruction& instruction : llvm::instructions(function_)) {
         const Producer* row = raised(&instruction);
-        if (row != nullptr && !row->text.empty()) calls.push_back(llvm::cast<llvm::CallBase>(&instruction));
+        if (row != nullptr && !row->text.empty())
+          calls.push_back(llvm::cast<llvm::CallBase>(&instruction));
       }
       for (llvm::CallBase* call : calls) {
         if (anew_.contains(call) || !is_dead(*call)) continue;
         for (llvm::CallBase* made : made_) {
           remarks.emit([&] {
             return llvm::OptimizationRemark("lacuna", "Removed", made)
-                   << llvm::ore::NV("Function", raised(made)->name) << " removed: nothing needs the type any more";
+                   << llvm::ore::NV("Function", raised(made)->name)
+                   << " removed: nothing needs the type any more";
           });
         }
         erase();
@@ -92,7 +99,8 @@ class Remover {
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(use.getUser())) {
       if (!phis_.insert(phi)) return true;
       handles.push_back(phi);
-      return llvm::all_of(phi->incoming_values(), [&](llvm::Value* value) { return may_come_in(value, handles); });
+      return llvm::all_of(phi->incoming_values(),
+                          [&](llvm::Value* value) { return may_come_in(value, handles); });
     }
     auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
     if (call == nullptr) return false;
@@ -109,10 +117,13 @@ class Remover {
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) {
       if (!phis_.insert(phi)) return true;
       handles.push_back(phi);
-      return llvm::all_of(phi->incoming_values(), [&](llvm::Value* next) { return may_come_in(next, handles); });
+      return llvm::all_of(phi->incoming_values(),
+                          [&](llvm::Value* next) { return may_come_in(next, handles); });
     }
     auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(value);
-    auto* call = extract == nullptr ? nullptr : llvm::dyn_cast<llvm::CallBase>(extract->getAggregateOperand());
+    auto* call = extract == nullptr
+                     ? nullptr
+                     : llvm::dyn_cast<llvm::CallBase>(extract->getAggregateOperand());
     if (call == nullptr || raised(call) == nullptr) return false;
     if (raised(call)->text.empty() && !may_come_in(previous(*call), handles)) return false;
     return add_call(*call, handles);
@@ -123,14 +134,19 @@ class Remover {
     const llvm::MDNode* mark = call.getMetadata(kWayOut);
     const llvm::Function* callee = call.getCalledFunction();
     const Mover* row = callee == nullptr ? nullptr : mover(callee->getName());
-    if (mark == nullptr || row == nullptr || llvm::isa<llvm::InvokeInst>(call) || !call.isArgOperand(&use)) return false;
+    if (mark == nullptr || row == nullptr || llvm::isa<llvm::InvokeInst>(call) ||
+        !call.isArgOperand(&use))
+      return false;
     const unsigned number = call.getArgOperandNo(&use);
-    if (llvm::none_of(row->triples, [&](const Triple& triple) { return triple.type == number; })) return false;
+    if (llvm::none_of(row->triples, [&](const Triple& triple) { return triple.type == number; }))
+      return false;
     const Type* type = resolver_.resolve(use.get());
     if (type == nullptr || type->may_be_null || !can_be_made(*type)) return false;
     const bool is_rare = is(llvm::mdconst::extract<llvm::ConstantInt>(mark->getOperand(0)), 1);
     const llvm::Loop* loop = loops_.getLoopFor(call.getParent());
-    if (!is_rare && llvm::any_of(made_, [&](llvm::CallBase* made) { return loops_.getLoopFor(made->getParent()) != loop; })) {
+    if (!is_rare && llvm::any_of(made_, [&](llvm::CallBase* made) {
+          return loops_.getLoopFor(made->getParent()) != loop;
+        })) {
       return false;
     }
     ways_out_.insert({&call, number});
@@ -138,7 +154,8 @@ class Remover {
   }
 
   static bool can_be_made(const Type& type) {
-    return llvm::all_of(type.numbers, [](const auto& list) { return list.size() <= kMostElements; }) &&
+    return llvm::all_of(type.numbers,
+                        [](const auto& list) { return list.size() <= kMostElements; }) &&
            llvm::all_of(type.parts, [](const Type* part) { return can_be_made(*part); });
   }
 
@@ -167,7 +184,8 @@ class Remover {
     llvm::IRBuilder<> builder(&call);
     builder.SetCurrentDebugLocation(call.getDebugLoc());
     llvm::Value* handle = make(*type, builder);
-    handle = builder.CreateExtractValue(raised_call(*producer("MPI_Type_commit"), {}, handle, builder), 0);
+    handle = builder.CreateExtractValue(
+        raised_call(*producer("MPI_Type_commit"), {}, handle, builder), 0);
     call.setArgOperand(number, handle);
     builder.SetInsertPoint(after(call));
     raised_call(*producer("MPI_Type_free"), {}, handle, builder);
@@ -186,7 +204,8 @@ class Remover {
         } else if (row.text == "subarray") {
           if (constant(value) == nullptr) return false;  // the shape has checked them
         } else if ((letter == 'i' || letter == 'I') && !is_any_number(row, i)) {
-          if (!llvm::isKnownNonNegative(value, llvm::SimplifyQuery(function_.getParent()->getDataLayout(), &call))) {
+          if (!llvm::isKnownNonNegative(
+                  value, llvm::SimplifyQuery(function_.getParent()->getDataLayout(), &call))) {
             return false;
           }
         }
@@ -197,7 +216,8 @@ class Remover {
 
   // Strides and displacements may be negative.
   static bool is_any_number(const Producer& row, unsigned index) {
-    return index == 2 && (row.text == "vector" || row.text == "indexed" || row.text == "indexed_block");
+    return index == 2 &&
+           (row.text == "vector" || row.text == "indexed" || row.text == "indexed_block");
   }
 
   void erase() {

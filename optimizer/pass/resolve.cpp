@@ -10,7 +10,8 @@ namespace lacuna {
 bool Type::is_constant() const {
   return llvm::all_of(numbers,
                       [](const auto& list) {
-                        return llvm::all_of(list, [](auto* value) { return llvm::isa<llvm::ConstantInt>(value); });
+                        return llvm::all_of(
+                            list, [](auto* value) { return llvm::isa<llvm::ConstantInt>(value); });
                       }) &&
          llvm::all_of(parts, [](const Type* part) { return part->is_constant(); });
 }
@@ -42,7 +43,8 @@ std::string listed(const List& list, Text text) {
 std::string Type::text() const {
   if (basic != nullptr) return basic->name;
   std::string result = made_by->text.str() + "(";
-  const bool has_list = llvm::any_of(made_by->parameters, [](char letter) { return letter == 'I' || letter == 'A'; });
+  const bool has_list =
+      llvm::any_of(made_by->parameters, [](char letter) { return letter == 'I' || letter == 'A'; });
   size_t number = 0;
   bool first = true;
   for (size_t i = 0; i + 1 < made_by->parameters.size(); ++i) {
@@ -59,6 +61,7 @@ std::string Type::text() const {
       const auto& list = numbers[number++];
       if (i == 0 && has_list) continue;  // the lists tell the count
       word = letter == 'i' || letter == 'a' ? text_of(list[0]) : listed(list, text_of);
+      if (made_by->text == "subarray" && letter == 'i') word = order;
     }
     result += (first ? "" : ", ") + word;
     first = false;
@@ -161,12 +164,18 @@ const Type* Resolver::constructed(llvm::CallBase& call) {
       if (llvm::isa<llvm::UndefValue>(value)) return no("a number of the type was never set");
     }
   }
+  if (type.made_by->text == "subarray") {
+    const auto* order = llvm::dyn_cast<llvm::ConstantInt>(type.numbers.back()[0]);
+    type.order = order == nullptr                            ? "?"
+                 : order->getSExtValue() == library_.order_c ? "c"
+                                                             : "fortran";
+  }
   types_.push_back(std::move(type));
   return &types_.back();
 }
 
-// Several values may come here: their trees must be equal. Only constants: a number of the run time may
-// be another one in each turn of a loop.
+// Several values may come here: their trees must be equal. Only constants: a number of the run time
+// may be another one in each turn of a loop.
 const Type* Resolver::merged(llvm::ArrayRef<llvm::Value*> values, bool are_pairs) {
   const Type* result = nullptr;
   bool may_be_null = false;
@@ -190,14 +199,15 @@ const Type* Resolver::merged(llvm::ArrayRef<llvm::Value*> values, bool are_pairs
   return &types_.back();
 }
 
-// A variable that only this module sees, and whose every store is of an equal constant tree: at a use it
-// holds that type, or still or again no type.
+// A variable that only this module sees, and whose every store is of an equal constant tree: at a
+// use it holds that type, or still or again no type.
 const Type* Resolver::in_global(llvm::GlobalVariable& global) {
   if (!global.hasLocalLinkage() || global.isThreadLocal() || !global.hasInitializer()) {
     return no("the type is in a variable that other files may write");
   }
   const llvm::Constant* before = global.getInitializer();
-  if (!before->isNullValue() && !library_.is_type_null(before)) return no("the type is in an initialized variable");
+  if (!before->isNullValue() && !library_.is_type_null(before))
+    return no("the type is in an initialized variable");
   const Type* result = nullptr;
   for (llvm::User* user : global.users()) {
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
@@ -214,14 +224,16 @@ const Type* Resolver::in_global(llvm::GlobalVariable& global) {
       const Producer* row = raised(extract->getAggregateOperand());
       if (row != nullptr && row->name == "MPI_Type_free") continue;
       if (row != nullptr && row->name == "MPI_Type_commit") {  // in place
-        auto* load = llvm::dyn_cast<llvm::LoadInst>(previous(*llvm::cast<llvm::CallBase>(extract->getAggregateOperand())));
+        auto* load = llvm::dyn_cast<llvm::LoadInst>(
+            previous(*llvm::cast<llvm::CallBase>(extract->getAggregateOperand())));
         if (load != nullptr && load->getPointerOperand() == &global) continue;
       }
     }
     const Type* found = find(value);
     if (found == nullptr) return nullptr;
     if (!found->is_constant()) return no("the variable's type has numbers of the run time");
-    if (result != nullptr && !equal(*result, *found)) return no("the variable holds different types");
+    if (result != nullptr && !equal(*result, *found))
+      return no("the variable holds different types");
     result = found;
   }
   if (result == nullptr) return no("the variable's type is never made here");

@@ -2,7 +2,9 @@
 #include "optimizer/pass/shape.hpp"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/IR/Intrinsics.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/KnownBits.h>
 
 namespace lacuna {
 
@@ -12,13 +14,15 @@ constexpr int64_t kHuge = int64_t(1) << 31;
 constexpr size_t kMostParts = 16;     // written out one by one
 constexpr size_t kMostListed = 4096;  // in a table
 
-bool is_negative(llvm::Value* value) { return constant(value) != nullptr && constant(value)->isNegative(); }
+bool is_negative(llvm::Value* value) {
+  return constant(value) != nullptr && constant(value)->isNegative();
+}
 
 // Whether two nodes are the same but for where they begin.
 bool alike(const Node* one, const Node* other, bool with_offset = false) {
   if (one->kind != other->kind || one->bytes != other->bytes || one->count != other->count ||
-      one->stride != other->stride || one->offsets != other->offsets || one->parts.size() != other->parts.size() ||
-      (with_offset && one->offset != other->offset)) {
+      one->stride != other->stride || one->offsets != other->offsets ||
+      one->parts.size() != other->parts.size() || (with_offset && one->offset != other->offset)) {
     return false;
   }
   for (size_t i = 0; i < one->parts.size(); ++i) {
@@ -75,6 +79,19 @@ Shape Shaper::elements(const Type& type, llvm::Value* count) {
 
 Shape Shaper::of(const Type& type) {
   if (type.basic != nullptr) return basic(*type.basic);
+  Shape shape = constructed(type);
+  if (shape.node == nullptr || shape.lb == nullptr || shape.is_marked) return shape;
+  // Libraries pad an extent to the alignment of what is in it: MPICH that of a struct, Open MPI
+  // any. Where that would change nothing, the extent is sure.
+  llvm::Value* extent = builder_.CreateSub(shape.ub, shape.lb);
+  const llvm::DataLayout& layout = builder_.GetInsertBlock()->getModule()->getDataLayout();
+  const llvm::KnownBits bits = llvm::computeKnownBits(extent, layout);
+  if ((int64_t(1) << std::min(bits.countMinTrailingZeros(), 62U)) < shape.alignment)
+    shape.lb = shape.ub = nullptr;
+  return shape;
+}
+
+Shape Shaper::constructed(const Type& type) {
   const llvm::StringRef kind = type.made_by->text;
   if (kind == "dup") return of(*type.parts[0]);
   if (kind == "contiguous") {
@@ -84,7 +101,8 @@ Shape Shaper::of(const Type& type) {
   }
   if (kind == "vector" || kind == "hvector") return strided(type, kind == "hvector");
   if (kind == "indexed" || kind == "hindexed") return listed(type, false, kind == "hindexed");
-  if (kind == "indexed_block" || kind == "hindexed_block") return listed(type, true, kind == "hindexed_block");
+  if (kind == "indexed_block" || kind == "hindexed_block")
+    return listed(type, true, kind == "hindexed_block");
   if (kind == "struct") return fields(type);
   if (kind == "resized") return resized(type);
   if (kind == "subarray") return subarray(type);
@@ -133,7 +151,8 @@ Shape Shaper::block(const Shape& part, llvm::Value* count) {
 
 Shape Shaper::strided(const Type& type, bool in_bytes) {
   llvm::Value *count = type.numbers[0][0], *length = type.numbers[1][0];
-  if (is_negative(count) || is_negative(length)) return impossible("a vector with a negative count or length");
+  if (is_negative(count) || is_negative(length))
+    return impossible("a vector with a negative count or length");
   const Shape part = of(*type.parts[0]);
   if (part.node == nullptr) return part;
   llvm::Value* stride = wide(type.numbers[2][0]);
@@ -149,7 +168,8 @@ Shape Shaper::listed(const Type& type, bool one_length, bool in_bytes) {
   const Shape part = of(*type.parts[0]);
   if (part.node == nullptr) return part;
   if (part.lb == nullptr) return no("the extent of a part is not known for sure");
-  // indexed_block has (count, length, [displacements]); indexed has (count, [lengths], [displacements]).
+  // indexed_block has (count, length, [displacements]); indexed has (count, [lengths],
+  // [displacements]).
   const auto& lengths = type.numbers[1];
   const auto& places = type.numbers[2];
   std::vector<Shape> shapes;
@@ -179,14 +199,7 @@ Shape Shaper::fields(const Type& type) {
     shapes.push_back(blocks);
     offsets.push_back(wide(type.numbers[2][i]));
   }
-  Shape shape = joined(std::move(shapes), std::move(offsets), options::Pattern::kFields);
-  if (shape.node == nullptr || shape.lb == nullptr || shape.is_marked) return shape;
-  // Libraries pad a struct to its members' alignment; where that would change nothing, it is sure.
-  const auto *lb = constant(shape.lb), *ub = constant(shape.ub);
-  if (lb == nullptr || ub == nullptr || (ub->getSExtValue() - lb->getSExtValue()) % shape.alignment != 0) {
-    shape.lb = shape.ub = nullptr;
-  }
-  return shape;
+  return joined(std::move(shapes), std::move(offsets), options::Pattern::kFields);
 }
 
 Shape Shaper::resized(const Type& type) {
@@ -208,15 +221,17 @@ Shape Shaper::subarray(const Type& type) {
   const size_t dims = sizes.size();
   if (order == nullptr || dims == 0) return no("a subarray of unknown order or without dimensions");
   const bool is_c = order->getSExtValue() == library_.order_c;
-  if (!is_c && order->getSExtValue() != library_.order_fortran) return impossible("a subarray of no known order");
-  const bool was_marked = shape.is_marked;
+  if (!is_c && order->getSExtValue() != library_.order_fortran)
+    return impossible("a subarray of no known order");
   llvm::Value* stride = builder_.CreateSub(shape.ub, shape.lb);
   llvm::Value* offset = number(0);
   for (size_t i = 0; i < dims; ++i) {
     const size_t dim = is_c ? dims - 1 - i : i;  // the fastest first
-    const auto *size = constant(sizes[dim]), *subsize = constant(subsizes[dim]), *start = constant(starts[dim]);
+    const auto *size = constant(sizes[dim]), *subsize = constant(subsizes[dim]),
+               *start = constant(starts[dim]);
     const bool is_bad = (size != nullptr && size->getSExtValue() < 1) ||
-                        (subsize != nullptr && subsize->getSExtValue() < 1) || (start != nullptr && start->isNegative()) ||
+                        (subsize != nullptr && subsize->getSExtValue() < 1) ||
+                        (start != nullptr && start->isNegative()) ||
                         (size != nullptr && subsize != nullptr && start != nullptr &&
                          start->getSExtValue() + subsize->getSExtValue() > size->getSExtValue());
     if (is_bad) return impossible("a subarray that does not lie in its array");
@@ -224,7 +239,6 @@ Shape Shaper::subarray(const Type& type) {
     offset = sum(offset, product(wide(starts[dim]), stride));
     stride = product(stride, wide(sizes[dim]));
   }
-  (void)was_marked;
   shape.node = moved(shape.node, offset);
   shape.lb = number(0);
   shape.ub = stride;
@@ -234,7 +248,8 @@ Shape Shaper::subarray(const Type& type) {
 }
 
 // Several shapes, each at its offset.
-Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offsets, options::Pattern pattern) {
+Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offsets,
+                     options::Pattern pattern) {
   if (shapes.empty()) return no("a type without data");
   for (const Shape& part : shapes) {
     if (part.node == nullptr) return {};
@@ -257,7 +272,8 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Shape& part = shapes[i];
     // An empty part would not count for the bounds, and a set bound hides those that are not.
-    are_bounds_sure = are_bounds_sure && part.lb != nullptr && !part.may_be_empty && part.is_marked == shapes[0].is_marked;
+    are_bounds_sure = are_bounds_sure && part.lb != nullptr && !part.may_be_empty &&
+                      part.is_marked == shapes[0].is_marked;
     nodes.push_back(moved(part.node, offsets[i]));
     bytes = held(sum(bytes, part.node->bytes));
     are_alike = are_alike && alike(part.node, shapes[0].node, true);

@@ -9,9 +9,10 @@ namespace lacuna {
 
 namespace {
 
-constexpr int64_t kMostInPlace = INT32_MAX;      // without gaps there is nothing to weigh
-constexpr int64_t kMostPacked = int64_t(1) << 20;  // MPI_Pack of more is bound by memory; the library does as well
-constexpr int64_t kStackRoom = 4096;             // for a size of the run time
+constexpr int64_t kMostInPlace = INT32_MAX;  // without gaps there is nothing to weigh
+constexpr int64_t kMostPacked =
+    int64_t(1) << 20;  // MPI_Pack of more is bound by memory; the library does as well
+constexpr int64_t kStackRoom = 4096;  // for a size of the run time
 constexpr int64_t kMostStack = 16384;
 constexpr llvm::StringLiteral kPass = "lacuna";
 
@@ -19,20 +20,24 @@ bool is_message(const Mover& row) { return row.peer >= 0; }
 
 // Whether one of the types is not predefined: else there is nothing to gain.
 bool has_derived_type(const llvm::CallBase& call, const Mover& row, const Library& library) {
-  return llvm::any_of(row.triples,
-                      [&](const Triple& triple) { return library.basic(call.getArgOperand(triple.type)) == nullptr; });
+  return llvm::any_of(row.triples, [&](const Triple& triple) {
+    return library.basic(call.getArgOperand(triple.type)) == nullptr;
+  });
 }
 
 }  // namespace
 
-void Specializer::missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name) {
+void Specializer::missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why,
+                         llvm::StringRef name) {
   remarks_.emit([&] {
     return llvm::OptimizationRemarkMissed(kPass.data(), name, &call)
-           << llvm::ore::NV("Function", row.name) << " left as it is: " << llvm::ore::NV("Reason", why);
+           << llvm::ore::NV("Function", row.name)
+           << " left as it is: " << llvm::ore::NV("Reason", why);
   });
 }
 
-bool Specializer::examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known, std::string& why) {
+bool Specializer::examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
+                          std::string& why) {
   llvm::Value* handle = call.getArgOperand(triple.type);
   if (library_.basic(handle) != nullptr) return true;
   known.type = resolver_.resolve(handle);
@@ -53,8 +58,9 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
                                llvm::IRBuilder<>& builder) {
   llvm::Module& module = *call.getModule();
   llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
-  auto* type = llvm::StructType::get(module.getContext(), {pointer, pointer, pointer, pointer, pointer, number, number,
-                                                           number, pointer, library_.handle_type, number});
+  auto* type = llvm::StructType::get(
+      module.getContext(), {pointer, pointer, pointer, pointer, pointer, number, number, number,
+                            pointer, library_.handle_type, number});
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
@@ -86,18 +92,22 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   } else {
     llvm::AllocaInst* numbers = slot(llvm::ArrayType::get(number, kernel.numbers().size()), 8);
     for (size_t i = 0; i < kernel.numbers().size(); ++i) {
-      builder.CreateStore(kernel.numbers()[i], builder.CreateConstInBoundsGEP1_64(number, numbers, i));
+      builder.CreateStore(kernel.numbers()[i],
+                          builder.CreateConstInBoundsGEP1_64(number, numbers, i));
     }
     set(3, numbers);
   }
   const auto* bytes = constant(node.bytes);
-  const int64_t room = in_place ? 0 : bytes != nullptr ? std::min(bytes->getSExtValue(), kMostStack) : std::min(known.most, kStackRoom);
+  const int64_t room = in_place           ? 0
+                       : bytes != nullptr ? std::min(bytes->getSExtValue(), kMostStack)
+                                          : std::min(known.most, kStackRoom);
   set(4, room > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(room)), 64) : null);
   set(5, builder.getInt64(uint64_t(room)));
   llvm::Value* size = node.bytes;
   if (known.type->may_be_null) {
     llvm::Value* handle = call.getArgOperand(triple.type);
-    size = builder.CreateSelect(builder.CreateICmpEQ(handle, library_.type_null()), builder.getInt64(uint64_t(INT64_MAX)), size);
+    size = builder.CreateSelect(builder.CreateICmpEQ(handle, library_.type_null()),
+                                builder.getInt64(uint64_t(INT64_MAX)), size);
   }
   set(6, size);
   set(7, builder.getInt64(uint64_t(known.most)));
@@ -111,7 +121,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   if (!has_derived_type(call, row, library_)) return false;
   llvm::Function* body = library_.template_of(row.name);
   const unsigned wanted = row.parameters + unsigned(row.triples.size());
-  if (body == nullptr || body->arg_size() != wanted || call.arg_size() != row.parameters || call.hasOperandBundles()) {
+  if (body == nullptr || body->arg_size() != wanted || call.arg_size() != row.parameters ||
+      call.hasOperandBundles()) {
     return false;
   }
   for (unsigned i = 0; i < row.parameters; ++i) {
@@ -142,7 +153,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
     const auto* bytes = constant(node.bytes);
     if (bytes != nullptr && (bytes->isZero() || bytes->getSExtValue() > known[i].most)) {
       why = bytes->isZero() ? "there is nothing to move"
-                            : std::to_string(bytes->getSExtValue()) + " bytes are more than pay to be packed first (" +
+                            : std::to_string(bytes->getSExtValue()) +
+                                  " bytes are more than pay to be packed first (" +
                                   std::to_string(known[i].most) + "): " + known[i].type->text();
       known[i] = {};
       continue;
@@ -154,8 +166,10 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
     }
     any = true;
     const auto* count = constant(call.getArgOperand(triple.count));
-    what += (what.empty() ? "" : " and ") + (count == nullptr ? "?" : std::to_string(count->getSExtValue())) + " x " +
-            known[i].type->text() + (bytes == nullptr ? "" : ", " + std::to_string(bytes->getSExtValue()) + " bytes");
+    what += (what.empty() ? "" : " and ") +
+            (count == nullptr ? "?" : std::to_string(count->getSExtValue())) + " x " +
+            known[i].type->text() +
+            (bytes == nullptr ? "" : ", " + std::to_string(bytes->getSExtValue()) + " bytes");
   }
   if (!any) {
     missed(call, row, why, is_impossible ? "Impossible" : "Dynamic");
@@ -165,17 +179,20 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   const bool only_reports = options::mode() == options::Mode::kReport;
   remarks_.emit([&] {
     llvm::OptimizationRemark remark(kPass.data(), "Specialized", &call);
-    remark << llvm::ore::NV("Function", row.name) << (only_reports ? " can be specialized: " : " specialized: ")
+    remark << llvm::ore::NV("Function", row.name)
+           << (only_reports ? " can be specialized: " : " specialized: ")
            << llvm::ore::NV("What", what) << "; size " << llvm::ore::NV("CommSize", words(size));
     if (node != CommNode::kNone) remark << ", peer " << llvm::ore::NV("CommNode", words(node));
-    if (!why.empty()) remark << "; the other type is left as it is: " << llvm::ore::NV("Reason", why);
+    if (!why.empty())
+      remark << "; the other type is left as it is: " << llvm::ore::NV("Reason", why);
     return remark;
   });
   if (only_reports) return false;
 
   slots_.clear();
   llvm::SmallVector<llvm::Value*, 16> args(call.args());
-  for (size_t i = 0; i < row.triples.size(); ++i) args.push_back(part(call, row.triples[i], known[i], builder));
+  for (size_t i = 0; i < row.triples.size(); ++i)
+    args.push_back(part(call, row.triples[i], known[i], builder));
   llvm::CallBase* made = nullptr;
   if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
     made = builder.CreateInvoke(body, invoke->getNormalDest(), invoke->getUnwindDest(), args);
@@ -189,7 +206,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   call.eraseFromParent();
   llvm::InlineFunctionInfo info;
   llvm::InlineFunction(*made, info);
-  llvm::Metadata* is_static = llvm::ConstantAsMetadata::get(builder.getInt1(size != CommSize::kShapeStatic));
+  llvm::Metadata* is_static =
+      llvm::ConstantAsMetadata::get(builder.getInt1(size != CommSize::kShapeStatic));
   for (llvm::CallBase* inlined : info.InlinedCallSites) {
     const llvm::Function* callee = inlined->getCalledFunction();
     if (callee != nullptr && mover(callee->getName()) != nullptr) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Site: one call that moves data. What is known about it, in the words of [Ogawa & Matsuoka 1996
-// section 3.2], with the state that today's programs need most: shape-static, where the type's tree is
-// known and its numbers are not (95 of 100 calls; docs/optimizer.md).
+// section 3.2], with the state that today's programs need most: shape-static, where the type's tree
+// is known and its numbers are not (95 of 100 calls; docs/optimizer.md).
 #ifndef LACUNA_OPTIMIZER_PASS_SITE_HPP_
 #define LACUNA_OPTIMIZER_PASS_SITE_HPP_
 
@@ -15,8 +15,8 @@ namespace lacuna {
 enum class CommSize { kStaticShort, kStaticLong, kShapeStatic, kDynamic };
 enum class CommNode { kSelf, kProcNull, kOther, kUnknown, kNone };
 
-// Marks the calls of MPI functions in an inlined template, with 1 where all sizes are constant: what is
-// given the program's type there is the way out.
+// Marks the calls of MPI functions in an inlined template, with 1 where all sizes are constant:
+// what is given the program's type there is the way out.
 constexpr llvm::StringLiteral kWayOut = "lacuna.way_out";
 
 const char* words(CommSize size);
@@ -38,8 +38,10 @@ class Specializer {
     Shape shape;                 // of all elements
     int64_t most = 0;
   };
-  bool examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known, std::string& why);
-  llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known, llvm::IRBuilder<>& builder);
+  bool examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
+               std::string& why);
+  llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
+                    llvm::IRBuilder<>& builder);
   void missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name);
 
   Library& library_;

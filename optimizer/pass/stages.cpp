@@ -17,7 +17,8 @@ namespace lacuna {
 namespace {
 
 bool is_ours(const llvm::Function& function) {
-  return function.getName().starts_with("lacuna_template_") || function.getName().starts_with("lacuna.kernel");
+  return function.getName().starts_with("lacuna_template_") ||
+         function.getName().starts_with("lacuna.kernel");
 }
 
 bool is_eligible(const llvm::Function& function) {
@@ -40,7 +41,8 @@ bool calls_producer(const llvm::Function& function) {
   });
 }
 
-llvm::FunctionAnalysisManager& function_analyses(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+llvm::FunctionAnalysisManager& function_analyses(llvm::Module& module,
+                                                 llvm::ModuleAnalysisManager& analyses) {
   return analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
 }
 
@@ -76,7 +78,8 @@ void remove_unused(llvm::Module& module) {
   for (bool again = true; again;) {
     again = false;
     for (llvm::Function& function : llvm::make_early_inc_range(module)) {
-      if ((is_ours(function) || function.getName().starts_with("lacuna.raised.")) && function.use_empty()) {
+      if ((is_ours(function) || function.getName().starts_with("lacuna.raised.")) &&
+          function.use_empty()) {
         function.eraseFromParent();
         again = true;
       }
@@ -87,7 +90,8 @@ void remove_unused(llvm::Module& module) {
 }  // namespace
 
 llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-  if (options::mode() == options::Mode::kOff || !uses_mpi(module)) return llvm::PreservedAnalyses::all();
+  if (options::mode() == options::Mode::kOff || !uses_mpi(module))
+    return llvm::PreservedAnalyses::all();
   const auto library = Library::load(module);
   if (library == nullptr) return llvm::PreservedAnalyses::all();
   llvm::FunctionAnalysisManager& functions = function_analyses(module, analyses);
@@ -106,7 +110,8 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
-llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+llvm::PreservedAnalyses specialize_all(llvm::Module& module,
+                                       llvm::ModuleAnalysisManager& analyses) {
   if (options::mode() == options::Mode::kOff) return llvm::PreservedAnalyses::all();
   const bool has_raised = llvm::any_of(module.functions(), [](const llvm::Function& function) {
     return function.getName().starts_with("lacuna.raised.");
@@ -124,7 +129,8 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
       for (llvm::Instruction& instruction : llvm::instructions(function)) {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
         const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-        const Mover* row = callee == nullptr || !callee->isDeclaration() ? nullptr : mover(callee->getName());
+        const Mover* row =
+            callee == nullptr || !callee->isDeclaration() ? nullptr : mover(callee->getName());
         if (row != nullptr) sites.emplace_back(call, row);
       }
       llvm::OptimizationRemarkEmitter remarks(&function);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Type: the tree of MPI constructors behind a handle. Its numbers are LLVM values: constants, or what
-// the program computes at run time (then the tree is known and its numbers are not: shape-static).
+// Type: the tree of MPI constructors behind a handle. Its numbers are LLVM values: constants, or
+// what the program computes at run time (then the tree is known and its numbers are not:
+// shape-static).
 #ifndef LACUNA_OPTIMIZER_PASS_TYPE_HPP_
 #define LACUNA_OPTIMIZER_PASS_TYPE_HPP_
 
@@ -18,11 +19,13 @@
 namespace lacuna {
 
 struct Type {
-  const Basic* basic = nullptr;        // a predefined type, and nothing else below
-  const Producer* made_by = nullptr;   // a constructor
-  std::vector<std::vector<llvm::Value*>> numbers;  // for each parameter that is a number or an array of them
-  std::vector<const Type*> parts;      // the old types
-  bool may_be_null = false;            // the handle may be MPI_DATATYPE_NULL instead
+  const Basic* basic = nullptr;       // a predefined type, and nothing else below
+  const Producer* made_by = nullptr;  // a constructor
+  std::vector<std::vector<llvm::Value*>>
+      numbers;                     // for each parameter that is a number or an array of them
+  std::vector<const Type*> parts;  // the old types
+  std::string order;               // of a subarray: c or fortran
+  bool may_be_null = false;        // the handle may be MPI_DATATYPE_NULL instead
 
   bool is_constant() const;
   // As docs/types.md writes it, with ? for a number of the run time.
@@ -31,8 +34,8 @@ struct Type {
 
 bool equal(const Type& one, const Type& other);
 
-// Finds the trees of handles in one function. Handles are immutable objects, so that a value denotes
-// one type until it is freed, and it is values that are followed, not variables.
+// Finds the trees of handles in one function. Handles are immutable objects, so that a value
+// denotes one type until it is freed, and it is values that are followed, not variables.
 class Resolver {
  public:
   explicit Resolver(const Library& library) : library_(library) {}

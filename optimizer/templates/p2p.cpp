@@ -7,7 +7,8 @@ using lacuna::Part;
 using lacuna::Staging;
 
 LACUNA_TEMPLATE(MPI_Send)
-(const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, const Part& part) {
+(const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+ const Part& part) {
   if (!part.takes(buf)) return MPI_Send(buf, count, type, dest, tag, comm);
   const Staging staging(part);
   if (staging.data == nullptr) return MPI_Send(buf, count, type, dest, tag, comm);

@@ -4,10 +4,11 @@
 // pass fills one beside each call and inlines the template there, so that every member which it
 // knew at compile time is a constant, and what that decides is gone from the code.
 //
-// A template takes the arguments of its MPI function, and one `const Part&` for each triple. It does
-// what the function does: the same messages, statuses and errors. In doubt it calls the function with
-// the arguments that the program gave. It is called LACUNA_TEMPLATE(MPI_name); entering it here and
-// in optimizer/pass/functions.cpp is all that a new one needs (docs/optimizer.md).
+// A template takes the arguments of its MPI function, and one `const Part&` for each triple. It
+// does what the function does: the same messages, statuses and errors. In doubt it calls the
+// function with the arguments that the program gave. It is called LACUNA_TEMPLATE(MPI_name);
+// entering it here and in optimizer/pass/functions.cpp is all that a new one needs
+// (docs/optimizer.md).
 #ifndef LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
 #define LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
 
@@ -32,8 +33,8 @@ struct Part {
   const int64_t* shape;  // the run-time numbers of the type and the count
   char* stack;           // `room` bytes in the caller's frame
   int64_t room;
-  int64_t bytes;  // packed size; huge where the arguments are not what MPI allows
-  int64_t most;   // more than these are not worth packing first
+  int64_t bytes;   // packed size; huge where the arguments are not what MPI allows
+  int64_t most;    // more than these are not worth packing first
   char* in_place;  // where the packed bytes already are: memory has no gaps
   MPI_Datatype unit;
   int64_t unit_bytes;
@@ -54,7 +55,7 @@ struct Part {
 class Staging {
  public:
   explicit Staging(const Part& part)
-      : data(part.in_place != nullptr    ? part.in_place
+      : data(part.in_place != nullptr  ? part.in_place
              : part.bytes <= part.room ? part.stack
                                        : static_cast<char*>(std::malloc(size_t(part.bytes)))),
         is_ours_(part.in_place == nullptr && part.bytes > part.room) {}

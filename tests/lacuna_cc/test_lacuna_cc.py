@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs compiled by lacuna-cc: what its remarks say, and the plain compiler's results."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lacuna import mpis, places
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LIBRARIES = ["mpich", "openmpi", "intelmpi", "mpiabi", "debian-mpich", "debian-openmpi"]
+WRAPPERS = {
+    "mpich": "mpich/bin/mpicc",
+    "openmpi": "openmpi/bin/mpicc",
+    "intelmpi": "intelmpi/bin/mpicc",
+    "mpiabi": "mpich/bin/mpicc_abi",
+    "debian-mpich": "/usr/bin/mpicc.mpich",
+    "debian-openmpi": "/usr/bin/mpicc.openmpi",
+}
+REMARK = re.compile(
+    r"^[^ :]*?(\w+\.c):(\d+):\d+: remark: (MPI_\w+) (specialized|left as it is): (.*) \[-Rpass"
+)
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
+)
+
+
+def environment(library: str) -> dict[str, str]:
+    build = Path(os.environ["LACUNA_BUILD_DIR"])
+    found = {
+        **os.environ,
+        "LACUNA_LIBRARY_DIR": str(build / "lib"),
+        "PYTHONPATH": str(ROOT / "python"),
+        "LACUNA_TABLE": "none",
+    }
+    if library == "intelmpi":
+        found["I_MPI_ROOT"] = str(places.default_mpi_root() / "intelmpi")
+        found["I_MPI_PIN"] = "off"
+    found["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    return found
+
+
+def call(command: list[str], library: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command, env=environment(library), capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def lacuna_cc(library: str, *arguments: str) -> str:
+    """Compiles, and returns what the compiler said."""
+    return call(
+        [sys.executable, "-m", "lacuna.compiler", "--mpi", library, "-O2", *arguments], library
+    ).stderr
+
+
+def plain_cc(library: str, *arguments: str) -> None:
+    call([str(places.default_mpi_root() / WRAPPERS[library]), "-O2", *arguments], library)
+
+
+def run(library: str, program: Path) -> str:
+    if library.startswith("debian-"):
+        target = mpis.Installed(library, Path("/usr"))
+    else:
+        target = mpis.installed(library, places.default_mpi_root())
+    done = subprocess.run(
+        target.command(2, [str(program)]), env={**environment(library), **target.environment()},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def said(remarks: str) -> dict[int, set[tuple[str, str]]]:
+    """For each line of the program: what became of its calls."""
+    found: dict[int, set[tuple[str, str]]] = {}
+    for line in remarks.splitlines():
+        match = REMARK.match(line)
+        if match:
+            found.setdefault(int(match[2]), set()).add((match[4], match[5]))
+    return found
+
+
+def expected(source: Path) -> dict[int, str]:
+    """The comments behind calls: `specialized`, or `left: a word of the reason`."""
+    lines = source.read_text().splitlines()
+    found = {}
+    for number, line in enumerate(lines, 1):
+        match = re.search(r"[;)}]\s*// (specialized|left)(?:: (.*))?", line)
+        if match:
+            found[number] = line.split("// ")[-1]
+    return found
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["types", "soundness"])
+def test_same_results(library: str, name: str, tmp_path: Path) -> None:
+    source = HERE / f"{name}.c"
+    remarks = lacuna_cc(
+        library,
+        "-Rpass=lacuna",
+        "-Rpass-missed=lacuna",
+        str(source),
+        "-o",
+        str(tmp_path / "specialized"),
+    )
+    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
+    found = said(remarks)
+    for number, words in expected(source).items():
+        verb, _, reason = words.partition(":")
+        whats = found.get(number, set())
+        verbs = {what for what, _ in whats}
+        wanted = "specialized" if verb.startswith("specialized") else "left as it is"
+        assert verbs == {wanted}, f"{source.name}:{number}: {words}: {whats}"
+        assert all(reason.strip() in why for _, why in whats), f"{source.name}:{number}: {whats}"
+    assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
