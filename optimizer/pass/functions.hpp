@@ -35,6 +35,7 @@ struct Mover {
   std::vector<Triple> triples;
   int peer;  // the number of the argument that is a rank; -1: none
   int comm;
+  int request = -1;  // of a nonblocking one
 };
 llvm::ArrayRef<Mover> movers();
 const Mover* mover(llvm::StringRef name);

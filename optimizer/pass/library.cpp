@@ -64,6 +64,7 @@ bool Library::read() {
   proc_null = number(constants->getOperand(2));
   order_c = number(constants->getOperand(3));
   order_fortran = number(constants->getOperand(4));
+  status_bytes = number(constants->getOperand(5));
   return !basics_.empty();
 }
 

@@ -40,6 +40,7 @@ class Library {
   int64_t proc_null = 0;
   int64_t order_c = 0;
   int64_t order_fortran = 0;
+  int64_t status_bytes = 0;
   llvm::Type* handle_type = nullptr;
 
   // Moves the templates into the module, as internal functions. Once, at most; before template_of.

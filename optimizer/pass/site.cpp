@@ -55,16 +55,17 @@ bool Specializer::examine(llvm::CallBase& call, const Triple& triple, Shaper& sh
 
 // The C++ struct Part of optimizer/templates/part.hpp, filled for one triple.
 llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const Known& known,
-                               llvm::IRBuilder<>& builder) {
+                               llvm::IRBuilder<>& builder, bool is_kept) {
   llvm::Module& module = *call.getModule();
   llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
   auto* type = llvm::StructType::get(
       module.getContext(), {pointer, pointer, pointer, pointer, pointer, number, number, number,
-                            pointer, library_.handle_type, number});
+                            pointer, library_.handle_type, number, pointer});
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
     made->setAlignment(llvm::Align(alignment));
+    if (is_kept) return made;  // until the request completes
     builder.CreateLifetimeStart(made);
     slots_.push_back(made);
     return made;
@@ -75,7 +76,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   };
   llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
   if (known.type == nullptr) {
-    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U}) set(field, null);
+    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 11U}) set(field, null);
     for (unsigned field : {5U, 6U, 7U}) set(field, builder.getInt64(0));
     set(9, llvm::Constant::getNullValue(library_.handle_type));
     set(10, builder.getInt64(1));
@@ -114,7 +115,23 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(8, in_place ? builder.CreatePtrAdd(call.getArgOperand(triple.buffer), node.offset) : null);
   set(9, library_.handle_of(known.shape.unit));
   set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
+  set(11, null);
+  const auto waits = waits_.find(&call);
+  if (!is_kept || waits == waits_.end()) return result;
+  llvm::AllocaInst* pending = slot(number, 8);
+  entry.CreateStore(entry.getInt64(0), pending);
+  set(11, pending);
+  if (call.getCalledFunction()->getName() != "MPI_Irecv") return result;
+  llvm::AllocaInst* buffer = slot(pointer, 8);
+  builder.CreateStore(call.getArgOperand(triple.buffer), buffer);
+  for (const Wait& wait : waits->second) receives_.add(wait, result, buffer);
   return result;
+}
+
+void Specializer::prove(llvm::CallBase& call, const Mover& row) {
+  if (row.request < 0 || !has_derived_type(call, row, library_)) return;
+  const auto waits = completions(call, unsigned(row.request), library_);
+  if (!waits.empty()) waits_[&call] = waits;
 }
 
 bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
@@ -159,6 +176,19 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
       known[i] = {};
       continue;
     }
+    if (row.request >= 0 && node.kind != Node::kRun) {
+      if (waits_.find(&call) == waits_.end()) {
+        why = "its request is not proven to complete in this function: " + known[i].type->text();
+        known[i] = {};
+        continue;
+      }
+      known[i].most = std::min(known[i].most, bytes != nullptr ? kMostStack : kStackRoom);
+      if (bytes != nullptr && bytes->getSExtValue() > kMostStack) {
+        why = std::to_string(bytes->getSExtValue()) + " bytes are more than may wait in the frame";
+        known[i] = {};
+        continue;
+      }
+    }
     if (bytes == nullptr) {
       size = CommSize::kShapeStatic;
     } else if (bytes->getSExtValue() > kStackRoom && size == CommSize::kStaticShort) {
@@ -191,8 +221,11 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
 
   slots_.clear();
   llvm::SmallVector<llvm::Value*, 16> args(call.args());
-  for (size_t i = 0; i < row.triples.size(); ++i)
-    args.push_back(part(call, row.triples[i], known[i], builder));
+  for (size_t i = 0; i < row.triples.size(); ++i) {
+    const bool is_kept =
+        row.request >= 0 && known[i].type != nullptr && known[i].shape.node->kind != Node::kRun;
+    args.push_back(part(call, row.triples[i], known[i], builder, is_kept));
+  }
   llvm::CallBase* made = nullptr;
   if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
     made = builder.CreateInvoke(body, invoke->getNormalDest(), invoke->getUnwindDest(), args);

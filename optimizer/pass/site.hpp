@@ -8,6 +8,7 @@
 
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 
+#include "optimizer/pass/completion.hpp"
 #include "optimizer/pass/kernel.hpp"
 
 namespace lacuna {
@@ -29,8 +30,12 @@ class Specializer {
   Specializer(Library& library, Resolver& resolver, llvm::OptimizationRemarkEmitter& remarks)
       : library_(library), resolver_(resolver), remarks_(remarks) {}
 
+  // Looks for the waits of a nonblocking call; before any call is replaced.
+  void prove(llvm::CallBase& call, const Mover& row);
   // Replaces the call by its template, inlined; whether it did. Says what it did, or why not.
   bool specialize(llvm::CallBase& call, const Mover& row);
+  // Unpacks nonblocking receives at their waits; after all calls.
+  bool finish() { return receives_.rewrite(library_); }
 
  private:
   struct Known {
@@ -41,13 +46,15 @@ class Specializer {
   bool examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
                std::string& why);
   llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
-                    llvm::IRBuilder<>& builder);
+                    llvm::IRBuilder<>& builder, bool is_kept);
   void missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name);
 
   Library& library_;
   Resolver& resolver_;
   llvm::OptimizationRemarkEmitter& remarks_;
   llvm::SmallVector<llvm::AllocaInst*, 8> slots_;  // of the call at hand
+  llvm::DenseMap<llvm::CallBase*, llvm::SmallVector<Wait, 2>> waits_;
+  Receives receives_;
 };
 
 }  // namespace lacuna

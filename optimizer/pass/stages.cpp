@@ -22,8 +22,9 @@ bool is_ours(const llvm::Function& function) {
 }
 
 bool is_eligible(const llvm::Function& function) {
-  return !function.isDeclaration() && !function.hasOptNone() && !is_ours(function) &&
-         !function.hasFnAttribute("lacuna-off");
+  return !function.isDeclaration() && !function.hasOptNone() &&
+         !function.callsFunctionThatReturnsTwice() && !function.isPresplitCoroutine() &&
+         !is_ours(function) && !function.hasFnAttribute("lacuna-off");
 }
 
 bool uses_mpi(const llvm::Module& module) {
@@ -136,7 +137,9 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
       llvm::OptimizationRemarkEmitter remarks(&function);
       Specializer specializer(*library, resolver, remarks);
       bool changed = false;
+      for (auto [call, row] : sites) specializer.prove(*call, *row);
       for (auto [call, row] : sites) changed = specializer.specialize(*call, *row) || changed;
+      changed = specializer.finish() || changed;
       if (changed) {
         simplify(function, functions);
         if (inline_kernels(function)) simplify(function, functions);

@@ -58,6 +58,8 @@ struct Constants {
   int proc_null;
   int order_c;
   int order_fortran;
+  int status_bytes;
 };
-extern "C" [[gnu::used]] const Constants lacuna_constants = {
-    MPI_DATATYPE_NULL, MPI_COMM_SELF, MPI_PROC_NULL, MPI_ORDER_C, MPI_ORDER_FORTRAN};
+extern "C" [[gnu::used]] const Constants lacuna_constants = {MPI_DATATYPE_NULL, MPI_COMM_SELF,
+                                                             MPI_PROC_NULL,     MPI_ORDER_C,
+                                                             MPI_ORDER_FORTRAN, sizeof(MPI_Status)};

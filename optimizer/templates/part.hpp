@@ -38,11 +38,17 @@ struct Part {
   char* in_place;  // where the packed bytes already are: memory has no gaps
   MPI_Datatype unit;
   int64_t unit_bytes;
+  int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
 
   // Whether to pack first. NULL is MPI_BOTTOM or an error; the MPI library knows which.
   bool takes(const void* buffer) const {
     return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most);
   }
+  // The same where the packed data must outlive the call: they stand in the caller's frame only.
+  bool takes_for_later(const void* buffer) const {
+    return takes(buffer) && (in_place != nullptr || bytes <= room);
+  }
+  char* later() const { return in_place != nullptr ? in_place : stack; }
   int units() const { return int(bytes / unit_bytes); }
   // Into and out of what is staged; nothing to do where memory has no gaps.
   void gather(const void* buffer, char* staged) const {
