@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "optimizer/pass/options.hpp"
 
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Metadata.h>
 #include <llvm/Support/CommandLine.h>
 
 namespace lacuna::options {
@@ -9,6 +11,7 @@ namespace {
 
 // Where nobody says otherwise: what every library sends eagerly.
 constexpr int64_t kMostBytes = 2048;
+constexpr llvm::StringLiteral kKept = "lacuna.options";
 
 llvm::cl::opt<Mode> chosen_mode(
     "lacuna", llvm::cl::desc("What lacuna does with MPI calls"), llvm::cl::init(Mode::kOn),
@@ -40,6 +43,32 @@ int64_t most_bytes(Pattern pattern) {
       return most_fields;
   }
   return 0;
+}
+
+void keep(llvm::Module& module) {
+  if (templates().empty() || module.getNamedMetadata(kKept) != nullptr) return;
+  llvm::LLVMContext& context = module.getContext();
+  llvm::SmallVector<llvm::Metadata*, 5> values = {llvm::MDString::get(context, templates())};
+  for (const int64_t number :
+       {int64_t(mode()), int64_t(most_strided), int64_t(most_listed), int64_t(most_fields)}) {
+    values.push_back(llvm::ConstantAsMetadata::get(
+        llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), uint64_t(number))));
+  }
+  module.getOrInsertNamedMetadata(kKept)->addOperand(llvm::MDNode::get(context, values));
+}
+
+void recall(const llvm::Module& module) {
+  const llvm::NamedMDNode* kept = module.getNamedMetadata(kKept);
+  if (!templates().empty() || kept == nullptr || kept->getNumOperands() == 0) return;
+  const llvm::MDNode* values = kept->getOperand(0);
+  const auto number = [&](unsigned index) {
+    return llvm::mdconst::extract<llvm::ConstantInt>(values->getOperand(index))->getSExtValue();
+  };
+  templates_file = llvm::cast<llvm::MDString>(values->getOperand(0))->getString().str();
+  chosen_mode = Mode(number(1));
+  most_strided = number(2);
+  most_listed = number(3);
+  most_fields = number(4);
 }
 
 }  // namespace lacuna::options

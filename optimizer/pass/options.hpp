@@ -4,6 +4,8 @@
 #ifndef LACUNA_OPTIMIZER_PASS_OPTIONS_HPP_
 #define LACUNA_OPTIMIZER_PASS_OPTIONS_HPP_
 
+#include <llvm/IR/Module.h>
+
 #include <cstdint>
 #include <string>
 
@@ -18,6 +20,11 @@ const std::string& templates();
 // packed first.
 enum class Pattern { kStrided, kListed, kFields };
 int64_t most_bytes(Pattern pattern);
+
+// The linker is not told: a module keeps what its compiler was told, and the first one's holds for
+// all.
+void keep(llvm::Module& module);
+void recall(const llvm::Module& module);
 
 }  // namespace lacuna::options
 

@@ -91,10 +91,12 @@ void remove_unused(llvm::Module& module) {
 }  // namespace
 
 llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  options::recall(module);
   if (options::mode() == options::Mode::kOff || !uses_mpi(module))
     return llvm::PreservedAnalyses::all();
   const auto library = Library::load(module);
   if (library == nullptr) return llvm::PreservedAnalyses::all();
+  options::keep(module);
   llvm::FunctionAnalysisManager& functions = function_analyses(module, analyses);
   bool changed = false;
   for (llvm::Function& function : module) {

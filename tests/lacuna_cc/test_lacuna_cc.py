@@ -26,7 +26,7 @@ WRAPPERS = {
     "debian-openmpi": "/usr/bin/mpicc.openmpi",
 }
 REMARK = re.compile(
-    r"^[^ :]*?(\w+\.c):(\d+):\d+: remark: (MPI_\w+) (specialized|left as it is): (.*) \[-Rpass"
+    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) (specialized|left as it is): (.*) \[-Rpass"
 )
 
 pytestmark = pytest.mark.skipif(
@@ -124,3 +124,79 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
         assert verbs == {wanted}, f"{source.name}:{number}: {words}: {whats}"
         assert all(reason.strip() in why for _, why in whats), f"{source.name}:{number}: {whats}"
     assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_cplusplus(library: str, tmp_path: Path) -> None:
+    source = HERE / "classes.cpp"
+    program = "from lacuna.compiler import cxx; cxx()"
+    command = [sys.executable, "-c", program, "--mpi", library, "-O2", "-Rpass=lacuna", str(source)]
+    remarks = call([*command, "-o", str(tmp_path / "specialized")], library).stderr
+    found = said(remarks)
+    for number in expected(source):
+        assert {what for what, _ in found.get(number, set())} == {"specialized"}, number
+    plain = places.default_mpi_root() / library / "bin" / "mpicxx"
+    call([str(plain), "-O2", str(source), "-o", str(tmp_path / "plain")], library)
+    assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+
+
+def symbols(program: Path) -> set[str]:
+    listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
+    return set(re.findall(r" U (MPI_\w+)", listing.stdout))
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_types_that_nothing_needs_are_not_made(library: str, tmp_path: Path) -> None:
+    lacuna_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "halo"))
+    assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
+    plain_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "plain"))
+    assert run(library, tmp_path / "halo") == run(library, tmp_path / "plain")
+
+
+def test_link_time_optimization_sees_other_files(tmp_path: Path) -> None:
+    objects = []
+    for name in ("made_here", "used_here"):
+        objects.append(str(tmp_path / f"{name}.o"))
+        lacuna_cc("mpich", "--lto", "-c", str(HERE / f"{name}.c"), "-o", objects[-1])
+    lacuna_cc("mpich", "--lto", *objects, "-o", str(tmp_path / "together"))
+    sources = [str(HERE / f"{name}.c") for name in ("made_here", "used_here")]
+    plain_cc("mpich", *sources, "-o", str(tmp_path / "plain"))
+    assert "MPI_Get_count" in symbols(
+        tmp_path / "together"
+    )  # which the template calls, not the program
+    assert run("mpich", tmp_path / "together") == run("mpich", tmp_path / "plain")
+
+
+def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
+    wrapper = tmp_path / "lacuna-cc"
+    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -m lacuna.compiler --mpi mpich "$@"\n')
+    wrapper.chmod(0o755)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p C)\n"
+        "find_package(MPI REQUIRED COMPONENTS C)\n"
+        f"add_executable(p {HERE}/halo.c)\ntarget_link_libraries(p MPI::MPI_C)\n"
+    )
+    words = [
+        f"-DCMAKE_C_COMPILER={wrapper}",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-B",
+        str(tmp_path / "build"),
+    ]
+    call(["cmake", "-S", str(tmp_path), *words], "mpich")
+    call(["cmake", "--build", str(tmp_path / "build")], "mpich")
+    assert not {name for name in symbols(tmp_path / "build" / "p") if name.startswith("MPI_Type_")}
+
+
+def test_without_clang_the_plain_compiler_is_called(tmp_path: Path) -> None:
+    source = tmp_path / "p.c"
+    source.write_text("#include <mpi.h>\nint main(void) { return MPI_SUCCESS; }\n")
+    command = [sys.executable, "-m", "lacuna.compiler", "--mpi", "mpich", str(source)]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "p")],
+        env={**environment("mpich"), "LACUNA_LIBRARY_DIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert (tmp_path / "p").is_file()
+    assert done.stderr.startswith("lacuna-cc: no lacuna-")
+    assert done.stderr.endswith("; mpicc compiles, and nothing is specialized\n")
