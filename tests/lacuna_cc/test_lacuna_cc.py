@@ -26,7 +26,8 @@ WRAPPERS = {
     "debian-openmpi": "/usr/bin/mpicc.openmpi",
 }
 REMARK = re.compile(
-    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) (specialized|left as it is): (.*) \[-Rpass"
+    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
+    r"(specialized|left as it is): (.*) \[-Rpass"
 )
 
 pytestmark = pytest.mark.skipif(
