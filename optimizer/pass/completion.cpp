@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "optimizer/pass/functions.hpp"
+#include "optimizer/pass/raise.hpp"
 #include "optimizer/pass/shape.hpp"
 
 namespace lacuna {
@@ -119,6 +120,14 @@ class Requests {
   llvm::DenseMap<llvm::Instruction*, std::pair<int64_t, int64_t>> starts_;  // first offset, bytes
 };
 
+// Whether the frame may be left in the middle of a block. MPI's own functions are C.
+bool may_throw(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (call == nullptr || call->doesNotThrow() || call->getFunction()->doesNotThrow()) return false;
+  const llvm::Function* callee = call->getCalledFunction();
+  return callee == nullptr || !(callee->getName().starts_with("MPI_") || raised(call) != nullptr);
+}
+
 }  // namespace
 
 llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
@@ -143,8 +152,8 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
         if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
           found.push_back({wait, *number});
         is_complete = true;
-      } else if (requests.starts(*at, *offset)) {
-        return {};  // made again, or another in its place
+      } else if (requests.starts(*at, *offset) || may_throw(*at)) {
+        return {};  // made again, or another in its place; or the frame is gone
       }
     }
     if (is_complete) continue;

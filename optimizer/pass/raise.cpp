@@ -77,13 +77,8 @@ llvm::FunctionCallee declared(llvm::Module& module, const Producer& row,
                                        {types.back(), llvm::Type::getInt32Ty(module.getContext())});
   std::string name = (kPrefix + row.name).str();
   if (length.has_value()) name += "." + std::to_string(*length);
-  auto callee = module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
-  auto effects = llvm::MemoryEffects::inaccessibleMemOnly();
-  if (!length.has_value() && llvm::any_of(row.parameters, is_array)) {
-    effects |= llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref);
-  }
-  llvm::cast<llvm::Function>(callee.getCallee())->setMemoryEffects(effects);
-  return callee;
+  // With any effect on memory: an error handler of the program's may run.
+  return module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
 }
 
 void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_type) {

@@ -193,6 +193,7 @@ class Remover {
 
   bool cannot_fail(llvm::CallBase& call) {
     const Producer& row = *raised(&call);
+    if (row.text == "subarray" && !lies_in_its_array(call)) return false;
     for (unsigned i = 0; i + 1 < row.parameters.size(); ++i) {
       llvm::SmallVector<llvm::Value*, 16> values;
       if (!arguments(call, i, values)) return false;
@@ -202,7 +203,7 @@ class Remover {
           const Type* part = resolver_.resolve(value);
           if (part == nullptr || part->may_be_null) return false;
         } else if (row.text == "subarray") {
-          if (constant(value) == nullptr) return false;  // the shape has checked them
+          continue;
         } else if ((letter == 'i' || letter == 'I') && !is_any_number(row, i)) {
           if (!llvm::isKnownNonNegative(
                   value, llvm::SimplifyQuery(function_.getParent()->getDataLayout(), &call))) {
@@ -210,6 +211,27 @@ class Remover {
           }
         }
       }
+    }
+    return true;
+  }
+
+  bool lies_in_its_array(llvm::CallBase& call) {
+    std::vector<std::vector<int64_t>> numbers;
+    for (unsigned i = 0; i < 5; ++i) {
+      llvm::SmallVector<llvm::Value*, 16> values;
+      if (!arguments(call, i, values)) return false;
+      auto& list = numbers.emplace_back();
+      for (llvm::Value* value : values) {
+        if (constant(value) == nullptr) return false;
+        list.push_back(constant(value)->getSExtValue());
+      }
+    }
+    const int64_t order = numbers[4][0];
+    if (numbers[1].empty() || (order != library_.order_c && order != library_.order_fortran))
+      return false;
+    for (size_t dim = 0; dim < numbers[1].size(); ++dim) {
+      const int64_t size = numbers[1][dim], subsize = numbers[2][dim], start = numbers[3][dim];
+      if (size < 1 || subsize < 1 || start < 0 || start + subsize > size) return false;
     }
     return true;
   }

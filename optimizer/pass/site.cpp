@@ -2,6 +2,7 @@
 #include "optimizer/pass/site.hpp"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
@@ -23,6 +24,19 @@ bool has_derived_type(const llvm::CallBase& call, const Mover& row, const Librar
   return llvm::any_of(row.triples, [&](const Triple& triple) {
     return library.basic(call.getArgOperand(triple.type)) == nullptr;
   });
+}
+
+// Whether a buffer is a variable of the program or from an allocator that LLVM knows: not of a
+// device.
+bool is_of_host(const llvm::Value* buffer) {
+  const llvm::Value* object = llvm::getUnderlyingObject(buffer);
+  if (llvm::isa<llvm::AllocaInst>(object)) return true;
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object))
+    return !global->isThreadLocal();
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(object);
+  const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+  return callee != nullptr && (callee->getName() == "malloc" || callee->getName() == "calloc" ||
+                               callee->getName() == "_Znwm" || callee->getName() == "_Znam");
 }
 
 }  // namespace
@@ -60,7 +74,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
   auto* type = llvm::StructType::get(
       module.getContext(), {pointer, pointer, pointer, pointer, pointer, number, number, number,
-                            pointer, library_.handle_type, number, pointer});
+                            pointer, library_.handle_type, number, number, pointer});
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
@@ -76,8 +90,8 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   };
   llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
   if (known.type == nullptr) {
-    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 11U}) set(field, null);
-    for (unsigned field : {5U, 6U, 7U}) set(field, builder.getInt64(0));
+    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 12U}) set(field, null);
+    for (unsigned field : {5U, 6U, 7U, 11U}) set(field, builder.getInt64(0));
     set(9, llvm::Constant::getNullValue(library_.handle_type));
     set(10, builder.getInt64(1));
     return result;
@@ -115,12 +129,13 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(8, in_place ? builder.CreatePtrAdd(call.getArgOperand(triple.buffer), node.offset) : null);
   set(9, library_.handle_of(known.shape.unit));
   set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
-  set(11, null);
+  set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
+  set(12, null);
   const auto waits = waits_.find(&call);
   if (!is_kept || waits == waits_.end()) return result;
   llvm::AllocaInst* pending = slot(number, 8);
   entry.CreateStore(entry.getInt64(0), pending);
-  set(11, pending);
+  set(12, pending);
   if (call.getCalledFunction()->getName() != "MPI_Irecv") return result;
   llvm::AllocaInst* buffer = slot(pointer, 8);
   builder.CreateStore(call.getArgOperand(triple.buffer), buffer);

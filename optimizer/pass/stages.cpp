@@ -134,7 +134,8 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
         const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
         const Mover* row =
             callee == nullptr || !callee->isDeclaration() ? nullptr : mover(callee->getName());
-        if (row != nullptr) sites.emplace_back(call, row);
+        // Not the way out of a template that was inlined before linking.
+        if (row != nullptr && !call->hasMetadata(kWayOut)) sites.emplace_back(call, row);
       }
       llvm::OptimizationRemarkEmitter remarks(&function);
       Specializer specializer(*library, resolver, remarks);

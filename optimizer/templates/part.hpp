@@ -14,12 +14,24 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #define LACUNA_TEMPLATE(name) extern "C" [[gnu::always_inline]] int lacuna_template_##name
 
+// Present in programs that have memory of a device.
+extern "C" {
+[[gnu::weak]] int cudaMalloc(void**, size_t);
+[[gnu::weak]] int hipMalloc(void**, size_t);
+[[gnu::weak]] int zeMemAllocDevice();
+}
+
 namespace lacuna {
+
+inline bool may_have_devices() {
+  return cudaMalloc != nullptr || hipMalloc != nullptr || zeMemAllocDevice != nullptr;
+}
 
 // Moves the first `bytes` packed bytes, and no more, between memory and packed.
 using Prefix = void(char* mem, char* packed, const int64_t* shape, int64_t bytes);
@@ -38,11 +50,13 @@ struct Part {
   char* in_place;  // where the packed bytes already are: memory has no gaps
   MPI_Datatype unit;
   int64_t unit_bytes;
+  int64_t is_host;   // the buffer is in memory of the host for sure
   int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
 
   // Whether to pack first. NULL is MPI_BOTTOM or an error; the MPI library knows which.
   bool takes(const void* buffer) const {
-    return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most);
+    return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most) &&
+           (is_host != 0 || !may_have_devices());
   }
   // The same where the packed data must outlive the call: they stand in the caller's frame only.
   bool takes_for_later(const void* buffer) const {

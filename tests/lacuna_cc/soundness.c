@@ -155,6 +155,26 @@ __attribute__((noinline)) static void errors(int count, int peer, int tag, void*
   MPI_Type_free(&type);
   MPI_Type_free(&shorter);
 }
+// An error handler of the program's may do anything to its variables.
+static int handled;
+static void count_errors(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  if (*code != MPI_SUCCESS) ++handled;
+}
+__attribute__((noinline)) static void handler(int count) {
+  MPI_Errhandler counting;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Comm_create_errhandler(count_errors, &counting);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, counting);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, counting);
+  handled = 0;
+  MPI_Type_contiguous(count, MPI_INT, &type);
+  const int errors = handled;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&counting);
+  if (rank == 1) printf("handled %d\n", errors);
+}
 // From nobody, to nobody.
 static void nobody(void) {
   MPI_Datatype type = column(8, 3);
@@ -263,6 +283,7 @@ int main(int argc, char** argv) {
   made_in_a_loop(argc + 2);
   short_receive();
   errors(-argc, argc + 7, -argc - 100, argc > 0 ? NULL : sent);
+  handler(-argc);
   nobody();
   from_bottom();
   asked_about();
