@@ -4,6 +4,8 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Module.h>
 
+#include <string>
+
 namespace lacuna {
 
 namespace {
@@ -24,6 +26,21 @@ void Kernel::collect(const Node& node) {
   for (const Node* part : node.parts) collect(*part);
 }
 
+std::string Kernel::name(const llvm::Value* number) const {
+  if (number == nullptr) return "";
+  if (const auto* known = constant(number)) return std::to_string(known->getSExtValue());
+  return "n" + std::to_string(llvm::find(numbers_, number) - numbers_.begin());
+}
+
+std::string Kernel::name(const Node& node) const {
+  std::string result = std::to_string(node.kind);
+  for (const llvm::Value* number : {node.offset, node.bytes, node.count, node.stride})
+    result += "_" + name(number);
+  for (const int64_t offset : node.offsets) result += "+" + std::to_string(offset);
+  for (const Node* part : node.parts) result += "(" + name(*part) + ")";
+  return result;
+}
+
 llvm::Value* Kernel::in_function(llvm::Value* number) const {
   return llvm::isa<llvm::Constant>(number) ? number : loaded_.lookup(number);
 }
@@ -33,6 +50,9 @@ llvm::Value* Kernel::moved(llvm::Value* pointer, llvm::Value* bytes) {
 }
 
 llvm::Function* Kernel::emit(llvm::Module& module, Kind kind) {
+  static constexpr const char* kKinds[] = {"pack.", "unpack.", "prefix."};
+  const std::string name = std::string("lacuna.kernel.") + kKinds[kind] + this->name(node_);
+  if (llvm::Function* made = module.getFunction(name)) return made;
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> builder(context);
   builder_ = &builder;
@@ -41,7 +61,7 @@ llvm::Function* Kernel::emit(llvm::Module& module, Kind kind) {
   llvm::SmallVector<llvm::Type*, 4> types = {pointer, pointer, pointer};
   if (kind == kPrefix) types.push_back(builder.getInt64Ty());
   function_ = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
-                                     llvm::GlobalValue::InternalLinkage, "lacuna.kernel", module);
+                                     llvm::GlobalValue::InternalLinkage, name, module);
   function_->setDoesNotThrow();
   // What is staged is ours, or another argument of the call, which may not overlap.
   function_->addParamAttr(0, llvm::Attribute::NoAlias);

@@ -23,9 +23,12 @@ class Kernel {
 
   // The numbers of the run time, in the order in which the functions take them.
   llvm::ArrayRef<llvm::Value*> numbers() const { return numbers_; }
+  // The function, which one of the same shape may have made already: it is told by its name.
   llvm::Function* emit(llvm::Module& module, Kind kind);
 
  private:
+  std::string name(const Node& node) const;
+  std::string name(const llvm::Value* number) const;
   void collect(const Node& node);
   void collect(llvm::Value* number);
   llvm::Value* in_function(llvm::Value* number) const;

@@ -120,6 +120,10 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
     return function.getName().starts_with("lacuna.raised.");
   });
   if (!has_raised && !uses_mpi(module)) return llvm::PreservedAnalyses::all();
+  // Kernels from before linking are ordinary functions by now, and may have been changed.
+  for (llvm::Function& function : module) {
+    if (function.getName().starts_with("lacuna.kernel")) function.setName("lacuna.linked");
+  }
   llvm::FunctionAnalysisManager& functions = function_analyses(module, analyses);
   auto library = Library::load(module);
   if (library != nullptr && !library->link()) library = nullptr;

@@ -33,32 +33,22 @@ LACUNA_TEMPLATE(MPI_Sendrecv)
 (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status,
  const Part& sent, const Part& got) {
-  const bool packs = sent.takes(sendbuf);
-  const bool unpacks = got.takes(recvbuf);
-  if (!packs && !unpacks) {
-    return MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
-                        source, recvtag, comm, status);
+  const bool packs = sent.pack != nullptr,
+             unpacks = got.pack != nullptr;  // known where this is inlined
+  if ((!packs || sent.takes(sendbuf)) && (!unpacks || got.takes(recvbuf))) {
+    const Staging out(sent), in(got);
+    if ((!packs || out.data != nullptr) && (!unpacks || in.data != nullptr)) {
+      if (packs && dest != MPI_PROC_NULL) sent.gather(sendbuf, out.data);
+      MPI_Status own;
+      MPI_Status* const seen = unpacks && status == MPI_STATUS_IGNORE ? &own : status;
+      const int code = MPI_Sendrecv(packs ? out.data : sendbuf, packs ? sent.units() : sendcount,
+                                    packs ? sent.unit : sendtype, dest, sendtag,
+                                    unpacks ? in.data : recvbuf, unpacks ? got.units() : recvcount,
+                                    unpacks ? got.unit : recvtype, source, recvtag, comm, seen);
+      if (unpacks && code == MPI_SUCCESS) got.scatter(recvbuf, in.data, *seen);
+      return code;
+    }
   }
-  MPI_Status own;
-  MPI_Status* const seen = status == MPI_STATUS_IGNORE ? &own : status;
-  const auto with_received = [&](const void* buffer, int count, MPI_Datatype type) {
-    if (!unpacks) {
-      return MPI_Sendrecv(buffer, count, type, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                          recvtag, comm, status);
-    }
-    const Staging staging(got);
-    if (staging.data == nullptr) {
-      return MPI_Sendrecv(buffer, count, type, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                          recvtag, comm, status);
-    }
-    const int code = MPI_Sendrecv(buffer, count, type, dest, sendtag, staging.data, got.units(),
-                                  got.unit, source, recvtag, comm, seen);
-    if (code == MPI_SUCCESS) got.scatter(recvbuf, staging.data, *seen);
-    return code;
-  };
-  if (!packs) return with_received(sendbuf, sendcount, sendtype);
-  const Staging staging(sent);
-  if (staging.data == nullptr) return with_received(sendbuf, sendcount, sendtype);
-  if (dest != MPI_PROC_NULL) sent.gather(sendbuf, staging.data);
-  return with_received(staging.data, sent.units(), sent.unit);
+  return MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                      source, recvtag, comm, status);
 }

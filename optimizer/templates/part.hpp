@@ -71,7 +71,8 @@ struct Part {
   void scatter(void* buffer, char* staged, const MPI_Status& status) const;
 };
 
-// Where packed data stand during a call. `data` is null where there is no memory.
+// Where packed data stand during a call. `data` is null where there is no memory, and where the
+// triple stays as it is.
 class Staging {
  public:
   explicit Staging(const Part& part)
