@@ -10,7 +10,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/address.hpp"
 #include "interpose/collectives.hpp"
+#include "interpose/direct/turn.hpp"
 #include "interpose/exchange.hpp"
 #include "interpose/group.hpp"
 #include "interpose/next.hpp"
@@ -54,7 +56,27 @@ struct Block {
     type = side->datatype();
   }
   bool is_sound_for(int) const noexcept { return is_sound(count, type); }
+  // -1: the library will say what is wrong.
+  int64_t bytes() const noexcept {
+    const TypeRecord* record = type_record(type);
+    int64_t all = 0;
+    if (record == nullptr || __builtin_mul_overflow(int64_t{count}, record->size_bytes, &all))
+      return -1;
+    return all;
+  }
   auto arguments() const noexcept { return std::make_tuple(buf, count, type); }
+  bool add_to(direct::Lots* lots, int pairs) const noexcept {
+    const TypeRecord* record = type_record(type);
+    if (record == nullptr) return false;
+    for (int64_t i = 0; i < pairs; ++i) {
+      int64_t offset = 0;
+      if (__builtin_mul_overflow(i * count, record->extent_bytes, &offset) ||
+          !lots->add(address(buf, offset), count, type)) {
+        return false;
+      }
+    }
+    return true;
+  }
 
   void* buf;
   Count count;
@@ -98,6 +120,13 @@ struct TypedBlocks {
   }
   bool is_sound_for(int pairs) const noexcept { return is_sound(counts, types, pairs); }
   auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, types); }
+  bool add_to(direct::Lots* lots, int pairs) const noexcept {
+    if (counts == nullptr || displacements == nullptr || types == nullptr) return false;
+    for (int i = 0; i < pairs; ++i) {
+      if (!lots->add(address(buf, displacements[i]), counts[i], types[i])) return false;
+    }
+    return true;
+  }
 
   void* buf;
   const Count* counts;
@@ -187,6 +216,23 @@ Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, con
   take_sides(&out, shares.gives, &in, shares.gets, start.blocking(), &exchange);
   return carry(&exchange, start, forms,
                std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
+}
+
+// A whole call in which all ranks exchange data with all: by shared memory where all are peers and
+// not one of them says no. `comm` has been asked; declined: the library's, on all ranks.
+template <typename Out, typename In>
+Answer exchange_in_room(const Out& out, const In& in, MPI_Comm comm, const Start& start) noexcept {
+  if (!start.blocking() || !receives_direct() || out.buf == MPI_IN_PLACE) return kDeclined;
+  direct::Room* room = direct::enter_room(comm);
+  if (room == nullptr) return kDeclined;
+  const int pairs = static_cast<int>(room->members.size());
+  direct::Lots gives;
+  direct::Lots gets;
+  const bool willing = is_open(kCollectiveSwitch) && out.buf != in.buf &&
+                       out.add_to(&gives, pairs) && in.add_to(&gets, pairs);
+  int error_class = MPI_SUCCESS;
+  if (!direct::take_turn(room, willing, gives, gets, &error_class)) return kDeclined;
+  return taken(error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class));
 }
 
 }  // namespace lacuna

@@ -60,9 +60,17 @@ Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtyp
 template <typename Count>
 Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
+  const Shares shares = share_alltoall(sendbuf, comm, start);
+  const Block<Count> out(sendbuf, sendcount, sendtype);
+  const Block<Count> in(recvbuf, recvcount, recvtype);
+  // All ranks have the same bytes for each pair.
+  if (shares.known && start.blocking() && out.buf != MPI_IN_PLACE && out.bytes() >= kLeastInRoom) {
+    const Answer answer = exchange_in_room(out, in, comm, start);
+    if (answer.taken) return answer;
+  }
+  if (!is_open(kCollectiveSwitch)) return kDeclined;
   return carry_sides(
-      share_alltoall(sendbuf, comm, start), Block<Count>(sendbuf, sendcount, sendtype),
-      Block<Count>(recvbuf, recvcount, recvtype), start,
+      shares, out, in, start,
       forms<Count>(&Next::MPI_Alltoall, &Next::MPI_Alltoall_c, &Next::MPI_Ialltoall,
                    &Next::MPI_Ialltoall_c, &Next::MPI_Alltoall_init, &Next::MPI_Alltoall_init_c),
       comm);

@@ -63,10 +63,16 @@ Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displa
                       const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
                       Start start) noexcept {
+  const Shares shares = share_alltoall(sendbuf, comm, start);
+  const TypedBlocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtypes);
+  const TypedBlocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtypes);
+  if (shares.known) {
+    const Answer answer = exchange_in_room(out, in, comm, start);
+    if (answer.taken) return answer;
+  }
+  if (!is_open(kCollectiveSwitch)) return kDeclined;
   return carry_sides(
-      share_alltoall(sendbuf, comm, start),
-      TypedBlocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtypes),
-      TypedBlocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtypes), start,
+      shares, out, in, start,
       forms<Count>(&Next::MPI_Alltoallw, &Next::MPI_Alltoallw_c, &Next::MPI_Ialltoallw,
                    &Next::MPI_Ialltoallw_c, &Next::MPI_Alltoallw_init, &Next::MPI_Alltoallw_init_c),
       comm);

@@ -34,6 +34,12 @@ struct Gate {
   // MPI_THREAD_MULTIPLE: state of ours needs locks. Set before the gate opens.
   bool threads = false;
   MPI_Request request_null{};  // as runtime() has it
+  // Messages that probes hold back (direct/probe.hpp), and requests that the program has freed
+  // before they were complete (requests.hpp).
+  std::atomic<int> held_back{0};
+  std::atomic<int> freed{0};
+  // The sum of both, and one for threads: while it is not 0, receives go the long way.
+  std::atomic<int> irregular{0};
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};
   // Split collectives on files that lacuna has begun (files.hpp).
@@ -43,14 +49,11 @@ struct Gate {
   // What the user wants to be told: bits below. Fixed from MPI_Init on.
   std::atomic<uint32_t> watched{0};
   // Open MPI's ABI: where the predefined types lie, in libmpi's data and, moved there by the
-  // linker, in the program's.
+  // linker, in the program's. Set before the gate opens.
   struct Span {
-    std::atomic<uintptr_t> begin{0};
-    std::atomic<uintptr_t> bytes{0};
-    bool holds(uintptr_t address) const noexcept {
-      return address - begin.load(std::memory_order_relaxed) <
-             bytes.load(std::memory_order_relaxed);
-    }
+    uintptr_t begin = 0;
+    uintptr_t bytes = 0;
+    bool holds(uintptr_t address) const noexcept { return address - begin < bytes; }
   };
   Span library_data;
   Span program_data;
@@ -84,6 +87,14 @@ inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
 // A receive of any type may meet a token, whoever calls.
 inline bool receives_direct() noexcept { return is_open(kDirectSwitch); }
 
+// Whether an exchange of so many elements may be one of those that go through rooms
+// (direct/room.hpp, carry.hpp says which); no basic type is longer.
+inline constexpr int64_t kLeastInRoom = int64_t{4} << 10;
+inline bool may_fill_room(MPI_Count count, MPI_Datatype datatype) noexcept {
+  constexpr MPI_Count kLongest = 32;
+  return count >= kLeastInRoom / kLongest || !plainly_predefined(datatype);
+}
+
 inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexcept {
   return (g_gate.open.load(std::memory_order_acquire) & family) != 0 &&
          !(plainly_predefined(one) && plainly_predefined(other));
@@ -95,6 +106,20 @@ inline bool is_watched(uint32_t by) noexcept {
 
 inline bool anything_pending() noexcept {
   return g_gate.pending.load(std::memory_order_relaxed) != 0;
+}
+
+inline bool anything_irregular() noexcept {
+  return g_gate.irregular.load(std::memory_order_acquire) != 0;
+}
+
+inline void count_held_back(int change) noexcept {
+  g_gate.held_back.fetch_add(change, std::memory_order_release);
+  g_gate.irregular.fetch_add(change, std::memory_order_release);
+}
+
+inline void count_freed(int change) noexcept {
+  g_gate.freed.fetch_add(change, std::memory_order_relaxed);
+  g_gate.irregular.fetch_add(change, std::memory_order_relaxed);
 }
 
 inline bool anything_held() noexcept { return g_gate.held.load(std::memory_order_acquire) != 0; }

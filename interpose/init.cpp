@@ -98,6 +98,7 @@ void learn_library(const Next& next, Runtime* rt) {
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);
   g_gate.threads = level == MPI_THREAD_MULTIPLE;
+  if (g_gate.threads) g_gate.irregular.fetch_add(1, std::memory_order_relaxed);
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
   next.MPI_Comm_size(rt->comm_world, &rt->size);
   MPI_Comm parent = MPI_COMM_NULL;

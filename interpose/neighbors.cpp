@@ -101,8 +101,7 @@ int find_data(dl_phdr_info* info, size_t, void* data) {
     const bool in_library = search->inside_library - begin < segment.p_memsz;
     if (!search->first && !in_library) continue;
     Gate::Span& span = search->first ? g_gate.program_data : g_gate.library_data;
-    span.begin.store(begin, std::memory_order_relaxed);
-    span.bytes.store(segment.p_memsz, std::memory_order_relaxed);
+    span = {begin, segment.p_memsz};
   }
   search->first = false;
   return 0;

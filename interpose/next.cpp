@@ -145,9 +145,10 @@ bool completes(const char* name) {
   return false;
 }
 
-// Whether what it receives or finds may be a token.
+// Whether what it receives or finds may be a token, or peers may wait for it in a room
+// (direct/room.hpp).
 bool receives(const char* name) {
-  for (const char* part : {"recv", "Recv", "robe"}) {
+  for (const char* part : {"recv", "Recv", "robe", "MPI_Alltoall"}) {
     if (std::strstr(name, part) != nullptr) return true;
   }
   return false;

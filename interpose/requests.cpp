@@ -13,7 +13,6 @@
 namespace lacuna {
 namespace detail {
 
-constinit std::atomic<int> g_freed{0};
 constinit PendingRequest* g_buckets[1U << kBucketBits] = {};
 constinit direct::Watch g_watches[1U << kBucketBits] = {};
 
@@ -257,7 +256,7 @@ void push_freed(PendingRequest* entry) noexcept {
 
 void finish_freed(PendingRequest* entry, MPI_Status* status) noexcept {
   if (entry->receive && status != nullptr) hand_over(*entry, status);
-  detail::g_freed.fetch_sub(1, std::memory_order_relaxed);
+  count_freed(-1);
   count_pending(-1);
   if (entry->persistent && entry->request != runtime().request_null)
     next_functions().MPI_Request_free(&entry->request);
@@ -270,7 +269,7 @@ void finish_freed(PendingRequest* entry, MPI_Status* status) noexcept {
 void keep_freed(PendingRequest* entry) noexcept {
   unlink(entry);
   if (entry->persistent) count_persistent(-1);
-  detail::g_freed.fetch_add(1, std::memory_order_relaxed);
+  count_freed(1);
   push_freed(entry);
 }
 

@@ -26,11 +26,11 @@ namespace direct {
 // A nonblocking receive into a predefined type that may bring a token: what it takes to look for
 // one when it completes, and nothing more, as there are many and seldom is there a token.
 struct Watch {
-  uintptr_t key = 0;  // bits of the handle; 0: nothing is watched here
-  void* buf = nullptr;
+  uintptr_t key;  // bits of the handle; 0: nothing is watched here
+  void* buf;
   MPI_Datatype datatype;
   MPI_Comm comm;
-  int count = 0;
+  int count;
 };
 
 }  // namespace direct
@@ -124,7 +124,6 @@ class Claims {
 void keep_freed(PendingRequest* entry) noexcept;
 
 namespace detail {
-extern std::atomic<int> g_freed;
 void finish_freed_requests() noexcept;
 
 // By the hash of a request's handle. Read without a lock where there is one thread only.
@@ -143,6 +142,11 @@ inline direct::Watch* find_watch(MPI_Request request) noexcept {
   return watch.key == key && key != 0 ? &watch : nullptr;
 }
 
+// False: no entry of the table is this request's, and none can be.
+inline bool has_entries(MPI_Request request) noexcept {
+  return g_buckets[bucket_of(handle_bits(request))] != nullptr;
+}
+
 // What it says stays there until the next one takes its place.
 inline void end_watch(direct::Watch* watch) noexcept {
   watch->key = 0;
@@ -153,7 +157,7 @@ void add_watch_as_entry(const direct::Watch& watch, MPI_Request request) noexcep
 }  // namespace detail
 
 inline bool any_freed_requests() noexcept {
-  return detail::g_freed.load(std::memory_order_relaxed) != 0;
+  return g_gate.freed.load(std::memory_order_relaxed) != 0;
 }
 
 // Whether a call that completes this request has anything to do for lacuna. True in doubt.

@@ -36,7 +36,7 @@ constinit int64_t g_backed = 0;  // bytes that the system has given pages for
 constinit int g_descriptor = -1;
 constinit Span g_out[kMostOut] = {};
 constinit int g_count = 0;
-constinit int64_t g_next = 0;  // where the next region is looked for
+constinit int64_t g_next = kSeatBytes;  // where the next region is looked for
 
 Region* region_at(int64_t offset) { return reinterpret_cast<Region*>(g_base + offset); }
 
@@ -88,8 +88,10 @@ bool make_arena(int64_t bytes) noexcept {
   g_base = base;
   g_bytes = bytes;
   g_descriptor = descriptor;
-  return true;
+  return back(kSeatBytes);
 }
+
+std::byte* own_arena() noexcept { return g_base; }
 
 int arena_descriptor() noexcept { return g_descriptor; }
 
@@ -105,13 +107,14 @@ std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes) noexcept {
 
 Region* reserve(int64_t payload_bytes) noexcept {
   int64_t bytes = 0;
-  if (payload_bytes > g_bytes - static_cast<int64_t>(sizeof(Region)) - kLine) return nullptr;
+  if (payload_bytes > g_bytes - kSeatBytes - static_cast<int64_t>(sizeof(Region)) - kLine)
+    return nullptr;
   bytes = (static_cast<int64_t>(sizeof(Region)) + payload_bytes + kLine - 1) / kLine * kLine;
   const std::lock_guard<std::mutex> lock(g_mutex);
   sweep();
   if (g_count == kMostOut) return nullptr;
-  int64_t begin = find_gap(g_next + bytes <= kRound ? g_next : 0, bytes);
-  if (g_bytes - begin < bytes) begin = find_gap(0, bytes);
+  int64_t begin = find_gap(g_next + bytes <= kRound ? g_next : kSeatBytes, bytes);
+  if (g_bytes - begin < bytes) begin = find_gap(kSeatBytes, bytes);
   if (g_bytes - begin < bytes || !back(begin + bytes)) return nullptr;
   g_next = begin + bytes;
   int at = g_count++;

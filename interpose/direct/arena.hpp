@@ -16,6 +16,9 @@ namespace lacuna::direct {
 
 // Makes this process's arena. False: no shared memory, or not as much.
 bool make_arena(int64_t bytes) noexcept;
+// Its first byte: the seats (room.hpp), then regions.
+std::byte* own_arena() noexcept;
+inline constexpr int64_t kSeatBytes = int64_t{4} << 10;
 // How others open it: /proc/<pid>/fd/<descriptor>.
 int arena_descriptor() noexcept;
 

@@ -4,17 +4,22 @@
 // Whatever fails on one rank of a node fails on all of them: each step ends with a vote.
 #include "interpose/direct/peers.hpp"
 
+#include <poll.h>
+#include <signal.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <new>
 #include <vector>
 
 #include "base/options.hpp"
 #include "interpose/direct/arena.hpp"
+#include "interpose/direct/room.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -38,6 +43,7 @@ constinit Secret g_secret = {};
 constinit uint32_t g_index = 0;
 constinit std::vector<Peer>* g_peers = nullptr;
 constinit MPI_Group g_node = {};
+constinit MPI_Comm g_idle = {};  // of the same ranks; no message is ever sent there
 constinit bool g_started = false;
 constinit int g_keyval = 0;
 
@@ -52,6 +58,7 @@ uint64_t build_id() noexcept {
 struct Ranks {
   std::atomic<uintptr_t> handle{0};
   std::vector<int> peers;
+  Room room;
   Ranks* next_free = nullptr;
 };
 
@@ -66,6 +73,7 @@ size_t slot_of(uintptr_t handle) {
 
 int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
   auto* ranks = static_cast<Ranks*>(value);
+  close_room(&ranks->room);
   const std::lock_guard<std::mutex> lock(g_mutex);
   ranks->handle.store(0, std::memory_order_release);
   ranks->next_free = g_free;
@@ -90,8 +98,8 @@ Ranks* new_ranks() {
   return new Ranks;
 }
 
-// Which ranks of `comm` are on this node, but for this one.
-bool find_ranks(MPI_Comm comm, std::vector<int>* found) {
+// Which ranks of `comm` are on this node, but for this one, and, where they all are, who they are.
+bool find_ranks(MPI_Comm comm, std::vector<int>* found, Room* room) {
   const Next& next = next_functions();
   int inter = 0;
   MPI_Group group;
@@ -106,24 +114,37 @@ bool find_ranks(MPI_Comm comm, std::vector<int>* found) {
   std::vector<int> there(g_peers->size(), MPI_UNDEFINED);
   const bool ok =
       next.MPI_Group_translate_ranks(g_node, n, here.data(), group, there.data()) == MPI_SUCCESS;
+  int size = 0;
+  next.MPI_Group_size(group, &size);
   next.MPI_Group_free(&group);
   found->clear();
+  *room = Room{};
   for (int i = 0; ok && i < n; ++i) {
     const int rank = there[static_cast<size_t>(i)];
     if (rank != MPI_UNDEFINED && i != static_cast<int>(g_index)) found->push_back(rank);
   }
   std::sort(found->begin(), found->end());
+  if (!ok || inter != 0 || found->size() + 1 != static_cast<size_t>(size)) return ok;
+  room->members.resize(found->size() + 1);
+  room->offers.resize(room->members.size());
+  room->said.resize(room->members.size());
+  for (int i = 0; i < n; ++i) {
+    const int rank = there[static_cast<size_t>(i)];
+    if (rank == MPI_UNDEFINED) continue;
+    room->members[static_cast<size_t>(rank)] = static_cast<uint32_t>(i);
+    if (i == static_cast<int>(g_index)) room->rank = static_cast<size_t>(rank);
+  }
   return ok;
 }
 
-const Ranks* learn(MPI_Comm comm) try {
+Ranks* learn(MPI_Comm comm) try {
   const Next& next = next_functions();
   Ranks* ranks = nullptr;
   int found = 0;
   if (next.MPI_Comm_get_attr(comm, g_keyval, &ranks, &found) != MPI_SUCCESS) return nullptr;
   if (found == 0) {
     ranks = new_ranks();
-    if (!find_ranks(comm, &ranks->peers)) return nullptr;
+    if (!find_ranks(comm, &ranks->peers, &ranks->room)) return nullptr;
     if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
     ranks->handle.store(handle_bits(comm), std::memory_order_release);
   }
@@ -133,9 +154,9 @@ const Ranks* learn(MPI_Comm comm) try {
   return nullptr;
 }
 
-const Ranks* ranks_of(MPI_Comm comm) noexcept {
+Ranks* ranks_of(MPI_Comm comm) noexcept {
   const uintptr_t handle = handle_bits(comm);
-  const Ranks* ranks = g_cache[slot_of(handle)].load(std::memory_order_acquire);
+  Ranks* ranks = g_cache[slot_of(handle)].load(std::memory_order_acquire);
   if (ranks != nullptr && ranks->handle.load(std::memory_order_acquire) == handle) return ranks;
   return learn(comm);
 }
@@ -206,7 +227,10 @@ bool agree(bool willing) noexcept try {
   if (next.MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) ==
       MPI_SUCCESS) {
     g_started = agree_on_node(node, willing);
-    next.MPI_Comm_free(&node);
+    if (g_started)
+      g_idle = node;
+    else
+      next.MPI_Comm_free(&node);
   }
   next.MPI_Comm_free(&world);
   return g_started;
@@ -219,7 +243,14 @@ void stop_peers() noexcept {
   g_started = false;
   next_functions().MPI_Comm_free_keyval(&g_keyval);
   next_functions().MPI_Group_free(&g_node);
+  next_functions().MPI_Comm_free(&g_idle);
   for (auto& entry : g_cache) entry.store(nullptr, std::memory_order_release);
+}
+
+// Of a communicator of this process alone, MPICH 5 would only look at its own messages.
+void let_library_work() noexcept {
+  int flag = 0;
+  next_functions().MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, g_idle, &flag, MPI_STATUS_IGNORE);
 }
 
 const Secret& secret() noexcept { return g_secret; }
@@ -230,6 +261,25 @@ const Peer* peer_at(uint32_t index) noexcept {
   if (g_peers == nullptr || index >= g_peers->size()) return nullptr;
   const Peer& peer = (*g_peers)[index];
   return peer.arena != nullptr ? &peer : nullptr;
+}
+
+Room* room_on(MPI_Comm comm) noexcept {
+  if (comm == MPI_COMM_NULL) return nullptr;
+  Ranks* ranks = ranks_of(comm);
+  return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
+}
+
+bool has_ended(int32_t pid) noexcept {
+#if defined(SYS_pidfd_open)
+  const long found = syscall(SYS_pidfd_open, pid, 0);
+  if (found >= 0) {
+    pollfd process{static_cast<int>(found), POLLIN, 0};
+    const bool ended = poll(&process, 1, 0) == 1;
+    close(process.fd);
+    return ended;
+  }
+#endif
+  return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 bool is_peer(MPI_Comm comm, int rank) noexcept {

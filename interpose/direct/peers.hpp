@@ -25,14 +25,25 @@ struct Peer {
 bool agree(bool willing) noexcept;
 void stop_peers() noexcept;
 
+// While this process waits for a peer: what others want from it may be what that one waits for.
+void let_library_work() noexcept;
+
 const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
+// Whether a peer is gone, also where its parent has not yet asked how it ended, which may take as
+// long as the job. A call of the system or three.
+bool has_ended(int32_t pid) noexcept;
 // Null: no such peer.
 const Peer* peer_at(uint32_t index) noexcept;
 
 // Whether this rank of `comm` (of its remote group, for an intercommunicator) is another process of
 // the node.
 bool is_peer(MPI_Comm comm, int rank) noexcept;
+
+// The peers that the ranks of `comm` are, this process too. Null: some are elsewhere, or it is an
+// intercommunicator. Found out once for a communicator, on which it hangs until that is freed; all
+// ranks get the same answer.
+struct Room* room_on(MPI_Comm comm) noexcept;
 
 }  // namespace lacuna::direct
 

@@ -27,10 +27,6 @@ struct Held {
   Held* next = nullptr;
 };
 
-namespace detail {
-constinit std::atomic<int> g_held{0};
-}  // namespace detail
-
 namespace {
 
 constinit std::mutex g_mutex;   // of the list
@@ -72,14 +68,14 @@ void append(Held* held) noexcept {
   Held** link = &g_first;
   while (*link != nullptr) link = &(*link)->next;
   *link = held;
-  detail::g_held.fetch_add(1, std::memory_order_release);
+  count_held_back(1);
 }
 
 Held* unlink(Held** link) noexcept {
   Held* held = *link;
   *link = held->next;
   held->next = nullptr;
-  detail::g_held.fetch_sub(1, std::memory_order_release);
+  count_held_back(-1);
   return held;
 }
 

@@ -11,18 +11,13 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_PROBE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_PROBE_HPP_
 
-#include <atomic>
-
+#include "interpose/gate.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna::direct {
 
-namespace detail {
-extern std::atomic<int> g_held;
-}  // namespace detail
-
 // Whether anything is held at all.
-inline bool any_held() noexcept { return detail::g_held.load(std::memory_order_acquire) != 0; }
+inline bool any_held() noexcept { return g_gate.held_back.load(std::memory_order_acquire) != 0; }
 
 // Where threads may probe and receive at once: nothing is taken out of the library's queue between
 // the look at what is held and the moment when the library knows of the receive. Else a message

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/receive.hpp"
 
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "base/address.hpp"
@@ -21,20 +16,6 @@
 
 namespace lacuna::direct {
 namespace {
-
-// Also where its parent has not yet asked how it ended, which may take as long as the job.
-bool has_ended(int32_t pid) noexcept {
-#if defined(SYS_pidfd_open)
-  const long found = syscall(SYS_pidfd_open, pid, 0);
-  if (found >= 0) {
-    pollfd process{static_cast<int>(found), POLLIN, 0};
-    const bool ended = poll(&process, 1, 0) == 1;
-    close(process.fd);
-    return ended;
-  }
-#endif
-  return kill(pid, 0) != 0 && errno == ESRCH;
-}
 
 // Waits until more than `have` bytes are there; how many, or -1: the sender is gone. It is in the
 // middle of its send, so this is not long, unless it has lost its core.

@@ -27,6 +27,17 @@ inline int64_t bytes_of(const MPI_Status& status) noexcept {
 #endif
 }
 
+// Whether it is as many as a token has.
+inline bool brings_token_bytes(const MPI_Status& status) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  // The lowest bit of the upper half says whether the request was cancelled.
+  return status.count_lo == kTokenBytes &&
+         static_cast<uint32_t>(status.count_hi_and_cancelled) <= 1;
+#else
+  return bytes_of(status) == kTokenBytes;
+#endif
+}
+
 // Whether what has come, as many bytes as a token has, is one of this job and of a peer.
 bool read_token(Incoming& incoming, Token* token) noexcept;
 

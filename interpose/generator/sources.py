@@ -168,11 +168,11 @@ REFUSE = """\
 
 # What may be done with less, before that.
 QUICK = """\
-__attribute__((noinline)) static int quickly_@shown@(@declaration@) {
+__attribute__((noinline)) static int @here@_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
   int code = 0;
-  if (@quick@) return code;
-  return look_@shown@(@arguments@);
+  if (@done@) return code;
+  return @else@_@shown@(@arguments@);
 }
 
 """
@@ -282,8 +282,13 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if has_direct or gate.startswith("receives_direct("):
         refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
     steps, ways = "", []
+    if has_quick and "light" in entry:
+        light = fill(entry["light"], **texts)
+        steps += fill(QUICK, here="lightly", done=light, **{"else": "look"}, **texts)
     if has_quick:
-        steps += fill(QUICK, quick=fill(entry["quick"], **texts), **texts)
+        after = "lightly" if "light" in entry else "look"
+        quick = fill(entry["quick"], **texts)
+        steps += fill(QUICK, here="quickly", done=quick, **{"else": after}, **texts)
     if passes:
         steps += fill(WEIGH, passes=passes, **texts)
     if has_direct:
