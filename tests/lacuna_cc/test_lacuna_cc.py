@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -201,3 +202,26 @@ def test_without_clang_the_plain_compiler_is_called(tmp_path: Path) -> None:
     assert (tmp_path / "p").is_file()
     assert done.stderr.startswith("lacuna-cc: no lacuna-")
     assert done.stderr.endswith("; mpicc compiles, and nothing is specialized\n")
+
+
+def test_a_record_is_explained(tmp_path: Path) -> None:
+    source = str(HERE / "soundness.c")
+    words = [
+        "-g",
+        "-fsave-optimization-record",
+        f"-foptimization-record-file={tmp_path}/r.opt.yaml",
+    ]
+    lacuna_cc("mpich", *words, "-c", source, "-o", str(tmp_path / "r.o"))
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from lacuna.cli import main; sys.exit(main())",
+        "explain",
+        "--json",
+        str(tmp_path / "r.opt.yaml"),
+    ]
+    sites = json.loads(call(command, "mpich").stdout)
+    assert {site["outcome"] for site in sites} == {"specialized", "removed", "left as it is"}
+    assert any("4, 1, 9, double" in site["detail"] for site in sites)
+    assert any(site["remedy"].startswith("compile and link with --lto") for site in sites)
+    call([word for word in command if word != "--json"], "mpich")
