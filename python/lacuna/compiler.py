@@ -48,6 +48,9 @@ CXX = Language(
 )  # fmt: skip
 
 
+FC = Language("lacuna-fc", "", ("mpifort", "mpif90"), "mpifort_abi", ())  # no compiler of ours yet
+
+
 @dataclass
 class Request:
     """The command line, taken apart."""
@@ -260,6 +263,9 @@ def compile_with(language: Language, words: list[str]) -> int:
     """Runs the compiler; its exit code."""
     request = parse(words, language.command)
     wrapper, environment = find_wrapper(request.mpi, language)
+    if not language.clang:
+        why = "Fortran is not specialized yet"
+        return fall_back(request, wrapper, environment, why, language.command)
     clang = shutil.which(f"{language.clang}-{_LLVM}")
     if clang is None:
         remedy = "setup/setup.sh optimizer"
@@ -300,6 +306,11 @@ def cc() -> None:
 def cxx() -> None:
     """The command lacuna-c++."""
     _main(CXX)
+
+
+def fc() -> None:
+    """The command lacuna-fc."""
+    _main(FC)
 
 
 if __name__ == "__main__":
