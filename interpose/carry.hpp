@@ -65,17 +65,13 @@ struct Block {
     return all;
   }
   auto arguments() const noexcept { return std::make_tuple(buf, count, type); }
-  bool add_to(direct::Lots* lots, int pairs) const noexcept {
+  bool describe(size_t pair, direct::Lot* lot) const noexcept {
     const TypeRecord* record = type_record(type);
-    if (record == nullptr) return false;
-    for (int64_t i = 0; i < pairs; ++i) {
-      int64_t offset = 0;
-      if (__builtin_mul_overflow(i * count, record->extent_bytes, &offset) ||
-          !lots->add(address(buf, offset), count, type)) {
-        return false;
-      }
-    }
-    return true;
+    int64_t offset = 0;
+    return record != nullptr &&
+           !__builtin_mul_overflow(static_cast<int64_t>(pair) * count, record->extent_bytes,
+                                   &offset) &&
+           direct::describe(address(buf, offset), count, type, lot);
   }
 
   void* buf;
@@ -120,12 +116,9 @@ struct TypedBlocks {
   }
   bool is_sound_for(int pairs) const noexcept { return is_sound(counts, types, pairs); }
   auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, types); }
-  bool add_to(direct::Lots* lots, int pairs) const noexcept {
-    if (counts == nullptr || displacements == nullptr || types == nullptr) return false;
-    for (int i = 0; i < pairs; ++i) {
-      if (!lots->add(address(buf, displacements[i]), counts[i], types[i])) return false;
-    }
-    return true;
+  bool describe(size_t pair, direct::Lot* lot) const noexcept {
+    return counts != nullptr && displacements != nullptr && types != nullptr &&
+           direct::describe(address(buf, displacements[pair]), counts[pair], types[pair], lot);
   }
 
   void* buf;
@@ -225,13 +218,13 @@ Answer exchange_in_room(const Out& out, const In& in, MPI_Comm comm, const Start
   if (!start.blocking() || !receives_direct() || out.buf == MPI_IN_PLACE) return kDeclined;
   direct::Room* room = direct::enter_room(comm);
   if (room == nullptr) return kDeclined;
-  const int pairs = static_cast<int>(room->members.size());
-  direct::Lots gives;
-  direct::Lots gets;
-  const bool willing = is_open(kCollectiveSwitch) && out.buf != in.buf &&
-                       out.add_to(&gives, pairs) && in.add_to(&gets, pairs);
+  bool willing = is_open(kCollectiveSwitch) && out.buf != in.buf;
+  for (size_t i = 0; willing && i < room->members.size(); ++i) {
+    direct::Member& member = room->members[i];
+    willing = out.describe(i, &member.out) && in.describe(i, &member.in);
+  }
   int error_class = MPI_SUCCESS;
-  if (!direct::take_turn(room, willing, gives, gets, &error_class)) return kDeclined;
+  if (!direct::take_turn(room, willing, &error_class)) return kDeclined;
   return taken(error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class));
 }
 

@@ -63,6 +63,7 @@ Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displa
                       const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
                       Start start) noexcept {
+  if (start.blocking() && receives_direct() && direct::is_passed(comm)) return kDeclined;
   const Shares shares = share_alltoall(sendbuf, comm, start);
   const TypedBlocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtypes);
   const TypedBlocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtypes);

@@ -13,6 +13,7 @@
 
 #include "base/options.hpp"
 #include "interpose/bodies.hpp"
+#include "interpose/cache.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
@@ -186,6 +187,8 @@ void start() noexcept try {
   g_started = true;
   g_allowed = allowed_families();
   if (direct) start_direct();
+  // The cache must see communicators freed.
+  if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
   g_gate.open.store(g_allowed | g_always_open, std::memory_order_release);
 } catch (...) {
 }
@@ -196,6 +199,7 @@ void stop() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   g_gate.open.store(0, std::memory_order_release);
   if (g_started) {
+    stop_cache();
     abandon_freed_requests();
     stop_watching();
     direct::stop_peers();

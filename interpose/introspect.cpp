@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interpose/cache.hpp"
 #include "interpose/look.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
@@ -54,6 +55,12 @@ LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
     return (taken != 0 ? counter.taken : counter.declined).load(std::memory_order_relaxed);
   }
   return -1;
+}
+
+// LACUNA_PERSISTENT_CACHE: how many calls were done by its requests, or (`made` != 0) how many
+// requests it has made.
+LACUNA_EXPORT int64_t lacuna_interposed_cached(int made) {
+  return made != 0 ? requests_of_cache() : calls_by_cache();
 }
 
 // The name that a table must have for this library, as in "MPICH Version: 5.0.2"; "" before

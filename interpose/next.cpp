@@ -212,6 +212,12 @@ const Next& next_profiling() noexcept {
   return g_profiling;
 }
 
+void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next)) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  change(&g_table);
+  change_profiling(&g_profiling);
+}
+
 bool next_is_complete() noexcept { return g_complete; }
 
 bool next_has_large() noexcept { return g_large; }

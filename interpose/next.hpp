@@ -46,6 +46,10 @@ inline const Next& next_functions() noexcept {
 // The same of the names that begin with PMPI_: where a call under such a name is passed on.
 const Next& next_profiling() noexcept;
 
+// For the rest of the process, what calls to some functions meet before the library: `change` for
+// those by MPI's names, `change_profiling` for those by PMPI. Only while no gate is open.
+void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next)) noexcept;
+
 // Whether the library has all that lacuna needs. If not, everything passes through.
 bool next_is_complete() noexcept;
 // Whether the library has the large-count forms of communication.

@@ -47,6 +47,9 @@ constexpr Option kTable[] = {
      "Every call that lacuna can take is taken, also where packing first is not expected to pay. "
      "For tests and "
      "experiments."},
+    {OptionId::kPersistentCache, "LACUNA_PERSISTENT_CACHE", OptionKind::kFlag, "0",
+     "MPI_Send and MPI_Recv with arguments seen before use a persistent request that was made for "
+     "them, as of 1996. For comparison: it is seldom faster."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "One line on stderr, `lacuna[rank]: ...`, for each type and each reason why a call on it was "
      "or was not taken."},

@@ -28,6 +28,7 @@ enum class OptionId : uint8_t {
   kDirect,
   kArenaMb,
   kAlways,
+  kPersistentCache,
   kLog,
   kProfile,
   kTable,

@@ -127,11 +127,10 @@ bool find_ranks(MPI_Comm comm, std::vector<int>* found, Room* room) {
   if (!ok || inter != 0 || found->size() + 1 != static_cast<size_t>(size)) return ok;
   room->members.resize(found->size() + 1);
   room->offers.resize(room->members.size());
-  room->said.resize(room->members.size());
   for (int i = 0; i < n; ++i) {
     const int rank = there[static_cast<size_t>(i)];
     if (rank == MPI_UNDEFINED) continue;
-    room->members[static_cast<size_t>(rank)] = static_cast<uint32_t>(i);
+    room->members[static_cast<size_t>(rank)].peer = static_cast<uint32_t>(i);
     if (i == static_cast<int>(g_index)) room->rank = static_cast<size_t>(rank);
   }
   return ok;
@@ -154,11 +153,20 @@ Ranks* learn(MPI_Comm comm) try {
   return nullptr;
 }
 
-Ranks* ranks_of(MPI_Comm comm) noexcept {
+Ranks* known_ranks(MPI_Comm comm) noexcept {
   const uintptr_t handle = handle_bits(comm);
   Ranks* ranks = g_cache[slot_of(handle)].load(std::memory_order_acquire);
-  if (ranks != nullptr && ranks->handle.load(std::memory_order_acquire) == handle) return ranks;
-  return learn(comm);
+  return ranks != nullptr && ranks->handle.load(std::memory_order_acquire) == handle ? ranks
+                                                                                     : nullptr;
+}
+
+Ranks* ranks_of(MPI_Comm comm) noexcept {
+  Ranks* ranks = known_ranks(comm);
+  return ranks != nullptr ? ranks : learn(comm);
+}
+
+Room* room_of(Ranks* ranks) noexcept {
+  return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
 }
 
 // Whether all ranks of `comm` say yes.
@@ -264,10 +272,10 @@ const Peer* peer_at(uint32_t index) noexcept {
 }
 
 Room* room_on(MPI_Comm comm) noexcept {
-  if (comm == MPI_COMM_NULL) return nullptr;
-  Ranks* ranks = ranks_of(comm);
-  return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
+  return comm != MPI_COMM_NULL ? room_of(ranks_of(comm)) : nullptr;
 }
+
+Room* known_room(MPI_Comm comm) noexcept { return room_of(known_ranks(comm)); }
 
 bool has_ended(int32_t pid) noexcept {
 #if defined(SYS_pidfd_open)

@@ -10,6 +10,7 @@
 #include "interpose/direct/peers.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -34,6 +35,26 @@ Seat& seat(std::byte* arena, int number, uint64_t turn) noexcept {
 
 std::byte* arena_of(uint32_t member) noexcept {
   return member == own_index() ? own_arena() : peer_at(member)->arena;
+}
+
+// What the library is faster with: Open MPI's exchanges of 64, 256 and 1024 bytes take 0.6, 0.8 and
+// 1.2 us between two ranks, MPICH's 1.5, 2.3 and 3 us, Intel MPI's 0.9, 1.2 and 1.6 us, these 1.1
+// us.
+int64_t least_bytes() noexcept { return runtime().flavour == Flavour::kOpenMpi ? 1024 : 128; }
+
+// Votes take time. Where they have been in vain a few times, the members go without for a while,
+// which grows.
+constexpr int kMostInVain = 4;
+constexpr int kMostPassed = 1024;
+
+void learn(Room* room, bool taken) noexcept {
+  if (taken) {
+    room->vain = 0;
+    room->next_pass = Room::kFirstPass;
+  } else if (++room->vain >= kMostInVain) {
+    room->pass = room->next_pass;
+    room->next_pass = std::min(2 * room->next_pass, kMostPassed);
+  }
 }
 
 // Threads could come to two rooms at once and find the same number.
@@ -63,7 +84,19 @@ Room* enter_room(MPI_Comm comm) noexcept {
   Room* room = room_on(comm);
   if (room == nullptr) return nullptr;
   if (room->number == Room::kUnasked) agree_on_number(comm, room);
-  return room->number >= 0 ? room : nullptr;
+  if (room->number < 0) return nullptr;
+  if (room->pass > 0) {
+    --room->pass;
+    return nullptr;
+  }
+  return room;
+}
+
+bool is_passed(MPI_Comm comm) noexcept {
+  Room* room = known_room(comm);
+  if (room == nullptr || room->pass == 0 || !room->is_small) return false;
+  --room->pass;
+  return true;
 }
 
 void close_room(Room* room) noexcept {
@@ -84,8 +117,8 @@ bool Patience::wait() noexcept {
   sched_yield();
   if (rounds_ / kSpins < kAsks) return true;
   rounds_ = 0;
-  return std::none_of(room_.members.begin(), room_.members.end(), [](uint32_t member) {
-    return member != own_index() && has_ended(peer_at(member)->pid);
+  return std::none_of(room_.members.begin(), room_.members.end(), [](const Member& member) {
+    return member.peer != own_index() && has_ended(peer_at(member.peer)->pid);
   });
 }
 
@@ -97,19 +130,24 @@ bool vote(Room* room, const Said& own, bool* alive) noexcept {
   mine.turn.store(turn, std::memory_order_release);
   bool wanted = false;
   bool refused = false;
+  int64_t most_bytes = 0;
   Patience patience(*room);
   *alive = true;
-  for (size_t i = 0; i < room->members.size(); ++i) {
-    const Seat& theirs = seat(arena_of(room->members[i]), room->number, turn);
+  for (Member& member : room->members) {
+    const Seat& theirs = seat(arena_of(member.peer), room->number, turn);
     while (theirs.turn.load(std::memory_order_acquire) != turn) {
       *alive = patience.wait();
       if (!*alive) return false;
     }
-    room->said[i] = theirs.said;
-    wanted = wanted || theirs.said.vote == Vote::kWants;
-    refused = refused || theirs.said.vote == Vote::kNo;
+    member.said = theirs.said;
+    wanted = wanted || member.said.vote == Vote::kWants;
+    refused = refused || member.said.vote == Vote::kNo;
+    most_bytes = std::max(most_bytes, member.said.most_bytes);
   }
-  return wanted && !refused;
+  const bool taken = wanted && !refused && most_bytes >= least_bytes();
+  room->is_small = !refused;
+  learn(room, taken);
+  return taken;
 }
 
 }  // namespace lacuna::direct

@@ -12,8 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "interpose/direct/region.hpp"
-#include "mpi/header.hpp"
+#include "interpose/direct/flow.hpp"
 
 namespace lacuna::direct {
 
@@ -23,10 +22,11 @@ enum class Vote : uint32_t {
   kWants,  // here it would be faster
 };
 
-// What a member has said in a turn: where its region is in its arena.
+// What a member says in a turn.
 struct Said {
   Vote vote = Vote::kNo;
-  int64_t offset = 0;
+  int64_t most_bytes = 0;  // of its lots
+  int64_t offset = 0;      // of its region in its arena
 };
 
 // What the members tell each other to find a number that is free in all arenas.
@@ -35,26 +35,44 @@ struct Offer {
   uint64_t last_turn;
 };
 
+struct Member {
+  uint32_t peer = 0;
+  Said said;
+  Lot out;  // of the current call: what goes there, and what comes from there
+  Lot in;
+  Outflow outflow;
+  Inflow inflow;
+};
+
 struct Room {
-  std::vector<uint32_t> members;  // which peer each rank is
-  std::vector<Offer> offers;      // of each, and what it has said: here, so that
-  std::vector<Said> said;         // no memory is needed where all have come
-  size_t rank = 0;                // this process
-  int number = kUnasked;          // of its seats in each arena
-  uint64_t turn = 0;              // how many votes there have been
+  std::vector<Member> members;  // by rank, this process too; no memory is needed later
+  std::vector<Offer> offers;    // of each of them
+  size_t rank = 0;              // this process
+  int number = kUnasked;        // of its seats in each arena
+  uint64_t turn = 0;            // how many votes there have been
+  // All members know these alike: how many turns in vain there have been, one after the other; how
+  // many calls go to the library unasked from now on, and will after the next turns in vain.
+  int vain = 0;
+  int pass = 0;
+  int next_pass = kFirstPass;
+  bool is_small = false;  // the last turn: nobody objected, but there was nothing to win
 
   static constexpr int kUnasked = -1;
   static constexpr int kRefused = -2;
+  static constexpr int kFirstPass = 32;
 };
 
-// The room of a communicator; null: there is none, as all its ranks know. Collective, as its ranks
-// agree on the seats when they first ask; that is the one message of lacuna's on a communicator of
-// the program's.
+// The room of a communicator, for one call; null: the library does it, as all its ranks know.
+// Collective, as its ranks agree on the seats when they first ask; that is the one message of
+// lacuna's on a communicator of the program's.
 Room* enter_room(MPI_Comm comm) noexcept;
+// Whether this call is one of those that go to the library because there was nothing to win; to be
+// asked first. In a few instructions.
+bool is_passed(MPI_Comm comm) noexcept;
 // The communicator is being freed.
 void close_room(Room* room) noexcept;
 
-// Whether nobody says no and somebody wants it. `alive`: no member has ended.
+// Whether nobody says no, and somebody wants it who has enough. `alive`: no member has ended.
 bool vote(Room* room, const Said& own, bool* alive) noexcept;
 
 // Waiting for members, who may have to be heard by the library first, or need this core.

@@ -91,6 +91,7 @@ int missing_@symbol@(@declaration@) { return @missing@; }
 
 WRAPPERS = """\
 #include "interpose/bodies.hpp"
+#include "interpose/cache.hpp"
 #include "interpose/collectives.hpp"
 #include "interpose/direct/quick.hpp"
 #include "interpose/files.hpp"
@@ -192,6 +193,7 @@ EXPORTS = """\
 {
   global:
     lacuna_interposed;
+    lacuna_interposed_cached;
     lacuna_interposed_calls;
     lacuna_interposed_library;
     lacuna_interposed_switch;

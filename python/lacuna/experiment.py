@@ -21,6 +21,10 @@ class Found:
         self.ids = list(dict.fromkeys(row["id"] for row in lanes))
         self.lanes = list(dict.fromkeys(row["method"] for row in lanes))
 
+    def has(self, mpi: str, name: str, lane: str) -> bool:
+        """Whether that lane was measured."""
+        return (mpi, name, lane) in self._rows
+
     def s(self, mpi: str, name: str, lane: str, part: str = "median") -> float:
         """The median of a lane, or of a part of it."""
         return self._rows[mpi, name, lane][f"{part}_s"]

@@ -6,20 +6,24 @@ Then is what a paper prints or says in words; where it has only a picture, there
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from lacuna import exchange
+from lacuna import exchange, ompi_programs, provenance, results
 from lacuna.errors import Exit, LacunaError
 from lacuna.experiment import Cells, Found
 from lacuna.papers_future import FUTURE
+from lacuna.papers_ompi import OMPI
 from lacuna.papers_past import PAST
 from lacuna.results import Row
 
-EXPERIMENTS = PAST | FUTURE
+EXPERIMENTS = PAST | OMPI | FUTURE
 _QUICK = (3, 0.3)
 
 
@@ -50,13 +54,35 @@ def papers(options: exchange.Options, names: list[str], quick: bool) -> None:
     for experiment in chosen.values():
         for row in experiment.rows():
             rows.setdefault(row["id"], row)
-    measured = exchange.measure("papers", list(rows.values()), options)
-    exchange.write(measured, options, experiments=list(chosen))
-    for shown in experiments(measured.lanes, list(chosen)):
+    for shown in experiments(_measure(list(rows.values()), list(chosen), options, quick), chosen):
         _show(shown)
 
 
-def experiments(lanes: list[Row], names: list[str]) -> list[Shown]:
+def _measure(
+    rows: list[Row], names: list[str], options: exchange.Options, quick: bool
+) -> list[Row]:
+    """Measures and writes: rows are messages of one program, or programs of their own."""
+    programs = [row for row in rows if "program" in row]
+    messages = [row for row in rows if "program" not in row]
+    lanes: list[Row] = []
+    header: dict[str, Any] = provenance.collect() | {"kind": "papers", "language": "c", "ranks": 2}
+    if programs:
+        results.make_folders([options.json])
+        plan = ompi_programs.Plan(jobs=2 if quick else 7, rounds=1 if quick else 5, quick=quick)
+        lanes, told = ompi_programs.measure(programs, options, plan)
+        header |= told
+    if messages:
+        measured = exchange.measure("papers", messages, options)
+        measured.lanes += lanes
+        exchange.write(measured, options, experiments=names)
+        return measured.lanes
+    if options.json:
+        results.write_json(options.json, header, lanes, experiments=names)
+        print(f"wrote {options.json}", file=sys.stderr)
+    return lanes
+
+
+def experiments(lanes: list[Row], names: Iterable[str]) -> list[Shown]:
     """The experiments with their numbers, from the lanes of a run of them."""
     shown = []
     for name in names:

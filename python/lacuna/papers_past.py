@@ -252,44 +252,6 @@ def _fig6_schneider_cells(found: Found) -> Cells:
     ], rows
 
 
-# ---- Ogawa & Matsuoka 1996 -----------------------------------------------------------------------
-_PING_PONG = {
-    "a double": ("double", 1),
-    "1 KiB": ("double", 128),
-    "1 KiB, strided": ("vector(128, 1, 2, double)", 1),
-}
-
-
-def _ping_pong() -> list[Row]:
-    rows = []
-    for name, (text, count) in _PING_PONG.items():
-        lanes = lane_rows(
-            ("generic", "derived", {}),
-            ("persistent", "persistent", {}),
-            ("generic_lacuna", "derived", LACUNA),
-            ("persistent_lacuna", "persistent", LACUNA),
-        )
-        rows.append({"id": name, "type": text, "count": count, "bytes": 0, "lanes": lanes})
-    return rows
-
-
-def _ping_pong_cells(found: Found) -> Cells:
-    rows = [["1996, AP1000", "", "338", "", "76 (specialised)", ""]]
-    for mpi in found.mpis:
-        for name in found.ids:
-            lanes = ("generic", "persistent", "generic_lacuna", "persistent_lacuna")
-            numbers = [f"{found.s(mpi, name, lane) * 1e6:.2f}" for lane in lanes]
-            rows.append([mpis.TITLE[mpi], name, *numbers])
-    return [
-        "MPI",
-        "message",
-        "generic, us",
-        "persistent",
-        "generic, lacuna",
-        "persistent, lacuna",
-    ], rows
-
-
 _BYNA = "MPICH 1.2.5 on an SGI Origin2000 (195 MHz)"
 PAST = {
     "gropp-table1": Experiment(
@@ -356,12 +318,5 @@ PAST = {
         "each message; making indexed types (SPECFEM3D) cost it much more than MVAPICH.",
         _schneider6,
         _fig6_schneider_cells,
-    ),
-    "ompi-fig5": Experiment(
-        "Ogawa & Matsuoka 1996, figure 5: latency of a ping-pong",
-        "A message with generic arguments took 338 us, specialised at compile time 76 us; a cache "
-        "of arguments helped basic types, not derived ones. Its heir is the persistent request.",
-        _ping_pong,
-        _ping_pong_cells,
     ),
 }

@@ -278,7 +278,7 @@ def test_every_experiment_has_rows_with_names_of_their_own():
 
 def test_every_experiment_makes_a_table_of_its_rows():
     for name, experiment in papers.EXPERIMENTS.items():
-        parts = ("median", "create", "destroy", "pack", "unpack", "communicate")
+        parts = ("median", "mpi", "create", "destroy", "pack", "unpack", "communicate")
         made = [
             {"mpi": mpi, "id": row["id"], "method": lane["name"], "bytes": row["bytes"]}
             | {f"{part}_s": 1e-3 for part in parts}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the model of the direct path's hand-over with spin, and that spin finds mistakes in it.
+"""Checks the models of the direct path with spin, and that spin finds mistakes in them.
 
     run.py [--cc CC]
 
-Exit codes: 0 it holds, 1 it does not, or a mistake is not found, 77 spin is not here.
+Exit codes: 0 they hold, 1 one does not, or a mistake is not found, 77 spin is not here.
 """
 
 import argparse
@@ -12,27 +12,62 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-MODEL = Path(__file__).parent / "handover.pml"
-# Threads, messages of each, regions: one region is starved, three are more than are out at once.
-SIZES = [(2, 2, 1), (2, 2, 2), (2, 2, 3), (1, 4, 2)]
-MISTAKES = {
-    "BREAK_FREE_FIRST": "assertion violated",  # freed before it is read
-    "BREAK_PUBLISH_FIRST": "assertion violated",  # published before it is written
-    "BREAK_NO_WAIT": "assertion violated",  # read before it is published
-    "BREAK_NO_LOCK": "assertion violated",  # two threads reserve at once
-    "BREAK_NEVER_FREE": "assertion violated",  # a region is lost
-    "BREAK_WAIT_FOR_ROOM": "invalid end state",  # a sender waits for a region
-}
+
+@dataclass(frozen=True)
+class Model:
+    """A protocol, the sizes at which it must hold, and mistakes with the words that find them."""
+
+    name: str
+    names: tuple[str, ...]
+    sizes: list[tuple[int, ...]]
+    mistakes: dict[str, tuple[tuple[int, ...], str]]
+
+    @property
+    def path(self):
+        return Path(__file__).parent / f"{self.name}.pml"
 
 
-def check(cc, folder, size, mistake=None):
+WRONG = "assertion violated"
+STUCK = "invalid end state"
+MODELS = [
+    Model(
+        "handover",
+        ("SENDERS", "MESSAGES", "REGIONS"),
+        # One region is starved, three are more than are out at once.
+        [(2, 2, 1), (2, 2, 2), (2, 2, 3), (1, 4, 2)],
+        {
+            "BREAK_FREE_FIRST": ((2, 2, 2), WRONG),  # freed before it is read
+            "BREAK_PUBLISH_FIRST": ((2, 2, 2), WRONG),  # published before it is written
+            "BREAK_NO_WAIT": ((2, 2, 2), WRONG),  # read before it is published
+            "BREAK_NO_LOCK": ((2, 2, 2), WRONG),  # two threads reserve at once
+            "BREAK_NEVER_FREE": ((2, 2, 2), WRONG),  # a region is lost
+            "BREAK_WAIT_FOR_ROOM": ((2, 2, 2), STUCK),  # a sender waits for a region
+        },
+    ),
+    Model(
+        "exchange",
+        ("MEMBERS", "TURNS", "REGIONS", "PIECES"),
+        [(2, 3, 1, 2), (2, 3, 2, 2), (3, 1, 1, 1)],
+        {
+            "BREAK_ONE_SEAT": ((2, 3, 1, 2), STUCK),  # overwritten before the slow one has read it
+            "BREAK_TURN_FIRST": ((2, 3, 1, 2), WRONG),  # read before it is written
+            "BREAK_OWN_VOTE": ((2, 3, 1, 2), WRONG),  # the others' do not count
+            "BREAK_NO_WINDOW": ((2, 3, 1, 2), WRONG),  # a piece over one that nobody has read
+            "BREAK_FIRST_READER": ((3, 1, 1, 1), WRONG),  # freed while another one reads
+        },
+    ),
+]
+
+
+def check(cc, folder, model, size, mistake=None):
     """What the checker says; None: nothing is wrong."""
-    names = zip(("SENDERS", "MESSAGES", "REGIONS"), size, strict=True)
+    names = zip(model.names, size, strict=True)
     defines = [f"-D{name}={value}" for name, value in names] + [f"-D{mistake}"] * bool(mistake)
     commands = [
-        ["spin", *defines, "-a", str(MODEL)],
+        ["spin", *defines, "-a", str(model.path)],
         [cc, "-O2", "-w", "-DSAFETY", "-o", "pan", "pan.c"],
         ["./pan", "-m1000000"],
     ]
@@ -44,7 +79,7 @@ def check(cc, folder, size, mistake=None):
     if errors is None or "max search depth too small" in done.stdout:
         sys.exit(f"spin did not end its search: {done.stdout}{done.stderr}")
     states = re.search(r"(\d+) states, stored", done.stdout)
-    print(f"{' '.join(defines)}: {states[1]} states, {errors[1]} errors")
+    print(f"{model.name} {' '.join(defines)}: {states[1]} states, {errors[1]} errors")
     return None if errors[1] == "0" else done.stdout
 
 
@@ -58,15 +93,16 @@ def main():
         return 77
     good = True
     with tempfile.TemporaryDirectory() as folder:
-        for size in SIZES:
-            if wrong := check(arguments.cc, folder, size):
-                print(wrong)
-                good = False
-        for mistake, words in MISTAKES.items():
-            found = check(arguments.cc, folder, (2, 2, 2), mistake)
-            if found is None or words not in found:
-                print(f"{mistake} is not found")
-                good = False
+        for model in MODELS:
+            for size in model.sizes:
+                if wrong := check(arguments.cc, folder, model, size):
+                    print(wrong)
+                    good = False
+            for mistake, (size, words) in model.mistakes.items():
+                found = check(arguments.cc, folder, model, size, mistake)
+                if found is None or words not in found:
+                    print(f"{mistake} is not found")
+                    good = False
     return 0 if good else 1
 
 

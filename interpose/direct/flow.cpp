@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/flow.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/address.hpp"
+#include "exec/copy.hpp"
+#include "exec/exec.hpp"
+#include "exec/part.hpp"
+#include "interpose/device.hpp"
+#include "interpose/log.hpp"
+#include "interpose/packing.hpp"
+#include "interpose/types.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// As in send.cpp. A window has room for this many pieces: fewer of them mean lines that the peer
+// has just read, which come back slowly; with 4, 8 and 32 of them a turn of 32^3, 64^3 and 128^3
+// doubles between two ranks took 14.7, 13.6, 15.1 us; 104, 126, 123 us; 1039, 1125, 1019 us
+// (MPICH).
+constexpr int64_t kLeastPiece = 4 << 10;
+constexpr int64_t kMostPiece = 64 << 10;
+constexpr int64_t kPieces = 8;
+constexpr int64_t kPiecesInWindow = 8;
+
+template <bool kPack>
+void move(const Lot& lot, int64_t begin, int64_t end, std::byte* packed, int64_t message) noexcept {
+  const Stopwatch watch(lot.account, kPack ? Way::kPack : Way::kUnpack);
+  const auto bytes = static_cast<size_t>(end - begin);
+  if (lot.plan != nullptr) {
+    move_part<kPack>(*lot.plan, lot.memory, lot.count, begin, end, packed, message);
+  } else if (kPack) {
+    std::memcpy(packed, lot.memory + begin, bytes);
+  } else {
+    std::memcpy(lot.memory + begin, packed, bytes);
+  }
+}
+
+// Pieces of a lot that are worth a turn of the loop.
+int64_t granule_of(const Lot& lot, int64_t wanted) noexcept {
+  if (lot.plan == nullptr || lot.bytes <= wanted) return 1;
+  return std::max<int64_t>(1, slice_granule(*lot.plan, lot.count, wanted));
+}
+
+}  // namespace
+
+bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lot) noexcept {
+  *lot = Lot{};
+  if (count < 0) return false;
+  const TypeRecord* record = type_record(datatype);
+  if (record == nullptr) return false;
+  if (count == 0 || (record->size_bytes == 0 && record->note == Note::kEmpty)) return true;
+  if (record->plan == nullptr && record->note != Note::kContiguous &&
+      !record->has_packed_form.load(std::memory_order_acquire)) {
+    return false;
+  }
+  const void* first = nullptr;
+  if (!locate(place, count, *record, &lot->bytes, &first) || may_be_on_device(first)) return false;
+  lot->plan = record->plan.get();
+  lot->memory = address(const_cast<void*>(place), lot->plan != nullptr ? 0 : record->true_lb);
+  lot->count = count;
+  lot->account = account_of(*record);
+  lot->has_gaps = lot->plan != nullptr && !(count == 1 && record->single_run);
+  if (lot->has_gaps) log_type(*record, Note::kDirect, lot->bytes);
+  return true;
+}
+
+void copy_lot(const Lot& from, const Lot& to) noexcept {
+  if (from.bytes == 0) return;
+  const Stopwatch watch(to.account, Way::kUnpack);
+  if (from.plan != nullptr && to.plan != nullptr) {
+    copy(*from.plan, from.memory, from.count, *to.plan, to.memory, to.count);
+  } else if (from.plan != nullptr) {
+    move_part<true>(*from.plan, from.memory, from.count, 0, from.bytes, to.memory, from.bytes);
+  } else {
+    move<false>(to, 0, to.bytes, from.memory, to.bytes);
+  }
+}
+
+void Outflow::plan_for(const Lot& lot) noexcept {
+  const int64_t wanted = std::clamp(lot.bytes / kPieces, kLeastPiece, kMostPiece);
+  const int64_t granule = granule_of(lot, wanted);
+  lot_ = &lot;
+  sent_ = 0;
+  piece_ = (wanted + granule - 1) / granule * granule;
+  window_bytes_ = std::min(piece_ * kPiecesInWindow, std::max<int64_t>(lot.bytes, 1));
+}
+
+void Outflow::open(Lane* lane, std::byte* payload, int64_t offset) noexcept {
+  lane_ = lane;
+  window_ = payload + offset;
+  lane->published.store(0, std::memory_order_relaxed);
+  lane->consumed.store(0, std::memory_order_relaxed);
+  lane->bytes = lot_->bytes;
+  lane->window = window_bytes_;
+  lane->offset = offset;
+}
+
+bool Outflow::step() noexcept {
+  const int64_t end = std::min(sent_ + piece_, lot_->bytes);
+  if (end > window_bytes_ &&
+      end - lane_->consumed.load(std::memory_order_acquire) > window_bytes_) {
+    return false;
+  }
+  move<true>(*lot_, sent_, end, window_ + sent_ % window_bytes_, end - sent_);
+  sent_ = end;
+  lane_->published.store(sent_, std::memory_order_release);
+  return true;
+}
+
+void Inflow::open(const Lot& lot, Lane* lane, const std::byte* payload) noexcept {
+  lot_ = &lot;
+  lane_ = lane;
+  window_ = payload + lane->offset;
+  granule_ = granule_of(lot, std::min(lane->window, lane->bytes) / 2);
+  got_ = 0;
+}
+
+bool Inflow::step() noexcept {
+  const int64_t there = lane_->published.load(std::memory_order_acquire);
+  if (there == got_) return false;
+  // Not across the window's end; and what is left of a granule later, if it is worth that.
+  const int64_t wrap = (got_ / lane_->window + 1) * lane_->window;
+  int64_t end = std::min(there, wrap);
+  const int64_t whole = end / granule_ * granule_;
+  if (end < lane_->bytes && end < wrap && whole > got_) end = whole;
+  const int64_t fits = std::min(end, lot_->bytes);
+  if (fits > got_) {
+    move<false>(*lot_, got_, fits, const_cast<std::byte*>(window_) + got_ % lane_->window,
+                lane_->bytes);
+  }
+  got_ = end;
+  // Nobody asks where the whole lot has its place in the window.
+  if (lane_->bytes > lane_->window) lane_->consumed.store(got_, std::memory_order_release);
+  return true;
+}
+
+}  // namespace lacuna::direct

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna bench papers ompi-fig5 ompi-fig6`: programs that are compiled when they are run."""
+
+import json
+import os
+import sys
+
+import pytest
+from conftest import MPI_ROOT, one_line_error
+
+from lacuna import ompi_programs
+
+FIG6 = ("bench", "papers", "ompi-fig6", "--quick")
+
+
+@pytest.fixture
+def tools(script, tmp_path, monkeypatch):
+    """What is called clang-19 and lacuna-cc; the latter compiles as MPICH's wrapper does."""
+
+    def make(*names):
+        texts = {
+            "clang-19": '#!/bin/sh\nexec cc "$@"\n',
+            "lacuna-cc": f'#!/bin/sh\nshift 2\nexec {MPI_ROOT}/mpich/bin/mpicc "$@"\n',
+        }
+        for name in names:
+            script(f"tools/{name}", texts[name])
+        return str(tmp_path / "tools")
+
+    return make
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+def test_the_cores_by_cache_beside_those_of_1996(lacuna, tmp_path, mpi):
+    result = lacuna(*FIG6, "--mpi", mpi, "--json", "cores.json")
+    assert result.returncode == 0, result.stderr
+    assert "1996" in result.stdout
+    rows = json.loads((tmp_path / "cores.json").read_text())["rows"]
+    for lane in ("generic", "cache"):
+        assert {row["id"] for row in rows if row["method"] == lane} == {"MM", "LU", "CG"}
+    assert all(0 < row["mpi_s"] < row["median_s"] for row in rows)
+    assert lacuna("report", "cores.json", "--output", "page").returncode == 0
+
+
+def test_what_the_optimizer_compiles_is_a_lane(lacuna, tools, tmp_path):
+    path = f"{tools('clang-19', 'lacuna-cc')}:{os.environ['PATH']}"
+    result = lacuna(*FIG6, "--mpi", "mpich", "--json", "cores.json", PATH=path)
+    assert result.returncode == 0, result.stderr
+    assert "skipped" not in result.stderr
+    rows = json.loads((tmp_path / "cores.json").read_text())["rows"]
+    assert {row["id"] for row in rows if row["method"] == "specialised"} == {"MM", "LU", "CG"}
+
+
+def test_where_there_is_no_optimizer_the_reason_is_said(tools, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(ompi_programs.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert ompi_programs.specializer("mpich") == "no clang-19"
+    folder = tools("clang-19")
+    monkeypatch.setenv("PATH", folder)
+    assert ompi_programs.specializer("mpich") == "no lacuna-cc"
+    tools("lacuna-cc")
+    assert ompi_programs.specializer("mpich") == [f"{folder}/lacuna-cc", "--mpi", "mpich"]
+
+
+def test_a_library_that_programs_are_not_compiled_for(lacuna):
+    one_line_error(lacuna(*FIG6, "--mpi", "mpiabi"), 2, "not compiled for", "openmpi")

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exchanges of all with all in a room (interpose/direct/room.cpp, turn.cpp, flow.cpp): votes on two seats of
+ * each member, then data through a window for each pair, which has room for fewer pieces than there
+ * are; the last reader frees the region. A member may have no region free, or not want to take part: then
+ * nobody does. Each member goes on to its next turn as soon as it is through with this one.
+ *
+ * Every interleaving is looked at, memory being sequentially consistent, as in handover.pml.
+ *
+ * What is asserted: all members come to the same decision in each turn; each piece that is read is that
+ * of this turn, this pair and this place; in the end all regions are free; nobody waits for ever
+ * (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
+ */
+
+#ifndef MEMBERS
+#define MEMBERS 2
+#endif
+#ifndef TURNS
+#define TURNS 3
+#endif
+#ifndef REGIONS
+#define REGIONS 1 /* of each member */
+#endif
+#ifndef PIECES
+#define PIECES 2  /* of each lot */
+#endif
+#define WINDOW 1  /* pieces */
+#ifdef BREAK_ONE_SEAT
+#define SEATS 1
+#else
+#define SEATS 2
+#endif
+#define NONE 255
+#define SEAT(member, turn) ((member) * SEATS + (turn) % SEATS)
+#define REGION(member, region) ((member) * REGIONS + (region))
+#define LANE(member, region, to) (REGION(member, region) * MEMBERS + (to))
+#define PIECE(turn, from, to, i) ((((turn) * MEMBERS + (from)) * MEMBERS + (to)) * PIECES + (i))
+
+/* Seats. A vote for it names the region. */
+byte seat_turn[MEMBERS * SEATS];
+byte seat_region[MEMBERS * SEATS];
+
+byte window[MEMBERS * REGIONS * MEMBERS];
+byte published[MEMBERS * REGIONS * MEMBERS];
+byte consumed[MEMBERS * REGIONS * MEMBERS];
+byte readers[MEMBERS * REGIONS];
+bool taken[MEMBERS * REGIONS];
+
+byte decision[TURNS + 1]; /* 0: not yet, 1: no, 2: yes */
+byte over;
+
+inline reserve() {
+  mine = NONE;
+  r = 0;
+  do
+  :: r < REGIONS && mine == NONE ->
+    if
+    :: !taken[REGION(me, r)] -> mine = r
+    :: else
+    fi;
+    r++
+  :: else -> break
+  od;
+  if
+  :: mine != NONE ->
+    atomic {
+      taken[REGION(me, mine)] = true;
+      readers[REGION(me, mine)] = MEMBERS - 1;
+      j = 0;
+      do
+      :: j < MEMBERS -> published[LANE(me, mine, j)] = 0; consumed[LANE(me, mine, j)] = 0; j++
+      :: else -> break
+      od
+    }
+  :: else
+  fi
+}
+
+inline vote() {
+#ifdef BREAK_TURN_FIRST
+  seat_turn[SEAT(me, turn)] = turn;
+#endif
+  seat_region[SEAT(me, turn)] = mine;
+  seat_turn[SEAT(me, turn)] = turn;
+  all = true;
+  j = 0;
+  do
+  :: j < MEMBERS ->
+    (seat_turn[SEAT(j, turn)] == turn);
+    theirs[j] = seat_region[SEAT(j, turn)];
+    all = all && theirs[j] != NONE;
+    j++
+  :: else -> break
+  od;
+#ifdef BREAK_OWN_VOTE
+  all = mine != NONE;
+#endif
+  atomic {
+    assert(decision[turn] == 0 || decision[turn] == 1 + all);
+    decision[turn] = 1 + all
+  }
+}
+
+/* One piece to, or from, some other member. */
+inline exchange() {
+  left = 2 * (MEMBERS - 1) * PIECES;
+  atomic {
+    j = 0;
+    do
+    :: j < MEMBERS -> sent[j] = 0; got[j] = 0; j++
+    :: else -> break
+    od
+  }
+  do
+  :: left == 0 -> break
+  :: left > 0 ->
+    /* Which one is chosen freely; one that cannot go is blocked. */
+    select (j : 0 .. MEMBERS - 1);
+    if
+#ifdef BREAK_NO_WINDOW
+    :: j != me && sent[j] < PIECES ->
+#else
+    :: j != me && sent[j] < PIECES && sent[j] - consumed[LANE(me, mine, j)] < WINDOW ->
+#endif
+      window[LANE(me, mine, j)] = PIECE(turn, me, j, sent[j]);
+      sent[j] = sent[j] + 1;
+      published[LANE(me, mine, j)] = sent[j];
+      left--
+    :: j != me && got[j] < PIECES && published[LANE(j, theirs[j], me)] > got[j] ->
+      assert(window[LANE(j, theirs[j], me)] == PIECE(turn, j, me, got[j]));
+      got[j] = got[j] + 1;
+      consumed[LANE(j, theirs[j], me)] = got[j];
+      left--
+    :: else
+    fi
+  od
+}
+
+inline leave() {
+  j = 0;
+  do
+  :: j < MEMBERS && j != me ->
+    atomic {
+      readers[REGION(j, theirs[j])] = readers[REGION(j, theirs[j])] - 1;
+      last = readers[REGION(j, theirs[j])] == 0
+    }
+#ifdef BREAK_FIRST_READER
+    last = true;
+#endif
+    if
+    :: last -> taken[REGION(j, theirs[j])] = false
+    :: else
+    fi;
+    j++
+  :: j < MEMBERS && j == me -> j++
+  :: else -> break
+  od
+}
+
+/* A message takes the memory of a region that is free, and is through. */
+inline send_something() {
+  atomic {
+    r = 0;
+    do
+    :: r < REGIONS && !taken[REGION(me, r)] ->
+      j = 0;
+      do
+      :: j < MEMBERS -> window[LANE(me, r, j)] = NONE; j++
+      :: else -> break
+      od;
+      r++
+    :: r < REGIONS && taken[REGION(me, r)] -> r++
+    :: else -> break
+    od
+  }
+}
+
+proctype Member(byte me) {
+  byte turn = 1, j, r, mine, left;
+  byte theirs[MEMBERS], sent[MEMBERS], got[MEMBERS];
+  bool all, last;
+  do
+  :: turn <= TURNS ->
+    mine = NONE;
+    if
+    :: reserve()
+    :: skip /* for this member the library must do it */
+    fi;
+    vote();
+    if
+    :: all -> exchange(); leave(); send_something()
+    :: else ->
+      if
+      :: mine != NONE -> taken[REGION(me, mine)] = false
+      :: else
+      fi
+    fi;
+    turn++
+  :: else -> break
+  od;
+  over++;
+  (over == MEMBERS);
+  r = 0;
+  do
+  :: r < REGIONS -> assert(!taken[REGION(me, r)]); r++
+  :: else -> break
+  od
+}
+
+init {
+  atomic {
+    byte m;
+    do
+    :: m < MEMBERS -> run Member(m); m++
+    :: else -> break
+    od
+  }
+}

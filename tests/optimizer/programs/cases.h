@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the generated programs are made with: memory, a digest of all that a call may have changed,
+// and functions of which a compiler must not know the result. For C and C++.
+#ifndef LACUNA_TESTS_OPTIMIZER_CASES_H_
+#define LACUNA_TESTS_OPTIMIZER_CASES_H_
+
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOINLINE __attribute__((noinline))
+#define UNUSED __attribute__((unused))
+
+enum { kRoom = 1 << 18, kOrigin = kRoom / 2, kMargin = 48, kPacked = 1 << 17 };
+
+static int g_rank;
+static int g_size;
+static volatile int g_zero;
+static uint64_t g_digest;
+static char g_in[kRoom], g_out[kRoom], g_packed[kPacked];
+
+// The same number, but not for a compiler.
+static UNUSED NOINLINE int opaque(int number) { return number + g_zero; }
+// Somebody else has the address now.
+static UNUSED NOINLINE void touch(void* address) {
+  __asm__ volatile("" : : "r"(address) : "memory");
+}
+
+static void digest_bytes(const void* bytes, size_t count) {
+  const unsigned char* at = (const unsigned char*)bytes;
+  uint64_t digest = g_digest;
+  for (size_t i = 0; i < count; ++i) digest = (digest ^ at[i]) * 0x100000001B3u;
+  g_digest = digest;
+}
+
+static void digest_int(int64_t number) { digest_bytes(&number, sizeof(number)); }
+
+static UNUSED void digest_elements(const MPI_Status* status, MPI_Datatype type) {
+  int elements = -7;
+  MPI_Get_elements(status, type, &elements);
+  digest_int(elements);
+}
+
+static UNUSED void digest_status(const MPI_Status* status, MPI_Datatype type) {
+  int count = -7, bytes = -7;
+  MPI_Get_count(status, type, &count);
+  MPI_Get_count(status, MPI_BYTE, &bytes);
+  digest_int(status->MPI_SOURCE);
+  digest_int(status->MPI_TAG);
+  digest_int(count);
+  digest_int(bytes);
+}
+
+// Of calls that leave the field alone.
+static UNUSED void digest_error(const MPI_Status* status) { digest_int(status->MPI_ERROR); }
+
+static UNUSED MPI_Status blank_status(void) {
+  MPI_Status status;
+  memset(&status, 0, sizeof(status));
+  return status;
+}
+
+// New data in [low, high) around both origins, and a margin around it.
+static UNUSED void renew(int low, int high, unsigned seed) {
+  for (int i = low - kMargin; i < high + kMargin; ++i) {
+    const unsigned mixed = (unsigned)i * 2654435761u + seed * 40503u;
+    g_in[kOrigin + i] = (char)(mixed >> 13);
+    g_out[kOrigin + i] = (char)(mixed >> 21 ^ 0x55);
+  }
+}
+
+static UNUSED void look(int low, int high) {
+  digest_bytes(g_out + kOrigin + low - kMargin, (size_t)(high - low + 2 * kMargin));
+}
+
+static UNUSED void look_in(int low, int high) {
+  digest_bytes(g_in + kOrigin + low - kMargin, (size_t)(high - low + 2 * kMargin));
+}
+
+#define IN ((void*)(g_in + kOrigin))
+#define OUT ((void*)(g_out + kOrigin))
+
+static void start(int argc, char** argv) {
+  g_zero = argc > 1000;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &g_size);
+  if (g_size != 2) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+// Both ranks' digests of a case, as it ends: what is missing has not come to its end.
+static void run_case(int number, void (*body)(void)) {
+  uint64_t digests[2] = {0, 0};
+  g_digest = 0xCBF29CE484222325u;
+  memset(g_packed, 0x33, sizeof(g_packed));
+  body();
+  MPI_Gather(&g_digest, 1, MPI_UINT64_T, digests, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  if (g_rank != 0) return;
+  printf("case %d %016llx %016llx\n", number, (unsigned long long)digests[0],
+         (unsigned long long)digests[1]);
+  fflush(stdout);
+}
+
+#endif  // LACUNA_TESTS_OPTIMIZER_CASES_H_

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes random MPI programs: `generate.py --seed S --cases 0:50 [--cpp]` on stdout.
+
+A program has many cases, each a function that makes types and uses them, and prints a digest for
+each. A case is the same whatever other cases are beside it, so that one can be had alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from draw import Draw
+from handles import Keeper
+from maker import Names
+from uses import User
+
+Without = frozenset[int]
+
+
+def case(seed: int, number: int, is_cpp: bool, without: Without) -> list[str]:
+    """The functions of one case, without some of its uses, counted from 0 (and without types that
+    have none then)."""
+    rng = Random(f"{seed} {number}")
+    names = Names(number)
+    drawer, keeper, user = Draw(rng), Keeper(rng, names, is_cpp), User(rng, names)
+    before: list[str] = []
+    body: list[str] = []
+    ends: list[str] = []
+    counted = 0
+    for _ in range(rng.choice([1, 1, 2])):
+        kept = keeper.keep(drawer.type(), drawer.type())
+        uses: list[str] = []
+        for _ in range(rng.randint(1, 3)):
+            user.before.clear()
+            lines = user.use(kept)
+            if counted not in without:
+                before += user.before
+                uses += lines
+            counted += 1
+        frees_late = rng.random() >= 0.8
+        if not uses:
+            continue
+        before += kept.before
+        body += [*kept.setup, *uses]
+        if frees_late:
+            ends += kept.teardown
+        else:
+            body += kept.teardown
+    body += ends
+    if is_cpp:
+        body = ["try {", *body, "} catch (int) { digest_int(-1); }"]
+    head = f"static void case_{number}(void) {{"
+    return [*before, head, *(f"  {line}" for line in body), "}", ""]
+
+
+def program(seed: int, numbers: list[int], is_cpp: bool, without: Without = frozenset()) -> str:
+    lines = [f"// Cases of seed {seed}; tests/optimizer/programs/generate.py", '#include "cases.h"']
+    lines.append("")
+    for number in numbers:
+        lines += case(seed, number, is_cpp, without)
+    lines += ["int main(int argc, char** argv) {", "  start(argc, argv);"]
+    lines += [f"  run_case({number}, case_{number});" for number in numbers]
+    return "\n".join([*lines, "  MPI_Finalize();", "  return 0;", "}", ""])
+
+
+def numbers_of(text: str) -> list[int]:
+    """Cases as the command line names them: 7, or 0:50."""
+    first, _, end = text.partition(":")
+    return list(range(int(first), int(end))) if end else [int(first)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--cases", type=numbers_of, default=list(range(50)), metavar="N or FIRST:END"
+    )
+    parser.add_argument("--cpp", action="store_true")
+    parser.add_argument("--without", type=int, action="append", default=[], help="a use")
+    given = parser.parse_args()
+    sys.stdout.write(program(given.seed, given.cases, given.cpp, frozenset(given.without)))
+
+
+if __name__ == "__main__":
+    main()

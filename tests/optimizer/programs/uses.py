@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a program does with a datatype: each use ends with a digest of all it may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from draw import Drawn
+from handles import Kept
+from maker import Names
+
+MOST_WINDOW = 100_000
+
+
+class User:
+    """Draws uses of a type that is kept."""
+
+    def __init__(self, rng: Random, names: Names) -> None:
+        self.rng = rng
+        self.names = names
+        self.before: list[str] = []  # functions that uses call
+
+    def use(self, kept: Kept) -> list[str]:
+        ways: list[Callable[[Kept, str, int], list[str]]] = [
+            *(self._pack, self._pack, self._self, self._self, self._pair, self._pair, self._pair),
+            *(self._exchange, self._exchange, self._bcast, self._null, self._short),
+        ]
+        way = self.rng.choice(ways)
+        handle = kept.expression
+        count = self._count(kept.drawn)
+        inside = self.rng.random()
+        if inside < 0.2:  # in a function that is given the handle
+            function, parameter = self.names.fresh("use"), self.names.fresh("given")
+            lines = way(kept, parameter, count)
+            attribute = self.rng.choice(["", "NOINLINE "])
+            head = f"static {attribute}void {function}(MPI_Datatype {parameter}) {{"
+            self.before += [head, *(f"  {line}" for line in lines), "}"]
+            return [f"{function}({handle});"]
+        lines = way(kept, handle, count)
+        if inside < 0.4:
+            turns = self.rng.choice(["2", "opaque(2)", "3"])
+            lines = [f"for (int again = 0; again < {turns}; ++again) {{", *lines, "}"]
+        elif inside < 0.5:
+            lines = ["if (opaque(1)) {", *lines, "}"]
+        return ["{", *(f"  {line}" for line in lines), "}"]
+
+    def _count(self, drawn: Drawn) -> int:
+        most = 1
+        for count in (1, 1, 1, 2, 3, 7, 40):
+            low, high = drawn.window(count)
+            if max(-low, high) < MOST_WINDOW and not drawn.overlaps(count):
+                most = count
+            if self.rng.random() < 0.4:
+                break
+        return most
+
+    def _number(self, value: int) -> str:
+        return f"opaque({value})" if self.rng.random() < 0.3 else str(value)
+
+    def _renew(self, drawn: Drawn, count: int) -> tuple[str, str]:
+        low, high = drawn.window(count)
+        return f"renew({low}, {high}, {self.rng.randint(1, 9)} + g_rank);", f"look({low}, {high});"
+
+    def _comm(self) -> str:
+        return self.rng.choice(["MPI_COMM_WORLD", "MPI_COMM_WORLD", "MPI_COMM_SELF"])
+
+    def _flat(self, drawn: Drawn, handle: str, count: int) -> tuple[str, str]:
+        """The other side: the same type, or the same signature without gaps."""
+        name = drawn.uniform
+        if name is not None and self.rng.random() < 0.4:
+            return self._number(count * len(drawn.entries)), name
+        return self._number(count), handle
+
+    def _pack(self, kept: Kept, handle: str, count: int) -> list[str]:
+        renew, look = self._renew(kept.drawn, count)
+        begin = self.rng.choice([0, 0, 3, 16])
+        comm = self._comm()
+        n = self._number(count)
+        lines = [
+            renew,
+            f"int at = {begin};",
+            f"MPI_Pack(IN, {n}, {handle}, g_packed, kPacked, &at, {comm});",
+            "digest_int(at);",
+            "digest_bytes(g_packed, (size_t)at + 16);",
+        ]
+        if self.rng.random() < 0.3:  # two in a row
+            lines += [
+                f"MPI_Pack(IN, {n}, {handle}, g_packed, kPacked, &at, {comm});",
+                "digest_int(at);",
+                "digest_bytes(g_packed, (size_t)at + 16);",
+            ]
+        if self.rng.random() < 0.7:
+            lines += [
+                f"at = {begin};",
+                f"MPI_Unpack(g_packed, kPacked, &at, OUT, {n}, {handle}, {comm});",
+                "digest_int(at);",
+                look,
+            ]
+        return lines
+
+    def _self(self, kept: Kept, handle: str, count: int) -> list[str]:
+        renew, look = self._renew(kept.drawn, count)
+        comm, tag = self._comm(), self.rng.choice([0, 5])
+        me = "0" if comm == "MPI_COMM_SELF" else "g_rank"
+        received, to = self._flat(kept.drawn, handle, count)
+        # Among all ranks, the other's next message could come first.
+        source = me if me == "g_rank" else self.rng.choice([me, "MPI_ANY_SOURCE"])
+        receive_tag = self.rng.choice([str(tag), "MPI_ANY_TAG"])
+        sent = f"IN, {self._number(count)}, {handle}, {me}, {tag}"
+        lines = [renew]
+        look_flat = look if to == handle else self._look_flat(kept.drawn, count)
+        if self.rng.random() < 0.3:
+            call = f"MPI_Sendrecv({sent}, OUT, {received}, {to}, {source}, {receive_tag}, {comm}"
+            return [*lines, f"{call}, MPI_STATUS_IGNORE);", look_flat]
+        call = f"MPI_Sendrecv({sent}, OUT, {received}, {to}, {source}, {receive_tag}, {comm}"
+        return [
+            *lines,
+            "MPI_Status status = blank_status();",
+            f"{call}, &status);",
+            *self._status(kept.drawn, "status", to),
+            look_flat,
+        ]
+
+    @staticmethod
+    def _status(drawn: Drawn, status: str, handle: str) -> list[str]:
+        lines = [f"digest_status(&{status}, {handle});"]
+        if drawn.can_be_counted:
+            lines.append(f"digest_elements(&{status}, {handle});")
+        return lines
+
+    @staticmethod
+    def _look_flat(drawn: Drawn, count: int) -> str:
+        return f"digest_bytes(OUT, {drawn.size * count} + kMargin);"
+
+    def _pair(self, kept: Kept, handle: str, count: int) -> list[str]:
+        """One way or both, blocking."""
+        renew, look = self._renew(kept.drawn, count)
+        n, kind = self._flat(kept.drawn, handle, count)
+        from_type = (n, kind)
+        to_type = (self._number(count), handle)
+        look_to = look
+        if self.rng.random() < 0.5:
+            from_type, to_type = to_type, from_type
+            look_to = look if kind == handle else self._look_flat(kept.drawn, count)
+        sender = self.rng.randint(0, 1)
+        tag = self.rng.randint(0, 9)
+        peer = [str(1 - sender), str(sender)]
+        if self.rng.random() < 0.3:
+            peer = ["1 - g_rank", "1 - g_rank"]
+        if self.rng.random() < 0.2:
+            peer[1] = "MPI_ANY_SOURCE"
+        mode = self.rng.choice(["Send", "Send", "Send", "Ssend"])
+        ignores = self.rng.random() < 0.4
+        status = "MPI_STATUS_IGNORE" if ignores else "&status"
+        receive = f"MPI_Recv(OUT, {to_type[0]}, {to_type[1]}, {peer[1]}, {tag}, MPI_COMM_WORLD"
+        lines = [renew, f"if (g_rank == {sender}) {{"]
+        sends = (
+            f"  MPI_{mode}(IN, {from_type[0]}, {from_type[1]}, {peer[0]}, {tag}, MPI_COMM_WORLD);"
+        )
+        lines += [sends, "} else {"]
+        lines += [] if ignores else ["  MPI_Status status = blank_status();"]
+        lines += [f"  {receive}, {status});"]
+        if not ignores:
+            lines += [*self._status(kept.drawn, "status", to_type[1]), "digest_error(&status);"]
+        return [*lines, f"  {look_to}", "}"]
+
+    def _exchange(self, kept: Kept, handle: str, count: int) -> list[str]:
+        """Both at once; completed in one of several ways, with work in between."""
+        renew, look = self._renew(kept.drawn, count)
+        received, to = self._flat(kept.drawn, handle, count)
+        look = look if to == handle else self._look_flat(kept.drawn, count)
+        requests = self.names.fresh("requests")
+        sent = f"IN, {self._number(count)}, {handle}, 1 - g_rank, 1, MPI_COMM_WORLD"
+        lines = [
+            renew,
+            f"MPI_Request {requests}[2];",
+            f"MPI_Irecv(OUT, {received}, {to}, 1 - g_rank, 1, MPI_COMM_WORLD, &{requests}[0]);",
+            f"MPI_Isend({sent}, &{requests}[1]);",
+        ]
+        if self.rng.random() < 0.3:
+            lines.append("digest_int(opaque(4) * 17);")
+        match self.rng.randint(0, 4):
+            case 0:
+                lines.append(f"MPI_Waitall(2, {requests}, MPI_STATUSES_IGNORE);")
+            case 1:
+                lines += [
+                    "MPI_Status statuses[2] = {blank_status(), blank_status()};",
+                    f"MPI_Waitall(2, {requests}, statuses);",
+                    *self._status(kept.drawn, "statuses[0]", to),
+                ]
+            case 2:
+                lines += [
+                    "MPI_Status status = blank_status();",
+                    f"MPI_Wait(&{requests}[0], &status);",
+                    f"MPI_Wait(&{requests}[1], MPI_STATUS_IGNORE);",
+                    *self._status(kept.drawn, "status", to),
+                    "digest_error(&status);",
+                ]
+            case 3:
+                lines += [
+                    f"MPI_Wait(&{requests}[1], MPI_STATUS_IGNORE);",
+                    "int done = 0;",
+                    f"while (!done) MPI_Test(&{requests}[0], &done, MPI_STATUS_IGNORE);",
+                ]
+            case _:
+                lines += [
+                    f"touch({requests});",
+                    f"MPI_Waitall(2, {requests}, MPI_STATUSES_IGNORE);",
+                ]
+        lines.append(f"digest_int({requests}[0] == MPI_REQUEST_NULL);")
+        return [*lines, look]
+
+    def _bcast(self, kept: Kept, handle: str, count: int) -> list[str]:
+        low, high = kept.drawn.window(count)
+        renew, _ = self._renew(kept.drawn, count)
+        root = self.rng.choice(["0", "1", "opaque(1)"])
+        n = self._number(count)
+        return [
+            renew,
+            f"MPI_Bcast(IN, {n}, {handle}, {root}, MPI_COMM_WORLD);",
+            f"look_in({low}, {high});",
+        ]
+
+    def _null(self, kept: Kept, handle: str, count: int) -> list[str]:
+        """Nobody, or nothing."""
+        renew, look = self._renew(kept.drawn, count)
+        lines = [renew, "MPI_Status status = blank_status();"]
+        if self.rng.random() < 0.5:
+            lines += [
+                f"MPI_Send(IN, {count}, {handle}, MPI_PROC_NULL, 3, MPI_COMM_WORLD);",
+                f"MPI_Recv(OUT, {count}, {handle}, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &status);",
+            ]
+        else:
+            zero = self._number(0)
+            lines += [
+                f"MPI_Sendrecv(IN, {zero}, {handle}, 1 - g_rank, 2, OUT, {zero}, {handle}, "
+                "1 - g_rank, 2, MPI_COMM_WORLD, &status);",
+            ]
+        return [*lines, *self._status(kept.drawn, "status", handle), look]
+
+    def _short(self, kept: Kept, handle: str, count: int) -> list[str]:
+        """Fewer elements than there is room for, or a part of one."""
+        drawn = kept.drawn
+        room = count + self.rng.choice([1, 2])
+        low, high = drawn.window(room)
+        if drawn.overlaps(room) or max(-low, high) >= MOST_WINDOW:
+            return self._null(kept, handle, count)
+        renew, look = self._renew(drawn, room)
+        sent = f"{self._number(count)}, {handle}"
+        if drawn.uniform is not None and self.rng.random() < 0.6:
+            most = len(drawn.entries) * room
+            sent = f"{self._number(self.rng.randint(0, most))}, {drawn.uniform}"
+        return [
+            renew,
+            "if (g_rank == 1) {",
+            f"  MPI_Send(IN, {sent}, 0, 4, MPI_COMM_WORLD);",
+            "} else {",
+            "  MPI_Status status = blank_status();",
+            f"  MPI_Recv(OUT, {self._number(room)}, {handle}, 1, 4, MPI_COMM_WORLD, &status);",
+            *self._status(drawn, "status", handle),
+            f"  {look}",
+            "}",
+        ]
