@@ -186,16 +186,14 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
 
 }  // namespace
 
+void split_normal_edge(llvm::CallBase& call) {
+  auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call);
+  if (invoke != nullptr) llvm::SplitEdge(invoke->getParent(), invoke->getNormalDest());
+}
+
 llvm::Instruction* after(llvm::CallBase& call) {
   auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call);
-  if (invoke == nullptr) return call.getNextNode();
-  llvm::BasicBlock* between = invoke->getNormalDest();
-  if (between->getSinglePredecessor() == nullptr) {
-    between = llvm::SplitEdge(invoke->getParent(), between);
-  } else if (llvm::isa<llvm::PHINode>(between->front())) {
-    llvm::FoldSingleEntryPHINodes(between);
-  }
-  return &*between->getFirstInsertionPt();
+  return invoke == nullptr ? call.getNextNode() : &*invoke->getNormalDest()->getFirstInsertionPt();
 }
 
 bool raise(llvm::Function& function, llvm::Type* handle_type) {
@@ -207,7 +205,10 @@ bool raise(llvm::Function& function, llvm::Type* handle_type) {
     const Producer* row = producer(callee->getName());
     if (row != nullptr && matches(*call, *row, handle_type)) found.emplace_back(call, row);
   }
-  for (auto [call, row] : found) raise_call(*call, *row, handle_type);
+  for (auto [call, row] : found) {
+    split_normal_edge(*call);
+    raise_call(*call, *row, handle_type);
+  }
   return !found.empty();
 }
 
@@ -257,7 +258,10 @@ bool lower(llvm::Function& function) {
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     if (raised(&instruction) != nullptr) found.push_back(llvm::cast<llvm::CallBase>(&instruction));
   }
-  for (llvm::CallBase* call : found) lower_call(*call, *raised(call));
+  for (llvm::CallBase* call : found) {
+    split_normal_edge(*call);
+    lower_call(*call, *raised(call));
+  }
   return !found.empty();
 }
 

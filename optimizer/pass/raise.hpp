@@ -50,7 +50,10 @@ llvm::CallBase* raised_call(const Producer& row,
 // The handle that went in, of a call that takes and gives one.
 llvm::Value* previous(llvm::CallBase& call);
 
-// The place right after a call; of an invoke, on its normal edge, which is split for it.
+// Gives an invoke a normal destination of its own: before another one takes its place.
+void split_normal_edge(llvm::CallBase& call);
+
+// The place right after a call; of an invoke, where its normal destination begins.
 llvm::Instruction* after(llvm::CallBase& call);
 
 }  // namespace lacuna

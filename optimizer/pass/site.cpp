@@ -235,6 +235,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   if (only_reports) return false;
 
   slots_.clear();
+  split_normal_edge(call);
   llvm::SmallVector<llvm::Value*, 16> args(call.args());
   for (size_t i = 0; i < row.triples.size(); ++i) {
     const bool is_kept =

@@ -25,9 +25,9 @@ static void in_a_class(int rows) {
   const std::string name = "a name that is long enough to need memory of its own " + std::to_string(rows);
   refill(1);
   if (rank == 0) {
-    MPI_Send(data.data() + 3, 2, column.get(), 1, 4, MPI_COMM_WORLD);  // specialized
+    MPI_Send(data.data() + 3, 2, column.get(), 1, 4, MPI_COMM_WORLD);
   } else {
-    MPI_Recv(got + 4096, 2, column.get(), 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // specialized
+    MPI_Recv(got + 4096, 2, column.get(), 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   tell(name.c_str(), nullptr, column.get());
 }
