@@ -3,6 +3,7 @@
 #
 #   make          libraries and programs in build/release, the `lacuna` command in .venv/bin
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
+#   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang and LLVM 19)
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
@@ -11,9 +12,9 @@
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi tests -name '*.[ch]pp' -o -name '*.[ch]')
+CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]')
 
-.PHONY: all demo test test-conformance test-hosts test-aarch64 format clean setup setup-test setup-aarch64 release dev
+.PHONY: all demo optimizer test test-conformance test-hosts test-aarch64 format clean setup setup-test setup-aarch64 release dev
 
 all: release
 
@@ -36,6 +37,10 @@ dev: setup
 
 demo: release
 	@.venv/bin/lacuna demo --output build/demo
+
+optimizer:
+	@setup/setup.sh optimizer
+	@$(MAKE) release
 
 # The last command is the released build's, so that the last line is the whole suite's.
 test: setup-test

@@ -3,7 +3,8 @@
 # Brings what lacuna builds and tests with onto this machine; the one place that knows the names.
 #
 #   setup/setup.sh build   compilers, .venv with the `lacuna` command, the MPI libraries under build/mpi
-#   setup/setup.sh test    the same, the distribution's own MPI libraries, which the tests also run on, mpi4py, and spin
+#   setup/setup.sh test    the same, clang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin
+#   setup/setup.sh optimizer   the same as build, and clang and LLVM 19 for lacuna-cc
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
 # Debian packages are installed when we may (as root, or with sudo that asks no password); otherwise the missing ones
@@ -18,6 +19,7 @@ mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
 test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin"
+optimizer_packages="clang-19 llvm-19-dev llvm-19 lld-19"
 aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"
 
 say() { echo "lacuna setup: $*" >&2; }
@@ -137,8 +139,9 @@ fi
 if ! find_python >/dev/null; then build_packages="$build_packages python3-venv"; fi
 case "${1:-}" in
   build) ensure_packages $build_packages ;;
-  test) ensure_packages $build_packages $test_packages ;;
-  *) say "usage: setup/setup.sh build|test|aarch64"; exit 2 ;;
+  optimizer) ensure_packages $build_packages $optimizer_packages ;;
+  test) ensure_packages $build_packages $optimizer_packages $test_packages ;;
+  *) say "usage: setup/setup.sh build|test|optimizer|aarch64"; exit 2 ;;
 esac
 ensure_venv
 ensure_mpi mpich mpich==5.0.2

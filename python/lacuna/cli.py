@@ -62,7 +62,10 @@ def _options(
 @app.command("explain")
 def explain_command(
     type_text: Annotated[
-        str, typer.Argument(metavar="TYPE-TEXT", help="As in: vector(4, 1, 4, double)")
+        str,
+        typer.Argument(
+            metavar="TYPE-TEXT", help="As in: vector(4, 1, 4, double); or a record of lacuna-cc"
+        ),
     ],
     count: Annotated[int, typer.Option("--count", help="How many elements.")] = 1,
     measure: Annotated[
@@ -71,6 +74,11 @@ def explain_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Show a type's size, extent and memory, how lacuna moves it and why, and how long it takes."""
+    from lacuna import explain_record
+
+    if type_text.endswith(explain_record.ENDING):
+        explain_record.explain(Path(type_text), as_json)
+        return
     from lacuna import explain  # numpy and the library are loaded only where needed
 
     explain.explain(type_text, count, measure, as_json)

@@ -89,6 +89,11 @@ def checkout() -> Path:
     return _CHECKOUT
 
 
+def tables() -> Path:
+    """The tables of `lacuna tune` that are shipped."""
+    return _CHECKOUT / "interpose" / "tables"
+
+
 def corpus() -> Path:
     """The type texts of `lacuna bench engine`."""
     return _CHECKOUT / "bench" / "corpus"

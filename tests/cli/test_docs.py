@@ -34,7 +34,7 @@ def test_setup_refuses_an_unknown_word():
     command = [ROOT / "setup" / "setup.sh", "everything"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == "lacuna setup: usage: setup/setup.sh build|test|aarch64\n"
+    assert result.stderr == "lacuna setup: usage: setup/setup.sh build|test|optimizer|aarch64\n"
 
 
 def test_the_tests_of_the_rules_exist():

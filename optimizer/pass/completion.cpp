@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/completion.hpp"
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <optional>
+
+#include "optimizer/pass/functions.hpp"
+#include "optimizer/pass/raise.hpp"
+#include "optimizer/pass/shape.hpp"
+
+namespace lacuna {
+
+namespace {
+
+// The requests of one variable of the frame: what touches which of them.
+class Requests {
+ public:
+  Requests(llvm::AllocaInst& variable, const Library& library)
+      : variable_(variable),
+        bytes_(variable.getModule()
+                   ->getDataLayout()
+                   .getTypeStoreSize(library.handle_type)
+                   .getFixedValue()) {}
+
+  // Finds all uses; false where one is not known, so that anybody may hold the address.
+  bool gather() {
+    llvm::SmallVector<llvm::Instruction*, 8> addresses = {&variable_};
+    while (!addresses.empty()) {
+      for (llvm::Use& use : addresses.pop_back_val()->uses()) {
+        auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+        if (llvm::isa<llvm::GetElementPtrInst>(user)) {
+          addresses.push_back(user);
+        } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) {
+          if (!call->isLifetimeStartOrEnd() && !is_known(*call, use)) return false;
+        } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+          // MPI_REQUEST_NULL, before.
+          const auto offset = offset_of(store->getPointerOperand());
+          if (use.getOperandNo() != llvm::StoreInst::getPointerOperandIndex() ||
+              !offset.has_value() || !store->isSimple() ||
+              !llvm::isa<llvm::Constant>(store->getValueOperand())) {
+            return false;
+          }
+          const llvm::DataLayout& layout = variable_.getModule()->getDataLayout();
+          starts_[store] = {
+              *offset,
+              int64_t(
+                  layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue())};
+        } else {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  int64_t bytes() const { return bytes_; }
+  // The request of that offset which the instruction waits for, or none.
+  std::optional<int64_t> waited(llvm::Instruction& instruction, int64_t offset) const {
+    const auto found = waits_.find(&instruction);
+    if (found == waits_.end()) return std::nullopt;
+    const int64_t inside = offset - found->second.first;
+    if (inside < 0 || inside >= found->second.second * bytes_ || inside % bytes_ != 0)
+      return std::nullopt;
+    return inside / bytes_;
+  }
+  bool starts(llvm::Instruction& instruction, int64_t offset) const {
+    const auto found = starts_.find(&instruction);
+    if (found == starts_.end()) return false;
+    const auto [begin, bytes] = found->second;
+    return begin < offset + bytes_ && offset < begin + bytes;
+  }
+  std::optional<int64_t> offset_of(llvm::Value* address) const {
+    llvm::APInt offset(64, 0);
+    const llvm::Value* base = address->stripAndAccumulateConstantOffsets(
+        variable_.getModule()->getDataLayout(), offset, true);
+    if (base != &variable_) return std::nullopt;
+    return offset.getSExtValue();
+  }
+
+ private:
+  bool is_known(llvm::CallInst& call, llvm::Use& use) {
+    const llvm::Function* callee = call.getCalledFunction();
+    if (callee == nullptr || !callee->isDeclaration() || !call.isArgOperand(&use)) return false;
+    const unsigned number = call.getArgOperandNo(&use);
+    const auto offset = offset_of(use.get());
+    if (!offset.has_value()) return false;
+    if (auto* fill = llvm::dyn_cast<llvm::MemIntrinsic>(&call)) {  // with MPI_REQUEST_NULL, too
+      const auto* length = constant(fill->getLength());
+      if (number != 0 || length == nullptr || fill->isVolatile()) return false;
+      starts_[&call] = {*offset, length->getSExtValue()};
+      return true;
+    }
+    const llvm::StringRef name = callee->getName();
+    if (name == "MPI_Wait" && call.arg_size() == 2 && number == 0) {
+      waits_[&call] = {*offset, 1};
+      return true;
+    }
+    if (name == "MPI_Waitall" && call.arg_size() == 3 && number == 1) {
+      const auto* count = constant(call.getArgOperand(0));
+      if (count == nullptr || count->isNegative()) return false;
+      waits_[&call] = {*offset, count->getSExtValue()};
+      return true;
+    }
+    if ((name == "MPI_Isend" || name == "MPI_Irecv") && call.arg_size() == 7 && number == 6) {
+      starts_[&call] = {*offset, bytes_};
+      return true;
+    }
+    return false;
+  }
+
+  llvm::AllocaInst& variable_;
+  const int64_t bytes_;
+  llvm::DenseMap<llvm::Instruction*, std::pair<int64_t, int64_t>> waits_;   // first offset, count
+  llvm::DenseMap<llvm::Instruction*, std::pair<int64_t, int64_t>> starts_;  // first offset, bytes
+};
+
+// Whether the frame may be left in the middle of a block. MPI's own functions are C.
+bool may_throw(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (call == nullptr || call->doesNotThrow() || call->getFunction()->doesNotThrow()) return false;
+  const llvm::Function* callee = call->getCalledFunction();
+  return callee == nullptr || !(callee->getName().starts_with("MPI_") || raised(call) != nullptr);
+}
+
+}  // namespace
+
+llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
+                                       const Library& library) {
+  llvm::Value* address = call.getArgOperand(argument);
+  auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address));
+  if (variable == nullptr || !variable->isStaticAlloca() || !llvm::isa<llvm::CallInst>(call))
+    return {};
+  Requests requests(*variable, library);
+  const auto offset = requests.offset_of(address);
+  if (!offset.has_value() || !requests.gather()) return {};
+  llvm::SmallVector<Wait, 2> found;
+  llvm::SmallPtrSet<llvm::BasicBlock*, 16> seen;
+  llvm::SmallVector<llvm::BasicBlock::iterator, 16> ways = {std::next(call.getIterator())};
+  while (!ways.empty()) {
+    llvm::BasicBlock::iterator at = ways.pop_back_val();
+    llvm::BasicBlock* block = at->getParent();
+    bool is_complete = false;
+    for (; at != block->end() && !is_complete; ++at) {
+      if (const auto number = requests.waited(*at, *offset)) {
+        auto* wait = llvm::cast<llvm::CallInst>(&*at);
+        if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
+          found.push_back({wait, *number});
+        is_complete = true;
+      } else if (requests.starts(*at, *offset) || may_throw(*at)) {
+        return {};  // made again, or another in its place; or the frame is gone
+      }
+    }
+    if (is_complete) continue;
+    llvm::Instruction* last = block->getTerminator();
+    if (llvm::isa<llvm::UnreachableInst>(last)) continue;
+    if (last->getNumSuccessors() == 0) return {};  // the function is left
+    for (llvm::BasicBlock* next : llvm::successors(block)) {
+      if (seen.insert(next).second) ways.push_back(next->begin());
+    }
+  }
+  return found;
+}
+
+bool Receives::rewrite(const Library& library) {
+  for (auto& [wait, receives] : waits_) {
+    const llvm::StringRef name = wait->getCalledFunction()->getName();
+    llvm::Function* body = library.template_of(name);
+    llvm::Function* received = library.template_of("received");
+    llvm::IRBuilder<> entry(&*wait->getFunction()->getEntryBlock().getFirstInsertionPt());
+    int64_t count = 1;
+    if (name == "MPI_Waitall") count = constant(wait->getArgOperand(0))->getSExtValue();
+    llvm::AllocaInst* own = entry.CreateAlloca(
+        llvm::ArrayType::get(entry.getInt8Ty(), uint64_t(count * library.status_bytes)));
+    own->setAlignment(llvm::Align(16));
+    llvm::IRBuilder<> builder(wait);
+    builder.SetCurrentDebugLocation(wait->getDebugLoc());
+    llvm::SmallVector<llvm::Value*, 4> args(wait->args());
+    llvm::Value* statuses = args.back();
+    args.push_back(own);
+    llvm::SmallVector<llvm::CallInst*, 4> made = {builder.CreateCall(body, args)};
+    wait->replaceAllUsesWith(made[0]);
+    for (const Receive& receive : receives) {
+      llvm::Value* buffer = builder.CreateLoad(builder.getPtrTy(), receive.buffer);
+      made.push_back(builder.CreateCall(
+          received, {made[0], statuses, own, builder.getInt32(uint32_t(receive.number)), buffer,
+                     receive.part}));
+    }
+    wait->eraseFromParent();
+    for (llvm::CallInst* call : made) {
+      llvm::InlineFunctionInfo info;
+      llvm::InlineFunction(*call, info);
+    }
+  }
+  return !waits_.empty();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/functions.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+
+namespace lacuna {
+
+llvm::ArrayRef<Producer> producers() {
+  static const Producer kTable[] = {
+      {"MPI_Type_contiguous", "contiguous", "iho"},
+      {"MPI_Type_vector", "vector", "iiiho"},
+      {"MPI_Type_create_hvector", "hvector", "iiaho"},
+      {"MPI_Type_indexed", "indexed", "iIIho"},
+      {"MPI_Type_create_hindexed", "hindexed", "iIAho"},
+      {"MPI_Type_create_indexed_block", "indexed_block", "iiIho"},
+      {"MPI_Type_create_hindexed_block", "hindexed_block", "iiAho"},
+      {"MPI_Type_create_struct", "struct", "iIAHo"},
+      {"MPI_Type_create_resized", "resized", "haao"},
+      {"MPI_Type_create_subarray", "subarray", "iIIIiho"},
+      {"MPI_Type_dup", "dup", "ho"},
+      // The handle goes in and comes out.
+      {"MPI_Type_commit", "", "o"},
+      {"MPI_Type_free", "", "o"},
+      {"MPI_Comm_rank", "", "hr"},
+      {"MPI_Comm_size", "", "hr"},
+  };
+  return kTable;
+}
+
+llvm::ArrayRef<Mover> movers() {
+  static const std::vector<Mover> kTable = {
+      {"MPI_Send", 6, {{0, 1, 2}}, 3, 5},
+      {"MPI_Recv", 7, {{0, 1, 2}}, 3, 5},
+      {"MPI_Sendrecv", 12, {{0, 1, 2}, {5, 6, 7}}, 3, 10},
+      {"MPI_Isend", 7, {{0, 1, 2}}, 3, 5, 6},
+      {"MPI_Irecv", 7, {{0, 1, 2}}, 3, 5, 6},
+      {"MPI_Pack", 7, {{0, 1, 2}}, -1, 6},
+      {"MPI_Unpack", 7, {{3, 4, 5}}, -1, 6},
+  };
+  return kTable;
+}
+
+const Producer* producer(llvm::StringRef name) {
+  const auto* found =
+      llvm::find_if(producers(), [&](const Producer& row) { return row.name == name; });
+  return found == producers().end() ? nullptr : found;
+}
+
+const Mover* mover(llvm::StringRef name) {
+  const auto* found = llvm::find_if(movers(), [&](const Mover& row) { return row.name == name; });
+  return found == movers().end() ? nullptr : found;
+}
+
+}  // namespace lacuna

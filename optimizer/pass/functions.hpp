@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The MPI functions that the pass knows, as two tables. A function whose prototype in the program
+// is not the one of the table is not that function, and is left alone.
+#ifndef LACUNA_OPTIMIZER_PASS_FUNCTIONS_HPP_
+#define LACUNA_OPTIMIZER_PASS_FUNCTIONS_HPP_
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <vector>
+
+namespace lacuna {
+
+// A function that writes one result through its last argument: `parameters` has a letter for each.
+//   i int   a MPI_Aint   h handle   I A H arrays of them, as long as the first argument says
+//   o the result: a handle   r the result: an int
+struct Producer {
+  llvm::StringRef name;
+  llvm::StringRef text;  // as docs/types.md writes the constructor; empty if it is none
+  llvm::StringRef parameters;
+};
+llvm::ArrayRef<Producer> producers();
+const Producer* producer(llvm::StringRef name);
+
+// A (buffer, count, type) of a call, by the numbers of its arguments.
+struct Triple {
+  unsigned buffer, count, type;
+};
+
+// A function that moves data, and has a template of its name.
+struct Mover {
+  llvm::StringRef name;
+  unsigned parameters;
+  std::vector<Triple> triples;
+  int peer;  // the number of the argument that is a rank; -1: none
+  int comm;
+  int request = -1;  // of a nonblocking one
+};
+llvm::ArrayRef<Mover> movers();
+const Mover* mover(llvm::StringRef name);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_OPTIMIZER_PASS_FUNCTIONS_HPP_

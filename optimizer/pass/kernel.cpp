@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/kernel.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+namespace lacuna {
+
+namespace {
+
+constexpr int64_t kMostUnrolled = 32;  // turns of a loop that are written out
+
+}  // namespace
+
+void Kernel::collect(llvm::Value* number) {
+  if (number == nullptr || llvm::isa<llvm::Constant>(number) ||
+      llvm::is_contained(numbers_, number))
+    return;
+  numbers_.push_back(number);
+}
+
+void Kernel::collect(const Node& node) {
+  for (llvm::Value* number : {node.offset, node.bytes, node.count, node.stride}) collect(number);
+  for (const Node* part : node.parts) collect(*part);
+}
+
+std::string Kernel::name(const llvm::Value* number) const {
+  if (number == nullptr) return "";
+  if (const auto* known = constant(number)) return std::to_string(known->getSExtValue());
+  return "n" + std::to_string(llvm::find(numbers_, number) - numbers_.begin());
+}
+
+std::string Kernel::name(const Node& node) const {
+  std::string result = std::to_string(node.kind);
+  for (const llvm::Value* number : {node.offset, node.bytes, node.count, node.stride})
+    result += "_" + name(number);
+  for (const int64_t offset : node.offsets) result += "+" + std::to_string(offset);
+  for (const Node* part : node.parts) result += "(" + name(*part) + ")";
+  return result;
+}
+
+llvm::Value* Kernel::in_function(llvm::Value* number) const {
+  return llvm::isa<llvm::Constant>(number) ? number : loaded_.lookup(number);
+}
+
+llvm::Value* Kernel::moved(llvm::Value* pointer, llvm::Value* bytes) {
+  return is(bytes, 0) ? pointer : builder_->CreatePtrAdd(pointer, bytes);
+}
+
+llvm::Function* Kernel::emit(llvm::Module& module, Kind kind) {
+  static constexpr const char* kKinds[] = {"pack.", "unpack.", "prefix."};
+  const std::string name = std::string("lacuna.kernel.") + kKinds[kind] + this->name(node_);
+  if (llvm::Function* made = module.getFunction(name)) return made;
+  llvm::LLVMContext& context = module.getContext();
+  llvm::IRBuilder<> builder(context);
+  builder_ = &builder;
+  kind_ = kind;
+  llvm::Type* pointer = builder.getPtrTy();
+  llvm::SmallVector<llvm::Type*, 4> types = {pointer, pointer, pointer};
+  if (kind == kPrefix) types.push_back(builder.getInt64Ty());
+  function_ = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
+                                     llvm::GlobalValue::InternalLinkage, name, module);
+  function_->setDoesNotThrow();
+  // What is staged is ours, or another argument of the call, which may not overlap.
+  function_->addParamAttr(0, llvm::Attribute::NoAlias);
+  function_->addParamAttr(1, llvm::Attribute::NoAlias);
+  for (unsigned i = 0; i < 3; ++i) function_->addParamAttr(i, llvm::Attribute::NoCapture);
+  if (kind == kPrefix) {
+    function_->addFnAttr(llvm::Attribute::Cold);
+    function_->addFnAttr(llvm::Attribute::NoInline);
+    function_->addFnAttr(llvm::Attribute::OptimizeForSize);
+  }
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function_));
+  loaded_.clear();
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    llvm::Value* address =
+        builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function_->getArg(2), i);
+    loaded_[numbers_[i]] = builder.CreateLoad(builder.getInt64Ty(), address);
+  }
+  node(node_, function_->getArg(0), function_->getArg(1));
+  builder.CreateRetVoid();
+  builder_ = nullptr;
+  return function_;
+}
+
+void Kernel::loop(llvm::Value* count, llvm::function_ref<void(llvm::Value*)> body) {
+  llvm::IRBuilder<>& builder = *builder_;
+  llvm::LLVMContext& context = builder.getContext();
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(context, "", function_);
+  auto* end = llvm::BasicBlock::Create(context, "", function_);
+  builder.CreateCondBr(builder.CreateICmpSGT(count, builder.getInt64(0)), head, end);
+  builder.SetInsertPoint(head);
+  llvm::PHINode* i = builder.CreatePHI(builder.getInt64Ty(), 2);
+  i->addIncoming(builder.getInt64(0), before);
+  body(i);
+  llvm::Value* next = builder.CreateNUWAdd(i, builder.getInt64(1));
+  i->addIncoming(next, builder.GetInsertBlock());
+  llvm::BranchInst* branch = builder.CreateCondBr(builder.CreateICmpEQ(next, count), end, head);
+  const auto* known = constant(count);
+  llvm::SmallVector<llvm::Metadata*, 3> hints = {
+      nullptr, llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.mustprogress"))};
+  if (kind_ != kPrefix && known != nullptr && known->getSExtValue() <= kMostUnrolled) {
+    hints.push_back(
+        llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.full")));
+  }
+  llvm::MDNode* id = llvm::MDNode::getDistinct(context, hints);
+  id->replaceOperandWith(0, id);
+  branch->setMetadata(llvm::LLVMContext::MD_loop, id);
+  builder.SetInsertPoint(end);
+}
+
+void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
+  llvm::IRBuilder<>& builder = *builder_;
+  mem = moved(mem, in_function(node.offset));
+  switch (node.kind) {
+    case Node::kRun:
+      run(node, mem, packed);
+      return;
+    case Node::kParts:
+      for (const Node* part : node.parts) {
+        this->node(*part, mem, packed);
+        packed = moved(packed, in_function(part->bytes));
+      }
+      return;
+    case Node::kLoop: {
+      const Node& part = *node.parts[0];
+      loop(in_function(node.count), [&](llvm::Value* i) {
+        this->node(part, moved(mem, builder.CreateMul(i, in_function(node.stride))),
+                   moved(packed, builder.CreateMul(i, in_function(part.bytes))));
+      });
+      return;
+    }
+    case Node::kTable: {
+      const Node& part = *node.parts[0];
+      llvm::Constant* offsets = llvm::ConstantDataArray::get(
+          builder.getContext(),
+          llvm::ArrayRef<uint64_t>(reinterpret_cast<const uint64_t*>(node.offsets.data()),
+                                   node.offsets.size()));
+      auto* table =
+          new llvm::GlobalVariable(*function_->getParent(), offsets->getType(), true,
+                                   llvm::GlobalValue::PrivateLinkage, offsets, "lacuna.offsets");
+      table->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+      loop(builder.getInt64(node.offsets.size()), [&](llvm::Value* i) {
+        llvm::Value* offset = builder.CreateLoad(
+            builder.getInt64Ty(), builder.CreateInBoundsGEP(builder.getInt64Ty(), table, i));
+        this->node(part, moved(mem, offset),
+                   moved(packed, builder.CreateMul(i, in_function(part.bytes))));
+      });
+      return;
+    }
+  }
+}
+
+void Kernel::run(const Node& node, llvm::Value* mem, llvm::Value* packed) {
+  llvm::IRBuilder<>& builder = *builder_;
+  llvm::Value* bytes = in_function(node.bytes);
+  if (kind_ != kPrefix) {
+    copy(mem, packed, bytes);
+    return;
+  }
+  // What is left of the prefix, if anything.
+  llvm::Value* begin = builder.CreatePtrDiff(builder.getInt8Ty(), packed, function_->getArg(1));
+  llvm::Value* left = builder.CreateSub(function_->getArg(3), begin);
+  llvm::Value* some = builder.CreateSelect(builder.CreateICmpSLT(left, bytes), left, bytes);
+  some = builder.CreateSelect(builder.CreateICmpSGT(some, builder.getInt64(0)), some,
+                              builder.getInt64(0));
+  copy(mem, packed, some);
+}
+
+void Kernel::copy(llvm::Value* mem, llvm::Value* packed, llvm::Value* bytes) {
+  llvm::IRBuilder<>& builder = *builder_;
+  llvm::Value* to = kind_ == kPack ? packed : mem;
+  llvm::Value* from = kind_ == kPack ? mem : packed;
+  const auto* known = constant(bytes);
+  const int64_t width = known == nullptr ? 0 : known->getSExtValue();
+  if (width == 1 || width == 2 || width == 4 || width == 8) {
+    llvm::Type* word = builder.getIntNTy(unsigned(width) * 8);
+    builder.CreateAlignedStore(builder.CreateAlignedLoad(word, from, llvm::Align(1)), to,
+                               llvm::Align(1));
+    return;
+  }
+  builder.CreateMemCpy(to, llvm::Align(1), from, llvm::Align(1), bytes);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/library.hpp"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IRReader/IRReader.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/SourceMgr.h>
+
+#include "optimizer/pass/options.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr llvm::StringLiteral kTemplate = "lacuna_template_";
+
+int64_t number(const llvm::Constant* constant) {
+  const auto* integer = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
+  return integer == nullptr ? 0 : integer->getSExtValue();
+}
+
+const llvm::ConstantStruct* initializer(const llvm::Module& module, llvm::StringRef name) {
+  const auto* global = module.getGlobalVariable(name);
+  return global == nullptr || !global->hasInitializer()
+             ? nullptr
+             : llvm::dyn_cast<llvm::ConstantStruct>(global->getInitializer());
+}
+
+}  // namespace
+
+std::unique_ptr<Library> Library::load(llvm::Module& module) {
+  if (options::templates().empty()) return nullptr;
+  llvm::SMDiagnostic error;
+  std::unique_ptr<Library> library(new Library(module));
+  library->templates_ = llvm::parseIRFile(options::templates(), error, module.getContext());
+  if (library->templates_ == nullptr || !library->read()) return nullptr;
+  return library;
+}
+
+bool Library::read() {
+  const auto* table = templates_->getGlobalVariable("lacuna_basics");
+  const auto* rows = table == nullptr || !table->hasInitializer()
+                         ? nullptr
+                         : llvm::dyn_cast<llvm::ConstantArray>(table->getInitializer());
+  const llvm::ConstantStruct* constants = initializer(*templates_, "lacuna_constants");
+  if (rows == nullptr || constants == nullptr) return false;
+  for (const llvm::Use& use : rows->operands()) {
+    const auto* row = llvm::cast<llvm::ConstantStruct>(use.get());
+    const auto* text = llvm::dyn_cast<llvm::GlobalVariable>(row->getOperand(1));
+    const auto* letters = text == nullptr || !text->hasInitializer()
+                              ? nullptr
+                              : llvm::dyn_cast<llvm::ConstantDataArray>(text->getInitializer());
+    if (letters == nullptr || !letters->isCString()) return false;
+    basics_.push_back(std::make_unique<Basic>(Basic{
+        letters->getAsCString().str(), number(row->getOperand(2)), number(row->getOperand(3))}));
+    keys_.push_back(key(row->getOperand(0)));
+    handles_.push_back(row->getOperand(0));
+    handle_type = row->getOperand(0)->getType();
+  }
+  type_null_value_ = constants->getOperand(0);
+  type_null_ = key(type_null_value_);
+  comm_self_ = key(constants->getOperand(1));
+  proc_null = number(constants->getOperand(2));
+  order_c = number(constants->getOperand(3));
+  order_fortran = number(constants->getOperand(4));
+  status_bytes = number(constants->getOperand(5));
+  return !basics_.empty();
+}
+
+// The same in any module: MPICH's handles are integers, the standard's are integers as pointers,
+// Open MPI's are the addresses of its objects.
+std::string Library::key(const llvm::Value* handle) {
+  if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(handle)) {
+    return std::to_string(integer->getSExtValue());
+  }
+  if (llvm::isa<llvm::ConstantPointerNull>(handle)) return "0";
+  handle = handle->stripPointerCasts();
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(handle)) {
+    return global->isDeclaration() ? global->getName().str() : "";
+  }
+  if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(handle)) {
+    if (expression->getOpcode() == llvm::Instruction::IntToPtr)
+      return key(expression->getOperand(0));
+  }
+  return "";
+}
+
+const Basic* Library::basic(const llvm::Value* handle) const {
+  if (!llvm::isa<llvm::Constant>(handle)) return nullptr;
+  const std::string wanted = key(handle);
+  if (wanted.empty()) return nullptr;
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i] == wanted) return basics_[i].get();
+  }
+  return nullptr;
+}
+
+llvm::Constant* Library::handle_of(const Basic* basic) const {
+  for (size_t i = 0; i < basics_.size(); ++i) {
+    if (basics_[i].get() != basic) continue;
+    return handles_[i];
+  }
+  return nullptr;
+}
+
+bool Library::link() {
+  if (templates_ == nullptr) return false;
+  // What is needed of the file itself has been read; only the functions go on. Their calls may
+  // throw where the program's may.
+  for (const char* name :
+       {"llvm.compiler.used", "llvm.used", "lacuna_basics", "lacuna_constants"}) {
+    if (auto* global = templates_->getGlobalVariable(name)) {
+      if (global->use_empty()) global->eraseFromParent();
+    }
+  }
+  for (llvm::Function& function : *templates_) {
+    function.removeFnAttr(llvm::Attribute::NoUnwind);
+    if (!function.isDeclaration()) function.addFnAttr("lacuna-off");
+    function.removeFnAttr("target-cpu");
+    function.removeFnAttr("target-features");
+    function.removeFnAttr("tune-cpu");
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+        if (!llvm::isa<llvm::IntrinsicInst>(call)) call->removeFnAttr(llvm::Attribute::NoUnwind);
+      }
+    }
+  }
+  // handle_of is asked after this; the names are kept, not the old module's values.
+  handles_.push_back(type_null_value_);
+  for (llvm::Constant*& handle : handles_) {
+    if (auto* global = llvm::dyn_cast<llvm::GlobalVariable>(handle)) {
+      handle = llvm::cast<llvm::Constant>(
+          module_.getOrInsertGlobal(global->getName(), global->getValueType()));
+    }
+  }
+  type_null_value_ = handles_.back();
+  handles_.pop_back();
+  return !llvm::Linker::linkModules(module_, std::move(templates_), llvm::Linker::Flags::None,
+                                    [](llvm::Module& module, const llvm::StringSet<>& names) {
+                                      for (const auto& name : names) {
+                                        llvm::GlobalValue* value =
+                                            module.getNamedValue(name.getKey());
+                                        if (value != nullptr && !value->isDeclaration()) {
+                                          value->setLinkage(llvm::GlobalValue::InternalLinkage);
+                                        }
+                                      }
+                                    });
+}
+
+llvm::Function* Library::template_of(llvm::StringRef name) const {
+  return module_.getFunction((kTemplate + name).str());
+}
+
+}  // namespace lacuna

@@ -1,0 +1,281 @@
+// A constructor may go if it cannot fail (its numbers are in MPI's ranges, whatever the program's
+// input), nobody asks whether it did, and all that is done with its handle is committing and
+// freeing it. What a template still needs it for is the way out that is seldom taken: there the
+// type is made anew, and freed.
+#include "optimizer/pass/remove.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+
+#include "optimizer/pass/shape.hpp"
+#include "optimizer/pass/site.hpp"
+
+namespace lacuna {
+
+namespace {
+
+class Remover {
+ public:
+  Remover(llvm::Function& function, const Library& library, Resolver& resolver)
+      : function_(function),
+        library_(library),
+        resolver_(resolver),
+        tree_(function),
+        loops_(tree_) {}
+
+  bool run(llvm::OptimizationRemarkEmitter& remarks) {
+    bool any = false;
+    for (bool again = true; again;) {  // a type's parts follow it
+      again = false;
+      llvm::SmallVector<llvm::CallBase*, 8> calls;
+      for (llvm::Instruction& instruction : llvm::instructions(function_)) {
+        const Producer* row = raised(&instruction);
+        if (row != nullptr && !row->text.empty())
+          calls.push_back(llvm::cast<llvm::CallBase>(&instruction));
+      }
+      for (llvm::CallBase* call : calls) {
+        if (anew_.contains(call) || !is_dead(*call)) continue;
+        for (llvm::CallBase* made : made_) {
+          remarks.emit([&] {
+            return llvm::OptimizationRemark("lacuna", "Removed", made)
+                   << llvm::ore::NV("Function", raised(made)->name)
+                   << " removed: nothing needs the type any more";
+          });
+        }
+        erase();
+        any = again = true;
+        break;
+      }
+    }
+    return any;
+  }
+
+ private:
+  // Whether a constructor, and all whose handles meet its own, may go. Gathers what goes.
+  bool is_dead(llvm::CallBase& constructor) {
+    calls_.clear();
+    made_.clear();
+    phis_.clear();
+    ways_out_.clear();
+    llvm::SmallVector<llvm::Value*, 8> handles;
+    if (!add_call(constructor, handles)) return false;
+    while (!handles.empty()) {
+      llvm::Value* handle = handles.pop_back_val();
+      for (llvm::Use& use : handle->uses()) {
+        if (!may_be_used(use, handles)) return false;
+      }
+    }
+    return true;
+  }
+
+  // A call that takes part: its handle's uses are to be looked at.
+  bool add_call(llvm::CallBase& call, llvm::SmallVectorImpl<llvm::Value*>& handles) {
+    if (!calls_.insert(&call)) return true;
+    if (llvm::isa<llvm::InvokeInst>(call)) return false;
+    const Producer& row = *raised(&call);
+    if (!row.text.empty()) {
+      if (!cannot_fail(call)) return false;
+      made_.push_back(&call);
+    } else if (row.name != "MPI_Type_commit" && row.name != "MPI_Type_free") {
+      return false;
+    }
+    for (llvm::User* user : call.users()) {
+      auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
+      if (extract == nullptr) return false;
+      if (extract->getIndices()[0] != 0) {
+        if (!extract->use_empty()) return false;  // somebody asks how it went
+      } else if (row.name != "MPI_Type_free") {   // after which there is no type
+        handles.push_back(extract);
+      }
+    }
+    return true;
+  }
+
+  bool may_be_used(llvm::Use& use, llvm::SmallVectorImpl<llvm::Value*>& handles) {
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(use.getUser())) {
+      if (!phis_.insert(phi)) return true;
+      handles.push_back(phi);
+      return llvm::all_of(phi->incoming_values(),
+                          [&](llvm::Value* value) { return may_come_in(value, handles); });
+    }
+    auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+    if (call == nullptr) return false;
+    if (const Producer* row = raised(call)) {
+      if (row->text.empty()) return add_call(*call, handles);
+      return use.getOperandNo() + 1 == call->arg_size();  // what was there before another type
+    }
+    return may_be_made_anew(*call, use);
+  }
+
+  // What meets a handle that goes has to go, too.
+  bool may_come_in(llvm::Value* value, llvm::SmallVectorImpl<llvm::Value*>& handles) {
+    if (llvm::isa<llvm::UndefValue>(value) || library_.is_type_null(value)) return true;
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) {
+      if (!phis_.insert(phi)) return true;
+      handles.push_back(phi);
+      return llvm::all_of(phi->incoming_values(),
+                          [&](llvm::Value* next) { return may_come_in(next, handles); });
+    }
+    auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(value);
+    auto* call = extract == nullptr
+                     ? nullptr
+                     : llvm::dyn_cast<llvm::CallBase>(extract->getAggregateOperand());
+    if (call == nullptr || raised(call) == nullptr) return false;
+    if (raised(call)->text.empty() && !may_come_in(previous(*call), handles)) return false;
+    return add_call(*call, handles);
+  }
+
+  // Whether a call is a template's way out, where making the type costs no more than it did.
+  bool may_be_made_anew(llvm::CallBase& call, llvm::Use& use) {
+    const llvm::MDNode* mark = call.getMetadata(kWayOut);
+    const llvm::Function* callee = call.getCalledFunction();
+    const Mover* row = callee == nullptr ? nullptr : mover(callee->getName());
+    if (mark == nullptr || row == nullptr || llvm::isa<llvm::InvokeInst>(call) ||
+        !call.isArgOperand(&use))
+      return false;
+    const unsigned number = call.getArgOperandNo(&use);
+    if (llvm::none_of(row->triples, [&](const Triple& triple) { return triple.type == number; }))
+      return false;
+    const Type* type = resolver_.resolve(use.get());
+    if (type == nullptr || type->may_be_null || !can_be_made(*type)) return false;
+    const bool is_rare = is(llvm::mdconst::extract<llvm::ConstantInt>(mark->getOperand(0)), 1);
+    const llvm::Loop* loop = loops_.getLoopFor(call.getParent());
+    if (!is_rare && llvm::any_of(made_, [&](llvm::CallBase* made) {
+          return loops_.getLoopFor(made->getParent()) != loop;
+        })) {
+      return false;
+    }
+    ways_out_.insert({&call, number});
+    return true;
+  }
+
+  static bool can_be_made(const Type& type) {
+    return llvm::all_of(type.numbers,
+                        [](const auto& list) { return list.size() <= kMostElements; }) &&
+           llvm::all_of(type.parts, [](const Type* part) { return can_be_made(*part); });
+  }
+
+  llvm::Value* make(const Type& type, llvm::IRBuilder<>& builder) {
+    if (type.basic != nullptr) return library_.handle_of(type.basic);
+    llvm::SmallVector<llvm::SmallVector<llvm::Value*, 4>, 8> args;
+    size_t number = 0, part = 0;
+    for (const char letter : type.made_by->parameters.drop_back()) {
+      auto& values = args.emplace_back();
+      if (letter == 'h') {
+        values.push_back(make(*type.parts[part++], builder));
+      } else if (letter == 'H') {
+        for (const Type* each : type.parts) values.push_back(make(*each, builder));
+      } else {
+        values.append(type.numbers[number].begin(), type.numbers[number].end());
+        ++number;
+      }
+    }
+    llvm::CallBase* made = raised_call(*type.made_by, args, library_.type_null(), builder);
+    anew_.insert(made);
+    return builder.CreateExtractValue(made, 0);
+  }
+
+  void make_anew(llvm::CallBase& call, unsigned number) {
+    const Type* type = resolver_.resolve(call.getArgOperand(number));
+    llvm::IRBuilder<> builder(&call);
+    builder.SetCurrentDebugLocation(call.getDebugLoc());
+    llvm::Value* handle = make(*type, builder);
+    handle = builder.CreateExtractValue(
+        raised_call(*producer("MPI_Type_commit"), {}, handle, builder), 0);
+    call.setArgOperand(number, handle);
+    builder.SetInsertPoint(after(call));
+    raised_call(*producer("MPI_Type_free"), {}, handle, builder);
+  }
+
+  bool cannot_fail(llvm::CallBase& call) {
+    const Producer& row = *raised(&call);
+    if (row.text == "subarray" && !lies_in_its_array(call)) return false;
+    for (unsigned i = 0; i + 1 < row.parameters.size(); ++i) {
+      llvm::SmallVector<llvm::Value*, 16> values;
+      if (!arguments(call, i, values)) return false;
+      const char letter = row.parameters[i];
+      for (llvm::Value* value : values) {
+        if (letter == 'h' || letter == 'H') {
+          const Type* part = resolver_.resolve(value);
+          if (part == nullptr || part->may_be_null) return false;
+        } else if (row.text == "subarray") {
+          continue;
+        } else if ((letter == 'i' || letter == 'I') && !is_any_number(row, i)) {
+          if (!llvm::isKnownNonNegative(
+                  value, llvm::SimplifyQuery(function_.getParent()->getDataLayout(), &call))) {
+            return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+  bool lies_in_its_array(llvm::CallBase& call) {
+    std::vector<std::vector<int64_t>> numbers;
+    for (unsigned i = 0; i < 5; ++i) {
+      llvm::SmallVector<llvm::Value*, 16> values;
+      if (!arguments(call, i, values)) return false;
+      auto& list = numbers.emplace_back();
+      for (llvm::Value* value : values) {
+        if (constant(value) == nullptr) return false;
+        list.push_back(constant(value)->getSExtValue());
+      }
+    }
+    const int64_t order = numbers[4][0];
+    if (numbers[1].empty() || (order != library_.order_c && order != library_.order_fortran))
+      return false;
+    for (size_t dim = 0; dim < numbers[1].size(); ++dim) {
+      const int64_t size = numbers[1][dim], subsize = numbers[2][dim], start = numbers[3][dim];
+      if (size < 1 || subsize < 1 || start < 0 || start + subsize > size) return false;
+    }
+    return true;
+  }
+
+  // Strides and displacements may be negative.
+  static bool is_any_number(const Producer& row, unsigned index) {
+    return index == 2 &&
+           (row.text == "vector" || row.text == "indexed" || row.text == "indexed_block");
+  }
+
+  void erase() {
+    for (auto [call, number] : ways_out_) make_anew(*call, number);
+    for (llvm::PHINode* phi : phis_) {
+      phi->replaceAllUsesWith(library_.type_null());
+      phi->eraseFromParent();
+    }
+    for (llvm::CallBase* call : calls_) {
+      for (llvm::User* user : llvm::make_early_inc_range(call->users())) {
+        auto* extract = llvm::cast<llvm::ExtractValueInst>(user);
+        if (extract->getIndices()[0] == 0) extract->replaceAllUsesWith(library_.type_null());
+        extract->eraseFromParent();
+      }
+    }
+    for (llvm::CallBase* call : calls_) call->eraseFromParent();
+  }
+
+  llvm::Function& function_;
+  const Library& library_;
+  Resolver& resolver_;
+  llvm::DominatorTree tree_;
+  llvm::LoopInfo loops_;
+  llvm::SmallPtrSet<llvm::CallBase*, 8> anew_;  // these stay
+  // What goes with the constructor at hand.
+  llvm::SmallSetVector<llvm::CallBase*, 8> calls_;
+  llvm::SmallVector<llvm::CallBase*, 4> made_;
+  llvm::SmallSetVector<llvm::PHINode*, 4> phis_;
+  llvm::SmallSetVector<std::pair<llvm::CallBase*, unsigned>, 4> ways_out_;
+};
+
+}  // namespace
+
+bool remove_dead_types(llvm::Function& function, const Library& library, Resolver& resolver,
+                       llvm::OptimizationRemarkEmitter& remarks) {
+  return Remover(function, library, resolver).run(remarks);
+}
+
+}  // namespace lacuna

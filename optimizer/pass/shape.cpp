@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/shape.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/KnownBits.h>
+
+namespace lacuna {
+
+namespace {
+
+constexpr int64_t kHuge = int64_t(1) << 31;
+constexpr size_t kMostParts = 16;     // written out one by one
+constexpr size_t kMostListed = 4096;  // in a table
+
+bool is_negative(llvm::Value* value) {
+  return constant(value) != nullptr && constant(value)->isNegative();
+}
+
+// Whether two nodes are the same but for where they begin.
+bool alike(const Node* one, const Node* other, bool with_offset = false) {
+  if (one->kind != other->kind || one->bytes != other->bytes || one->count != other->count ||
+      one->stride != other->stride || one->offsets != other->offsets ||
+      one->parts.size() != other->parts.size() || (with_offset && one->offset != other->offset)) {
+    return false;
+  }
+  for (size_t i = 0; i < one->parts.size(); ++i) {
+    if (!alike(one->parts[i], other->parts[i], true)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Shape Shaper::no(const char* reason) {
+  if (why_.empty()) why_ = reason;
+  return {};
+}
+
+Shape Shaper::impossible(const char* reason) {
+  is_impossible_ = true;
+  return no(reason);
+}
+
+Node* Shaper::node(Node::Kind kind, llvm::Value* offset, llvm::Value* bytes) {
+  nodes_.push_back({});
+  nodes_.back().kind = kind;
+  nodes_.back().offset = offset;
+  nodes_.back().bytes = bytes;
+  return &nodes_.back();
+}
+
+const Node* Shaper::moved(const Node* node, llvm::Value* by) {
+  if (is(by, 0)) return node;
+  nodes_.push_back(*node);
+  nodes_.back().offset = sum(node->offset, by);
+  return &nodes_.back();
+}
+
+llvm::Value* Shaper::least(llvm::Value* a, llvm::Value* b) {
+  return a == b ? a : builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b);
+}
+
+llvm::Value* Shaper::greatest(llvm::Value* a, llvm::Value* b) {
+  return a == b ? a : builder_.CreateSelect(builder_.CreateICmpSGT(a, b), a, b);
+}
+
+llvm::Value* Shaper::held(llvm::Value* bytes) {
+  return builder_.CreateSelect(builder_.CreateICmpULT(bytes, number(kHuge)), bytes, number(kHuge));
+}
+
+Shape Shaper::elements(const Type& type, llvm::Value* count) {
+  if (is_negative(count)) return impossible("the count is negative");
+  const Shape one = of(type);
+  if (one.node == nullptr) return {};
+  return block(one, wide(count));
+}
+
+Shape Shaper::of(const Type& type) {
+  if (type.basic != nullptr) return basic(*type.basic);
+  Shape shape = constructed(type);
+  if (shape.node == nullptr || shape.lb == nullptr || shape.is_marked) return shape;
+  // Libraries pad an extent to the alignment of what is in it: MPICH that of a struct, Open MPI
+  // any. Where that would change nothing, the extent is sure.
+  llvm::Value* extent = builder_.CreateSub(shape.ub, shape.lb);
+  const llvm::DataLayout& layout = builder_.GetInsertBlock()->getModule()->getDataLayout();
+  const llvm::KnownBits bits = llvm::computeKnownBits(extent, layout);
+  if ((int64_t(1) << std::min(bits.countMinTrailingZeros(), 62U)) < shape.alignment)
+    shape.lb = shape.ub = nullptr;
+  return shape;
+}
+
+Shape Shaper::constructed(const Type& type) {
+  const llvm::StringRef kind = type.made_by->text;
+  if (kind == "dup") return of(*type.parts[0]);
+  if (kind == "contiguous") {
+    if (is_negative(type.numbers[0][0])) return impossible("contiguous with a negative count");
+    const Shape part = of(*type.parts[0]);
+    return part.node == nullptr ? part : block(part, wide(type.numbers[0][0]));
+  }
+  if (kind == "vector" || kind == "hvector") return strided(type, kind == "hvector");
+  if (kind == "indexed" || kind == "hindexed") return listed(type, false, kind == "hindexed");
+  if (kind == "indexed_block" || kind == "hindexed_block")
+    return listed(type, true, kind == "hindexed_block");
+  if (kind == "struct") return fields(type);
+  if (kind == "resized") return resized(type);
+  if (kind == "subarray") return subarray(type);
+  return no("a constructor that is not known");
+}
+
+Shape Shaper::basic(const Basic& basic) {
+  Shape shape;
+  shape.node = node(Node::kRun, number(0), number(basic.bytes));
+  shape.lb = number(0);
+  shape.ub = number(basic.bytes);
+  shape.unit = &basic;
+  shape.alignment = basic.alignment;
+  return shape;
+}
+
+// `count` of them, each `stride` bytes after the one before.
+Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* stride) {
+  if (is(count, 1)) return part;
+  Shape shape = part;
+  shape.may_be_empty = part.may_be_empty || constant(count) == nullptr || is(count, 0);
+  if (part.lb != nullptr) {
+    llvm::Value* last = product(builder_.CreateSub(count, number(1)), stride);
+    shape.lb = sum(part.lb, least(number(0), last));
+    shape.ub = sum(part.ub, greatest(number(0), last));
+  }
+  llvm::Value* bytes = held(product(held(count), part.node->bytes));
+  if (part.node->kind == Node::kRun && part.node->bytes == stride) {
+    shape.node = node(Node::kRun, part.node->offset, bytes);
+    return shape;
+  }
+  Node* loop = node(Node::kLoop, number(0), bytes);
+  loop->count = count;
+  loop->stride = stride;
+  loop->parts.push_back(part.node);
+  shape.node = loop;
+  return shape;
+}
+
+// `count` of them, one after the other.
+Shape Shaper::block(const Shape& part, llvm::Value* count) {
+  if (is(count, 1)) return part;
+  if (part.lb == nullptr) return no("the extent of the type is not known for sure");
+  return repeated(part, count, builder_.CreateSub(part.ub, part.lb));
+}
+
+Shape Shaper::strided(const Type& type, bool in_bytes) {
+  llvm::Value *count = type.numbers[0][0], *length = type.numbers[1][0];
+  if (is_negative(count) || is_negative(length))
+    return impossible("a vector with a negative count or length");
+  const Shape part = of(*type.parts[0]);
+  if (part.node == nullptr) return part;
+  llvm::Value* stride = wide(type.numbers[2][0]);
+  if (!in_bytes) {
+    if (part.lb == nullptr) return no("the extent of a part is not known for sure");
+    stride = product(stride, builder_.CreateSub(part.ub, part.lb));
+  }
+  const Shape blocks = block(part, wide(length));
+  return blocks.node == nullptr ? blocks : repeated(blocks, wide(count), stride);
+}
+
+Shape Shaper::listed(const Type& type, bool one_length, bool in_bytes) {
+  const Shape part = of(*type.parts[0]);
+  if (part.node == nullptr) return part;
+  if (part.lb == nullptr) return no("the extent of a part is not known for sure");
+  // indexed_block has (count, length, [displacements]); indexed has (count, [lengths],
+  // [displacements]).
+  const auto& lengths = type.numbers[1];
+  const auto& places = type.numbers[2];
+  std::vector<Shape> shapes;
+  std::vector<llvm::Value*> offsets;
+  for (size_t i = 0; i < places.size(); ++i) {
+    llvm::Value* length = one_length ? lengths[0] : lengths[i];
+    if (is_negative(length)) return impossible("a negative block length");
+    if (is(length, 0)) continue;
+    shapes.push_back(block(part, wide(length)));
+    llvm::Value* place = wide(places[i]);
+    offsets.push_back(in_bytes ? place : product(place, builder_.CreateSub(part.ub, part.lb)));
+  }
+  return joined(std::move(shapes), std::move(offsets), options::Pattern::kListed);
+}
+
+Shape Shaper::fields(const Type& type) {
+  std::vector<Shape> shapes;
+  std::vector<llvm::Value*> offsets;
+  for (size_t i = 0; i < type.parts.size(); ++i) {
+    llvm::Value* length = type.numbers[1][i];
+    if (is_negative(length)) return impossible("a negative block length");
+    if (is(length, 0)) continue;
+    const Shape part = of(*type.parts[i]);
+    if (part.node == nullptr) return part;
+    const Shape blocks = block(part, wide(length));
+    if (blocks.node == nullptr) return blocks;
+    shapes.push_back(blocks);
+    offsets.push_back(wide(type.numbers[2][i]));
+  }
+  return joined(std::move(shapes), std::move(offsets), options::Pattern::kFields);
+}
+
+Shape Shaper::resized(const Type& type) {
+  Shape shape = of(*type.parts[0]);
+  if (shape.node == nullptr) return shape;
+  shape.lb = wide(type.numbers[0][0]);
+  shape.ub = sum(shape.lb, wide(type.numbers[1][0]));
+  shape.is_marked = true;
+  return shape;
+}
+
+// Parameters: count, [sizes], [subsizes], [starts], order.
+Shape Shaper::subarray(const Type& type) {
+  Shape shape = of(*type.parts[0]);
+  if (shape.node == nullptr) return shape;
+  if (shape.lb == nullptr || !is(shape.lb, 0)) return no("a subarray of a type with a lower bound");
+  const auto &sizes = type.numbers[1], &subsizes = type.numbers[2], &starts = type.numbers[3];
+  const auto* order = constant(type.numbers[4][0]);
+  const size_t dims = sizes.size();
+  if (order == nullptr || dims == 0) return no("a subarray of unknown order or without dimensions");
+  const bool is_c = order->getSExtValue() == library_.order_c;
+  if (!is_c && order->getSExtValue() != library_.order_fortran)
+    return impossible("a subarray of no known order");
+  llvm::Value* stride = builder_.CreateSub(shape.ub, shape.lb);
+  llvm::Value* offset = number(0);
+  for (size_t i = 0; i < dims; ++i) {
+    const size_t dim = is_c ? dims - 1 - i : i;  // the fastest first
+    const auto *size = constant(sizes[dim]), *subsize = constant(subsizes[dim]),
+               *start = constant(starts[dim]);
+    const bool is_bad = (size != nullptr && size->getSExtValue() < 1) ||
+                        (subsize != nullptr && subsize->getSExtValue() < 1) ||
+                        (start != nullptr && start->isNegative()) ||
+                        (size != nullptr && subsize != nullptr && start != nullptr &&
+                         start->getSExtValue() + subsize->getSExtValue() > size->getSExtValue());
+    if (is_bad) return impossible("a subarray that does not lie in its array");
+    shape = repeated(shape, wide(subsizes[dim]), stride);
+    offset = sum(offset, product(wide(starts[dim]), stride));
+    stride = product(stride, wide(sizes[dim]));
+  }
+  shape.node = moved(shape.node, offset);
+  shape.lb = number(0);
+  shape.ub = stride;
+  shape.is_marked = true;
+  shape.may_be_empty = false;
+  return shape;
+}
+
+// Several shapes, each at its offset.
+Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offsets,
+                     options::Pattern pattern) {
+  if (shapes.empty()) return no("a type without data");
+  for (const Shape& part : shapes) {
+    if (part.node == nullptr) return {};
+  }
+  Shape shape = shapes[0];
+  shape.pattern = pattern;
+  if (shapes.size() == 1) {
+    shape.node = moved(shape.node, offsets[0]);
+    if (shape.lb != nullptr) {
+      shape.lb = sum(shape.lb, offsets[0]);
+      shape.ub = sum(shape.ub, offsets[0]);
+    }
+    return shape;
+  }
+  bool are_bounds_sure = true;
+  llvm::Value* bytes = number(0);
+  std::vector<const Node*> nodes;
+  std::vector<int64_t> constants;
+  bool are_alike = true;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Shape& part = shapes[i];
+    // An empty part would not count for the bounds, and a set bound hides those that are not.
+    are_bounds_sure = are_bounds_sure && part.lb != nullptr && !part.may_be_empty &&
+                      part.is_marked == shapes[0].is_marked;
+    nodes.push_back(moved(part.node, offsets[i]));
+    bytes = held(sum(bytes, part.node->bytes));
+    are_alike = are_alike && alike(part.node, shapes[0].node, true);
+    if (const auto* known = constant(offsets[i])) constants.push_back(known->getSExtValue());
+    if (part.unit != shape.unit) shape.unit = library_.packed();
+    shape.alignment = std::max(shape.alignment, part.alignment);
+    if (part.pattern == options::Pattern::kFields) shape.pattern = part.pattern;
+  }
+  if (are_bounds_sure) {
+    shape.lb = sum(shapes[0].lb, offsets[0]);
+    shape.ub = sum(shapes[0].ub, offsets[0]);
+    for (size_t i = 1; i < shapes.size(); ++i) {
+      shape.lb = least(shape.lb, sum(shapes[i].lb, offsets[i]));
+      shape.ub = greatest(shape.ub, sum(shapes[i].ub, offsets[i]));
+    }
+  } else {
+    shape.lb = shape.ub = nullptr;
+  }
+  shape.may_be_empty = llvm::any_of(shapes, [](const Shape& part) { return part.may_be_empty; });
+  // Runs that touch are one.
+  std::vector<const Node*> merged;
+  for (const Node* next : nodes) {
+    const Node* last = merged.empty() ? nullptr : merged.back();
+    if (last != nullptr && last->kind == Node::kRun && next->kind == Node::kRun &&
+        sum(last->offset, last->bytes) == next->offset) {
+      merged.back() = node(Node::kRun, last->offset, sum(last->bytes, next->bytes));
+    } else {
+      merged.push_back(next);
+    }
+  }
+  if (merged.size() == 1) {
+    shape.node = merged[0];
+  } else if (merged.size() <= kMostParts) {
+    Node* parts = node(Node::kParts, number(0), bytes);
+    parts->parts = merged;
+    shape.node = parts;
+  } else if (are_alike && constants.size() == nodes.size() && nodes.size() <= kMostListed) {
+    Node* table = node(Node::kTable, number(0), bytes);
+    table->parts.push_back(shapes[0].node);
+    table->offsets = constants;
+    shape.node = table;
+  } else {
+    return no("more parts than are written out, and not alike");
+  }
+  return shape;
+}
+
+}  // namespace lacuna

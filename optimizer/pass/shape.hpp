@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Shape: a Type as loops over runs of bytes, in typemap order, with 64-bit LLVM values for numbers
+// (constants wherever they are known: the builder folds). The way of Byna, Gropp, Sun & Thakur
+// 2003: nested dense loops, and copies of a size known where they stand.
+#ifndef LACUNA_OPTIMIZER_PASS_SHAPE_HPP_
+#define LACUNA_OPTIMIZER_PASS_SHAPE_HPP_
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "optimizer/pass/options.hpp"
+#include "optimizer/pass/type.hpp"
+
+namespace lacuna {
+
+struct Node {
+  enum Kind { kRun, kLoop, kParts, kTable };
+  Kind kind = kRun;
+  llvm::Value* offset = nullptr;   // bytes from where the node above begins
+  llvm::Value* bytes = nullptr;    // packed, of all of it
+  llvm::Value* count = nullptr;    // loop
+  llvm::Value* stride = nullptr;   // loop: bytes from one to the next in memory
+  std::vector<const Node*> parts;  // one for a loop and for a table
+  std::vector<int64_t> offsets;    // table: where each repetition of the part begins
+};
+
+struct Shape {
+  const Node* node = nullptr;
+  llvm::Value* lb = nullptr;  // nullptr, both: not known for sure (padding, empty blocks)
+  llvm::Value* ub = nullptr;
+  bool is_marked = false;  // the bounds were set by resized or subarray
+  bool may_be_empty = false;
+  const Basic* unit = nullptr;  // what all of it is made of; packed() where it is of several types
+  int64_t alignment = 1;
+  options::Pattern pattern = options::Pattern::kStrided;
+};
+
+// Makes shapes at one place of the program.
+class Shaper {
+ public:
+  Shaper(const Library& library, llvm::IRBuilder<>& builder)
+      : library_(library), builder_(builder) {}
+
+  // `count` elements of a type; the node is nullptr where the shape is not known, with the reason
+  // in why().
+  Shape elements(const Type& type, llvm::Value* count);
+  const std::string& why() const { return why_; }
+  // Whether the reason is that MPI does not allow such a number.
+  bool is_impossible() const { return is_impossible_; }
+
+  llvm::Value* number(int64_t value) { return builder_.getInt64(uint64_t(value)); }
+
+ private:
+  Shape of(const Type& type);
+  Shape constructed(const Type& type);
+  Shape basic(const Basic& basic);
+  Shape repeated(const Shape& part, llvm::Value* count, llvm::Value* stride);
+  Shape block(const Shape& part, llvm::Value* count);
+  Shape strided(const Type& type, bool in_bytes);
+  Shape listed(const Type& type, bool one_length, bool in_bytes);
+  Shape fields(const Type& type);
+  Shape subarray(const Type& type);
+  Shape resized(const Type& type);
+  Shape joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offsets,
+               options::Pattern pattern);
+  Shape no(const char* reason);
+  Shape impossible(const char* reason);
+
+  Node* node(Node::Kind kind, llvm::Value* offset, llvm::Value* bytes);
+  const Node* moved(const Node* node, llvm::Value* by);
+  llvm::Value* wide(llvm::Value* number) {
+    return builder_.CreateSExt(number, builder_.getInt64Ty());
+  }
+  llvm::Value* sum(llvm::Value* a, llvm::Value* b) { return builder_.CreateAdd(a, b); }
+  llvm::Value* product(llvm::Value* a, llvm::Value* b) { return builder_.CreateMul(a, b); }
+  llvm::Value* least(llvm::Value* a, llvm::Value* b);
+  llvm::Value* greatest(llvm::Value* a, llvm::Value* b);
+  // Sizes are taken as unsigned and held to kHuge, so that no product of them overflows, and one
+  // that is negative makes the message too large to be taken.
+  llvm::Value* held(llvm::Value* bytes);
+
+  const Library& library_;
+  llvm::IRBuilder<>& builder_;
+  std::deque<Node> nodes_;
+  std::string why_;
+  bool is_impossible_ = false;
+};
+
+// A number that is known, or not.
+inline const llvm::ConstantInt* constant(const llvm::Value* value) {
+  return llvm::dyn_cast_or_null<llvm::ConstantInt>(value);
+}
+inline bool is(const llvm::Value* value, int64_t number) {
+  const auto* known = constant(value);
+  return known != nullptr && known->getSExtValue() == number;
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_OPTIMIZER_PASS_SHAPE_HPP_

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/site.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+namespace lacuna {
+
+namespace {
+
+constexpr int64_t kMostInPlace = INT32_MAX;  // without gaps there is nothing to weigh
+constexpr int64_t kMostPacked =
+    int64_t(1) << 20;  // MPI_Pack of more is bound by memory; the library does as well
+constexpr int64_t kStackRoom = 4096;  // for a size of the run time
+constexpr int64_t kMostStack = 16384;
+constexpr llvm::StringLiteral kPass = "lacuna";
+
+bool is_message(const Mover& row) { return row.peer >= 0; }
+
+// Whether one of the types is not predefined: else there is nothing to gain.
+bool has_derived_type(const llvm::CallBase& call, const Mover& row, const Library& library) {
+  return llvm::any_of(row.triples, [&](const Triple& triple) {
+    return library.basic(call.getArgOperand(triple.type)) == nullptr;
+  });
+}
+
+// Whether a buffer is a variable of the program or from an allocator that LLVM knows: not of a
+// device.
+bool is_of_host(const llvm::Value* buffer) {
+  const llvm::Value* object = llvm::getUnderlyingObject(buffer);
+  if (llvm::isa<llvm::AllocaInst>(object)) return true;
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object))
+    return !global->isThreadLocal();
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(object);
+  const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+  return callee != nullptr && (callee->getName() == "malloc" || callee->getName() == "calloc" ||
+                               callee->getName() == "_Znwm" || callee->getName() == "_Znam");
+}
+
+}  // namespace
+
+void Specializer::missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why,
+                         llvm::StringRef name) {
+  remarks_.emit([&] {
+    return llvm::OptimizationRemarkMissed(kPass.data(), name, &call)
+           << llvm::ore::NV("Function", row.name)
+           << " left as it is: " << llvm::ore::NV("Reason", why);
+  });
+}
+
+bool Specializer::examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
+                          std::string& why) {
+  llvm::Value* handle = call.getArgOperand(triple.type);
+  if (library_.basic(handle) != nullptr) return true;
+  known.type = resolver_.resolve(handle);
+  if (known.type == nullptr) {
+    why = resolver_.why();
+    return false;
+  }
+  known.shape = shaper.elements(*known.type, call.getArgOperand(triple.count));
+  if (known.shape.node == nullptr) {
+    why = shaper.why() + ": " + known.type->text();
+    return false;
+  }
+  return true;
+}
+
+// The C++ struct Part of optimizer/templates/part.hpp, filled for one triple.
+llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const Known& known,
+                               llvm::IRBuilder<>& builder, bool is_kept) {
+  llvm::Module& module = *call.getModule();
+  llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
+  auto* type = llvm::StructType::get(
+      module.getContext(), {pointer, pointer, pointer, pointer, pointer, number, number, number,
+                            pointer, library_.handle_type, number, number, pointer});
+  llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+  const auto slot = [&](llvm::Type* of, uint64_t alignment) {
+    llvm::AllocaInst* made = entry.CreateAlloca(of);
+    made->setAlignment(llvm::Align(alignment));
+    if (is_kept) return made;  // until the request completes
+    builder.CreateLifetimeStart(made);
+    slots_.push_back(made);
+    return made;
+  };
+  llvm::AllocaInst* result = slot(type, 16);
+  const auto set = [&](unsigned field, llvm::Value* value) {
+    builder.CreateStore(value, builder.CreateStructGEP(type, result, field));
+  };
+  llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
+  if (known.type == nullptr) {
+    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 12U}) set(field, null);
+    for (unsigned field : {5U, 6U, 7U, 11U}) set(field, builder.getInt64(0));
+    set(9, llvm::Constant::getNullValue(library_.handle_type));
+    set(10, builder.getInt64(1));
+    return result;
+  }
+  const Node& node = *known.shape.node;
+  const bool in_place = node.kind == Node::kRun;
+  Kernel kernel(node);
+  set(0, kernel.emit(module, Kernel::kPack));
+  set(1, kernel.emit(module, Kernel::kUnpack));
+  set(2, kernel.emit(module, Kernel::kPrefix));
+  if (kernel.numbers().empty()) {
+    set(3, null);
+  } else {
+    llvm::AllocaInst* numbers = slot(llvm::ArrayType::get(number, kernel.numbers().size()), 8);
+    for (size_t i = 0; i < kernel.numbers().size(); ++i) {
+      builder.CreateStore(kernel.numbers()[i],
+                          builder.CreateConstInBoundsGEP1_64(number, numbers, i));
+    }
+    set(3, numbers);
+  }
+  const auto* bytes = constant(node.bytes);
+  const int64_t room = in_place           ? 0
+                       : bytes != nullptr ? std::min(bytes->getSExtValue(), kMostStack)
+                                          : std::min(known.most, kStackRoom);
+  set(4, room > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(room)), 64) : null);
+  set(5, builder.getInt64(uint64_t(room)));
+  llvm::Value* size = node.bytes;
+  if (known.type->may_be_null) {
+    llvm::Value* handle = call.getArgOperand(triple.type);
+    size = builder.CreateSelect(builder.CreateICmpEQ(handle, library_.type_null()),
+                                builder.getInt64(uint64_t(INT64_MAX)), size);
+  }
+  set(6, size);
+  set(7, builder.getInt64(uint64_t(known.most)));
+  set(8, in_place ? builder.CreatePtrAdd(call.getArgOperand(triple.buffer), node.offset) : null);
+  set(9, library_.handle_of(known.shape.unit));
+  set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
+  set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
+  set(12, null);
+  const auto waits = waits_.find(&call);
+  if (!is_kept || waits == waits_.end()) return result;
+  llvm::AllocaInst* pending = slot(number, 8);
+  entry.CreateStore(entry.getInt64(0), pending);
+  set(12, pending);
+  if (call.getCalledFunction()->getName() != "MPI_Irecv") return result;
+  llvm::AllocaInst* buffer = slot(pointer, 8);
+  builder.CreateStore(call.getArgOperand(triple.buffer), buffer);
+  for (const Wait& wait : waits->second) receives_.add(wait, result, buffer);
+  return result;
+}
+
+void Specializer::prove(llvm::CallBase& call, const Mover& row) {
+  if (row.request < 0 || !has_derived_type(call, row, library_)) return;
+  const auto waits = completions(call, unsigned(row.request), library_);
+  if (!waits.empty()) waits_[&call] = waits;
+}
+
+bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
+  if (!has_derived_type(call, row, library_)) return false;
+  llvm::Function* body = library_.template_of(row.name);
+  const unsigned wanted = row.parameters + unsigned(row.triples.size());
+  if (body == nullptr || body->arg_size() != wanted || call.arg_size() != row.parameters ||
+      call.hasOperandBundles()) {
+    return false;
+  }
+  for (unsigned i = 0; i < row.parameters; ++i) {
+    if (call.getArgOperand(i)->getType() != body->getArg(i)->getType()) return false;
+  }
+
+  llvm::IRBuilder<> builder(&call);
+  std::deque<Shaper> shapers;  // they hold the nodes
+  llvm::SmallVector<Known, 2> known(row.triples.size());
+  std::string why;
+  bool any = false, is_impossible = false;
+  CommSize size = CommSize::kStaticShort;
+  std::string what;
+  for (size_t i = 0; i < row.triples.size(); ++i) {
+    const Triple& triple = row.triples[i];
+    std::string reason;
+    if (!examine(call, triple, shapers.emplace_back(library_, builder), known[i], reason)) {
+      is_impossible = is_impossible || shapers.back().is_impossible();
+      known[i] = {};
+      why = reason;
+      continue;
+    }
+    if (known[i].type == nullptr) continue;
+    const Node& node = *known[i].shape.node;
+    known[i].most = node.kind == Node::kRun ? kMostInPlace
+                    : is_message(row)       ? options::most_bytes(known[i].shape.pattern)
+                                            : kMostPacked;
+    const auto* bytes = constant(node.bytes);
+    if (bytes != nullptr && (bytes->isZero() || bytes->getSExtValue() > known[i].most)) {
+      why = bytes->isZero() ? "there is nothing to move"
+                            : std::to_string(bytes->getSExtValue()) +
+                                  " bytes are more than pay to be packed first (" +
+                                  std::to_string(known[i].most) + "): " + known[i].type->text();
+      known[i] = {};
+      continue;
+    }
+    if (row.request >= 0 && node.kind != Node::kRun) {
+      if (waits_.find(&call) == waits_.end()) {
+        why = "its request is not proven to complete in this function: " + known[i].type->text();
+        known[i] = {};
+        continue;
+      }
+      known[i].most = std::min(known[i].most, bytes != nullptr ? kMostStack : kStackRoom);
+      if (bytes != nullptr && bytes->getSExtValue() > kMostStack) {
+        why = std::to_string(bytes->getSExtValue()) + " bytes are more than may wait in the frame";
+        known[i] = {};
+        continue;
+      }
+    }
+    if (bytes == nullptr) {
+      size = CommSize::kShapeStatic;
+    } else if (bytes->getSExtValue() > kStackRoom && size == CommSize::kStaticShort) {
+      size = CommSize::kStaticLong;
+    }
+    any = true;
+    const auto* count = constant(call.getArgOperand(triple.count));
+    what += (what.empty() ? "" : " and ") +
+            (count == nullptr ? "?" : std::to_string(count->getSExtValue())) + " x " +
+            known[i].type->text() +
+            (bytes == nullptr ? "" : ", " + std::to_string(bytes->getSExtValue()) + " bytes");
+  }
+  if (!any) {
+    missed(call, row, why, is_impossible ? "Impossible" : "Dynamic");
+    return false;
+  }
+  const CommNode node = node_of(call, row, library_);
+  const bool only_reports = options::mode() == options::Mode::kReport;
+  remarks_.emit([&] {
+    llvm::OptimizationRemark remark(kPass.data(), "Specialized", &call);
+    remark << llvm::ore::NV("Function", row.name)
+           << (only_reports ? " can be specialized: " : " specialized: ")
+           << llvm::ore::NV("What", what) << "; size " << llvm::ore::NV("CommSize", words(size));
+    if (node != CommNode::kNone) remark << ", peer " << llvm::ore::NV("CommNode", words(node));
+    if (!why.empty())
+      remark << "; the other type is left as it is: " << llvm::ore::NV("Reason", why);
+    return remark;
+  });
+  if (only_reports) return false;
+
+  slots_.clear();
+  split_normal_edge(call);
+  llvm::SmallVector<llvm::Value*, 16> args(call.args());
+  for (size_t i = 0; i < row.triples.size(); ++i) {
+    const bool is_kept =
+        row.request >= 0 && known[i].type != nullptr && known[i].shape.node->kind != Node::kRun;
+    args.push_back(part(call, row.triples[i], known[i], builder, is_kept));
+  }
+  llvm::CallBase* made = nullptr;
+  if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
+    made = builder.CreateInvoke(body, invoke->getNormalDest(), invoke->getUnwindDest(), args);
+  } else {
+    made = builder.CreateCall(body, args);
+  }
+  made->setDebugLoc(call.getDebugLoc());
+  builder.SetInsertPoint(after(*made));
+  for (llvm::AllocaInst* slot : slots_) builder.CreateLifetimeEnd(slot);
+  call.replaceAllUsesWith(made);
+  call.eraseFromParent();
+  llvm::InlineFunctionInfo info;
+  llvm::InlineFunction(*made, info);
+  llvm::Metadata* is_static =
+      llvm::ConstantAsMetadata::get(builder.getInt1(size != CommSize::kShapeStatic));
+  for (llvm::CallBase* inlined : info.InlinedCallSites) {
+    const llvm::Function* callee = inlined->getCalledFunction();
+    if (callee != nullptr && mover(callee->getName()) != nullptr) {
+      inlined->setMetadata(kWayOut, llvm::MDNode::get(inlined->getContext(), is_static));
+    }
+  }
+  return true;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Site: one call that moves data. What is known about it, in the words of [Ogawa & Matsuoka 1996
+// section 3.2], with the state that today's programs need most: shape-static, where the type's tree
+// is known and its numbers are not (95 of 100 calls; docs/optimizer.md).
+#ifndef LACUNA_OPTIMIZER_PASS_SITE_HPP_
+#define LACUNA_OPTIMIZER_PASS_SITE_HPP_
+
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+
+#include "optimizer/pass/completion.hpp"
+#include "optimizer/pass/kernel.hpp"
+
+namespace lacuna {
+
+enum class CommSize { kStaticShort, kStaticLong, kShapeStatic, kDynamic };
+enum class CommNode { kSelf, kProcNull, kOther, kUnknown, kNone };
+
+// Marks the calls of MPI functions in an inlined template, with 1 where all sizes are constant:
+// what is given the program's type there is the way out.
+constexpr llvm::StringLiteral kWayOut = "lacuna.way_out";
+
+const char* words(CommSize size);
+const char* words(CommNode node);
+CommNode node_of(const llvm::CallBase& call, const Mover& row, const Library& library);
+
+// Specializes the calls of one function.
+class Specializer {
+ public:
+  Specializer(Library& library, Resolver& resolver, llvm::OptimizationRemarkEmitter& remarks)
+      : library_(library), resolver_(resolver), remarks_(remarks) {}
+
+  // Looks for the waits of a nonblocking call; before any call is replaced.
+  void prove(llvm::CallBase& call, const Mover& row);
+  // Replaces the call by its template, inlined; whether it did. Says what it did, or why not.
+  bool specialize(llvm::CallBase& call, const Mover& row);
+  // Unpacks nonblocking receives at their waits; after all calls.
+  bool finish() { return receives_.rewrite(library_); }
+
+ private:
+  struct Known {
+    const Type* type = nullptr;  // nullptr: the triple stays as it is
+    Shape shape;                 // of all elements
+    int64_t most = 0;
+  };
+  bool examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
+               std::string& why);
+  llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
+                    llvm::IRBuilder<>& builder, bool is_kept);
+  void missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name);
+
+  Library& library_;
+  Resolver& resolver_;
+  llvm::OptimizationRemarkEmitter& remarks_;
+  llvm::SmallVector<llvm::AllocaInst*, 8> slots_;  // of the call at hand
+  llvm::DenseMap<llvm::CallBase*, llvm::SmallVector<Wait, 2>> waits_;
+  Receives receives_;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_OPTIMIZER_PASS_SITE_HPP_

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/stages.hpp"
+
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "optimizer/pass/remove.hpp"
+#include "optimizer/pass/site.hpp"
+
+namespace lacuna {
+
+namespace {
+
+bool is_ours(const llvm::Function& function) {
+  return function.getName().starts_with("lacuna_template_") ||
+         function.getName().starts_with("lacuna.kernel");
+}
+
+// A function with invokes is left alone: one of a random program in C++ was compiled wrongly.
+bool has_invoke(const llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) { return llvm::isa<llvm::InvokeInst>(instruction); });
+}
+
+bool is_eligible(const llvm::Function& function) {
+  return !function.isDeclaration() && !function.hasOptNone() &&
+         !function.callsFunctionThatReturnsTwice() && !function.isPresplitCoroutine() && !has_invoke(function) &&
+         !is_ours(function) && !function.hasFnAttribute("lacuna-off");
+}
+
+bool uses_mpi(const llvm::Module& module) {
+  return llvm::any_of(module.functions(), [](const llvm::Function& function) {
+    return function.isDeclaration() && !function.use_empty() &&
+           (producer(function.getName()) != nullptr || mover(function.getName()) != nullptr);
+  });
+}
+
+bool calls_producer(const llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+    return callee != nullptr && producer(callee->getName()) != nullptr;
+  });
+}
+
+llvm::FunctionAnalysisManager& function_analyses(llvm::Module& module,
+                                                 llvm::ModuleAnalysisManager& analyses) {
+  return analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+}
+
+// Promotes what the templates were given, and folds.
+void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  analyses.invalidate(function, llvm::PreservedAnalyses::none());
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  analyses.invalidate(function, passes.run(function, analyses));
+}
+
+bool inline_kernels(llvm::Function& function) {
+  llvm::SmallVector<llvm::CallBase*, 8> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+    if (callee != nullptr && callee->getName().starts_with("lacuna.kernel") &&
+        !callee->hasFnAttribute(llvm::Attribute::NoInline)) {
+      calls.push_back(call);
+    }
+  }
+  for (llvm::CallBase* call : calls) {
+    llvm::InlineFunctionInfo info;
+    llvm::InlineFunction(*call, info);
+  }
+  return !calls.empty();
+}
+
+void remove_unused(llvm::Module& module) {
+  for (bool again = true; again;) {
+    again = false;
+    for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+      if ((is_ours(function) || function.getName().starts_with("lacuna.raised.")) &&
+          function.use_empty()) {
+        function.eraseFromParent();
+        again = true;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  options::recall(module);
+  if (options::mode() == options::Mode::kOff || !uses_mpi(module))
+    return llvm::PreservedAnalyses::all();
+  const auto library = Library::load(module);
+  if (library == nullptr) return llvm::PreservedAnalyses::all();
+  options::keep(module);
+  llvm::FunctionAnalysisManager& functions = function_analyses(module, analyses);
+  bool changed = false;
+  for (llvm::Function& function : module) {
+    if (!is_eligible(function) || !calls_producer(function)) continue;
+    // So that the lengths of arrays are seen.
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.addPass(llvm::EarlyCSEPass());
+    functions.invalidate(function, passes.run(function, functions));
+    raise(function, library->handle_type);
+    functions.invalidate(function, llvm::PreservedAnalyses::none());
+    changed = true;
+  }
+  return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
+llvm::PreservedAnalyses specialize_all(llvm::Module& module,
+                                       llvm::ModuleAnalysisManager& analyses) {
+  if (options::mode() == options::Mode::kOff) return llvm::PreservedAnalyses::all();
+  const bool has_raised = llvm::any_of(module.functions(), [](const llvm::Function& function) {
+    return function.getName().starts_with("lacuna.raised.");
+  });
+  if (!has_raised && !uses_mpi(module)) return llvm::PreservedAnalyses::all();
+  // Kernels from before linking are ordinary functions by now, and may have been changed.
+  for (llvm::Function& function : module) {
+    if (function.getName().starts_with("lacuna.kernel")) function.setName("lacuna.linked");
+  }
+  llvm::FunctionAnalysisManager& functions = function_analyses(module, analyses);
+  auto library = Library::load(module);
+  if (library != nullptr && !library->link()) library = nullptr;
+  if (library != nullptr) {
+    Resolver resolver(*library);
+    for (llvm::Function& function : module) {
+      if (!is_eligible(function)) continue;
+      split_results(function);
+      llvm::SmallVector<std::pair<llvm::CallBase*, const Mover*>, 16> sites;
+      for (llvm::Instruction& instruction : llvm::instructions(function)) {
+        auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+        const Mover* row =
+            callee == nullptr || !callee->isDeclaration() ? nullptr : mover(callee->getName());
+        // Not the way out of a template that was inlined before linking.
+        if (row != nullptr && !call->hasMetadata(kWayOut)) sites.emplace_back(call, row);
+      }
+      llvm::OptimizationRemarkEmitter remarks(&function);
+      Specializer specializer(*library, resolver, remarks);
+      bool changed = false;
+      for (auto [call, row] : sites) specializer.prove(*call, *row);
+      for (auto [call, row] : sites) changed = specializer.specialize(*call, *row) || changed;
+      changed = specializer.finish() || changed;
+      if (changed) {
+        simplify(function, functions);
+        if (inline_kernels(function)) simplify(function, functions);
+        split_results(function);
+        remove_dead_types(function, *library, resolver, remarks);
+        functions.invalidate(function, llvm::PreservedAnalyses::none());
+      }
+    }
+  }
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) lower(function);
+  }
+  remove_unused(module);
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace lacuna

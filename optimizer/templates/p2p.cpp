@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocking point-to-point: Send, Recv, Sendrecv.
+#include "optimizer/templates/part.hpp"
+
+using lacuna::Part;
+using lacuna::Staging;
+
+LACUNA_TEMPLATE(MPI_Send)
+(const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+ const Part& part) {
+  if (!part.takes(buf)) return MPI_Send(buf, count, type, dest, tag, comm);
+  const Staging staging(part);
+  if (staging.data == nullptr) return MPI_Send(buf, count, type, dest, tag, comm);
+  if (dest != MPI_PROC_NULL) part.gather(buf, staging.data);
+  return MPI_Send(staging.data, part.units(), part.unit, dest, tag, comm);
+}
+
+LACUNA_TEMPLATE(MPI_Recv)
+(void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status,
+ const Part& part) {
+  if (!part.takes(buf)) return MPI_Recv(buf, count, type, source, tag, comm, status);
+  const Staging staging(part);
+  if (staging.data == nullptr) return MPI_Recv(buf, count, type, source, tag, comm, status);
+  MPI_Status own;
+  MPI_Status* const seen = status == MPI_STATUS_IGNORE ? &own : status;
+  const int code = MPI_Recv(staging.data, part.units(), part.unit, source, tag, comm, seen);
+  if (code == MPI_SUCCESS) part.scatter(buf, staging.data, *seen);
+  return code;
+}
+
+LACUNA_TEMPLATE(MPI_Sendrecv)
+(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+ int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status,
+ const Part& sent, const Part& got) {
+  const bool packs = sent.pack != nullptr,
+             unpacks = got.pack != nullptr;  // known where this is inlined
+  if ((!packs || sent.takes(sendbuf)) && (!unpacks || got.takes(recvbuf))) {
+    const Staging out(sent), in(got);
+    if ((!packs || out.data != nullptr) && (!unpacks || in.data != nullptr)) {
+      if (packs && dest != MPI_PROC_NULL) sent.gather(sendbuf, out.data);
+      MPI_Status own;
+      MPI_Status* const seen = unpacks && status == MPI_STATUS_IGNORE ? &own : status;
+      const int code = MPI_Sendrecv(packs ? out.data : sendbuf, packs ? sent.units() : sendcount,
+                                    packs ? sent.unit : sendtype, dest, sendtag,
+                                    unpacks ? in.data : recvbuf, unpacks ? got.units() : recvcount,
+                                    unpacks ? got.unit : recvtype, source, recvtag, comm, seen);
+      if (unpacks && code == MPI_SUCCESS) got.scatter(recvbuf, in.data, *seen);
+      return code;
+    }
+  }
+  return MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                      source, recvtag, comm, status);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Part: what the pass knows about one (buffer, count, type) of a call, as the templates see it. The
+// pass fills one beside each call and inlines the template there, so that every member which it
+// knew at compile time is a constant, and what that decides is gone from the code.
+//
+// A template takes the arguments of its MPI function, and one `const Part&` for each triple. It
+// does what the function does: the same messages, statuses and errors. In doubt it calls the
+// function with the arguments that the program gave. It is called LACUNA_TEMPLATE(MPI_name);
+// entering it here and in optimizer/pass/functions.cpp is all that a new one needs
+// (docs/optimizer.md).
+#ifndef LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
+#define LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#define LACUNA_TEMPLATE(name) extern "C" [[gnu::always_inline]] int lacuna_template_##name
+
+// Present in programs that have memory of a device.
+extern "C" {
+[[gnu::weak]] int cudaMalloc(void**, size_t);
+[[gnu::weak]] int hipMalloc(void**, size_t);
+[[gnu::weak]] int zeMemAllocDevice();
+}
+
+namespace lacuna {
+
+inline bool may_have_devices() {
+  return cudaMalloc != nullptr || hipMalloc != nullptr || zeMemAllocDevice != nullptr;
+}
+
+// Moves the first `bytes` packed bytes, and no more, between memory and packed.
+using Prefix = void(char* mem, char* packed, const int64_t* shape, int64_t bytes);
+using Move = void(char* mem, char* packed, const int64_t* shape);
+
+// The order of members is known to optimizer/pass/site.cpp.
+struct Part {
+  Move* pack;  // nullptr: the triple is to be left as it is
+  Move* unpack;
+  Prefix* unpack_prefix;
+  const int64_t* shape;  // the run-time numbers of the type and the count
+  char* stack;           // `room` bytes in the caller's frame
+  int64_t room;
+  int64_t bytes;   // packed size; huge where the arguments are not what MPI allows
+  int64_t most;    // more than these are not worth packing first
+  char* in_place;  // where the packed bytes already are: memory has no gaps
+  MPI_Datatype unit;
+  int64_t unit_bytes;
+  int64_t is_host;   // the buffer is in memory of the host for sure
+  int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
+
+  // Whether to pack first. NULL is MPI_BOTTOM or an error; the MPI library knows which.
+  bool takes(const void* buffer) const {
+    return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most) &&
+           (is_host != 0 || !may_have_devices());
+  }
+  // The same where the packed data must outlive the call: they stand in the caller's frame only.
+  bool takes_for_later(const void* buffer) const {
+    return takes(buffer) && (in_place != nullptr || bytes <= room);
+  }
+  char* later() const { return in_place != nullptr ? in_place : stack; }
+  int units() const { return int(bytes / unit_bytes); }
+  // Into and out of what is staged; nothing to do where memory has no gaps.
+  void gather(const void* buffer, char* staged) const {
+    if (in_place == nullptr) pack(static_cast<char*>(const_cast<void*>(buffer)), staged, shape);
+  }
+  void scatter(void* buffer, char* staged, const MPI_Status& status) const;
+};
+
+// Where packed data stand during a call. `data` is null where there is no memory, and where the
+// triple stays as it is.
+class Staging {
+ public:
+  explicit Staging(const Part& part)
+      : data(part.in_place != nullptr  ? part.in_place
+             : part.bytes <= part.room ? part.stack
+                                       : static_cast<char*>(std::malloc(size_t(part.bytes)))),
+        is_ours_(part.in_place == nullptr && part.bytes > part.room) {}
+  ~Staging() {
+    if (is_ours_) std::free(data);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  char* const data;
+
+ private:
+  const bool is_ours_;
+};
+
+inline char* bytes_of(const void* buffer) { return static_cast<char*>(const_cast<void*>(buffer)); }
+
+// After a receive: only what came is unpacked, down to a part of an element.
+inline void Part::scatter(void* buffer, char* staged, const MPI_Status& status) const {
+  if (in_place != nullptr) return;
+  int received = 0;
+  if (MPI_Get_count(&status, MPI_BYTE, &received) != MPI_SUCCESS) return;
+  if (received == bytes) {
+    unpack(bytes_of(buffer), staged, shape);
+  } else if (received > 0) {
+    unpack_prefix(bytes_of(buffer), staged, shape, received);
+  }
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_

