@@ -23,13 +23,15 @@ bool is_ours(const llvm::Function& function) {
 
 // A function with invokes is left alone: one of a random program in C++ was compiled wrongly.
 bool has_invoke(const llvm::Function& function) {
-  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) { return llvm::isa<llvm::InvokeInst>(instruction); });
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+    return llvm::isa<llvm::InvokeInst>(instruction);
+  });
 }
 
 bool is_eligible(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasOptNone() &&
-         !function.callsFunctionThatReturnsTwice() && !function.isPresplitCoroutine() && !has_invoke(function) &&
-         !is_ours(function) && !function.hasFnAttribute("lacuna-off");
+         !function.callsFunctionThatReturnsTwice() && !function.isPresplitCoroutine() &&
+         !has_invoke(function) && !is_ours(function) && !function.hasFnAttribute("lacuna-off");
 }
 
 bool uses_mpi(const llvm::Module& module) {
