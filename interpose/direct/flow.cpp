@@ -9,9 +9,7 @@
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "interpose/device.hpp"
-#include "interpose/log.hpp"
 #include "interpose/packing.hpp"
-#include "interpose/types.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -62,8 +60,7 @@ bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lo
   lot->memory = address(const_cast<void*>(place), lot->plan != nullptr ? 0 : record->true_lb);
   lot->count = count;
   lot->account = account_of(*record);
-  lot->has_gaps = lot->plan != nullptr && !(count == 1 && record->single_run);
-  if (lot->has_gaps) log_type(*record, Note::kDirect, lot->bytes);
+  if (lot->plan != nullptr && !(count == 1 && record->single_run)) lot->with_gaps = record;
   return true;
 }
 

@@ -11,9 +11,7 @@
 #include <cstdint>
 
 #include "interpose/direct/region.hpp"
-#include "interpose/report.hpp"
-#include "mpi/header.hpp"
-#include "plan/plan.hpp"
+#include "interpose/types.hpp"
 
 namespace lacuna::direct {
 
@@ -23,7 +21,7 @@ struct Lot {
   std::byte* memory = nullptr;
   int64_t count = 0;
   int64_t bytes = 0;
-  bool has_gaps = false;
+  const TypeRecord* with_gaps = nullptr;  // the type, where the data have gaps
   Account account;
 };
 

@@ -7,6 +7,7 @@
 
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/log.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna::direct {
@@ -104,13 +105,19 @@ bool take_turn(Room* room, bool willing, int* error_class) noexcept {
     said.vote = Vote::kYes;
     said.offset = offset_of(region);
     for (const Member& member : room->members) {
-      if (member.out.has_gaps || member.in.has_gaps) said.vote = Vote::kWants;
+      if (member.out.with_gaps != nullptr || member.in.with_gaps != nullptr)
+        said.vote = Vote::kWants;
       said.most_bytes = std::max({said.most_bytes, member.out.bytes, member.in.bytes});
     }
     if (runtime().always) said.most_bytes = std::numeric_limits<int64_t>::max();
   }
   bool alive = true;
   if (vote(room, said, &alive)) {
+    for (const Member& member : room->members) {
+      for (const Lot* lot : {&member.out, &member.in}) {
+        if (lot->with_gaps != nullptr) log_type(*lot->with_gaps, Note::kDirect, lot->bytes);
+      }
+    }
     *error_class = run(room);
     return true;
   }
