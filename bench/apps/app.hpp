@@ -42,7 +42,7 @@ struct Sites {
   MPI_Datatype (*make)(const Input&);
   void (*send)(const Input&, const Ends&) = nullptr;
   void (*receive)(const Input&, const Ends&) = nullptr;
-  void (*exchange)(const Input&, const Ends&, int rounds) = nullptr;
+  double (*exchange)(const Input&, const Ends&, int rounds) = nullptr;
 };
 
 struct App {

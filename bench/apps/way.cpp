@@ -182,9 +182,16 @@ class Specialised : public PairWay {
     ends_.element = message.element;
     ends_.elements = message.elements;
   }
-  void rounds(int count) override {
+  std::string verify() override {
+    const std::string wrong = PairWay::verify();
+    if (kIsEach || !wrong.empty()) return wrong;
+    problem().fill_memory(is_first() ? 5 : 6);
+    rounds(1);
+    return is_first() ? "" : check(5, 6);
+  }
+  double rounds(int count) override {
     if (kIsEach) return Way::rounds(count);
-    sites().exchange(message().input, ends_, count);
+    return sites().exchange(message().input, ends_, count);
   }
 
  protected:

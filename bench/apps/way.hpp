@@ -87,8 +87,11 @@ class Way {
   virtual void destroy() {}
   // One round of the benchmark, which holds `transfers()` transfers one after the other.
   virtual void round(Phases* phases) = 0;
-  virtual void rounds(int count) {
+  // The seconds that many take.
+  virtual double rounds(int count) {
+    const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) round(nullptr);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   virtual int transfers() const { return 2; }
   // Rank 0 works, the others sleep until it has finished.
