@@ -7,6 +7,7 @@
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
+#   make test-sources   MPICH's own test suite, from Debian's source package, compiled by lacuna-cc: do its tests pass?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
@@ -14,7 +15,7 @@ SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]')
 
-.PHONY: all demo optimizer test test-conformance test-hosts test-aarch64 format clean setup setup-test setup-aarch64 release dev
+.PHONY: all demo optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release dev
 
 all: release
 
@@ -57,6 +58,9 @@ test-hosts: setup-test
 test-conformance: setup-test release
 	@.venv/bin/python tests/conformance/mpi4py_suite.py --suite build/conformance/test \
 	  --python build/conformance/venv/bin/python --lacuna .venv/bin/lacuna --mpi-root build/mpi
+
+test-sources: setup-test optimizer
+	@tests/sources/mpich_suite.sh build/sources
 
 test-aarch64: setup-aarch64
 	@cmake --preset aarch64 >/dev/null

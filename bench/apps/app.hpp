@@ -24,12 +24,32 @@ struct Input {
   std::vector<std::vector<int>> lists;  // index lists, in blocks, in the order of the type text
 };
 
+// Where a transfer's data is, and who has the other end.
+struct Ends {
+  void* mem;
+  int partner;
+  bool is_first;  // sends, then receives
+  // The receiver takes the data contiguous, as `elements` of this; none: as it was sent.
+  MPI_Datatype element;
+  int elements;
+  void* packed;
+};
+constexpr int kSiteTag = 3;
+
+// The application's type, and the calls around it (sites.hpp).
+struct Sites {
+  // Not committed; the caller frees it.
+  MPI_Datatype (*make)(const Input&);
+  void (*send)(const Input&, const Ends&) = nullptr;
+  void (*receive)(const Input&, const Ends&) = nullptr;
+  double (*exchange)(const Input&, const Ends&, int rounds) = nullptr;
+};
+
 struct App {
   const char* test;
   size_t shape_size;  // how many numbers it needs
   size_t lists;       // how many index lists
-  // Not committed; the caller frees it.
-  MPI_Datatype (*make)(const Input&);
+  const Sites* sites;
   void (*pack)(const Input&, const std::byte* mem, std::byte* packed);
   void (*unpack)(const Input&, const std::byte* packed, std::byte* mem);
   bool receives_packed = false;              // the other side wants the data contiguous
@@ -38,11 +58,15 @@ struct App {
 
 // nullptr: no such test.
 const App* find_app(const std::string& test);
+// The same, compiled by lacuna-c++; nullptr where that was not there, too.
+const App* find_specialised_app(const std::string& test);
 
 // The loops are compiled for each level of instruction set and chosen when the program starts, so
 // that packing by hand is as good as on a machine it was compiled for. Not under sanitizers, whose
-// runtime is not there yet when the choice is made.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+// runtime is not there yet when the choice is made; and not by lacuna-c++, whose loops nobody
+// calls.
+#if defined(LACUNA_BENCH_SPECIALISED) || defined(__SANITIZE_ADDRESS__) || \
+    defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
 #define LACUNA_BY_HAND
 #else
 #define LACUNA_BY_HAND \

@@ -3,11 +3,16 @@
 
 namespace lacuna::bench {
 
+#ifdef LACUNA_BENCH_SPECIALISED
+const App* find_specialised_app(const std::string& test) {
+#else
 const App* find_app(const std::string& test) {
+#endif
   static const std::vector<App> all = [] {
     std::vector<App> apps;
-    for (const auto& of : {wrf_apps(), milc_apps(), nas_lu_apps(), nas_mg_apps(), lammps_apps(),
-                           specfem3d_apps(), strided_apps()}) {
+    for (const auto& of :
+         {LACUNA_APPS(wrf)(), LACUNA_APPS(milc)(), LACUNA_APPS(nas_lu)(), LACUNA_APPS(nas_mg)(),
+          LACUNA_APPS(lammps)(), LACUNA_APPS(specfem3d)(), LACUNA_APPS(strided)()}) {
       apps.insert(apps.end(), of.begin(), of.end());
     }
     return apps;

@@ -8,15 +8,22 @@
 
 #include "bench/apps/app.hpp"
 
+// Which compilation of the tests a file belongs to.
+#ifdef LACUNA_BENCH_SPECIALISED
+#define LACUNA_APPS(name) name##_apps_specialised
+#else
+#define LACUNA_APPS(name) name##_apps
+#endif
+
 namespace lacuna::bench {
 
-std::vector<App> wrf_apps();
-std::vector<App> milc_apps();
-std::vector<App> nas_lu_apps();
-std::vector<App> nas_mg_apps();
-std::vector<App> lammps_apps();
-std::vector<App> specfem3d_apps();
-std::vector<App> strided_apps();
+std::vector<App> LACUNA_APPS(wrf)();
+std::vector<App> LACUNA_APPS(milc)();
+std::vector<App> LACUNA_APPS(nas_lu)();
+std::vector<App> LACUNA_APPS(nas_mg)();
+std::vector<App> LACUNA_APPS(lammps)();
+std::vector<App> LACUNA_APPS(specfem3d)();
+std::vector<App> LACUNA_APPS(strided)();
 
 }  // namespace lacuna::bench
 

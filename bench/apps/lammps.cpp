@@ -6,6 +6,7 @@
 #include <array>
 
 #include "bench/apps/apps.hpp"
+#include "bench/apps/sites.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -76,9 +77,9 @@ MPI_Datatype make(const Input& input) {
 
 }  // namespace
 
-std::vector<App> lammps_apps() {
-  return {{"LAMMPS_full", 1, 6, make<5>, pack_full, unpack_full},
-          {"LAMMPS_atomic", 1, 4, make<3>, pack_atomic, unpack_atomic}};
+std::vector<App> LACUNA_APPS(lammps)() {
+  return {{"LAMMPS_full", 1, 6, &kSites<make<5>>, pack_full, unpack_full},
+          {"LAMMPS_atomic", 1, 4, &kSites<make<3>>, pack_atomic, unpack_atomic}};
 }
 
 }  // namespace lacuna::bench

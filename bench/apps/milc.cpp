@@ -4,6 +4,7 @@
 // direction -z, of the even sites and then of the odd ones, which the application keeps apart
 // [Schneider2012, 2.1].
 #include "bench/apps/apps.hpp"
+#include "bench/apps/sites.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -60,6 +61,8 @@ MPI_Datatype make(const Input& input) {
 
 }  // namespace
 
-std::vector<App> milc_apps() { return {{"MILC_su3_zd", 4, 0, make, pack, unpack}}; }
+std::vector<App> LACUNA_APPS(milc)() {
+  return {{"MILC_su3_zd", 4, 0, &kSites<make>, pack, unpack}};
+}
 
 }  // namespace lacuna::bench

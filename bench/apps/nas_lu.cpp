@@ -3,6 +3,7 @@
 // NAS LU, fluid dynamics: five doubles at each point of a face of the grid u(5, nx + 2, ny)
 // [Schneider2012, 2.1 and figure 2(b)]: contiguous in direction x, strided in direction y.
 #include "bench/apps/apps.hpp"
+#include "bench/apps/sites.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -57,9 +58,9 @@ MPI_Datatype make_y(const Input& input) {
 
 }  // namespace
 
-std::vector<App> nas_lu_apps() {
-  return {{"NAS_LU_x", 2, 0, make_x, pack_x, unpack_x},
-          {"NAS_LU_y", 2, 0, make_y, pack_y, unpack_y}};
+std::vector<App> LACUNA_APPS(nas_lu)() {
+  return {{"NAS_LU_x", 2, 0, &kSites<make_x>, pack_x, unpack_x},
+          {"NAS_LU_y", 2, 0, &kSites<make_y>, pack_y, unpack_y}};
 }
 
 }  // namespace lacuna::bench

@@ -3,6 +3,7 @@
 // NAS MG, fluid dynamics: the inner points of a face of the 3-d array u(n1, n2, n3) of doubles, n1
 // the fastest, in each direction [Schneider2012, 2.1 and figure 2(a)].
 #include "bench/apps/apps.hpp"
+#include "bench/apps/sites.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -102,10 +103,10 @@ MPI_Datatype make_rows(const Input& input) {
 
 }  // namespace
 
-std::vector<App> nas_mg_apps() {
-  return {{"NAS_MG_x", 3, 0, make_x, pack_x, unpack_x},
-          {"NAS_MG_y", 3, 0, make_rows<face_y>, pack_y, unpack_y},
-          {"NAS_MG_z", 3, 0, make_rows<face_z>, pack_z, unpack_z}};
+std::vector<App> LACUNA_APPS(nas_mg)() {
+  return {{"NAS_MG_x", 3, 0, &kSites<make_x>, pack_x, unpack_x},
+          {"NAS_MG_y", 3, 0, &kSites<make_rows<face_y>>, pack_y, unpack_y},
+          {"NAS_MG_z", 3, 0, &kSites<make_rows<face_z>>, pack_z, unpack_z}};
 }
 
 }  // namespace lacuna::bench

@@ -87,11 +87,12 @@ std::optional<Error> fill_message(const ExchangeRow& row, const LaneRow& lane, i
   if (!lane.test.empty()) {
     message.app = find_app(lane.test);
     if (message.app == nullptr) return invalid("no test " + lane.test);
+    message.specialised = find_specialised_app(lane.test);
     auto input = input_of(*message.app, lane, *type);
     if (!input) return input.error();
     message.input = *input;
     message.receives_packed |= message.app->receives_packed;
-    message.make = [app = message.app, input = *input] { return app->make(input); };
+    message.make = [app = message.app, input = *input] { return app->sites->make(input); };
   }
   if (lane.test.empty() || lane.has_own_type) {
     const auto built = build_mpi(*type, predefined);

@@ -5,6 +5,7 @@
 // [Schneider2012, 2.2]; and the transpose of a distributed 3-d array (mt), of which one side wants
 // the data contiguous [2.3].
 #include "bench/apps/apps.hpp"
+#include "bench/apps/sites.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -98,10 +99,10 @@ MPI_Datatype make_mt(const Input& input) {
 
 }  // namespace
 
-std::vector<App> specfem3d_apps() {
-  return {{"SPECFEM3D_oc", 1, 1, make_oc, pack_oc, unpack_oc},
-          {"SPECFEM3D_cm", 2, 2, make_cm, pack_cm, unpack_cm},
-          {"SPECFEM3D_mt", 3, 0, make_mt, pack_mt, unpack_mt, true}};
+std::vector<App> LACUNA_APPS(specfem3d)() {
+  return {{"SPECFEM3D_oc", 1, 1, &kSites<make_oc>, pack_oc, unpack_oc},
+          {"SPECFEM3D_cm", 2, 2, &kSites<make_cm>, pack_cm, unpack_cm},
+          {"SPECFEM3D_mt", 3, 0, &kSites<make_mt>, pack_mt, unpack_mt, true}};
 }
 
 }  // namespace lacuna::bench

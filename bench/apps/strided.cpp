@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/apps/apps.hpp"
+#include "bench/apps/sites.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -105,10 +106,10 @@ MPI_Datatype make_gather(const Input& input) {
 
 }  // namespace
 
-std::vector<App> strided_apps() {
-  return {{"strided", 4, 0, make, pack, unpack},
-          {"strided_blocks", 5, 0, make, pack_blocks, unpack_blocks},
-          {"gather", 0, 1, make_gather, gather, scatter}};
+std::vector<App> LACUNA_APPS(strided)() {
+  return {{"strided", 4, 0, &kSites<make>, pack, unpack},
+          {"strided_blocks", 5, 0, &kSites<make>, pack_blocks, unpack_blocks},
+          {"gather", 0, 1, &kSites<make_gather>, gather, scatter}};
 }
 
 }  // namespace lacuna::bench

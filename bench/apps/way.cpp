@@ -43,6 +43,7 @@ class PairWay : public Way {
   const Problem& problem() const { return *m_.problem; }
   int bytes() const { return bytes_; }
   int partner() const { return m_.partner; }
+  bool is_first() const { return m_.rank % 2 == 0; }
 
   void send_bytes(const void* data, MPI_Datatype type) const {
     calls::send(data, bytes_, calls::handle_of(type), m_.partner, kTag);
@@ -52,8 +53,6 @@ class PairWay : public Way {
   }
 
  private:
-  bool is_first() const { return m_.rank % 2 == 0; }
-
   std::string verify_one_way(bool is_sender, unsigned salt) {
     problem().fill_memory(is_sender ? salt : salt + 1);
     problem().fill_packed(salt + 1);
@@ -146,6 +145,62 @@ class ByHand : public PairWay {
     message().app->unpack(message().input, problem().packed(), problem().buffer());
     laps.end(&Phases::unpack);
   }
+};
+
+// With a derived datatype that is made and freed for each message.
+class Each : public Derived {
+ public:
+  using Derived::Derived;
+  void create() override {}
+  void destroy() override {}
+
+ protected:
+  void send(Phases* phases) override {
+    with_type([&] { Derived::send(phases); });
+  }
+  void receive(Phases* phases) override {
+    with_type([&] { Derived::receive(phases); });
+  }
+
+ private:
+  template <class Call>
+  void with_type(const Call& call) {
+    Derived::create();
+    call();
+    Derived::destroy();
+  }
+};
+
+// The application's own calls, compiled by lacuna-c++ (sites.hpp): with the type made and freed
+// around all rounds, or, `kIsEach`, around each message.
+template <bool kIsEach>
+class Specialised : public PairWay {
+ public:
+  explicit Specialised(const Message& message) : PairWay(message) {
+    ends_ = {problem().buffer(), partner(), is_first(), MPI_DATATYPE_NULL, 0, problem().packed()};
+    if (!message.receives_packed) return;
+    ends_.element = message.element;
+    ends_.elements = message.elements;
+  }
+  std::string verify() override {
+    const std::string wrong = PairWay::verify();
+    if (kIsEach || !wrong.empty()) return wrong;
+    problem().fill_memory(is_first() ? 5 : 6);
+    rounds(1);
+    return is_first() ? "" : check(5, 6);
+  }
+  double rounds(int count) override {
+    if (kIsEach) return Way::rounds(count);
+    return sites().exchange(message().input, ends_, count);
+  }
+
+ protected:
+  void send(Phases*) override { sites().send(message().input, ends_); }
+  void receive(Phases*) override { sites().receive(message().input, ends_); }
+
+ private:
+  const Sites& sites() const { return *message().specialised->sites; }
+  Ends ends_ = {};
 };
 
 // As many bytes without gaps: what communication alone takes.
@@ -284,18 +339,25 @@ std::unique_ptr<Way> made(const Message& message) {
 struct Named {
   const char* name;
   std::unique_ptr<Way> (*make)(const Message&);
-  bool needs_app = false;
+  enum { kAny, kApp, kSpecialised } needs = kAny;
+  bool is_for(const Message& message) const {
+    if (needs == kSpecialised) return message.specialised != nullptr && message.count == 1;
+    return needs == kAny || message.app != nullptr;
+  }
 };
 
 constexpr Named kWays[] = {
     {"derived", made<Derived>},
     {"mpi_pack", made<MpiPack>},
-    {"by_hand", made<ByHand>, true},
+    {"by_hand", made<ByHand>, Named::kApp},
+    {"each", made<Each>},
+    {"specialised", made<Specialised<false>>, Named::kSpecialised},
+    {"specialised_each", made<Specialised<true>>, Named::kSpecialised},
     {"contiguous", made<Contiguous>},
     {"one_by_one", made<OneByOne>},
     {"persistent", made<Persistent>},
     {"mpi_pack_alone", made<MpiPackAlone>},
-    {"by_hand_alone", made<ByHandAlone>, true},
+    {"by_hand_alone", made<ByHandAlone>, Named::kApp},
     {"copy_alone", made<CopyAlone>},
 };
 
@@ -306,7 +368,7 @@ std::unique_ptr<Way> make_way(const std::string& name, const Message& message) {
   if (message.graph != nullptr) return make_graph_way(name, *message.graph);
   if (message.grid != nullptr) return make_grid_way(name, *message.grid);
   for (const Named& way : kWays) {
-    if (name == way.name && (message.app != nullptr || !way.needs_app)) return way.make(message);
+    if (name == way.name && way.is_for(message)) return way.make(message);
   }
   if (auto way = make_cache_way(name, message)) return way;
   if (message.received == nullptr) return nullptr;

@@ -61,7 +61,8 @@ struct Message {
   std::shared_ptr<FftArrays> fft;     // instead of all of them
   std::shared_ptr<Graph> graph;
   std::shared_ptr<Grid> grid;
-  const App* app = nullptr;  // nullptr: there are no loops by hand
+  const App* app = nullptr;          // nullptr: there are no loops by hand
+  const App* specialised = nullptr;  // the same, by lacuna-c++
   Input input;
   std::function<MPI_Datatype()> make;  // the type, not committed; its maker frees it
   int count = 1;
@@ -86,6 +87,12 @@ class Way {
   virtual void destroy() {}
   // One round of the benchmark, which holds `transfers()` transfers one after the other.
   virtual void round(Phases* phases) = 0;
+  // The seconds that many take.
+  virtual double rounds(int count) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < count; ++i) round(nullptr);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
   virtual int transfers() const { return 2; }
   // Rank 0 works, the others sleep until it has finished.
   virtual bool is_alone() const { return false; }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "bench/apps/apps.hpp"
+#include "bench/apps/sites.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -143,11 +144,11 @@ MPI_Datatype make_subarrays(const Input& input) {
 
 }  // namespace
 
-std::vector<App> wrf_apps() {
-  return {{"WRF_x_vec", 12, 0, make_vectors, pack, unpack},
-          {"WRF_y_vec", 12, 0, make_vectors, pack, unpack},
-          {"WRF_x_sa", 12, 0, make_subarrays, pack, unpack},
-          {"WRF_y_sa", 12, 0, make_subarrays, pack, unpack}};
+std::vector<App> LACUNA_APPS(wrf)() {
+  return {{"WRF_x_vec", 12, 0, &kSites<make_vectors>, pack, unpack},
+          {"WRF_y_vec", 12, 0, &kSites<make_vectors>, pack, unpack},
+          {"WRF_x_sa", 12, 0, &kSites<make_subarrays>, pack, unpack},
+          {"WRF_y_sa", 12, 0, &kSites<make_subarrays>, pack, unpack}};
 }
 
 }  // namespace lacuna::bench

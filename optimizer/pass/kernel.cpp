@@ -22,7 +22,8 @@ void Kernel::collect(llvm::Value* number) {
 }
 
 void Kernel::collect(const Node& node) {
-  for (llvm::Value* number : {node.offset, node.bytes, node.count, node.stride}) collect(number);
+  for (llvm::Value* number : {node.offset, node.bytes, node.count, node.stride, node.list})
+    collect(number);
   for (const Node* part : node.parts) collect(*part);
 }
 
@@ -34,8 +35,9 @@ std::string Kernel::name(const llvm::Value* number) const {
 
 std::string Kernel::name(const Node& node) const {
   std::string result = std::to_string(node.kind);
-  for (const llvm::Value* number : {node.offset, node.bytes, node.count, node.stride})
+  for (const llvm::Value* number : {node.offset, node.bytes, node.count, node.stride, node.list})
     result += "_" + name(number);
+  if (node.kind == Node::kList) result += "i" + std::to_string(node.list_bits);
   for (const int64_t offset : node.offsets) result += "+" + std::to_string(offset);
   for (const Node* part : node.parts) result += "(" + name(*part) + ")";
   return result;
@@ -129,6 +131,19 @@ void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
       const Node& part = *node.parts[0];
       loop(in_function(node.count), [&](llvm::Value* i) {
         this->node(part, moved(mem, builder.CreateMul(i, in_function(node.stride))),
+                   moved(packed, builder.CreateMul(i, in_function(part.bytes))));
+      });
+      return;
+    }
+    case Node::kList: {
+      const Node& part = *node.parts[0];
+      llvm::Type* type = builder.getIntNTy(node.list_bits);
+      llvm::Value* list = builder.CreateIntToPtr(in_function(node.list), builder.getPtrTy());
+      loop(in_function(node.count), [&](llvm::Value* i) {
+        llvm::Value* steps =
+            builder.CreateSExt(builder.CreateLoad(type, builder.CreateInBoundsGEP(type, list, i)),
+                               builder.getInt64Ty());
+        this->node(part, moved(mem, builder.CreateMul(steps, in_function(node.stride))),
                    moved(packed, builder.CreateMul(i, in_function(part.bytes))));
       });
       return;

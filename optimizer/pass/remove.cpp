@@ -154,7 +154,8 @@ class Remover {
   }
 
   static bool can_be_made(const Type& type) {
-    return llvm::all_of(type.numbers,
+    return type.listed_by == nullptr &&
+           llvm::all_of(type.numbers,
                         [](const auto& list) { return list.size() <= kMostElements; }) &&
            llvm::all_of(type.parts, [](const Type* part) { return can_be_made(*part); });
   }

@@ -8,7 +8,8 @@
 namespace lacuna {
 
 bool Type::is_constant() const {
-  return llvm::all_of(numbers,
+  return listed_by == nullptr &&
+         llvm::all_of(numbers,
                       [](const auto& list) {
                         return llvm::all_of(
                             list, [](auto* value) { return llvm::isa<llvm::ConstantInt>(value); });
@@ -62,6 +63,7 @@ std::string Type::text() const {
       if (i == 0 && has_list) continue;  // the lists tell the count
       word = letter == 'i' || letter == 'a' ? text_of(list[0]) : listed(list, text_of);
       if (made_by->text == "subarray" && letter == 'i') word = order;
+      if (listed_by != nullptr && list.empty()) word = "[?]";
     }
     result += (first ? "" : ", ") + word;
     first = false;
@@ -72,7 +74,7 @@ std::string Type::text() const {
 
 bool equal(const Type& one, const Type& other) {
   if (one.basic != other.basic || one.made_by != other.made_by || one.numbers != other.numbers ||
-      one.parts.size() != other.parts.size()) {
+      one.listed_by != other.listed_by || one.parts.size() != other.parts.size()) {
     return false;
   }
   for (size_t i = 0; i < one.parts.size(); ++i) {
@@ -146,8 +148,15 @@ const Type* Resolver::constructed(llvm::CallBase& call) {
   type.made_by = raised(&call);
   for (unsigned i = 0; i + 1 < type.made_by->parameters.size(); ++i) {
     llvm::SmallVector<llvm::Value*, 16> values;
-    if (!arguments(call, i, values)) return no("its arrays are not known");
     const char letter = type.made_by->parameters[i];
+    if (!arguments(call, i, values)) {
+      const llvm::StringRef text = type.made_by->text;
+      if (i != 2 || (text != "indexed_block" && text != "hindexed_block"))
+        return no("its arrays are not known");
+      type.listed_by = &call;
+      type.numbers.emplace_back();
+      continue;
+    }
     if (letter != 'h' && letter != 'H') {
       type.numbers.emplace_back(values.begin(), values.end());
       continue;

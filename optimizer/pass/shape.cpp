@@ -21,8 +21,9 @@ bool is_negative(llvm::Value* value) {
 // Whether two nodes are the same but for where they begin.
 bool alike(const Node* one, const Node* other, bool with_offset = false) {
   if (one->kind != other->kind || one->bytes != other->bytes || one->count != other->count ||
-      one->stride != other->stride || one->offsets != other->offsets ||
-      one->parts.size() != other->parts.size() || (with_offset && one->offset != other->offset)) {
+      one->stride != other->stride || one->offsets != other->offsets || one->list != other->list ||
+      one->list_bits != other->list_bits || one->parts.size() != other->parts.size() ||
+      (with_offset && one->offset != other->offset)) {
     return false;
   }
   for (size_t i = 0; i < one->parts.size(); ++i) {
@@ -168,6 +169,7 @@ Shape Shaper::listed(const Type& type, bool one_length, bool in_bytes) {
   const Shape part = of(*type.parts[0]);
   if (part.node == nullptr) return part;
   if (part.lb == nullptr) return no("the extent of a part is not known for sure");
+  if (type.listed_by != nullptr) return list(type, part, in_bytes);
   // indexed_block has (count, length, [displacements]); indexed has (count, [lengths],
   // [displacements]).
   const auto& lengths = type.numbers[1];
@@ -183,6 +185,47 @@ Shape Shaper::listed(const Type& type, bool one_length, bool in_bytes) {
     offsets.push_back(in_bytes ? place : product(place, builder_.CreateSub(part.ub, part.lb)));
   }
   return joined(std::move(shapes), std::move(offsets), options::Pattern::kListed);
+}
+
+// An indexed_block whose displacements are in memory.
+Shape Shaper::list(const Type& type, const Shape& part, bool in_bytes) {
+  if (is_negative(type.numbers[1][0])) return impossible("a negative block length");
+  Shape shape = block(part, wide(type.numbers[1][0]));
+  if (shape.node == nullptr) return shape;
+  const unsigned bits = type.made_by->parameters[2] == 'A' ? 64 : 32;
+  llvm::AllocaInst* copy = lists_.copy_of(*type.listed_by, bits);
+  llvm::Value* count = wide(type.numbers[0][0]);
+  // As with negative sizes: one that was not copied makes the message too large to be taken.
+  llvm::Value* bytes =
+      builder_.CreateSelect(builder_.CreateICmpULE(count, number(Lists::kMost)),
+                            held(product(held(count), shape.node->bytes)), number(kHuge));
+  Node* node = this->node(Node::kList, number(0), bytes);
+  node->count = count;
+  node->stride = in_bytes ? number(1) : builder_.CreateSub(part.ub, part.lb);
+  node->parts.push_back(shape.node);
+  node->list = builder_.CreatePtrToInt(copy, builder_.getInt64Ty());
+  node->list_bits = bits;
+  shape.node = node;
+  shape.lb = shape.ub = nullptr;
+  shape.may_be_empty = shape.has_list = true;
+  shape.pattern = options::Pattern::kListed;
+  return shape;
+}
+
+llvm::AllocaInst* Lists::copy_of(llvm::CallBase& constructor, unsigned bits) {
+  llvm::AllocaInst*& copy = copies_[&constructor];
+  if (copy != nullptr) return copy;
+  llvm::IRBuilder<> entry(&*constructor.getFunction()->getEntryBlock().getFirstInsertionPt());
+  copy = entry.CreateAlloca(llvm::ArrayType::get(entry.getIntNTy(bits), kMost));
+  llvm::IRBuilder<> builder(&constructor);
+  llvm::Value* count = builder.CreateSExt(constructor.getArgOperand(0), builder.getInt64Ty());
+  // What MPI does not allow is its to tell.
+  llvm::Value* fits = builder.CreateAnd(builder.CreateICmpULE(count, builder.getInt64(kMost)),
+                                        builder.CreateIsNotNull(constructor.getArgOperand(2)));
+  llvm::Value* bytes = builder.CreateMul(builder.CreateSelect(fits, count, builder.getInt64(0)),
+                                         builder.getInt64(bits / 8));
+  builder.CreateMemCpy(copy, copy->getAlign(), constructor.getArgOperand(2), llvm::Align(1), bytes);
+  return copy;
 }
 
 Shape Shaper::fields(const Type& type) {
@@ -293,6 +336,8 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
     shape.lb = shape.ub = nullptr;
   }
   shape.may_be_empty = llvm::any_of(shapes, [](const Shape& part) { return part.may_be_empty; });
+  shape.has_list = llvm::any_of(shapes, [](const Shape& part) { return part.has_list; });
+  if (shape.has_list) shape.pattern = options::Pattern::kListed;
   // Runs that touch are one.
   std::vector<const Node*> merged;
   for (const Node* next : nodes) {

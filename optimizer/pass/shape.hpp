@@ -18,14 +18,16 @@
 namespace lacuna {
 
 struct Node {
-  enum Kind { kRun, kLoop, kParts, kTable };
+  enum Kind { kRun, kLoop, kParts, kTable, kList };
   Kind kind = kRun;
   llvm::Value* offset = nullptr;   // bytes from where the node above begins
   llvm::Value* bytes = nullptr;    // packed, of all of it
-  llvm::Value* count = nullptr;    // loop
-  llvm::Value* stride = nullptr;   // loop: bytes from one to the next in memory
-  std::vector<const Node*> parts;  // one for a loop and for a table
+  llvm::Value* count = nullptr;    // loop, list
+  llvm::Value* stride = nullptr;   // loop: bytes from one to the next in memory; list: of one step
+  std::vector<const Node*> parts;  // one for a loop, for a table and for a list
   std::vector<int64_t> offsets;    // table: where each repetition of the part begins
+  llvm::Value* list = nullptr;     // list: the address of that, in steps, as a number
+  unsigned list_bits = 0;          // of an element there
 };
 
 struct Shape {
@@ -34,16 +36,29 @@ struct Shape {
   llvm::Value* ub = nullptr;
   bool is_marked = false;  // the bounds were set by resized or subarray
   bool may_be_empty = false;
+  bool has_list = false;
   const Basic* unit = nullptr;  // what all of it is made of; packed() where it is of several types
   int64_t alignment = 1;
   options::Pattern pattern = options::Pattern::kStrided;
 };
 
+// Copies of lists of displacements, which MPI takes when a type is made and the program may change
+// then: in the function's frame, one for each constructor. They hold those of the type that it made
+// last, which is the one that its handle denotes.
+class Lists {
+ public:
+  static constexpr uint64_t kMost = 4096;  // elements; a longer list is not copied
+  llvm::AllocaInst* copy_of(llvm::CallBase& constructor, unsigned bits);
+
+ private:
+  llvm::DenseMap<llvm::CallBase*, llvm::AllocaInst*> copies_;
+};
+
 // Makes shapes at one place of the program.
 class Shaper {
  public:
-  Shaper(const Library& library, llvm::IRBuilder<>& builder)
-      : library_(library), builder_(builder) {}
+  Shaper(const Library& library, Lists& lists, llvm::IRBuilder<>& builder)
+      : library_(library), lists_(lists), builder_(builder) {}
 
   // `count` elements of a type; the node is nullptr where the shape is not known, with the reason
   // in why().
@@ -62,6 +77,7 @@ class Shaper {
   Shape block(const Shape& part, llvm::Value* count);
   Shape strided(const Type& type, bool in_bytes);
   Shape listed(const Type& type, bool one_length, bool in_bytes);
+  Shape list(const Type& type, const Shape& part, bool in_bytes);
   Shape fields(const Type& type);
   Shape subarray(const Type& type);
   Shape resized(const Type& type);
@@ -84,6 +100,7 @@ class Shaper {
   llvm::Value* held(llvm::Value* bytes);
 
   const Library& library_;
+  Lists& lists_;
   llvm::IRBuilder<>& builder_;
   std::deque<Node> nodes_;
   std::string why_;

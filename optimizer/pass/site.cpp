@@ -171,7 +171,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   for (size_t i = 0; i < row.triples.size(); ++i) {
     const Triple& triple = row.triples[i];
     std::string reason;
-    if (!examine(call, triple, shapers.emplace_back(library_, builder), known[i], reason)) {
+    if (!examine(call, triple, shapers.emplace_back(library_, lists_, builder), known[i], reason)) {
       is_impossible = is_impossible || shapers.back().is_impossible();
       known[i] = {};
       why = reason;
@@ -188,6 +188,12 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
                             : std::to_string(bytes->getSExtValue()) +
                                   " bytes are more than pay to be packed first (" +
                                   std::to_string(known[i].most) + "): " + known[i].type->text();
+      known[i] = {};
+      continue;
+    }
+    if (row.name == "MPI_Irecv" && known[i].shape.has_list) {
+      why = "a list of the run time may be another by the time it completes: " +
+            known[i].type->text();
       known[i] = {};
       continue;
     }

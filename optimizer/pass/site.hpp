@@ -55,6 +55,7 @@ class Specializer {
   llvm::SmallVector<llvm::AllocaInst*, 8> slots_;  // of the call at hand
   llvm::DenseMap<llvm::CallBase*, llvm::SmallVector<Wait, 2>> waits_;
   Receives receives_;
+  Lists lists_;
 };
 
 }  // namespace lacuna

@@ -16,6 +16,8 @@ namespace lacuna {
 
 namespace {
 
+constexpr unsigned kMostOfMaker = 1000;  // instructions
+
 bool is_ours(const llvm::Function& function) {
   return function.getName().starts_with("lacuna_template_") ||
          function.getName().starts_with("lacuna.kernel");
@@ -47,6 +49,23 @@ bool calls_producer(const llvm::Function& function) {
     const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
     return callee != nullptr && producer(callee->getName()) != nullptr;
   });
+}
+
+// Whether a function makes types for its callers, and does nothing with them: they have to see how.
+// Most of what makes it large, to LLVM's own measure, are the arguments of raised calls.
+bool is_maker(const llvm::Function& function, const llvm::Type* handle_type) {
+  const bool gives = function.getReturnType() == handle_type ||
+                     llvm::any_of(function.args(), [](const llvm::Argument& argument) {
+                       return argument.getType()->isPointerTy();
+                     });
+  return gives && (function.hasLocalLinkage() || function.hasLinkOnceLinkage()) &&
+         !function.hasFnAttribute(llvm::Attribute::NoInline) &&
+         function.getInstructionCount() <= kMostOfMaker &&
+         llvm::none_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
+           const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+           const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+           return callee == &function || (callee != nullptr && mover(callee->getName()) != nullptr);
+         });
 }
 
 llvm::FunctionAnalysisManager& function_analyses(llvm::Module& module,
@@ -114,6 +133,9 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
     passes.addPass(llvm::EarlyCSEPass());
     functions.invalidate(function, passes.run(function, functions));
     raise(function, library->handle_type);
+    if (is_maker(function, library->handle_type)) {
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
     functions.invalidate(function, llvm::PreservedAnalyses::none());
     changed = true;
   }

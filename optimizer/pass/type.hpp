@@ -26,6 +26,8 @@ struct Type {
   std::vector<const Type*> parts;  // the old types
   std::string order;               // of a subarray: c or fortran
   bool may_be_null = false;        // the handle may be MPI_DATATYPE_NULL instead
+  // Its constructor, where displacements are an array of the run time (then they are no numbers).
+  llvm::CallBase* listed_by = nullptr;
 
   bool is_constant() const;
   // As docs/types.md writes it, with ? for a number of the run time.

@@ -21,8 +21,13 @@ METHODS = {
     "by_hand": ("by_hand", False),
     "mpi_pack": ("mpi_pack", False),
     "mpi_pack_lacuna": ("mpi_pack", True),
+    "each": ("each", False),
+    "specialised": ("specialised", False),
+    "specialised_each": ("specialised_each", False),
     "contiguous": ("contiguous", False),  # the scale: always there
 }
+# Only where they are asked for: what lacuna-c++ makes of the applications, and its rival.
+ASKED = ("each", "specialised", "specialised_each")
 # The languages that the applications are there in, and which tests those are.
 LANGUAGES = {"c++": ("",), "fortran": ("WRF_", "NAS_", "SPECFEM3D_")}
 _QUICK = (5, 0.3)  # samples, and seconds for one row
@@ -75,9 +80,16 @@ def choose(found: list[Row], globs: list[str], methods: list[str], quick: bool) 
     chosen = [row for row in found if not globs or any(_fits(row, glob) for glob in globs)]
     if quick:
         chosen = _one_size_each(chosen)
-    names = [name for name in METHODS if not methods or name in methods or name == "contiguous"]
+    wanted = [*methods, "contiguous"] if methods else [m for m in METHODS if m not in ASKED]
+    names = [name for name in METHODS if name in wanted]
     lanes = [{"name": name, "way": METHODS[name][0], "lacuna": METHODS[name][1]} for name in names]
-    return [{k: v for k, v in row.items() if k != "quick"} | {"lanes": lanes} for row in chosen]
+    return [{k: v for k, v in row.items() if k != "quick"} | _lanes(row, lanes) for row in chosen]
+
+
+def _lanes(row: Row, lanes: list[Row]) -> Row:
+    """Those of a test: the alltoall has no calls between partners."""
+    is_pair = row["test"] != "FFT"
+    return {"lanes": [lane for lane in lanes if is_pair or lane["name"] not in ASKED]}
 
 
 def _fits(row: Row, glob: str) -> bool:

@@ -25,9 +25,9 @@ MPICC = "LACUNA_MPICC"  # the environment variable for --mpi, where no option ca
 _LLVM = "19"
 _PLUGIN = "lacuna-optimizer.so"
 _FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
-_MOST_BYTES = 65536  # a larger message is never packed first
+# A larger message is never packed first. What is listed has no order that a library could use.
+_MOST_BYTES = {"strided": 65536, "listed": 1048576, "fields": 65536}
 _RUN_BYTES = 8.0  # the mean run for which the tables are asked: a column of doubles
-_PATTERNS = ("strided", "listed", "fields")
 
 
 @dataclass(frozen=True)
@@ -205,8 +205,8 @@ def most_bytes(family: str, wrapper: Path) -> dict[str, int]:
     try:
         rules = json.loads(path.read_text())["shared"]
         return {
-            pattern: min(_last(rules[way][pattern]) for way in ("send", "receive"))
-            for pattern in _PATTERNS
+            pattern: min(_last(rules[way][pattern], most) for way in ("send", "receive"))
+            for pattern, most in _MOST_BYTES.items()
         }
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise LacunaError(
@@ -216,18 +216,18 @@ def most_bytes(family: str, wrapper: Path) -> dict[str, int]:
         ) from error
 
 
-def _last(rules: list[list[float | None]]) -> int:
+def _last(rules: list[list[float | None]], limit: int) -> int:
     most = 0
     for bound, run, *_ in rules:
         if run is not None and run >= _RUN_BYTES:
-            most = _MOST_BYTES if bound is None else min(int(bound), _MOST_BYTES)
+            most = limit if bound is None else min(int(bound), limit)
     return most
 
 
 def pass_options(family: str, most: dict[str, int]) -> list[str]:
     """What the plugin is told, as options of -mllvm."""
     options = [f"-lacuna-templates={places.library(f'lacuna-templates-{family}.bc')}"]
-    return options + [f"-lacuna-most-{pattern}={most[pattern]}" for pattern in _PATTERNS]
+    return options + [f"-lacuna-most-{pattern}={most[pattern]}" for pattern in _MOST_BYTES]
 
 
 def command_line(request: Request, mpi: Mpi, family: str, clang: str) -> list[str]:

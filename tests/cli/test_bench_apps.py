@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -30,6 +31,18 @@ def test_every_test_of_the_paper_is_there_in_several_sizes():
     assert set(sizes) == TABLE_1
     assert all(len(set(ids)) == len(ids) >= 3 for ids in sizes.values())
     assert len(bench_apps.choose(bench_apps.tests(), [], [], quick=True)) == len(TABLE_1)
+
+
+@pytest.mark.skipif(
+    shutil.which("clang-19") is None, reason="no clang-19; setup/setup.sh optimizer"
+)
+def test_what_lacuna_cpp_makes_of_the_applications_moves_the_right_bytes(lacuna):
+    methods = [word for name in bench_apps.ASKED for word in ("--method", name)]
+    result = lacuna(
+        "bench", "apps", "--quick", "--verify-only", *methods, "--mpi", "mpich", "--mpi", "openmpi"
+    )
+    assert result.returncode == 0, result.stderr
+    assert "16 tests" in result.stdout
 
 
 def test_all_methods_move_the_right_bytes_on_all_mpi_libraries(lacuna):

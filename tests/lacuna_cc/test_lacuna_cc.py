@@ -105,7 +105,7 @@ def expected(source: Path) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("name", ["types", "soundness", "nonblocking"])
+@pytest.mark.parametrize("name", ["types", "lists", "soundness", "nonblocking"])
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
     remarks = lacuna_cc(

@@ -102,6 +102,9 @@ MPI_Datatype make(const Input& input) {
   return MPI_Type_f2c(made);
 }
 
+template <MPI_Datatype (*kMake)(const Input&)>
+constexpr Sites kSites = {kMake};
+
 }  // namespace
 
 const App* find_app(const std::string& test) {
@@ -110,31 +113,34 @@ const App* find_app(const std::string& test) {
   constexpr auto pack_faces = move<pack_wrf>;
   constexpr auto unpack_faces = move<unpack_wrf>;
   static const std::array<App, 12> all = {{
-      {"WRF_x_vec", 12, 0, wrf_vectors, pack_faces, unpack_faces},
-      {"WRF_y_vec", 12, 0, wrf_vectors, pack_faces, unpack_faces},
-      {"WRF_x_sa", 12, 0, wrf_subarrays, pack_faces, unpack_faces},
-      {"WRF_y_sa", 12, 0, wrf_subarrays, pack_faces, unpack_faces},
-      {"NAS_MG_x", 3, 0, make<lacuna_fortran_make_nas_mg_x>, move<pack_nas_mg_x>,
+      {"WRF_x_vec", 12, 0, &kSites<wrf_vectors>, pack_faces, unpack_faces},
+      {"WRF_y_vec", 12, 0, &kSites<wrf_vectors>, pack_faces, unpack_faces},
+      {"WRF_x_sa", 12, 0, &kSites<wrf_subarrays>, pack_faces, unpack_faces},
+      {"WRF_y_sa", 12, 0, &kSites<wrf_subarrays>, pack_faces, unpack_faces},
+      {"NAS_MG_x", 3, 0, &kSites<make<lacuna_fortran_make_nas_mg_x>>, move<pack_nas_mg_x>,
        move<unpack_nas_mg_x>},
-      {"NAS_MG_y", 3, 0, make<lacuna_fortran_make_nas_mg_y>, move<pack_nas_mg_y>,
+      {"NAS_MG_y", 3, 0, &kSites<make<lacuna_fortran_make_nas_mg_y>>, move<pack_nas_mg_y>,
        move<unpack_nas_mg_y>},
-      {"NAS_MG_z", 3, 0, make<lacuna_fortran_make_nas_mg_z>, move<pack_nas_mg_z>,
+      {"NAS_MG_z", 3, 0, &kSites<make<lacuna_fortran_make_nas_mg_z>>, move<pack_nas_mg_z>,
        move<unpack_nas_mg_z>},
-      {"NAS_LU_x", 2, 0, make<lacuna_fortran_make_nas_lu_x>, move<pack_nas_lu_x>,
+      {"NAS_LU_x", 2, 0, &kSites<make<lacuna_fortran_make_nas_lu_x>>, move<pack_nas_lu_x>,
        move<unpack_nas_lu_x>},
-      {"NAS_LU_y", 2, 0, make<lacuna_fortran_make_nas_lu_y>, move<pack_nas_lu_y>,
+      {"NAS_LU_y", 2, 0, &kSites<make<lacuna_fortran_make_nas_lu_y>>, move<pack_nas_lu_y>,
        move<unpack_nas_lu_y>},
-      {"SPECFEM3D_oc", 1, 1, make<lacuna_fortran_make_specfem3d_oc>, move<pack_specfem3d_oc>,
-       move<unpack_specfem3d_oc>},
-      {"SPECFEM3D_cm", 2, 2, make<lacuna_fortran_make_specfem3d_cm>, move<pack_specfem3d_cm>,
-       move<unpack_specfem3d_cm>},
-      {"SPECFEM3D_mt", 3, 0, make<lacuna_fortran_make_specfem3d_mt>, move<pack_specfem3d_mt>,
-       move<unpack_specfem3d_mt>, true, MPI_REAL},
+      {"SPECFEM3D_oc", 1, 1, &kSites<make<lacuna_fortran_make_specfem3d_oc>>,
+       move<pack_specfem3d_oc>, move<unpack_specfem3d_oc>},
+      {"SPECFEM3D_cm", 2, 2, &kSites<make<lacuna_fortran_make_specfem3d_cm>>,
+       move<pack_specfem3d_cm>, move<unpack_specfem3d_cm>},
+      {"SPECFEM3D_mt", 3, 0, &kSites<make<lacuna_fortran_make_specfem3d_mt>>,
+       move<pack_specfem3d_mt>, move<unpack_specfem3d_mt>, true, MPI_REAL},
   }};
   for (const App& app : all) {
     if (test == app.test) return &app;
   }
   return nullptr;
 }
+
+// Fortran is not compiled by lacuna-c++.
+const App* find_specialised_app(const std::string&) { return nullptr; }
 
 }  // namespace lacuna::bench

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where there is no lacuna-c++.
+#include "bench/apps/app.hpp"
+
+namespace lacuna::bench {
+
+const App* find_specialised_app(const std::string&) { return nullptr; }
+
+}  // namespace lacuna::bench
