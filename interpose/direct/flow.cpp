@@ -9,18 +9,15 @@
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "interpose/device.hpp"
+#include "interpose/direct/send.hpp"
 #include "interpose/packing.hpp"
 
 namespace lacuna::direct {
 namespace {
 
-// As in send.cpp. A window has room for this many pieces: fewer of them mean lines that the peer
-// has just read, which come back slowly; with 4, 8 and 32 of them a turn of 32^3, 64^3 and 128^3
-// doubles between two ranks took 14.7, 13.6, 15.1 us; 104, 126, 123 us; 1039, 1125, 1019 us
-// (MPICH).
-constexpr int64_t kLeastPiece = 4 << 10;
-constexpr int64_t kMostPiece = 64 << 10;
-constexpr int64_t kPieces = 8;
+// A window has room for this many pieces: fewer of them mean lines that the peer has just read,
+// which come back slowly; with 4, 8 and 32 of them a turn of 32^3, 64^3 and 128^3 doubles between
+// two ranks took 14.7, 13.6, 15.1 us; 104, 126, 123 us; 1039, 1125, 1019 us (MPICH).
 constexpr int64_t kPiecesInWindow = 8;
 
 template <bool kPack>
@@ -49,11 +46,8 @@ bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lo
   if (count < 0) return false;
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;
-  if (count == 0 || (record->size_bytes == 0 && record->note == Note::kEmpty)) return true;
-  if (record->plan == nullptr && record->note != Note::kContiguous &&
-      !record->has_packed_form.load(std::memory_order_acquire)) {
-    return false;
-  }
+  if (count == 0 || is_empty(*record)) return true;
+  if (!can_be_moved(*record)) return false;
   const void* first = nullptr;
   if (!locate(place, count, *record, &lot->bytes, &first) || may_be_on_device(first)) return false;
   lot->plan = record->plan.get();
@@ -77,11 +71,10 @@ void copy_lot(const Lot& from, const Lot& to) noexcept {
 }
 
 void Outflow::plan_for(const Lot& lot) noexcept {
-  const int64_t wanted = std::clamp(lot.bytes / kPieces, kLeastPiece, kMostPiece);
-  const int64_t granule = granule_of(lot, wanted);
+  const int64_t wanted = piece_of(lot.bytes);
   lot_ = &lot;
   sent_ = 0;
-  piece_ = (wanted + granule - 1) / granule * granule;
+  piece_ = whole_granules(wanted, granule_of(lot, wanted));
   window_bytes_ = std::min(piece_ * kPiecesInWindow, std::max<int64_t>(lot.bytes, 1));
 }
 
