@@ -78,38 +78,49 @@ void Outflow::plan_for(const Lot& lot) noexcept {
   window_bytes_ = std::min(piece_ * kPiecesInWindow, std::max<int64_t>(lot.bytes, 1));
 }
 
-void Outflow::open(Lane* lane, std::byte* payload, int64_t offset) noexcept {
-  lane_ = lane;
-  window_ = payload + offset;
-  lane->published.store(0, std::memory_order_relaxed);
-  lane->consumed.store(0, std::memory_order_relaxed);
+void Outflow::allow(Lane* lane, int64_t offset) const noexcept {
   lane->bytes = lot_->bytes;
   lane->window = window_bytes_;
   lane->offset = offset;
 }
 
+void Outflow::open(Lane* lane, std::span<const Lane> readers, std::byte* window) noexcept {
+  lane_ = lane;
+  readers_ = readers;
+  window_ = window;
+}
+
+// By the slowest.
+int64_t Outflow::consumed() const noexcept {
+  int64_t least = sent_;
+  for (const Lane& lane : readers_) {
+    if (lane.bytes != Lane::kNobody)
+      least = std::min(least, lane.consumed.load(std::memory_order_acquire));
+  }
+  return least;
+}
+
 bool Outflow::step() noexcept {
   const int64_t end = std::min(sent_ + piece_, lot_->bytes);
-  if (end > window_bytes_ &&
-      end - lane_->consumed.load(std::memory_order_acquire) > window_bytes_) {
-    return false;
-  }
+  if (end > window_bytes_ && end - consumed() > window_bytes_) return false;
   move<true>(*lot_, sent_, end, window_ + sent_ % window_bytes_, end - sent_);
   sent_ = end;
   lane_->published.store(sent_, std::memory_order_release);
   return true;
 }
 
-void Inflow::open(const Lot& lot, Lane* lane, const std::byte* payload) noexcept {
+void Inflow::open(const Lot& lot, const Lane* published, Lane* own,
+                  const std::byte* payload) noexcept {
   lot_ = &lot;
-  lane_ = lane;
-  window_ = payload + lane->offset;
-  granule_ = granule_of(lot, std::min(lane->window, lane->bytes) / 2);
+  published_ = published;
+  lane_ = own;
+  window_ = payload + own->offset;
+  granule_ = own->bytes > 0 ? granule_of(lot, std::min(own->window, own->bytes) / 2) : 1;
   got_ = 0;
 }
 
 bool Inflow::step() noexcept {
-  const int64_t there = lane_->published.load(std::memory_order_acquire);
+  const int64_t there = published_->published.load(std::memory_order_acquire);
   if (there == got_) return false;
   // Not across the window's end; and what is left of a granule later, if it is worth that.
   const int64_t wrap = (got_ / lane_->window + 1) * lane_->window;
