@@ -14,10 +14,7 @@ Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
   return do_call(
-      {Kind::kGatherv, root}, comm,
-      [&](const direct::Room& room) {
-        return is_root(room, root) ? in.most_bytes(room) : direct::kUnknownBytes;
-      },
+      {Kind::kGatherv, root}, comm, any_bytes,
       [&](Places* places) { return places->gather(out, in, root); },
       [&] { return share_rooted(Flow::kIn, sendbuf, root, comm, start); }, out, in, start,
       forms<Count>(&Next::MPI_Gatherv, &Next::MPI_Gatherv_c, &Next::MPI_Igatherv,
@@ -32,10 +29,7 @@ Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displac
   const Blocks<Count, Displacement> out(sendbuf, sendcounts, displs, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
-      {Kind::kScatterv, root}, comm,
-      [&](const direct::Room& room) {
-        return is_root(room, root) ? out.most_bytes(room) : direct::kUnknownBytes;
-      },
+      {Kind::kScatterv, root}, comm, any_bytes,
       [&](Places* places) { return places->scatter(out, in, root); },
       [&] { return share_rooted(Flow::kOut, recvbuf, root, comm, start); }, out, in, start,
       forms<Count>(&Next::MPI_Scatterv, &Next::MPI_Scatterv_c, &Next::MPI_Iscatterv,

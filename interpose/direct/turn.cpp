@@ -149,22 +149,33 @@ void for_each_lot(const Room& room, const Call& call, const Look& look) noexcept
   if (goes && gives_one(call.kind)) look(room.to_all);
 }
 
+// Only the root has the counts of all.
+bool has_counts_of_root(Kind kind) noexcept {
+  return kind == Kind::kGatherv || kind == Kind::kScatterv;
+}
+
+bool is_root(const Room& room, const Call& call) noexcept {
+  return static_cast<size_t>(call.root) == room.rank;
+}
+
 }  // namespace
 
 bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noexcept {
   const Member& self = room->members[room->rank];
-  willing = willing && (!self.goes || self.out.bytes == self.in.bytes);
-  Region* region = nullptr;
-  willing = willing && prepare(room, call, &region);
   Ballot own;
+  own.enough = runtime().always;
   if (willing) {
-    if (region != nullptr) own.offset = offset_of(region);
-    own.enough = runtime().always;
     for_each_lot(*room, call, [&](const Lot& lot) {
       own.gaps = own.gaps || lot.with_gaps != nullptr;
       own.enough = own.enough || lot.bytes >= least_bytes(call.kind);
     });
   }
+  // The root knows for all.
+  const bool is_little = has_counts_of_root(call.kind) && is_root(*room, call) && !own.enough;
+  Region* region = nullptr;
+  willing = willing && !is_little && (!self.goes || self.out.bytes == self.in.bytes) &&
+            prepare(room, call, &region);
+  if (region != nullptr) own.offset = offset_of(region);
   bool alive = true;
   if (vote(room, call, willing ? &own : nullptr, &alive)) {
     for_each_lot(*room, call, [](const Lot& lot) {

@@ -300,6 +300,19 @@ void run_all(bool has_room) {
 
 TOPIC(rooms_every_collective) { run_all(true); }
 
+// What is little is the library's, also where only some ranks know that it is.
+TOPIC(rooms_small) {
+  for (const int n : {1, 7, 600, 7}) {
+    for (const Case& one : kCases) {
+      MPI_Comm comm;
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+      context(std::string(one.name) + " of " + std::to_string(n));
+      for (int i = 0; i < 10; ++i) CHECK(one.run(comm, i % g_size, n, g_rank % 2 == 0));
+      MPI_Comm_free(&comm);
+    }
+  }
+}
+
 // Where there is no memory for some.
 TOPIC(rooms_every_collective_starved) { run_all(false); }
 
