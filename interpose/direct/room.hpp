@@ -49,8 +49,13 @@ constexpr bool gives_one(Kind kind) noexcept {
          kind == Kind::kNeighborAllgather || kind == Kind::kNeighborAllgatherv;
 }
 
-// From how many bytes between two ranks on a room is faster than the library.
-int64_t least_bytes(Kind kind) noexcept;
+// Where a room is faster than the library: from so many bytes between two ranks on, in runs up to
+// so long.
+struct Gain {
+  int64_t least_bytes;
+  double most_run_bytes;
+};
+Gain gain_of(Kind kind) noexcept;
 
 // What the members tell each other to find a number that is free in all arenas.
 struct Offer {

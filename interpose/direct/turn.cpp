@@ -162,12 +162,15 @@ bool is_root(const Room& room, const Call& call) noexcept {
 
 bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noexcept {
   const Member& self = room->members[room->rank];
+  const Gain gain = gain_of(call.kind);
   Ballot own;
   own.enough = runtime().always;
   if (willing) {
     for_each_lot(*room, call, [&](const Lot& lot) {
-      own.gaps = own.gaps || lot.with_gaps != nullptr;
-      own.enough = own.enough || lot.bytes >= least_bytes(call.kind);
+      own.gaps =
+          own.gaps || (lot.with_gaps != nullptr &&
+                       (runtime().always || lot.with_gaps->mean_run_bytes <= gain.most_run_bytes));
+      own.enough = own.enough || lot.bytes >= gain.least_bytes;
     });
   }
   // The root knows for all.
