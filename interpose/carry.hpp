@@ -6,15 +6,16 @@
 #ifndef LACUNA_INTERPOSE_CARRY_HPP_
 #define LACUNA_INTERPOSE_CARRY_HPP_
 
+#include <algorithm>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "base/address.hpp"
 #include "interpose/collectives.hpp"
-#include "interpose/direct/turn.hpp"
 #include "interpose/exchange.hpp"
 #include "interpose/group.hpp"
+#include "interpose/in_room.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 
@@ -60,7 +61,8 @@ struct Block {
   int64_t bytes() const noexcept {
     const TypeRecord* record = type_record(type);
     int64_t all = 0;
-    if (record == nullptr || __builtin_mul_overflow(int64_t{count}, record->size_bytes, &all))
+    if (record == nullptr || count < 0 ||
+        __builtin_mul_overflow(int64_t{count}, record->size_bytes, &all))
       return -1;
     return all;
   }
@@ -94,6 +96,27 @@ struct Blocks {
   }
   bool is_sound_for(int pairs) const noexcept { return is_sound(counts, type, pairs); }
   auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, type); }
+  bool describe(size_t pair, direct::Lot* lot) const noexcept {
+    const TypeRecord* record =
+        counts != nullptr && displacements != nullptr ? type_record(type) : nullptr;
+    int64_t offset = 0;
+    return record != nullptr &&
+           !__builtin_mul_overflow(int64_t{displacements[pair]}, record->extent_bytes, &offset) &&
+           direct::describe(address(buf, offset), counts[pair], type, lot);
+  }
+  // The most of a pair; -1: the library will say what is wrong.
+  int64_t most_bytes(const direct::Room& room) const noexcept {
+    const TypeRecord* record = counts != nullptr ? type_record(type) : nullptr;
+    if (record == nullptr) return -1;
+    int64_t most = 0;
+    for (size_t i = 0; i < room.members.size(); ++i) {
+      int64_t bytes = 0;
+      if (counts[i] < 0 || __builtin_mul_overflow(int64_t{counts[i]}, record->size_bytes, &bytes))
+        return -1;
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
 
   void* buf;
   const Count* counts;
@@ -211,21 +234,26 @@ Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, con
                std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
 }
 
-// A whole call in which all ranks exchange data with all: by shared memory where all are peers and
-// not one of them says no. `comm` has been asked; declined: the library's, on all ranks.
+// Whether a call that is not in a room is the library's, as the gate says where there are no rooms.
 template <typename Out, typename In>
-Answer exchange_in_room(const Out& out, const In& in, MPI_Comm comm, const Start& start) noexcept {
-  if (!start.blocking() || !receives_direct() || out.buf == MPI_IN_PLACE) return kDeclined;
-  direct::Room* room = direct::enter_room(comm);
-  if (room == nullptr) return kDeclined;
-  bool willing = is_open(kCollectiveSwitch) && out.buf != in.buf;
-  for (size_t i = 0; willing && i < room->members.size(); ++i) {
-    direct::Member& member = room->members[i];
-    willing = out.describe(i, &member.out) && in.describe(i, &member.in);
+bool is_for_library(const Out& out, const In& in) noexcept {
+  if constexpr (requires { out.type; }) {
+    return !open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type);
+  } else {
+    return !is_open(kCollectiveSwitch);
   }
-  int error_class = MPI_SUCCESS;
-  if (!direct::take_turn(room, willing, &error_class)) return kDeclined;
-  return taken(error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class));
+}
+
+// A whole call with two sides: in a room (in_room.hpp, where `bytes` and `fill` are explained), or
+// each side by itself with the shares that `share` asks for.
+template <typename Bytes, typename Fill, typename Share, typename Out, typename In, typename Forms,
+          typename... Rest>
+Answer do_call(const direct::Call& call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,
+               const Share& share, const Out& out, const In& in, const Start& start,
+               const Forms& forms, Rest... rest) noexcept {
+  if (const auto answer = call_in_room(call, comm, start, bytes, fill)) return *answer;
+  if (is_for_library(out, in)) return kDeclined;
+  return carry_sides(share(), out, in, start, forms, rest...);
 }
 
 }  // namespace lacuna

@@ -5,14 +5,21 @@
 
 namespace lacuna {
 
+using direct::Kind;
+
 template <typename Count>
 Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
                   Start start) noexcept {
+  Block<Count> data(buffer, count, datatype);
+  const auto bytes = [&](const direct::Room&) { return data.bytes(); };
+  const auto fill = [&](Places* places) { return places->bcast(data, root); };
+  if (const auto answer = call_in_room({Kind::kBcast, root}, comm, start, bytes, fill))
+    return *answer;
+  if (is_for_library(data, data)) return kDeclined;
   const Shares shares = share_bcast(root, comm, start);
   if (!shares.known) return shares.answer;
   const bool gives = shares.gives.pairs > 0;
   const Share& share = gives ? shares.gives : shares.gets;
-  Block<Count> data(buffer, count, datatype);
   Exchange exchange;
   data.take(gives ? Operation::kSend : Operation::kReceive, share.pairs, share.flows,
             start.blocking(), gives ? &exchange.out : &exchange.in);
@@ -26,9 +33,13 @@ template <typename Count>
 Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                    Start start) noexcept {
-  return carry_sides(
-      share_rooted(Flow::kIn, sendbuf, root, comm, start),
-      Block<Count>(sendbuf, sendcount, sendtype), Block<Count>(recvbuf, recvcount, recvtype), start,
+  const Block<Count> out(sendbuf, sendcount, sendtype);
+  const Block<Count> in(recvbuf, recvcount, recvtype);
+  return do_call(
+      {Kind::kGather, root}, comm,
+      [&](const direct::Room& room) { return is_root(room, root) ? in.bytes() : out.bytes(); },
+      [&](Places* places) { return places->gather(out, in, root); },
+      [&] { return share_rooted(Flow::kIn, sendbuf, root, comm, start); }, out, in, start,
       forms<Count>(&Next::MPI_Gather, &Next::MPI_Gather_c, &Next::MPI_Igather, &Next::MPI_Igather_c,
                    &Next::MPI_Gather_init, &Next::MPI_Gather_init_c),
       root, comm);
@@ -38,9 +49,13 @@ template <typename Count>
 Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                     Start start) noexcept {
-  return carry_sides(
-      share_rooted(Flow::kOut, recvbuf, root, comm, start),
-      Block<Count>(sendbuf, sendcount, sendtype), Block<Count>(recvbuf, recvcount, recvtype), start,
+  const Block<Count> out(sendbuf, sendcount, sendtype);
+  const Block<Count> in(recvbuf, recvcount, recvtype);
+  return do_call(
+      {Kind::kScatter, root}, comm,
+      [&](const direct::Room& room) { return is_root(room, root) ? out.bytes() : in.bytes(); },
+      [&](Places* places) { return places->scatter(out, in, root); },
+      [&] { return share_rooted(Flow::kOut, recvbuf, root, comm, start); }, out, in, start,
       forms<Count>(&Next::MPI_Scatter, &Next::MPI_Scatter_c, &Next::MPI_Iscatter,
                    &Next::MPI_Iscatter_c, &Next::MPI_Scatter_init, &Next::MPI_Scatter_init_c),
       root, comm);
@@ -49,9 +64,12 @@ Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
 template <typename Count>
 Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                       Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
-  return carry_sides(
-      share_allgather(sendbuf, comm, start), Block<Count>(sendbuf, sendcount, sendtype),
-      Block<Count>(recvbuf, recvcount, recvtype), start,
+  const Block<Count> out(sendbuf, sendcount, sendtype);
+  const Block<Count> in(recvbuf, recvcount, recvtype);
+  return do_call(
+      {Kind::kAllgather}, comm, [&](const direct::Room&) { return in.bytes(); },
+      [&](Places* places) { return places->allgather(out, in); },
+      [&] { return share_allgather(sendbuf, comm, start); }, out, in, start,
       forms<Count>(&Next::MPI_Allgather, &Next::MPI_Allgather_c, &Next::MPI_Iallgather,
                    &Next::MPI_Iallgather_c, &Next::MPI_Allgather_init, &Next::MPI_Allgather_init_c),
       comm);
@@ -60,17 +78,12 @@ Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtyp
 template <typename Count>
 Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
-  const Shares shares = share_alltoall(sendbuf, comm, start);
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
-  // All ranks have the same bytes for each pair.
-  if (shares.known && start.blocking() && out.buf != MPI_IN_PLACE && out.bytes() >= kLeastInRoom) {
-    const Answer answer = exchange_in_room(out, in, comm, start);
-    if (answer.taken) return answer;
-  }
-  if (!is_open(kCollectiveSwitch)) return kDeclined;
-  return carry_sides(
-      shares, out, in, start,
+  return do_call(
+      {Kind::kAlltoall}, comm, [&](const direct::Room&) { return in.bytes(); },
+      [&](Places* places) { return places->alltoall(out, in); },
+      [&] { return share_alltoall(sendbuf, comm, start); }, out, in, start,
       forms<Count>(&Next::MPI_Alltoall, &Next::MPI_Alltoall_c, &Next::MPI_Ialltoall,
                    &Next::MPI_Ialltoall_c, &Next::MPI_Alltoall_init, &Next::MPI_Alltoall_init_c),
       comm);

@@ -199,12 +199,8 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
     if (count == 0) continue;  // the type may be anything that the library accepts
     const TypeRecord* record = type_record(datatypes[i]);
     if (record == nullptr) return false;
-    if (record->size_bytes == 0 && record->note == Note::kEmpty) continue;
-    // No plan, but contiguous: copied along.
-    if (record->plan == nullptr && record->note != Note::kContiguous &&
-        !record->has_packed_form.load(std::memory_order_acquire)) {
-      return false;
-    }
+    if (is_empty(*record)) continue;
+    if (!can_be_moved(*record)) return false;
     int64_t bytes = 0;
     int64_t sum = 0;
     const void* place_of = moved(buf, displacements[i]);

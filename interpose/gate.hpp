@@ -91,14 +91,6 @@ inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
 // A receive of any type may meet a token, whoever calls.
 inline bool receives_direct() noexcept { return is_open(kDirectSwitch); }
 
-// Whether an exchange of so many elements may be one of those that go through rooms
-// (direct/room.hpp, carry.hpp says which); no basic type is longer.
-inline constexpr int64_t kLeastInRoom = int64_t{4} << 10;
-inline bool may_fill_room(MPI_Count count, MPI_Datatype datatype) noexcept {
-  constexpr MPI_Count kLongest = 32;
-  return count >= kLeastInRoom / kLongest || !plainly_predefined(datatype);
-}
-
 inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexcept {
   const uint32_t open = g_gate.open.load(std::memory_order_acquire);
   return (open & family) != 0 &&

@@ -92,4 +92,39 @@ bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) noexcept {
   return true;
 }
 
+bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets) {
+  const Next& next = next_functions();
+  int topology = MPI_UNDEFINED;
+  int code = 0;
+  Neighbors known;
+  if (!ask(next.MPI_Topo_test, comm, &topology, &code) || !ask_neighbors(comm, &known, &code))
+    return false;
+  const auto some = [](int n) { return static_cast<size_t>(n) + 1; };  // an address for none, too
+  sources->resize(some(known.sources), MPI_PROC_NULL);
+  targets->resize(some(known.targets), MPI_PROC_NULL);
+  bool ok = false;
+  if (topology == MPI_CART) {
+    ok = true;
+    for (int i = 0; ok && i < known.sources / 2; ++i) {
+      int* pair = sources->data() + 2 * i;
+      ok = next.MPI_Cart_shift(comm, i, 1, &pair[0], &pair[1]) == MPI_SUCCESS;
+    }
+    *targets = *sources;
+  } else if (topology == MPI_GRAPH) {
+    int rank = 0;
+    ok = ask(next.MPI_Comm_rank, comm, &rank, &code) &&
+         next.MPI_Graph_neighbors(comm, rank, known.sources, sources->data()) == MPI_SUCCESS;
+    *targets = *sources;
+  } else if (topology == MPI_DIST_GRAPH) {
+    std::vector<int> of_sources(sources->size());
+    std::vector<int> of_targets(targets->size());
+    ok = next.MPI_Dist_graph_neighbors(comm, known.sources, sources->data(), of_sources.data(),
+                                       known.targets, targets->data(),
+                                       of_targets.data()) == MPI_SUCCESS;
+  }
+  sources->pop_back();
+  targets->pop_back();
+  return ok;
+}
+
 }  // namespace lacuna

@@ -48,6 +48,9 @@ struct Neighbors {
 // False: as ask_group. Without a topology, or with one that cannot be asked, there are none.
 bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) noexcept;
 
+// Who they are, MPI_PROC_NULL for those that are absent. False: they cannot be asked.
+bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets);
+
 }  // namespace lacuna
 
 #endif  // LACUNA_INTERPOSE_GROUP_HPP_

@@ -4,6 +4,9 @@
 #include "interpose/carry.hpp"
 
 namespace lacuna {
+
+using direct::Kind;
+
 namespace {
 
 Shares share_neighbors(MPI_Comm comm, const Start& start, Neighbors* neighbors) noexcept {
@@ -37,9 +40,12 @@ Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatyp
                                void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                                Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(
-      share_one(comm, start, &neighbors), Block<Count>(sendbuf, sendcount, sendtype),
-      Block<Count>(recvbuf, recvcount, recvtype), start,
+  const Block<Count> out(sendbuf, sendcount, sendtype);
+  const Block<Count> in(recvbuf, recvcount, recvtype);
+  return do_call(
+      {Kind::kNeighborAllgather}, comm, any_bytes,
+      [&](Places* places) { return places->neighbors(out, in, true, comm); },
+      [&] { return share_one(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_allgather, &Next::MPI_Neighbor_allgather_c,
                    &Next::MPI_Ineighbor_allgather, &Next::MPI_Ineighbor_allgather_c,
                    &Next::MPI_Neighbor_allgather_init, &Next::MPI_Neighbor_allgather_init_c),
@@ -51,9 +57,12 @@ Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Dataty
                                 void* recvbuf, const Count* recvcounts, const Displacement* displs,
                                 MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(
-      share_one(comm, start, &neighbors), Block<Count>(sendbuf, sendcount, sendtype),
-      Blocks<Count, Displacement>(recvbuf, recvcounts, displs, recvtype), start,
+  const Block<Count> out(sendbuf, sendcount, sendtype);
+  const Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
+  return do_call(
+      {Kind::kNeighborAllgatherv}, comm, any_bytes,
+      [&](Places* places) { return places->neighbors(out, in, true, comm); },
+      [&] { return share_one(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_allgatherv, &Next::MPI_Neighbor_allgatherv_c,
                    &Next::MPI_Ineighbor_allgatherv, &Next::MPI_Ineighbor_allgatherv_c,
                    &Next::MPI_Neighbor_allgatherv_init, &Next::MPI_Neighbor_allgatherv_init_c),
@@ -65,9 +74,12 @@ Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype
                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                               Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(
-      share_neighbors(comm, start, &neighbors), Block<Count>(sendbuf, sendcount, sendtype),
-      Block<Count>(recvbuf, recvcount, recvtype), start,
+  const Block<Count> out(sendbuf, sendcount, sendtype);
+  const Block<Count> in(recvbuf, recvcount, recvtype);
+  return do_call(
+      {Kind::kNeighborAlltoall}, comm, any_bytes,
+      [&](Places* places) { return places->neighbors(out, in, false, comm); },
+      [&] { return share_neighbors(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_alltoall, &Next::MPI_Neighbor_alltoall_c,
                    &Next::MPI_Ineighbor_alltoall, &Next::MPI_Ineighbor_alltoall_c,
                    &Next::MPI_Neighbor_alltoall_init, &Next::MPI_Neighbor_alltoall_init_c),
@@ -80,10 +92,12 @@ Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
                                const Count* recvcounts, const Displacement* rdispls,
                                MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(
-      share_neighbors(comm, start, &neighbors),
-      Blocks<Count, Displacement>(sendbuf, sendcounts, sdispls, sendtype),
-      Blocks<Count, Displacement>(recvbuf, recvcounts, rdispls, recvtype), start,
+  const Blocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtype);
+  const Blocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtype);
+  return do_call(
+      {Kind::kNeighborAlltoallv}, comm, any_bytes,
+      [&](Places* places) { return places->neighbors(out, in, false, comm); },
+      [&] { return share_neighbors(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_alltoallv, &Next::MPI_Neighbor_alltoallv_c,
                    &Next::MPI_Ineighbor_alltoallv, &Next::MPI_Ineighbor_alltoallv_c,
                    &Next::MPI_Neighbor_alltoallv_init, &Next::MPI_Neighbor_alltoallv_init_c),
@@ -96,10 +110,12 @@ Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
                                void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
                                const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) noexcept {
   Neighbors neighbors;
-  return carry_sides(
-      share_neighbors(comm, start, &neighbors),
-      TypedBlocks<Count, MPI_Aint>(sendbuf, sendcounts, sdispls, sendtypes),
-      TypedBlocks<Count, MPI_Aint>(recvbuf, recvcounts, rdispls, recvtypes), start,
+  const TypedBlocks<Count, MPI_Aint> out(sendbuf, sendcounts, sdispls, sendtypes);
+  const TypedBlocks<Count, MPI_Aint> in(recvbuf, recvcounts, rdispls, recvtypes);
+  return do_call(
+      {Kind::kNeighborAlltoallw}, comm, any_bytes,
+      [&](Places* places) { return places->neighbors(out, in, false, comm); },
+      [&] { return share_neighbors(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_alltoallw, &Next::MPI_Neighbor_alltoallw_c,
                    &Next::MPI_Ineighbor_alltoallw, &Next::MPI_Ineighbor_alltoallw_c,
                    &Next::MPI_Neighbor_alltoallw_init, &Next::MPI_Neighbor_alltoallw_init_c),

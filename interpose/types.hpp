@@ -119,6 +119,16 @@ inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
   return is_never_taken(one) && is_never_taken(other);
 }
 
+// No data in any element: nothing is moved, whatever the count.
+inline bool is_empty(const TypeRecord& record) noexcept {
+  return record.size_bytes == 0 && record.note == Note::kEmpty;
+}
+// By its plan, or as it is contiguous.
+inline bool can_be_moved(const TypeRecord& record) noexcept {
+  return record.plan != nullptr || record.note == Note::kContiguous ||
+         record.has_packed_form.load(std::memory_order_acquire);
+}
+
 // What there is to move in `count` elements of a type with a plan.
 inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
   return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern,

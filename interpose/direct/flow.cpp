@@ -9,18 +9,15 @@
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "interpose/device.hpp"
+#include "interpose/direct/send.hpp"
 #include "interpose/packing.hpp"
 
 namespace lacuna::direct {
 namespace {
 
-// As in send.cpp. A window has room for this many pieces: fewer of them mean lines that the peer
-// has just read, which come back slowly; with 4, 8 and 32 of them a turn of 32^3, 64^3 and 128^3
-// doubles between two ranks took 14.7, 13.6, 15.1 us; 104, 126, 123 us; 1039, 1125, 1019 us
-// (MPICH).
-constexpr int64_t kLeastPiece = 4 << 10;
-constexpr int64_t kMostPiece = 64 << 10;
-constexpr int64_t kPieces = 8;
+// A window has room for this many pieces: fewer of them mean lines that the peer has just read,
+// which come back slowly; with 4, 8 and 32 of them a turn of 32^3, 64^3 and 128^3 doubles between
+// two ranks took 14.7, 13.6, 15.1 us; 104, 126, 123 us; 1039, 1125, 1019 us (MPICH).
 constexpr int64_t kPiecesInWindow = 8;
 
 template <bool kPack>
@@ -49,11 +46,8 @@ bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lo
   if (count < 0) return false;
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;
-  if (count == 0 || (record->size_bytes == 0 && record->note == Note::kEmpty)) return true;
-  if (record->plan == nullptr && record->note != Note::kContiguous &&
-      !record->has_packed_form.load(std::memory_order_acquire)) {
-    return false;
-  }
+  if (count == 0 || is_empty(*record)) return true;
+  if (!can_be_moved(*record)) return false;
   const void* first = nullptr;
   if (!locate(place, count, *record, &lot->bytes, &first) || may_be_on_device(first)) return false;
   lot->plan = record->plan.get();
@@ -77,46 +71,56 @@ void copy_lot(const Lot& from, const Lot& to) noexcept {
 }
 
 void Outflow::plan_for(const Lot& lot) noexcept {
-  const int64_t wanted = std::clamp(lot.bytes / kPieces, kLeastPiece, kMostPiece);
-  const int64_t granule = granule_of(lot, wanted);
+  const int64_t wanted = piece_of(lot.bytes);
   lot_ = &lot;
   sent_ = 0;
-  piece_ = (wanted + granule - 1) / granule * granule;
+  piece_ = whole_granules(wanted, granule_of(lot, wanted));
   window_bytes_ = std::min(piece_ * kPiecesInWindow, std::max<int64_t>(lot.bytes, 1));
 }
 
-void Outflow::open(Lane* lane, std::byte* payload, int64_t offset) noexcept {
-  lane_ = lane;
-  window_ = payload + offset;
-  lane->published.store(0, std::memory_order_relaxed);
-  lane->consumed.store(0, std::memory_order_relaxed);
+void Outflow::allow(Lane* lane, int64_t offset) const noexcept {
   lane->bytes = lot_->bytes;
   lane->window = window_bytes_;
   lane->offset = offset;
 }
 
+void Outflow::open(Lane* lane, std::span<const Lane> readers, std::byte* window) noexcept {
+  lane_ = lane;
+  readers_ = readers;
+  window_ = window;
+}
+
+// By the slowest.
+int64_t Outflow::consumed() const noexcept {
+  int64_t least = sent_;
+  for (const Lane& lane : readers_) {
+    if (lane.bytes != Lane::kNobody)
+      least = std::min(least, lane.consumed.load(std::memory_order_acquire));
+  }
+  return least;
+}
+
 bool Outflow::step() noexcept {
   const int64_t end = std::min(sent_ + piece_, lot_->bytes);
-  if (end > window_bytes_ &&
-      end - lane_->consumed.load(std::memory_order_acquire) > window_bytes_) {
-    return false;
-  }
+  if (end > window_bytes_ && end - consumed() > window_bytes_) return false;
   move<true>(*lot_, sent_, end, window_ + sent_ % window_bytes_, end - sent_);
   sent_ = end;
   lane_->published.store(sent_, std::memory_order_release);
   return true;
 }
 
-void Inflow::open(const Lot& lot, Lane* lane, const std::byte* payload) noexcept {
+void Inflow::open(const Lot& lot, const Lane* published, Lane* own,
+                  const std::byte* payload) noexcept {
   lot_ = &lot;
-  lane_ = lane;
-  window_ = payload + lane->offset;
-  granule_ = granule_of(lot, std::min(lane->window, lane->bytes) / 2);
+  published_ = published;
+  lane_ = own;
+  window_ = payload + own->offset;
+  granule_ = own->bytes > 0 ? granule_of(lot, std::min(own->window, own->bytes) / 2) : 1;
   got_ = 0;
 }
 
 bool Inflow::step() noexcept {
-  const int64_t there = lane_->published.load(std::memory_order_acquire);
+  const int64_t there = published_->published.load(std::memory_order_acquire);
   if (there == got_) return false;
   // Not across the window's end; and what is left of a granule later, if it is worth that.
   const int64_t wrap = (got_ / lane_->window + 1) * lane_->window;

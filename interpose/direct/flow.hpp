@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "interpose/direct/region.hpp"
 #include "interpose/types.hpp"
@@ -31,27 +32,36 @@ bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lo
 // Of this rank's own data.
 void copy_lot(const Lot& from, const Lot& to) noexcept;
 
-// In the sender's region: its half, and the receiver's, on lines of their own.
+// In the sender's region, for one receiver: the sender's half, and the receiver's, on lines of
+// their own. Where the same goes to all, it is published on the sender's own lane.
 struct Lane {
-  alignas(kLine) std::atomic<int64_t> published;
-  int64_t bytes;   // of the whole lot
-  int64_t window;  // whole pieces, or the lot
-  int64_t offset;  // of the window, from the region's payload
-  alignas(kLine) std::atomic<int64_t> consumed;
+  alignas(kLine) std::atomic<int64_t> published{0};
+  int64_t bytes = kNobody;  // of the whole lot; kNobody: nothing goes this way
+  int64_t window = 0;       // whole pieces, or the lot
+  int64_t offset = 0;       // of the window, from the region's payload
+  alignas(kLine) std::atomic<int64_t> consumed{0};
+
+  static constexpr int64_t kNobody = -1;
 };
 
 class Outflow {
  public:
   void plan_for(const Lot& lot) noexcept;
   int64_t window_bytes() const noexcept { return window_bytes_; }
-  void open(Lane* lane, std::byte* payload, int64_t offset) noexcept;
+  // A receiver's lane; the window is that far in the payload.
+  void allow(Lane* lane, int64_t offset) const noexcept;
+  // What is published on `lane` is for those of `readers` that are allowed it.
+  void open(Lane* lane, std::span<const Lane> readers, std::byte* window) noexcept;
   bool over() const noexcept { return sent_ == lot_->bytes; }
   // Whether a piece could go.
   bool step() noexcept;
 
  private:
+  int64_t consumed() const noexcept;
+
   const Lot* lot_ = nullptr;
   Lane* lane_ = nullptr;
+  std::span<const Lane> readers_;
   std::byte* window_ = nullptr;
   int64_t window_bytes_ = 0;
   int64_t piece_ = 0;
@@ -61,13 +71,17 @@ class Outflow {
 // What the sender sends beyond the room that there is for it is let go.
 class Inflow {
  public:
-  void open(const Lot& lot, Lane* lane, const std::byte* payload) noexcept;
+  // `published` is the lane that the sender publishes on, `own` the one that is for this rank.
+  void open(const Lot& lot, const Lane* published, Lane* own, const std::byte* payload) noexcept;
+  // Whether the sender knows of this receiver; it does not in a graph that is wrong.
+  bool is_expected() const noexcept { return lane_->bytes != Lane::kNobody; }
   bool is_truncated() const noexcept { return lane_->bytes > lot_->bytes; }
-  bool over() const noexcept { return got_ == lane_->bytes; }
+  bool over() const noexcept { return got_ >= lane_->bytes; }
   bool step() noexcept;
 
  private:
   const Lot* lot_ = nullptr;
+  const Lane* published_ = nullptr;
   Lane* lane_ = nullptr;
   const std::byte* window_ = nullptr;
   int64_t granule_ = 0;

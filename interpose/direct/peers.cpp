@@ -275,7 +275,11 @@ Room* room_on(MPI_Comm comm) noexcept {
   return comm != MPI_COMM_NULL ? room_of(ranks_of(comm)) : nullptr;
 }
 
-Room* known_room(MPI_Comm comm) noexcept { return room_of(known_ranks(comm)); }
+bool known_room(MPI_Comm comm, Room** room) noexcept {
+  Ranks* ranks = known_ranks(comm);
+  *room = room_of(ranks);
+  return ranks != nullptr;
+}
 
 bool has_ended(int32_t pid) noexcept {
 #if defined(SYS_pidfd_open)

@@ -44,8 +44,8 @@ bool is_peer(MPI_Comm comm, int rank) noexcept;
 // intercommunicator. Found out once for a communicator, on which it hangs until that is freed; all
 // ranks get the same answer.
 struct Room* room_on(MPI_Comm comm) noexcept;
-// Null also where it has not been asked of lately.
-struct Room* known_room(MPI_Comm comm) noexcept;
+// The same without a question to the library: false where it has not been asked of lately.
+bool known_room(MPI_Comm comm, struct Room** room) noexcept;
 
 }  // namespace lacuna::direct
 

@@ -1,33 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Room: a communicator whose ranks are all peers, where collectives may go without the library. All
-// of its ranks come to each of them, whatever their own data are like: each puts its vote and the
-// place of its region on a seat at the front of its arena, looks at the seats of the others, and so
-// all know the same. Only collectives in which every rank waits for every other one may do that.
+// Room: a communicator whose ranks are all peers, where collectives may go without the library.
+// Each rank says at each of its blocking collectives whether it would take part, on a seat at the
+// front of its arena. No, and it goes to the library at once; yes, and it waits until it knows what
+// the others say. One no is enough: so a rank may say it for reasons of its own (its types, its
+// memory, its sizes), and all come to the same decision, also in a program that is wrong.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOM_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOM_HPP_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "interpose/direct/flow.hpp"
 
 namespace lacuna::direct {
 
-enum class Vote : uint32_t {
-  kNo,     // for this rank the library must do it
-  kYes,    // either way
-  kWants,  // here it would be faster
+// The calls that may go through rooms; each has habits of its own.
+enum class Kind : uint8_t {
+  kBcast,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAllgather,
+  kAllgatherv,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kNeighborAllgather,
+  kNeighborAllgatherv,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
+  kNeighborAlltoallw,
+};
+inline constexpr int kKinds = 15;
+
+// What the ranks must have in common.
+struct Call {
+  Kind kind;
+  int root = 0;
 };
 
-// What a member says in a turn.
-struct Said {
-  Vote vote = Vote::kNo;
-  int64_t most_bytes = 0;  // of its lots
-  int64_t offset = 0;      // of its region in its arena
+// Whether a rank gives the same data to all.
+constexpr bool gives_one(Kind kind) noexcept {
+  return kind == Kind::kBcast || kind == Kind::kAllgather || kind == Kind::kAllgatherv ||
+         kind == Kind::kNeighborAllgather || kind == Kind::kNeighborAllgatherv;
+}
+
+// Where a room is faster than the library: from so many bytes between two ranks on, in runs up to
+// so long.
+struct Gain {
+  int64_t least_bytes;
+  double most_run_bytes;
 };
+Gain gain_of(Kind kind) noexcept;
 
 // What the members tell each other to find a number that is free in all arenas.
 struct Offer {
@@ -35,13 +63,29 @@ struct Offer {
   uint64_t last_turn;
 };
 
+// A rank, and its part in the current call.
 struct Member {
   uint32_t peer = 0;
-  Said said;
-  Lot out;  // of the current call: what goes there, and what comes from there
+  bool goes = false;   // something there, perhaps nothing but no bytes
+  bool comes = false;  // and from there
+  Lot out;
   Lot in;
   Outflow outflow;
   Inflow inflow;
+  bool heard = false;
+  int64_t offset = 0;  // of its region in its arena
+};
+
+// Votes take time. Where they have been in vain a few times, a rank says no for a while, which
+// grows: up to a multiple of so many turns, so that ranks which have begun at different times come
+// to vote together all the same.
+struct Habit {
+  int vain = 0;  // one after the other
+  uint64_t closed_until = 0;
+  uint64_t next_pass = kFirstPass;
+  bool is_small = false;  // the last vote: nobody objected, but there was nothing to win
+
+  static constexpr uint64_t kFirstPass = 32;
 };
 
 struct Room {
@@ -49,31 +93,41 @@ struct Room {
   std::vector<Offer> offers;    // of each of them
   size_t rank = 0;              // this process
   int number = kUnasked;        // of its seats in each arena
-  uint64_t turn = 0;            // how many votes there have been
-  // All members know these alike: how many turns in vain there have been, one after the other; how
-  // many calls go to the library unasked from now on, and will after the next turns in vain.
-  int vain = 0;
-  int pass = 0;
-  int next_pass = kFirstPass;
-  bool is_small = false;  // the last turn: nobody objected, but there was nothing to win
+  uint64_t turn = 0;            // how many calls there have been
+  uint64_t taken = 0;           // one that others may still be voting on
+  Lot to_all;                   // of the current call (gives_one)
+  Outflow outflow_to_all;
+  Habit habits[kKinds];
+  // Of a topology, once they have been asked for.
+  std::vector<int> sources;
+  std::vector<int> targets;
+  bool has_neighbors = false;
 
   static constexpr int kUnasked = -1;
   static constexpr int kRefused = -2;
-  static constexpr int kFirstPass = 32;
 };
 
-// The room of a communicator, for one call; null: the library does it, as all its ranks know.
-// Collective, as its ranks agree on the seats when they first ask; that is the one message of
-// lacuna's on a communicator of the program's.
-Room* enter_room(MPI_Comm comm) noexcept;
-// Whether this call is one of those that go to the library because there was nothing to win; to be
-// asked first. In a few instructions.
-bool is_passed(MPI_Comm comm) noexcept;
+enum class Door : uint8_t {
+  kOpen,    // this rank must vote
+  kClosed,  // it has said no
+  kPassed,  // it has said no, and there was nothing to win lately: the library is as good
+};
+// Comes to the next call of a room. `bytes` between two ranks, as all ranks know them, or
+// kUnknownBytes on all: where they are few, there is no vote. Collective when there first is one.
+Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
+inline constexpr int64_t kUnknownBytes = std::numeric_limits<int64_t>::max();
 // The communicator is being freed.
 void close_room(Room* room) noexcept;
 
-// Whether nobody says no, and somebody wants it who has enough. `alive`: no member has ended.
-bool vote(Room* room, const Said& own, bool* alive) noexcept;
+// What a rank says that is willing.
+struct Ballot {
+  bool gaps = false;    // it has some
+  bool enough = false;  // and so many bytes that it pays
+  int64_t offset = 0;   // of its region
+};
+// Null: no. Whether nobody says no, somebody has gaps, and somebody has enough. `alive`: no member
+// has ended.
+bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept;
 
 // Waiting for members, who may have to be heard by the library first, or need this core.
 class Patience {

@@ -33,6 +33,10 @@ constexpr int64_t kTransposePiece = 128 << 10;
 
 }  // namespace
 
+int64_t piece_of(int64_t payload_bytes) noexcept {
+  return std::clamp(payload_bytes / kPieces, kLeastPiece, kMostPiece);
+}
+
 void write_token(Region* region, int64_t payload_bytes) noexcept {
   region->token = {secret(), own_index(), 0, offset_of(region), payload_bytes, {}};
 }
@@ -41,11 +45,8 @@ void publish(Region* region, const Plan& plan, const void* buf, int64_t count) n
   const int64_t bytes = region->token.bytes;
   const bool crosses =
       bytes >= kStagedTranspose && pattern_of(plan.root(count)) == Pattern::kTransposed;
-  const int64_t wanted = crosses && bytes >= kLargeTranspose
-                             ? kTransposePiece
-                             : std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);
-  const int64_t granule = slice_granule(plan, count, wanted);
-  const int64_t piece = (wanted + granule - 1) / granule * granule;
+  const int64_t wanted = crosses && bytes >= kLargeTranspose ? kTransposePiece : piece_of(bytes);
+  const int64_t piece = whole_granules(wanted, slice_granule(plan, count, wanted));
   const Staging aside = crosses ? borrow_staging(piece, true) : Staging();
   std::byte* const mem = address(buf, 0);
   for (int64_t begin = 0; begin < bytes; begin += piece) {

@@ -11,6 +11,13 @@
 
 namespace lacuna::direct {
 
+// How much of a payload is packed at a time.
+int64_t piece_of(int64_t payload_bytes) noexcept;
+// So much of it, up to where it can be taken up again without a search.
+inline int64_t whole_granules(int64_t bytes, int64_t granule) noexcept {
+  return (bytes + granule - 1) / granule * granule;
+}
+
 void write_token(Region* region, int64_t payload_bytes) noexcept;
 
 // Packs `count` elements at `buf` into the region, piece by piece, each published as soon as it is

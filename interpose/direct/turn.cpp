@@ -2,7 +2,6 @@
 #include "interpose/direct/turn.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 
 #include "interpose/direct/arena.hpp"
@@ -23,62 +22,110 @@ Lane* lanes_of(Region* region) noexcept {
 }
 
 Region* region_of(const Member& member) noexcept {
-  return reinterpret_cast<Region*>(peer_at(member.peer)->arena + member.said.offset);
+  return reinterpret_cast<Region*>(peer_at(member.peer)->arena + member.offset);
 }
 
 int64_t up_to_line(int64_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
 
-// Windows for everything that goes out. Null: there is no room for them.
-Region* prepare(Room* room) noexcept {
+// Of this rank to another one, by itself.
+bool has_window(const Room& room, size_t i) noexcept {
+  return i != room.rank && room.members[i].goes;
+}
+
+// Windows for everything that goes out. False: there is no room for them. No region: nothing goes.
+bool prepare(Room* room, const Call& call, Region** region) noexcept {
   const size_t n = room->members.size();
   const auto front = static_cast<int64_t>(sizeof(Hall) + n * sizeof(Lane));
+  const bool one = gives_one(call.kind);
+  uint32_t readers = 0;
   int64_t bytes = front;
   for (size_t i = 0; i < n; ++i) {
-    if (i == room->rank) continue;
+    if (!has_window(*room, i)) continue;
+    ++readers;
+    if (one) continue;
     Member& member = room->members[i];
     member.outflow.plan_for(member.out);
     bytes += up_to_line(member.outflow.window_bytes());
   }
-  Region* region = reserve(bytes);
-  if (region == nullptr) return nullptr;
-  new (payload(region)) Hall{static_cast<uint32_t>(n - 1)};
+  if (readers == 0) return true;
+  if (one) {
+    room->outflow_to_all.plan_for(room->to_all);
+    bytes += room->outflow_to_all.window_bytes();
+  }
+  *region = reserve(bytes);
+  if (*region == nullptr) return false;
+  std::byte* const start = payload(*region);
+  new (start) Hall{readers};
+  const std::span<Lane> lanes(lanes_of(*region), n);
   int64_t offset = front;
   for (size_t i = 0; i < n; ++i) {
-    if (i == room->rank) continue;
+    Lane* lane = new (&lanes[i]) Lane;
+    if (!has_window(*room, i)) continue;
+    if (one) {
+      room->outflow_to_all.allow(lane, offset);
+      continue;
+    }
     Outflow& outflow = room->members[i].outflow;
-    outflow.open(new (lanes_of(region) + i) Lane, payload(region), offset);
+    outflow.allow(lane, offset);
+    outflow.open(lane, lanes.subspan(i, 1), start + offset);
     offset += up_to_line(outflow.window_bytes());
   }
-  if (n == 1) release(region);
-  return region;
+  if (one) room->outflow_to_all.open(&lanes[room->rank], lanes, start + offset);
+  return true;
+}
+
+// What comes out of the others' regions. An error class.
+int open_inflows(Room* room, const Call& call) noexcept {
+  int error_class = MPI_SUCCESS;
+  for (size_t i = 0; i < room->members.size(); ++i) {
+    Member& member = room->members[i];
+    if (i == room->rank || !member.comes) continue;
+    Region* region = region_of(member);
+    Lane* lanes = lanes_of(region);
+    Lane* own = &lanes[room->rank];
+    member.inflow.open(member.in, gives_one(call.kind) ? &lanes[i] : own, own, payload(region));
+    if (member.inflow.is_truncated()) error_class = MPI_ERR_TRUNCATE;
+  }
+  return error_class;
+}
+
+void leave(Room* room) noexcept {
+  for (size_t i = 0; i < room->members.size(); ++i) {
+    Member& member = room->members[i];
+    if (i == room->rank || !member.comes || !member.inflow.is_expected()) continue;
+    Region* region = region_of(member);
+    auto* hall = reinterpret_cast<Hall*>(payload(region));
+    if (hall->readers.fetch_sub(1, std::memory_order_acq_rel) == 1) release(region);
+  }
 }
 
 // An error class.
-int run(Room* room) noexcept {
+int run(Room* room, const Call& call) noexcept {
   const size_t n = room->members.size();
   const size_t own = room->rank;
-  int error_class = MPI_SUCCESS;
-  for (size_t i = 0; i < n; ++i) {
-    if (i == own) continue;
-    Member& member = room->members[i];
-    Region* region = region_of(member);
-    member.inflow.open(member.in, lanes_of(region) + own, payload(region));
-    if (member.inflow.is_truncated()) error_class = MPI_ERR_TRUNCATE;
-  }
+  const bool one = gives_one(call.kind);
+  const int error_class = open_inflows(room, call);
+  bool to_all = false;
+  for (size_t i = 0; one && i < n; ++i) to_all = to_all || has_window(*room, i);
   Patience patience(*room);
   bool copied = false;
   for (bool over = false; !over;) {
     over = true;
     bool moved = false;
+    const auto step = [&](auto* flow) {
+      if (!flow->over()) moved = flow->step() || moved;
+      over = over && flow->over();
+    };
+    if (to_all) step(&room->outflow_to_all);
     // To the next rank first, from the one before first: so no two ranks begin with the same.
     for (size_t k = 1; k < n; ++k) {
-      Outflow& outflow = room->members[(own + k) % n].outflow;
-      if (!outflow.over()) moved = outflow.step() || moved;
-      Inflow& inflow = room->members[(own + n - k) % n].inflow;
-      if (!inflow.over()) moved = inflow.step() || moved;
-      over = over && outflow.over() && inflow.over();
+      Member& next = room->members[(own + k) % n];
+      Member& before = room->members[(own + n - k) % n];
+      if (next.goes && !one) step(&next.outflow);
+      if (before.comes) step(&before.inflow);
     }
-    if (!copied) copy_lot(room->members[own].out, room->members[own].in);  // others' are under way
+    const Member& self = room->members[own];
+    if (!copied && self.goes) copy_lot(self.out, self.in);  // others' are under way
     copied = true;
     if (moved) {
       patience.reset();
@@ -86,39 +133,58 @@ int run(Room* room) noexcept {
       return MPI_ERR_OTHER;
     }
   }
-  for (size_t i = 0; i < n; ++i) {
-    if (i == own) continue;
-    Region* region = region_of(room->members[i]);
-    auto* hall = reinterpret_cast<Hall*>(payload(region));
-    if (hall->readers.fetch_sub(1, std::memory_order_acq_rel) == 1) release(region);
-  }
+  leave(room);
   return error_class;
+}
+
+// Of all that this rank gives and gets.
+template <typename Look>
+void for_each_lot(const Room& room, const Call& call, const Look& look) noexcept {
+  bool goes = false;
+  for (const Member& member : room.members) {
+    goes = goes || member.goes;
+    if (member.goes && !gives_one(call.kind)) look(member.out);
+    if (member.comes) look(member.in);
+  }
+  if (goes && gives_one(call.kind)) look(room.to_all);
+}
+
+// Only the root has the counts of all.
+bool has_counts_of_root(Kind kind) noexcept {
+  return kind == Kind::kGatherv || kind == Kind::kScatterv;
+}
+
+bool is_root(const Room& room, const Call& call) noexcept {
+  return static_cast<size_t>(call.root) == room.rank;
 }
 
 }  // namespace
 
-bool take_turn(Room* room, bool willing, int* error_class) noexcept {
-  const Member& own = room->members[room->rank];
-  Region* const region = willing && own.out.bytes == own.in.bytes ? prepare(room) : nullptr;
-  Said said;
-  if (region != nullptr) {
-    said.vote = Vote::kYes;
-    said.offset = offset_of(region);
-    for (const Member& member : room->members) {
-      if (member.out.with_gaps != nullptr || member.in.with_gaps != nullptr)
-        said.vote = Vote::kWants;
-      said.most_bytes = std::max({said.most_bytes, member.out.bytes, member.in.bytes});
-    }
-    if (runtime().always) said.most_bytes = std::numeric_limits<int64_t>::max();
+bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noexcept {
+  const Member& self = room->members[room->rank];
+  const Gain gain = gain_of(call.kind);
+  Ballot own;
+  own.enough = runtime().always;
+  if (willing) {
+    for_each_lot(*room, call, [&](const Lot& lot) {
+      own.gaps =
+          own.gaps || (lot.with_gaps != nullptr &&
+                       (runtime().always || lot.with_gaps->mean_run_bytes <= gain.most_run_bytes));
+      own.enough = own.enough || lot.bytes >= gain.least_bytes;
+    });
   }
+  // The root knows for all.
+  const bool is_little = has_counts_of_root(call.kind) && is_root(*room, call) && !own.enough;
+  Region* region = nullptr;
+  willing = willing && !is_little && (!self.goes || self.out.bytes == self.in.bytes) &&
+            prepare(room, call, &region);
+  if (region != nullptr) own.offset = offset_of(region);
   bool alive = true;
-  if (vote(room, said, &alive)) {
-    for (const Member& member : room->members) {
-      for (const Lot* lot : {&member.out, &member.in}) {
-        if (lot->with_gaps != nullptr) log_type(*lot->with_gaps, Note::kDirect, lot->bytes);
-      }
-    }
-    *error_class = run(room);
+  if (vote(room, call, willing ? &own : nullptr, &alive)) {
+    for_each_lot(*room, call, [](const Lot& lot) {
+      if (lot.with_gaps != nullptr) log_type(*lot.with_gaps, Note::kDirect, lot.bytes);
+    });
+    *error_class = run(room, call);
     return true;
   }
   if (region != nullptr) release(region);

@@ -282,7 +282,8 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
             passes = " && ".join(left_alone(one, *many.split(": ")) for one, many in pairs)
     has_direct, has_quick = entry.get("direct") == "yes", "quick" in entry and not function.large
-    if has_direct or gate.startswith("receives_direct("):
+    has_room = entry.get("direct") == "room"
+    if has_direct or has_room or gate.startswith("receives_direct("):
         refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
     steps, ways = "", []
     if has_quick and "light" in entry:
@@ -296,6 +297,8 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         steps += fill(WEIGH, passes=passes, **texts)
     if has_direct:
         ways.append(("receives_direct()", "quickly" if has_quick else "look"))
+    if has_room:
+        ways.append(("receives_direct()", "look"))
     ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
     texts["take"] = fill(entry["take"], **texts)
     texts |= {"refuse": refuse, "role": role, "steps": steps}

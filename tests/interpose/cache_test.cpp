@@ -208,14 +208,7 @@ TOPIC(cache_is_bounded) {
 
 // The error of a call comes out of it, and the next call is as good as ever.
 TOPIC(cache_errors) {
-  for (const bool own : {true, false}) {
-#if defined(LACUNA_MPI_FAMILY_MPIABI)  // whose libraries disagree on MPI_ERRORS_RETURN
-    if (!own) continue;
-#endif
-    for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
-      if (own) return_errors(comm);
-      if (!own) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    }
+  with_each_handler([&](bool own) {
     double line[20] = {}, to[20] = {};
     const MPI_Comm world = MPI_COMM_WORLD;
     const std::function<int()> mistakes[] = {
@@ -263,7 +256,7 @@ TOPIC(cache_errors) {
     }
     CHECK(seen[0] == seen[1]);
     context("");
-  }
+  });
 }
 
 // Threads share buffers, receives with the same arguments, and the room.

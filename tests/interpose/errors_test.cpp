@@ -221,14 +221,7 @@ std::vector<Mistake> mistakes() {
 TOPIC(errors_handlers) {
   MPI_Datatype type = column(8);
   std::vector<double> line(20, 1), matrix(128, 0);
-  for (const bool own : {true, false}) {
-#if defined(LACUNA_MPI_FAMILY_MPIABI)  // whose libraries disagree on MPI_ERRORS_RETURN
-    if (!own) continue;
-#endif
-    for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
-      if (own) return_errors(comm);
-      if (!own) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    }
+  with_each_handler([&](bool own) {
     for (const Mistake& mistake : mistakes()) {
       Seen seen[2] = {};
       for (const bool on : {false, true}) {
@@ -243,7 +236,7 @@ TOPIC(errors_handlers) {
       context(std::string(mistake.name) + (own ? ", own handler" : ", MPI_ERRORS_RETURN"));
       CHECK(seen[0] == seen[1]);
     }
-  }
+  });
   lacuna(true);
   double to[8];
   MPI_Sendrecv(matrix.data(), 1, type, g_rank, 0, to, 8, MPI_DOUBLE, g_rank, 0, MPI_COMM_WORLD,

@@ -184,6 +184,19 @@ void return_errors(MPI_Comm comm) {
 
 int handled_errors() { return g_handled; }
 
+void with_each_handler(const std::function<void(bool own)>& body) {
+  for (const bool own : {true, false}) {
+#if defined(LACUNA_MPI_FAMILY_MPIABI)  // whose libraries disagree on MPI_ERRORS_RETURN
+    if (!own) continue;
+#endif
+    for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+      if (own) return_errors(comm);
+      if (!own) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    }
+    body(own);
+  }
+}
+
 bool unpacks_nothing() {
   static const bool safe = [] {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";

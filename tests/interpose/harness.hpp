@@ -58,6 +58,9 @@ Function newer(const char* name) {
 // not agree on the value of MPI_ERRORS_RETURN. handled_errors() counts what the handler has seen.
 void return_errors(MPI_Comm comm);
 int handled_errors();
+// Runs `body` with errors of the world and of this process alone returned by such a handler (own),
+// then by MPI_ERRORS_RETURN, where that may be relied on.
+void with_each_handler(const std::function<void(bool own)>& body);
 
 // Whether MPI_Unpack of a type without data is safe; in MPICH 4.0 it divides by zero.
 bool unpacks_nothing();

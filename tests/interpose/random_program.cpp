@@ -90,7 +90,9 @@ Program draw_program(uint64_t seed) {
       round.nonblocking = random.chance(50);
       round.type =
           static_cast<size_t>(random.between(0, static_cast<int64_t>(program.types.size()) - 1));
-      round.count = static_cast<int>(random.between(1, 3));
+      // More of them might lie between each other and overlap (kInterleaved).
+      round.count =
+          static_cast<int>(random.chance(30) ? random.between(4, 12) : random.between(1, 3));
     } else {
       for (int64_t i = random.between(1, 8); i > 0; --i)
         round.messages.push_back(draw_message(&random, program.types, static_cast<int>(i)));

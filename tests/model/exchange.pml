@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Exchanges of all with all in a room (interpose/direct/room.cpp, turn.cpp, flow.cpp): votes on two seats of
- * each member, then data through a window for each pair, which has room for fewer pieces than there
- * are; the last reader frees the region. A member may have no region free, or not want to take part: then
- * nobody does. Each member goes on to its next turn as soon as it is through with this one.
+ * Collectives in a room (interpose/direct/room.cpp, turn.cpp, flow.cpp): votes on the seats of each
+ * member, then data through a window for each pair, which has room for fewer pieces than there
+ * are; the last reader frees the region. All give something to all, or one to all others. A member that
+ * has no region free, or does not want to take part, says so and goes on at once: then nobody does. Each
+ * member goes on to its next turn as soon as it is through with this one.
  *
  * Every interleaving is looked at, memory being sequentially consistent, as in handover.pml.
  *
@@ -24,20 +25,21 @@
 #ifndef PIECES
 #define PIECES 2  /* of each lot */
 #endif
-#define WINDOW 1  /* pieces */
-#ifdef BREAK_ONE_SEAT
-#define SEATS 1
-#else
-#define SEATS 2
+#ifndef ROOTED
+#define ROOTED 0  /* in odd turns member 0 gives, and nobody else */
 #endif
+#define GIVES(turn, member) (!ROOTED || (turn) % 2 == 0 || (member) == 0)
+#define WINDOW 1  /* pieces */
+#define SEATS 2
 #define NONE 255
 #define SEAT(member, turn) ((member) * SEATS + (turn) % SEATS)
 #define REGION(member, region) ((member) * REGIONS + (region))
 #define LANE(member, region, to) (REGION(member, region) * MEMBERS + (to))
 #define PIECE(turn, from, to, i) ((((turn) * MEMBERS + (from)) * MEMBERS + (to)) * PIECES + (i))
 
-/* Seats. A vote for it names the region. */
+/* Seats: turn and vote in one word, and the region of a vote for it. */
 byte seat_turn[MEMBERS * SEATS];
+bool seat_yes[MEMBERS * SEATS];
 byte seat_region[MEMBERS * SEATS];
 
 byte window[MEMBERS * REGIONS * MEMBERS];
@@ -77,23 +79,42 @@ inline reserve() {
 }
 
 inline vote() {
+  /* Who has said something in the turn after one that was taken has read all seats of that. */
+#ifndef BREAK_NO_READERS
+  if
+  :: turn_taken != 0 && turn >= turn_taken + SEATS ->
+    j = 0;
+    do
+    :: j < MEMBERS -> (seat_turn[SEAT(j, turn_taken + 1)] > turn_taken); j++
+    :: else -> break
+    od;
+    turn_taken = 0
+  :: else
+  fi;
+#endif
 #ifdef BREAK_TURN_FIRST
-  seat_turn[SEAT(me, turn)] = turn;
+  atomic { seat_turn[SEAT(me, turn)] = turn; seat_yes[SEAT(me, turn)] = yes };
 #endif
   seat_region[SEAT(me, turn)] = mine;
-  seat_turn[SEAT(me, turn)] = turn;
-  all = true;
+  atomic { seat_turn[SEAT(me, turn)] = turn; seat_yes[SEAT(me, turn)] = yes };
+  all = yes;
   j = 0;
   do
-  :: j < MEMBERS ->
-    (seat_turn[SEAT(j, turn)] == turn);
+  :: j < MEMBERS && all ->
+    (seat_turn[SEAT(j, turn)] >= turn);
+    atomic {
+#ifdef BREAK_AHEAD
+      all = seat_yes[SEAT(j, turn)] /* who is ahead has said what it says now */
+#else
+      all = seat_turn[SEAT(j, turn)] == turn && seat_yes[SEAT(j, turn)]
+#endif
+    }
     theirs[j] = seat_region[SEAT(j, turn)];
-    all = all && theirs[j] != NONE;
     j++
   :: else -> break
   od;
 #ifdef BREAK_OWN_VOTE
-  all = mine != NONE;
+  all = yes;
 #endif
   atomic {
     assert(decision[turn] == 0 || decision[turn] == 1 + all);
@@ -103,11 +124,22 @@ inline vote() {
 
 /* One piece to, or from, some other member. */
 inline exchange() {
-  left = 2 * (MEMBERS - 1) * PIECES;
   atomic {
+    left = 0;
     j = 0;
     do
-    :: j < MEMBERS -> sent[j] = 0; got[j] = 0; j++
+    :: j < MEMBERS ->
+      sent[j] = 0;
+      got[j] = 0;
+      if
+      :: j != me && GIVES(turn, me) -> left = left + PIECES
+      :: else
+      fi;
+      if
+      :: j != me && GIVES(turn, j) -> left = left + PIECES
+      :: else
+      fi;
+      j++
     :: else -> break
     od
   }
@@ -118,15 +150,15 @@ inline exchange() {
     select (j : 0 .. MEMBERS - 1);
     if
 #ifdef BREAK_NO_WINDOW
-    :: j != me && sent[j] < PIECES ->
+    :: j != me && GIVES(turn, me) && sent[j] < PIECES ->
 #else
-    :: j != me && sent[j] < PIECES && sent[j] - consumed[LANE(me, mine, j)] < WINDOW ->
+    :: j != me && GIVES(turn, me) && sent[j] < PIECES && sent[j] - consumed[LANE(me, mine, j)] < WINDOW ->
 #endif
       window[LANE(me, mine, j)] = PIECE(turn, me, j, sent[j]);
       sent[j] = sent[j] + 1;
       published[LANE(me, mine, j)] = sent[j];
       left--
-    :: j != me && got[j] < PIECES && published[LANE(j, theirs[j], me)] > got[j] ->
+    :: j != me && GIVES(turn, j) && got[j] < PIECES && published[LANE(j, theirs[j], me)] > got[j] ->
       assert(window[LANE(j, theirs[j], me)] == PIECE(turn, j, me, got[j]));
       got[j] = got[j] + 1;
       consumed[LANE(j, theirs[j], me)] = got[j];
@@ -139,7 +171,7 @@ inline exchange() {
 inline leave() {
   j = 0;
   do
-  :: j < MEMBERS && j != me ->
+  :: j < MEMBERS && j != me && GIVES(turn, j) ->
     atomic {
       readers[REGION(j, theirs[j])] = readers[REGION(j, theirs[j])] - 1;
       last = readers[REGION(j, theirs[j])] == 0
@@ -152,7 +184,7 @@ inline leave() {
     :: else
     fi;
     j++
-  :: j < MEMBERS && j == me -> j++
+  :: j < MEMBERS && !(j != me && GIVES(turn, j)) -> j++
   :: else -> break
   od
 }
@@ -176,19 +208,21 @@ inline send_something() {
 }
 
 proctype Member(byte me) {
-  byte turn = 1, j, r, mine, left;
+  byte turn = 1, turn_taken = 0, j, r, mine, left;
   byte theirs[MEMBERS], sent[MEMBERS], got[MEMBERS];
-  bool all, last;
+  bool yes, all, last;
   do
   :: turn <= TURNS ->
     mine = NONE;
+    yes = false;
     if
-    :: reserve()
+    :: GIVES(turn, me) -> reserve(); yes = mine != NONE
+    :: !GIVES(turn, me) -> yes = true
     :: skip /* for this member the library must do it */
     fi;
     vote();
     if
-    :: all -> exchange(); leave(); send_something()
+    :: all -> turn_taken = turn; exchange(); leave(); send_something()
     :: else ->
       if
       :: mine != NONE -> taken[REGION(me, mine)] = false

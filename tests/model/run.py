@@ -49,14 +49,18 @@ MODELS = [
     ),
     Model(
         "exchange",
-        ("MEMBERS", "TURNS", "REGIONS", "PIECES"),
-        [(2, 3, 1, 2), (2, 3, 2, 2), (3, 1, 1, 1)],
+        ("MEMBERS", "TURNS", "REGIONS", "PIECES", "ROOTED"),
+        [(2, 3, 1, 2, 0), (2, 3, 2, 2, 0), (3, 1, 1, 1, 0), (2, 4, 1, 1, 1), (3, 1, 1, 1, 1)],
         {
-            "BREAK_ONE_SEAT": ((2, 3, 1, 2), STUCK),  # overwritten before the slow one has read it
-            "BREAK_TURN_FIRST": ((2, 3, 1, 2), WRONG),  # read before it is written
-            "BREAK_OWN_VOTE": ((2, 3, 1, 2), WRONG),  # the others' do not count
-            "BREAK_NO_WINDOW": ((2, 3, 1, 2), WRONG),  # a piece over one that nobody has read
-            "BREAK_FIRST_READER": ((3, 1, 1, 1), WRONG),  # freed while another one reads
+            "BREAK_AHEAD": ((2, 3, 1, 2, 0), WRONG),  # a later vote is taken for this one
+            "BREAK_NO_READERS": (
+                (2, 4, 1, 1, 1),
+                WRONG,
+            ),  # the slow one has not read that it was taken
+            "BREAK_TURN_FIRST": ((2, 3, 1, 2, 0), WRONG),  # read before it is written
+            "BREAK_OWN_VOTE": ((2, 3, 1, 2, 0), WRONG),  # the others' do not count
+            "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0), WRONG),  # a piece over one that nobody has read
+            "BREAK_FIRST_READER": ((3, 1, 1, 1, 0), WRONG),  # freed while another one reads
         },
     ),
 ]
