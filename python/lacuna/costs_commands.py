@@ -13,7 +13,6 @@ from lacuna import costs_machine, costs_misses, engine, places
 from lacuna.errors import Exit, LacunaError
 from lacuna.mpis import spelled_out
 
-
 _CACHE = re.compile(r"0|[1-9]\d*,[1-9]\d*,[1-9]\d*")
 
 
