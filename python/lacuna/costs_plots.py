@@ -123,7 +123,7 @@ def _strides(folder: Path, result: Result) -> tuple[Path, str] | None:
         panel.set_title(mpis.TITLE[name], fontsize=10)
         _over_bytes(panel)
     for panel in panels[1]:
-        _misses(panel, result["misses"])
+        _misses(panel, result.get("misses", []))
     panels[0][0].set_ylabel("microseconds of a message")
     panels[1][0].set_ylabel("misses of packing, for 8 bytes")
     panels[0][0].legend(fontsize=8)

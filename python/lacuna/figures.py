@@ -20,12 +20,14 @@ from lacuna.provenance import caption
 _INCHES_A_PANEL = 5.2
 
 
-def panels(columns: int, height: float, rows: int = 1, **more: Any) -> tuple[Any, Any]:
-    """The figure, and its panels by row and column; `height`: inches of all of it."""
+def panels(
+    columns: int, height: float, rows: int = 1, width: float = _INCHES_A_PANEL, **more: Any
+) -> tuple[Any, Any]:
+    """The figure, and its panels by row and column; inches: `height` of all, `width` of one."""
     return plt.subplots(
         rows,
         columns,
-        figsize=(_INCHES_A_PANEL * columns + 0.8, height),
+        figsize=(width * columns + 0.8, height),
         squeeze=False,
         layout="constrained",
         **more,
@@ -47,7 +49,7 @@ def save(
 ) -> Path:
     """Writes the PNG file, with where the numbers are from below it."""
     if title:
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(title, fontsize=11, wrap=True)
     figure.supxlabel(caption(provenance), fontsize=7, color="#555555")
     figure.savefig(path, dpi=dpi)
     plt.close(figure)

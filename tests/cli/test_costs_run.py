@@ -46,6 +46,23 @@ def test_calls_are_timed_by_place(tmp_path, lacuna, mpi, direct):
     assert "seconds of calls, all ranks together" in shown.stdout
 
 
+def test_a_page_of_a_job_and_of_the_machine(tmp_path, lacuna):
+    job, machine = tmp_path / "job.json", tmp_path / "costs.json"
+    options = {"LACUNA_REPORT": str(job), "LACUNA_COSTS": "1"}
+    launch("mpich", 2, "test", "report_calls", environment=options)
+    header = {"kind": "costs", "date": "", "cpu": "", "cores": 1, "lacuna": "", "commit": ""}
+    header |= {"command": [], "compiler": "", "ranks": 2, "mpi": {}}
+    lists = ("rows", "findings", "parameters", "sweeps", "misses")
+    machine.write_text(json.dumps({"provenance": header} | {name: [] for name in lists}))
+    result = lacuna("report", job, machine, "--output", tmp_path / "page")
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "page" / "report.html").read_text()
+    assert "<h2>job.json</h2>" in page and "<h2>costs.json</h2>" in page
+    assert f"<td>{TYPE}</td>" in page and 'alt="job-pieces"' in page
+    image = tmp_path / "page" / "job" / "job-pieces.png"
+    assert image.read_bytes().startswith(b"\x89PNG")
+
+
 def test_who_waits_is_said_to(tmp_path):
     file = tmp_path / "costs.json"
     options = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1"}
