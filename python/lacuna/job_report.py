@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lacuna import costs_sites
+from lacuna import costs_advice, costs_sites
 from lacuna.errors import Exit, LacunaError
 
 KIND = "job"  # provenance.kind
@@ -115,12 +115,13 @@ def _cells(report: dict[str, Any]) -> Cells:
 def _cost_cells(report: dict[str, Any]) -> Cells:
     """Seconds by call and piece (docs/costs.md), those with the most first."""
     columns = ["function", "type", "called in", "calls", "data"]
-    columns += ["all", "o", "l_p", "l_m", "L", "waiting", "advice"]
+    columns += ["all", "o", "l_p", "l_m", "L", "waiting", "saved", "might", "advice"]
     places = place_names(report)
     rows = []
     for row in report["rows"]:
         costs = row["costs"]
-        pieces = ("seconds", "o_seconds", "l_p_seconds", "l_m_seconds", "L_seconds", "wait_seconds")
+        pieces = ["seconds", "o_seconds", "l_p_seconds", "l_m_seconds", "L_seconds", "wait_seconds"]
+        pieces += ["saved_seconds", "would_save_seconds"]
         rows.append(
             [
                 row["function"],
@@ -128,8 +129,8 @@ def _cost_cells(report: dict[str, Any]) -> Cells:
                 places[costs["site"]] or "not known",
                 f"{costs['calls']}",
                 _size(row["bytes_taken"] + row["bytes_declined"]),
-                *(f"{costs[name]:.3g}" for name in pieces),
-                "\n".join(row["advice"]),
+                *(f"{costs.get(name, 0):.3g}" for name in pieces),
+                "\n".join(row["advice"] + costs_advice.on_threshold(report, row)),
             ]
         )
     return columns, rows

@@ -28,9 +28,11 @@ def report(files: list[Path], output: Path | None) -> None:
             f"files of two sorts: {names}",
             "report each sort alone, or all on one page with --output",
         )
+    findings = [one for result in found for one in result.get("findings", [])]
     if True in are_jobs:
         for path, result in zip(files, found, strict=True):
             job_report.check_version(path, result)
+            result.setdefault("findings", findings)  # thresholds, for advice
     if True in are_jobs and output is None:
         for result in found:
             job_report.show(result)

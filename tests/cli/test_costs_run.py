@@ -8,7 +8,7 @@ import pytest
 from conftest import BUILD, MPI_ROOT, one_line_error, program
 from test_watch import MPIS, TYPE, launch
 
-from lacuna import costs_sites, run
+from lacuna import costs_advice, costs_sites, run
 
 PIECES = ("o", "l_p", "l_m", "L", "wait")
 
@@ -61,6 +61,22 @@ def test_a_page_of_a_job_and_of_the_machine(tmp_path, lacuna):
     assert f"<td>{TYPE}</td>" in page and 'alt="job-pieces"' in page
     image = tmp_path / "page" / "job" / "job-pieces.png"
     assert image.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_message_just_above_a_threshold_is_said_to_be():
+    def advice(size, library, function="MPI_Send", findings=()):
+        row = {"function": function, "calls": 2, "bytes_taken": 0, "bytes_declined": 2 * size}
+        report = {"provenance": {"library": library}, "findings": list(findings)}
+        return " ".join(costs_advice.on_threshold(report, row))
+
+    assert "OMPI_MCA_btl_sm_eager_limit" in advice(4100, "Open MPI v5.0.11")
+    assert "OMPI_MCA_btl_sm_eager_limit" in advice(4080, "Open MPI v5.0.11")  # and a header
+    assert advice(3900, "Open MPI v5.0.11") == advice(6000, "Open MPI v5.0.11") == ""
+    assert "P2P_THRESHOLD" in advice(8200, "MPICH Version: 5.0.2")
+    assert advice(8200, "MPICH Version: 5.0.2", "MPI_Alltoallw") == ""
+    found = [{"mpi": "mpich", "kind": "step", "low": 20_000, "cause": ""}]
+    assert "20000 (measured)" in advice(20_500, "MPICH Version: 5.0.2", findings=found)
+    assert advice(8200, "MPICH Version: 5.0.2", findings=found) == ""
 
 
 def test_who_waits_is_said_to(tmp_path):
