@@ -148,8 +148,9 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
         "nothing to do",
         run);
   }
-  return "for this much data of the type the library is as fast, or was not measured to be slower; "
-         "`lacuna tune` measures it on this machine";
+  return "for this much data of the type the library is as fast, or was not measured to be slower: "
+         "`lacuna tune` measures it on this machine, and LACUNA_ALWAYS=1 shows what packing first "
+         "is worth";
 }
 
 }  // namespace
