@@ -117,8 +117,8 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
   if (type.facts.transposes) {
     words->push_back(
         "it goes through memory against its order: its inner loop has the longer stride, so that "
-        "each line is visited many times. The same data sent in memory order, and received by the "
-        "type that transposes, or loops exchanged, costs the side that has less to do");
+        "each line is visited many times. Sent in memory order and received by the type that "
+        "transposes, the work is the receiver's; with the loops exchanged there is none");
   }
   if (type.facts.text == "byte" && part(row.call_ns, all) >= kMuch && bytes > kSmallMessage) {
     words->push_back(
