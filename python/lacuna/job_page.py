@@ -12,7 +12,7 @@ Report = dict[str, Any]
 
 _BARS = 14  # rows with the most time
 _INCHES = 10
-_INCHES_A_BAR = 0.42
+_INCHES_A_BAR = 0.45
 _COLORS = {
     "waiting": "#cccccc",
     "o": "#999999",
@@ -39,8 +39,12 @@ def draw(folder: Path, report: Report) -> list[tuple[Path, str]]:
         widths = [row["costs"][key] for row in rows]
         panel.barh(range(len(rows)), widths, left=left, color=_COLORS[piece], label=piece)
         left = [a + b for a, b in zip(left, widths, strict=True)]
-    labels = [f"{row['function']} in {names[row['costs']['site']] or '?'}" for row in rows]
-    panel.set_yticks(range(len(rows)), labels, fontsize=8)
+    labels = [
+        f"{row['function']} in {names[row['costs']['site']] or '?'}\n"
+        f"{job_report.type_text(report, row)}"
+        for row in rows
+    ]
+    panel.set_yticks(range(len(rows)), labels, fontsize=7)
     panel.set_xlabel("seconds, all ranks together")
     panel.legend(fontsize=8, loc="lower right")
     panel.grid(axis="x", alpha=0.3)

@@ -100,7 +100,7 @@ def _cells(report: dict[str, Any]) -> Cells:
         rows.append(
             [
                 row["function"],
-                _type(report, row),
+                type_text(report, row),
                 f"{row['calls']}",
                 f"{row['taken']}",
                 _size(row["bytes_taken"] + row["bytes_declined"]),
@@ -125,7 +125,7 @@ def _cost_cells(report: dict[str, Any]) -> Cells:
         rows.append(
             [
                 row["function"],
-                _type(report, row),
+                type_text(report, row),
                 places[costs["site"]] or "not known",
                 f"{costs['calls']}",
                 _size(row["bytes_taken"] + row["bytes_declined"]),
@@ -136,7 +136,8 @@ def _cost_cells(report: dict[str, Any]) -> Cells:
     return columns, rows
 
 
-def _type(report: dict[str, Any], row: dict[str, Any]) -> str:
+def type_text(report: dict[str, Any], row: dict[str, Any]) -> str:
+    """Of a row's type, not too long."""
     text = report["types"][row["type"]]["text"]
     if text is None:
         return "(other types, or none)"
