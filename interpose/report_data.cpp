@@ -22,7 +22,7 @@ std::vector<size_t> joined(const std::vector<ReportType>& other, std::vector<Rep
   for (size_t i = 0; i < other.size(); ++i) {
     if (i > 0) {
       const auto [found, is_new] = places.emplace(other[i].facts.hash, types->size());
-      if (is_new) types->push_back({other[i].facts});
+      if (is_new) types->push_back({other[i].facts, 0, 0, {}});
       to[i] = found->second;
     }
     (*types)[to[i]].made += other[i].made;

@@ -96,9 +96,9 @@ def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
             "o": [copy for copy, *_ in rounds],
             "l_p": [pack - copy for copy, _, _, pack, _, _ in rounds],
             "l_m": [derived - packed + copy for copy, *_, packed, derived in rounds],
-            "L": [repacked - twice - copy for copy, twice, repacked, *_ in rounds],
+            "L": [repacked - again - copy for copy, again, repacked, *_ in rounds],
             "rest": [
-                packed - pack - (repacked - twice) for _, twice, repacked, pack, packed, _ in rounds
+                packed - pack - (repacked - again) for _, again, repacked, pack, packed, _ in rounds
             ],
             "derived": [derived for *_, derived in rounds],
         }

@@ -23,7 +23,7 @@ def line(copy, message, pack, derived, **more):
         "contiguous": lane(message),
         "copied": lane(copy + message, copy),
         "packed": lane(pack + message + more.get("miss", 0.0), pack),
-        "repacked": lane(2 * pack + message, 2 * pack),
+        "repacked": lane(pack + message, pack),
         "derived": lane(derived),
     }
     return {"kind": "row", "id": "x/1KiB", "bytes": 1024, "lanes": lanes}
