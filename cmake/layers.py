@@ -33,7 +33,7 @@ OUTER = {
     # The C++ below api is for rivals with a forced instruction set, and for the oracle.
     "bench": {"bench", "mpi", "base", "type", "kernels", "plan", "exec", "public"},
     # The messages and the harness of bench; the C++ below api is for following plans.
-    "costs": {"costs", "bench", "mpi", "base", "type", "kernels", "machine", "plan", "exec", "public"},
+    "costs": (_BELOW_PLAN - {"layout"}) | {"costs", "bench", "mpi", "plan", "exec", "public"},
     "optimizer": {"optimizer", "base", "type", "public"},
     "examples": {"public"},
 }

@@ -138,7 +138,7 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
 
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
   const double run = report.types[row.type].facts.mean_run_bytes;
-  if (is_of_messages(row) && row.function.find("end") == std::string::npos &&
+  if (run < kLongRun && is_of_messages(row) && row.function.find("end") == std::string::npos &&
       row.function.find("ecv") == std::string::npos) {
     return "single messages of this type are as fast by the library; of a collective that need not "
            "be so: LACUNA_ALWAYS=1 shows what packing first is worth";
