@@ -42,7 +42,7 @@ constexpr Lane kLanes[] = {
     {"repacked-lacuna", Way::kPacked, true}, {"derived-lacuna", Way::kDerived, true},
 };
 
-constexpr int kLeastRounds = 5;
+constexpr int kLeastRounds = 11;
 constexpr int kMessagesToLearn = 16;  // small ones of a new type are the library's at first
 
 struct Track {
