@@ -260,7 +260,7 @@ TypeId report_type(uint64_t hash, int64_t learn_ns,
     id = found->second;
   } else if (known.all.size() <= kMostTypes) {
     id = static_cast<TypeId>(known.all.size());
-    known.all.push_back({describe()});
+    known.all.push_back({describe(), 0, 0, {}});
     known.ids.emplace(hash, id);
   }
   known.all[id].made += 1;

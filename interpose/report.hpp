@@ -36,6 +36,7 @@ struct TypeFacts {
   std::string text;   // shortened
   int64_t size_bytes = 0;
   double mean_run_bytes = 0;
+  bool transposes = false;  // a plain traversal comes back to each line many times
 };
 
 // A handle was met for the first time, and learning it took so long. `hash` is of the structure, in

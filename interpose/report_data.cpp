@@ -22,7 +22,7 @@ std::vector<size_t> joined(const std::vector<ReportType>& other, std::vector<Rep
   for (size_t i = 0; i < other.size(); ++i) {
     if (i > 0) {
       const auto [found, is_new] = places.emplace(other[i].facts.hash, types->size());
-      if (is_new) types->push_back({other[i].facts});
+      if (is_new) types->push_back({other[i].facts, 0, 0, {}});
       to[i] = found->second;
     }
     (*types)[to[i]].made += other[i].made;
@@ -114,7 +114,7 @@ std::vector<uint8_t> serialized(const Report& report) {
   Json types = Json::array();
   for (const ReportType& type : report.types) {
     types.push_back({type.facts.hash, type.facts.text, type.facts.size_bytes,
-                     type.facts.mean_run_bytes, type.made, type.learn_ns});
+                     type.facts.mean_run_bytes, type.made, type.learn_ns, type.facts.transposes});
   }
   Json rows = Json::array();
   for (const ReportRow& row : report.rows) {
@@ -132,7 +132,7 @@ Report parsed(const std::vector<uint8_t>& bytes) {
   json.at(1).get_to(report.seconds);
   for (const Json& type : json.at(2)) {
     report.types.push_back(
-        {{type.at(0), type.at(1), type.at(2), type.at(3)}, type.at(4), type.at(5)});
+        {{type.at(0), type.at(1), type.at(2), type.at(3), type.at(6)}, type.at(4), type.at(5), {}});
   }
   for (const Json& row : json.at(3)) {
     report.rows.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5),

@@ -18,10 +18,19 @@ namespace lacuna {
 inline constexpr size_t kOutcomes = kNotes + 1;
 inline constexpr size_t kNothing = kNotes;
 
+// Nanoseconds a byte, of the library and of lacuna; 0: not timed.
+struct PackSpeeds {
+  double native_pack = 0;
+  double native_unpack = 0;
+  double pack = 0;
+  double unpack = 0;
+};
+
 struct ReportType {
   TypeFacts facts;
   int64_t made = 0;  // handles met
   int64_t learn_ns = 0;
+  PackSpeeds speeds;  // with LACUNA_COSTS, on rank 0 in the end
 };
 
 struct ReportRow {
@@ -71,6 +80,13 @@ struct Pieces {
   int64_t wait = 0;
 };
 Pieces pieces_of(const Report& report, const ReportRow& row);
+
+// By what MPI_Pack and MPI_Unpack of the library take for the type, and lacuna: an estimate.
+struct Savings {
+  int64_t saved_ns = 0;       // by what lacuna has moved; below 0: lost
+  int64_t would_save_ns = 0;  // at most, if lacuna moved what it has left to the library
+};
+Savings savings_of(const Report& report, const ReportRow& row);
 
 // Adds the counts of `row` to another row of the same function and type.
 void add(const ReportRow& row, ReportRow* sum);

@@ -25,6 +25,7 @@
 #include "interpose/next.hpp"
 #include "interpose/report_costs.hpp"
 #include "interpose/report_data.hpp"
+#include "interpose/report_native.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -177,7 +178,11 @@ void give_report() noexcept try {
     gather(comm, &report);
     next_functions().MPI_Comm_free(&comm);
   }
-  if (runtime().rank == 0 && report.costs) report.copies = copy_costs();
+  if (runtime().rank == 0 && report.costs) {
+    report.copies = copy_costs();
+    time_kept_types(&report);
+  }
+  drop_kept_types();
   if (runtime().rank == 0) show(report);
 } catch (...) {
 }

@@ -86,14 +86,76 @@ bool is_of_messages(const ReportRow& row) {
   return row.function.find("ack") == std::string::npos;  // neither MPI_Pack nor MPI_Unpack
 }
 
+constexpr double kLongRun = 512;
+// Of messages that were better put together: calls of a rank, bytes, and the part of the time that
+// is no copying.
+constexpr int64_t kManyCalls = 256;
+constexpr int64_t kSmallMessage = 1024;
+constexpr double kMostlyStarting = 0.5;
+constexpr double kMuch = 0.1;  // of the time of all calls
+
+// With costs: what could be done about where the time goes.
+void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std::string>* words) {
+  const ReportType& type = report.types[row.type];
+  const int64_t bytes = row.calls() > 0 ? (row.bytes_taken + row.bytes_declined) / row.calls() : 0;
+  const Pieces pieces = pieces_of(report, row);
+  int64_t all = 0;
+  for (const ReportRow& other : report.rows) all += other.call_ns;
+  const auto part = [](int64_t one, int64_t whole) {
+    return whole > 0 ? static_cast<double>(one) / static_cast<double>(whole) : 0;
+  };
+  const int64_t starting = pieces.network + pieces.library;
+  if (bytes > 0 && bytes <= kSmallMessage && row.calls() >= kManyCalls * row.ranks &&
+      row.type != kOtherTypes && part(starting, row.call_ns - pieces.wait) >= kMostlyStarting &&
+      part(row.call_ns, all) >= kMuch) {
+    words->push_back(
+        format("%lld messages of %lld bytes from one place: most of their time is in starting "
+               "them; one message of a type that holds several of these (a vector, a struct, or a "
+               "larger count) starts once",
+               static_cast<long long>(row.calls()), static_cast<long long>(bytes)));
+  }
+  if (type.facts.transposes) {
+    words->push_back(
+        "it goes through memory against its order: its inner loop has the longer stride, so that "
+        "each line is visited many times. Sent in memory order and received by the type that "
+        "transposes, the work is the receiver's; with the loops exchanged there is none");
+  }
+  if (type.facts.text == "byte" && part(row.call_ns, all) >= kMuch && bytes > kSmallMessage) {
+    words->push_back(
+        "bytes without a type: if they are structs, their padding travels, too, and the library "
+        "knows nothing of them; MPI_Type_create_struct says what they are");
+  }
+  const Savings savings = savings_of(report, row);
+  if (part(savings.saved_ns, row.call_ns + savings.saved_ns) >= kMuch)
+    words->push_back(
+        format("lacuna has saved about %.3g s here: the library packs that much more "
+               "slowly",
+               seconds(savings.saved_ns)));
+  if (part(savings.would_save_ns, row.call_ns) >= kMuch)
+    words->push_back(format("lacuna would save %.3g s here at most, by what packing alone takes",
+                            seconds(savings.would_save_ns)));
+}
+
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
   const double run = report.types[row.type].facts.mean_run_bytes;
+  if (run < kLongRun && is_of_messages(row) && row.function.find("end") == std::string::npos &&
+      row.function.find("ecv") == std::string::npos) {
+    return "single messages of this type are as fast by the library; of a collective that need not "
+           "be so: LACUNA_ALWAYS=1 shows what packing first is worth";
+  }
   if (report.flavour == Flavour::kOpenMpi && is_of_messages(row) && run < 1024) {
     return "Open MPI pipelines this itself: it packs one part while the receiver unpacks another, "
            "and packing first would be slower; nothing to do";
   }
-  return format("its runs are %.0f bytes long on average: the library is as fast; nothing to do",
-                run);
+  if (run >= kLongRun) {
+    return format(
+        "its runs are long, %.0f bytes on average: the library copies them as fast; "
+        "nothing to do",
+        run);
+  }
+  return "for this much data of the type the library is as fast, or was not measured to be slower: "
+         "`lacuna tune` measures it on this machine, and LACUNA_ALWAYS=1 shows what packing first "
+         "is worth";
 }
 
 }  // namespace
@@ -170,6 +232,7 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   if (count(row, Note::kOnDevice) > 0) {
     words.push_back("the data may be in the memory of an accelerator: lacuna leaves them alone");
   }
+  if (report.costs) add_cost_advice(report, row, &words);
   return words;
 }
 
@@ -203,6 +266,7 @@ std::string cost_table(const Report& report) {
 
 Json cost_json(const Report& report, const ReportRow& row) {
   const Pieces pieces = pieces_of(report, row);
+  const Savings savings = savings_of(report, row);
   return {{"site", row.site},
           {"calls", row.timed},
           {"seconds", seconds(row.call_ns)},
@@ -210,7 +274,9 @@ Json cost_json(const Report& report, const ReportRow& row) {
           {"l_p_seconds", seconds(pieces.pack)},
           {"l_m_seconds", seconds(pieces.library)},
           {"L_seconds", seconds(pieces.network)},
-          {"wait_seconds", seconds(pieces.wait)}};
+          {"wait_seconds", seconds(pieces.wait)},
+          {"saved_seconds", seconds(savings.saved_ns)},
+          {"would_save_seconds", seconds(savings.would_save_ns)}};
 }
 
 }  // namespace

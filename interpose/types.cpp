@@ -24,6 +24,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
+#include "interpose/report_native.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/verify.hpp"
 #include "mpi/decode.hpp"
@@ -136,7 +137,8 @@ void tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
   record->reported_as = report_type(hash, now_ns() - begin_ns, [&] {
     const std::string whole = text();
     return TypeFacts{std::hash<std::string>()(whole), shortened(whole), record->size_bytes,
-                     record->mean_run_bytes};
+                     record->mean_run_bytes,
+                     record->plan != nullptr && record->many_pattern == Pattern::kTransposed};
   });
 }
 
@@ -187,6 +189,8 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   if (is_watched(kVerified) && record->plan != nullptr)
     keep_for_verification(record->plan, datatype);
   if (reported) tell_report(record, begin, type->hash, [&] { return print_type(*type); });
+  if (is_watched(kCosted) && record->plan != nullptr)
+    keep_for_timing(std::hash<std::string>()(print_type(*type)), plan, datatype);
 }
 
 TypeRecord* make_record(MPI_Datatype datatype) noexcept {

@@ -3,7 +3,7 @@
 # Brings what lacuna builds and tests with onto this machine; the one place that knows the names.
 #
 #   setup/setup.sh build   compilers, .venv with the `lacuna` command, the MPI libraries under build/mpi
-#   setup/setup.sh test    the same, clang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin
+#   setup/setup.sh test    the same, clang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin, valgrind
 #   setup/setup.sh optimizer   the same as build, and clang and LLVM 19 for lacuna-cc
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
@@ -18,7 +18,7 @@ venv=$root/.venv
 mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
-test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin"
+test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin valgrind"
 optimizer_packages="clang-19 llvm-19-dev llvm-19 lld-19"
 aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"
 

@@ -24,6 +24,17 @@ namespace lacuna::bench {
   std::abort();
 }
 
+// MPI_Init of a program that is for two ranks; which one this is.
+inline int begin_pair(const char* program, int* argc, char*** argv) {
+  MPI_Init(argc, argv);
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size != 2) fail_job(program, "needs 2 ranks, was started with " + std::to_string(size));
+  return rank;
+}
+
 inline std::string mpi_library() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;

@@ -42,7 +42,8 @@ constexpr int kLeastRounds = 5;
 constexpr int kLeastSlowRounds = 3;  // of rounds that take longer than that
 constexpr double kSlowRoundSeconds = 0.4;
 
-[[noreturn]] void fail(const std::string& what) { fail_job("lacuna-bench-preload", what); }
+constexpr const char* kProgram = "lacuna-bench-preload";
+[[noreturn]] void fail(const std::string& what) { fail_job(kProgram, what); }
 
 struct Half {
   Form form = Form::kDerived;
@@ -277,12 +278,7 @@ std::string header(size_t rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size != 2) fail("needs 2 ranks, was started with " + std::to_string(size));
+  const int rank = begin_pair(kProgram, &argc, &argv);
   const Options options = parse(argc, argv);
   const auto rows = read_rows(options.rows);
   if (!rows) fail(rows.error().message);

@@ -5,9 +5,9 @@
 // same type against memcpy of the same bytes.
 //
 // All methods run in this one job and take turns in every repetition, because two launches of one
-// program can differ by more than the methods do. switch_lacuna() switches lacuna off and on; without
-// the preload its rows are left out. Every method's result is checked, element by element, before
-// anything is timed.
+// program can differ by more than the methods do. switch_lacuna() switches lacuna off and on;
+// without the preload its rows are left out. Every method's result is checked, element by element,
+// before anything is timed.
 //
 // Usage: lacuna-bench-transpose-FAMILY --out FILE --n N[,N...] [--repetitions R]      (two ranks)
 #include <mpi.h>
@@ -35,7 +35,8 @@ constexpr int kMaxIterations = 10000;
 constexpr int kMaxN = 16383;  // MPI_Pack counts bytes in an int
 constexpr int kTag = 1;
 
-[[noreturn]] void fail(const std::string& what) { fail_job("lacuna-bench-transpose", what); }
+constexpr const char* kProgram = "lacuna-bench-transpose";
+[[noreturn]] void fail(const std::string& what) { fail_job(kProgram, what); }
 
 // What both ranks hold for one n. Every page is touched before it is timed: the constructors fill
 // them.
@@ -301,12 +302,7 @@ Options parse(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size != 2) fail("needs 2 ranks, was started with " + std::to_string(size));
+  const int rank = begin_pair(kProgram, &argc, &argv);
   const Options options = parse(argc, argv);
 
   const bool loaded = lacuna_loaded();

@@ -77,12 +77,7 @@ void run(int argc, char** argv, int rank) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size != 2) fail("needs 2 ranks, was started with " + std::to_string(size));
+  const int rank = bench::begin_pair(kProgram, &argc, &argv);
   run(argc, argv, rank);
   MPI_Finalize();
   return 0;

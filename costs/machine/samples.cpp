@@ -32,7 +32,7 @@ int iterations_for(double seconds) {
   return wanted;
 }
 
-void fail(const std::string& what) { bench::fail_job("lacuna-costs", what); }
+void fail(const std::string& what) { bench::fail_job(kProgram, what); }
 
 std::string json_list(const std::vector<double>& values) {
   std::string text = "[";

@@ -26,6 +26,7 @@ double clock_seconds();
 // ranks (rank 0 decides).
 int iterations_for(double seconds);
 
+inline constexpr const char* kProgram = "lacuna-costs";
 // One line on stderr, and all ranks end.
 [[noreturn]] void fail(const std::string& what);
 

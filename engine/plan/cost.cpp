@@ -155,6 +155,38 @@ Bound bound_of(const Cost& cost) {
   return kBounds[most];
 }
 
+// Of both sides; what goes past the caches misses none.
+void add_misses(const Traffic& traffic, const Shares& found, const Shares& again,
+                const Machine& machine, Cost* cost) {
+  const Demand& demand = traffic.demand;
+  double lines = demand.lines + traffic.packed_lines;
+  if (traffic.streams) lines = traffic.is_pack ? demand.lines : traffic.packed_lines;
+  double gone = 1;
+  double gone_again = 1;
+  for (size_t i = 0; i < cost->level_misses.size(); ++i) {
+    gone -= found[i];
+    gone_again -= again[i];
+    cost->level_misses[i] = gone * lines + gone_again * demand.again;
+  }
+  const double packed_pages =
+      std::ceil(traffic.packed_lines * static_cast<double>(machine.line_bytes) /
+                static_cast<double>(machine.page_bytes));
+  const double pages = demand.pages + packed_pages;
+  double anywhere = 0;  // the part of the turns that may find any of the pages that are kept
+  for (const LineStream& stream : demand.streams) {
+    if (stream.stride == 0) anywhere += stream.lines / demand.lines;
+  }
+  const int64_t entries[] = {machine.tlb_entries, machine.tlb2_entries};
+  for (size_t i = 0; i < cost->tlb_misses.size(); ++i) {
+    if (pages >= static_cast<double>(entries[i])) {
+      const double kept = anywhere * static_cast<double>(entries[i]) / pages;
+      cost->tlb_misses[i] = std::max(demand.turns * (1 - kept), demand.pages) + packed_pages;
+    } else {
+      cost->tlb_misses[i] = traffic.is_cold ? pages : 0;
+    }
+  }
+}
+
 Cost cost_of(const Traffic& traffic, const Machine& machine) {
   const Demand& demand = traffic.demand;
   Cost cost;
@@ -184,6 +216,7 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
     cost.level_ns[i] +=
         kept[i] * demand.again * (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
   }
+  add_misses(traffic, found, kept, machine, &cost);
   // The line times of caches are of sets that the second-level TLB reaches, those of memory are
   // not. From its reach on the time of a load rises until 1.4 times as many pages.
   const double reach = demand.pages / static_cast<double>(machine.tlb2_entries);

@@ -30,6 +30,9 @@ struct Cost {
   double lines_mem = 0;
   double lines_packed = 0;
   double pages = 0;  // of the memory
+  // Lines that a cache level has not got, and pages that the TLB's first and second level have not.
+  std::array<double, kLevels - 1> level_misses{};
+  std::array<double, 2> tlb_misses{};
 
   double traffic_ns() const;
 };

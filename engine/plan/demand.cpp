@@ -204,6 +204,14 @@ class Walk {
       // Row by row, a page of columns at a time.
       const int64_t piece = std::min(sweep.tile_cols, outer.count) * sweep.width;
       add_streams(all, piece, std::abs(inner.mem_stride));
+      // Where it stays in the caches, strips of two lines of columns go down all rows.
+      const double bytes = runs * static_cast<double>(sweep.width);
+      if (bytes < static_cast<double>(machine_.stream_transpose_bytes)) {
+        const int64_t strip = 2 * std::max(machine_.line_bytes, sweep.width);
+        const double strips =
+            std::ceil(static_cast<double>(outer.count * sweep.width) / static_cast<double>(strip));
+        all.turns = std::max(all.turns, strips * all.pages);
+      }
       return all;
     }
     all.cycles += runs * (sweep.how == How::kFields

@@ -6,18 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lacuna import apps_summary, mpis
+from lacuna import apps_summary, figures, mpis
 from lacuna.apps_summary import Apps
-from lacuna.provenance import caption
 
+_DPI = 110
 # Colours for all kinds of sight.
 _METHODS = {
     "native": ("derived type, library alone", "#d55e00", "s"),
@@ -37,18 +33,12 @@ _CLASS_COLOR = dict(zip(apps_summary.CLASSES, ("#0072b2", "#d55e00", "#009e73"),
 
 def draw(folder: Path, provenance: dict[str, Any], found: Apps) -> list[tuple[Path, str]]:
     """Writes the PNG files; returns their paths, each with what it shows."""
-    figures = [_overheads(folder / "overheads.png", provenance, found)]
+    drawn = [_overheads(folder / "overheads.png", provenance, found)]
     for mpi in found.mpis:
-        figures.append(_absolute(folder / f"absolute-{mpi}.png", provenance, found, mpi))
+        drawn.append(_absolute(folder / f"absolute-{mpi}.png", provenance, found, mpi))
     if "lacuna" in found.methods and "native" in found.methods:
-        figures.append(_gains(folder / "gains.png", provenance, found))
-    return figures
-
-
-def _save(figure: Figure, path: Path, provenance: dict[str, Any]) -> None:
-    figure.supxlabel(caption(provenance), fontsize=7, color="#555555")
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+        drawn.append(_gains(folder / "gains.png", provenance, found))
+    return drawn
 
 
 def _panels(found: Apps, width: float) -> tuple[Figure, list[Axes]]:
@@ -88,7 +78,7 @@ def _overheads(path: Path, provenance: dict[str, Any], found: Apps) -> tuple[Pat
         panel.set_xlabel("overhead, % of the transfer", fontsize=8)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", fontsize=7, ncols=3)
-    _save(figure, path, provenance)
+    figures.save(figure, path, provenance, dpi=_DPI)
     return path, (
         "Relative overhead of packing (Schneider et al. 2012, figure 5): the share of a transfer "
         "that a contiguous message of the same bytes does not take. Below 0: faster than that."
@@ -124,7 +114,7 @@ def _absolute(path: Path, provenance: dict[str, Any], found: Apps, mpi: str) -> 
         fontsize=7,
         ncols=len(_PARTS),
     )
-    _save(figure, path, provenance)
+    figures.save(figure, path, provenance, dpi=_DPI)
     return path, (
         f"Absolute times on {mpis.TITLE[mpi]} (figure 6), each test at its largest size: one "
         "transfer, and what making the type and freeing it costs once. A derived type packs inside "
@@ -167,5 +157,5 @@ def _gains(path: Path, provenance: dict[str, Any], found: Apps) -> tuple[Path, s
         panel.set_xlabel("times faster under lacuna", fontsize=8)
     handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in _CLASS_COLOR.values()]
     figure.legend(handles, list(_CLASS_COLOR), loc="outside upper center", fontsize=7, ncols=3)
-    _save(figure, path, provenance)
+    figures.save(figure, path, provenance, dpi=_DPI)
     return path, "Which patterns gain: time of the library alone over time under lacuna."

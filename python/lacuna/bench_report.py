@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of `lacuna report`: results of `lacuna bench`, without any network, and PNGs."""
+"""The page of `lacuna report`: results of measurements and jobs, without any network, and PNGs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lacuna import apps_summary, bench_apps, costs_tables, guidelines, mpis, papers, results
+from lacuna import (
+    apps_summary,
+    bench_apps,
+    costs_tables,
+    guidelines,
+    job_report,
+    mpis,
+    papers,
+    results,
+)
 from lacuna.apps_summary import Apps
 
 Result = dict[str, Any]
@@ -44,10 +53,10 @@ def write(files: list[Path], found: list[Result], output: Path) -> None:
         text, figures = SECTIONS[result["provenance"]["kind"]](result, folder)
         sections.append(_head(path, result) + text)
         written += figures
-    if len(found) == 2:
+    if len(found) == 2 and job_report.KIND not in _kinds(found):
         sections.append(_compared(files, found))
     page = output / "report.html"
-    title = "lacuna bench: " + ", ".join(path.name for path in files)
+    title = "lacuna: " + ", ".join(path.name for path in files)
     results.write_text(
         page,
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
@@ -58,12 +67,20 @@ def write(files: list[Path], found: list[Result], output: Path) -> None:
         print(f"wrote {file}", file=sys.stderr)
 
 
+def _kinds(found: list[Result]) -> set[str]:
+    return {one["provenance"]["kind"] for one in found}
+
+
 def table(names: list[str], rows: list[list[str]]) -> str:
     """An HTML table; cells are text. On a narrow screen it scrolls by itself, not the page."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+    lines = ["".join(f"<td>{_lines(cell)}</td>" for cell in row) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _lines(cell: str) -> str:
+    return escape(cell).replace("\n", "<br>")
 
 
 def _figure(path: Path, caption: str) -> str:
@@ -76,6 +93,8 @@ def _figure(path: Path, caption: str) -> str:
 
 def _head(path: Path, result: Result) -> str:
     header = result["provenance"]
+    if header["kind"] == job_report.KIND:
+        return f"<h2>{escape(path.name)}</h2>"  # its first line says what it is
     shown = {
         "date": header["date"],
         "processor": f"{header['cpu']}, {header['cores']} cores",
@@ -214,9 +233,19 @@ def _costs(result: Result, folder: Path) -> tuple[str, list[Path]]:
     return drawn + "".join(parts), [path for path, _ in figures]
 
 
+def _job(result: Result, folder: Path) -> tuple[str, list[Path]]:
+    from lacuna import job_page
+
+    drawn = job_page.draw(folder, result)
+    text = f"<p>{escape(job_report.headline(result))}</p>"
+    text += "".join(_figure(path, caption) for path, caption in drawn)
+    return text + table(*job_report.cells(result)), [path for path, _ in drawn]
+
+
 SECTIONS: dict[str, Callable[[Result, Path], tuple[str, list[Path]]]] = {
     "apps": _apps,
     "costs": _costs,
     "guidelines": _verdicts,
+    job_report.KIND: _job,
     "papers": _papers,
 }

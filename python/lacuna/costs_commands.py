@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lacuna import costs_machine, places
+from lacuna import costs_machine, costs_misses, engine, places
 from lacuna.errors import Exit, LacunaError
 from lacuna.mpis import spelled_out
+
+_CACHE = re.compile(r"0|[1-9]\d*,[1-9]\d*,[1-9]\d*")
 
 
 def add_to(costs: typer.Typer) -> None:
     """Puts the commands under `lacuna costs`."""
     costs.callback()(_group)
     costs.command("machine")(_machine)
+    costs.command("misses")(_misses)
 
 
 def _group() -> None:
@@ -80,3 +84,40 @@ def _machine(
         costs_check.check(options)
         return
     costs_machine.machine(options)
+
+
+def _misses(
+    types: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TYPE-TEXT...", help="Default: one of each shape."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="How many elements of each.")] = 1,
+    check: Annotated[
+        bool, typer.Option("--check", help="Is the simulation right? Against cachegrind.")
+    ] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows here.")] = None,
+    l1: Annotated[
+        str | None, typer.Option("--l1", metavar="BYTES,WAYS,LINE", help="Not the machine's.")
+    ] = None,
+    l2: Annotated[str | None, typer.Option("--l2", metavar="BYTES,WAYS,LINE")] = None,
+    l3: Annotated[str | None, typer.Option("--l3", metavar="BYTES,WAYS,LINE")] = None,
+    tlb: Annotated[int | None, typer.Option("--tlb", metavar="PAGES", min=1)] = None,
+    tlb2: Annotated[int | None, typer.Option("--tlb2", metavar="PAGES", min=1)] = None,
+) -> None:
+    """What packing types misses in caches and TLB: counted, simulated and by the model."""
+    given = {"--l1": l1, "--l2": l2, "--l3": l3, "--tlb": tlb, "--tlb2": tlb2}
+    words = [word for name, value in given.items() if value for word in (name, str(value))]
+    for name in ("--l1", "--l2", "--l3"):
+        if given[name] and not _CACHE.fullmatch(str(given[name])):
+            raise LacunaError(
+                Exit.USAGE, f"bad cache in {name}: {given[name]}", "give as in 32768,8,64, or 0"
+            )
+    for text in types or []:
+        engine.Type(text)  # or says what is wrong with it
+    rows = [(text, count, text) for text in types or []] or list(costs_misses.SHAPES)
+    if check:
+        from lacuna import costs_cachegrind
+
+        costs_cachegrind.check(rows)
+        return
+    costs_misses.misses(costs_misses.Options(rows, json_file, words))

@@ -17,6 +17,9 @@ class Knob:
     control: str  # of the MPI tools interface
     what: str
     part: float = 1.0  # of the value: the longest message below the threshold
+    default: int = (
+        0  # of the setting, where nobody changes it; 0: none that a message meets at once
+    )
     moved: int | None = None  # a value for the check that the threshold moves with it
 
     def threshold(self, values: dict[str, int]) -> int | None:
@@ -40,6 +43,7 @@ KNOBS: dict[str, list[Knob]] = {
             f"{_MPICH}IPC_CMA_P2P_THRESHOLD",
             f"{_MPICH}IPC_CMA_P2P_THRESHOLD",
             "longer messages: the receiver copies from the sender's memory, after a handshake",
+            default=8192,
             moved=32768,
         ),
         Knob(
@@ -53,12 +57,14 @@ KNOBS: dict[str, list[Knob]] = {
             f"{_OPEN_MPI}eager_limit",
             "btl_sm_eager_limit",
             "eager limit in shared memory; longer messages: a handshake first",
+            default=4096,
             moved=16384,
         ),
         Knob(
             f"{_OPEN_MPI}fbox_size",
             "btl_sm_fbox_size",
             "fast boxes, for messages of up to a quarter of their size",
+            default=4096,
             part=0.25,
         ),
         Knob(

@@ -16,6 +16,7 @@ from lacuna import (
     costs_find,
     costs_knobs,
     costs_logp,
+    costs_misses,
     costs_pieces,
     costs_shapes,
     costs_tables,
@@ -106,7 +107,7 @@ def machine(options: Options) -> None:
         for target in libraries:
             found.append(_run_one(target, options, numbers, header, progress))
     rows = [split.as_json() for one in found for split in one.splits]
-    more = _more(found)
+    more = _more(found) | {"misses": _misses(options.quick) if options.rows else []}
     result = {"provenance": header} | more | {"rows": rows}
     if options.json:
         results.write_json(options.json, header, rows, **more)
@@ -132,6 +133,22 @@ def _more(found: list[Machine]) -> dict[str, Any]:
         ],
         "knobs": {one.mpi: costs_tables.known_knobs(one.mpi, one.knobs) for one in found},
     }
+
+
+def _misses(quick: bool) -> list[dict[str, Any]]:
+    """What packing the messages of the paper's curves misses, warm."""
+    _, lines = costs_misses.measure(costs_shapes.curves(quick), [])
+    found = []
+    for line in lines:
+        if line["op"] != "pack":
+            continue
+        how = "simulated" if "simulated" in line else "model"
+        levels = line[how]["warm"]
+        found.append(
+            {"stride": int(line["id"].partition("/")[0]), "bytes": line["bytes"], "how": how}
+            | {name: costs_misses.total(levels.get(name, 0)) for name in costs_misses.LEVELS}
+        )
+    return found
 
 
 def targets(options: Options) -> list[mpis.Installed]:

@@ -2,16 +2,17 @@
 """The pieces of a message with gaps: o, l_p, l_m and L of Byna et al. (2003), section 4.
 
 With times of one round, of the same bytes (docs/costs.md says how each is taken):
-    copy, copied     a copy, and a message that is copied first
+    copy             a copy
     pack, packed     MPI_Pack, and a message that is packed by it first
+    message          a message without gaps, of data that MPI_Pack has left, in a lane of its own
     derived          the message whose type is handed to MPI
 they are
     o    = copy                           the bytes copied once
     l_p  = pack - copy                    what the gaps cost in packing
-    L    = (copied - copy) - copy         the message without gaps, but for one copy
+    L    = message - copy                 the message without gaps, but for one copy
     l_m  = derived - packed + copy        what the library makes of it, over packing by hand, whose
                                           second copy is none of the pieces
-    rest = (packed - pack) - (copied - copy)      what the pieces, taken apart, miss of the whole
+    rest = (packed - pack) - message      what the pieces, taken apart, miss of the whole
 and derived = o + l_p + l_m + L + rest.
 """
 
@@ -83,7 +84,8 @@ def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
         rounds = list(
             zip(
                 lanes["copied"]["inside"],
-                lanes["copied"]["seconds"],
+                lanes[f"repacked{suffix}"]["inside"],
+                lanes[f"repacked{suffix}"]["seconds"],
                 lanes[f"packed{suffix}"]["inside"],
                 lanes[f"packed{suffix}"]["seconds"],
                 lanes[f"derived{suffix}"]["seconds"],
@@ -92,10 +94,12 @@ def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
         )
         samples = {
             "o": [copy for copy, *_ in rounds],
-            "l_p": [pack - copy for copy, _, pack, _, _ in rounds],
-            "l_m": [derived - packed + copy for copy, _, _, packed, derived in rounds],
-            "L": [copied - 2 * copy for copy, copied, *_ in rounds],
-            "rest": [packed - pack - copied + copy for copy, copied, pack, packed, _ in rounds],
+            "l_p": [pack - copy for copy, _, _, pack, _, _ in rounds],
+            "l_m": [derived - packed + copy for copy, *_, packed, derived in rounds],
+            "L": [repacked - again - copy for copy, again, repacked, *_ in rounds],
+            "rest": [
+                packed - pack - (repacked - again) for _, again, repacked, pack, packed, _ in rounds
+            ],
             "derived": [derived for *_, derived in rounds],
         }
         medians = {name: statistics.median(values) for name, values in samples.items()}

@@ -7,17 +7,10 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
-from lacuna import costs_shapes, mpis, preload_rows
+from lacuna import costs_shapes, figures, mpis
 from lacuna.costs_pieces import MODES
-from lacuna.provenance import caption
 
 Result = dict[str, Any]
 
@@ -33,7 +26,12 @@ _LANES = {
     "s": ("in a stream", "#009e73"),
     "c": ("memcpy", "#999999"),
 }
-_STRIDED = "stride-16-block-1"
+_LEVELS = {
+    "l1": ("L1", "#0072b2"),
+    "l2": ("L2", "#009e73"),
+    "l3": ("L3", "#d55e00"),
+    "tlb": ("TLB", "#cc79a7"),
+}
 _ORDER = ["o", "L", "l_p", "l_m"]  # from below, what grows most on top
 
 
@@ -49,22 +47,17 @@ def draw(folder: Path, result: Result) -> list[tuple[Path, str]]:
 
 def _panels(result: Result, rows: int) -> Any:
     names = list(result["provenance"]["mpi"])
-    figure, panels = plt.subplots(
-        rows,
-        len(names),
-        figsize=(5.2 * len(names) + 0.8, 3.8 * rows + 0.4),
-        squeeze=False,
-        layout="constrained",
-    )
+    figure, panels = figures.panels(len(names), 3.8 * rows + 0.4, rows)
     return figure, panels, names
 
 
 def _save(figure: Any, path: Path, title: str, result: Result) -> Path:
-    figure.suptitle(title, fontsize=11)
-    figure.supxlabel(caption(result["provenance"]), fontsize=7, color="#555555")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-    return path
+    return figures.save(figure, path, result["provenance"], title)
+
+
+def _over_bytes(panel: Axes) -> None:
+    figures.over_bytes(panel)
+    panel.tick_params(axis="x", labelsize=8, labelrotation=30)
 
 
 def _pieces(folder: Path, result: Result) -> tuple[Path, str] | None:
@@ -111,11 +104,12 @@ def _stack(panel: Axes, rows: list[Result]) -> None:
 
 
 def _strides(folder: Path, result: Result) -> tuple[Path, str] | None:
-    """Byna, Cameron and Sun 2003, figure 2: the same bytes with and without gaps."""
-    chosen = [row for row in result["rows"] if row["id"].startswith(f"{_STRIDED}/")]
+    """Byna, Cameron and Sun 2003, figure 2, and below it what packing misses."""
+    strided = f"stride-{costs_shapes.STRIDE}-block-1/"
+    chosen = [row for row in result["rows"] if row["id"].startswith(strided)]
     if not chosen:
         return None
-    figure, panels, names = _panels(result, 1)
+    figure, panels, names = _panels(result, 2)
     for panel, name in zip(panels[0], names, strict=True):
         for mode, color, marker in (("native", "#d55e00", "s"), ("lacuna", "#0072b2", "o")):
             rows = [row for row in chosen if row["mpi"] == name and row["method"] == mode]
@@ -127,21 +121,35 @@ def _strides(folder: Path, result: Result) -> tuple[Path, str] | None:
                 flat = [row["contiguous_s"] * 1e6 for row in rows]
                 panel.plot(sizes, flat, label="stride 1", color="#777777", marker="x")
         panel.set_title(mpis.TITLE[name], fontsize=10)
-        _sizes(panel)
+        _over_bytes(panel)
+    for panel in panels[1]:
+        _misses(panel, result.get("misses", []))
     panels[0][0].set_ylabel("microseconds of a message")
+    panels[1][0].set_ylabel("misses of packing, for 8 bytes")
     panels[0][0].legend(fontsize=8)
+    panels[1][0].legend(fontsize=7, ncols=2)
     title = "Doubles sent side by side, and every sixteenth one (after Byna, Cameron and Sun 2003)"
-    return _save(figure, folder / "costs-strides.png", title, result), title
+    words = (
+        f"{title}. Below: lines and pages that caches and TLB have not got when the message is "
+        "packed again and again; filled marks: simulated, empty ones: by the cost model."
+    )
+    return _save(figure, folder / "costs-strides.png", title, result), words
 
 
-def _sizes(panel: Axes) -> None:
-    panel.set_xscale("log", base=2)
-    panel.set_yscale("log")
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda n, _: preload_rows.size_name(int(n))))
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-    panel.tick_params(axis="x", labelsize=8, labelrotation=30)
-    panel.set_xlabel("bytes of data")
-    panel.grid(alpha=0.3)
+def _misses(panel: Axes, rows: list[Result]) -> None:
+    for stride, style in ((costs_shapes.STRIDE, "-"), (1, ":")):
+        points = sorted((row for row in rows if row["stride"] == stride), key=lambda r: r["bytes"])
+        sizes = [row["bytes"] for row in points]
+        for level, (label, color) in _LEVELS.items():
+            shares = [row[level] / (row["bytes"] / 8) for row in points]
+            panel.plot(sizes, shares, style, label=f"{label}, stride {stride}", color=color)
+            for row, share in zip(points, shares, strict=True):
+                face = color if row["how"] == "simulated" else "none"
+                panel.plot(
+                    row["bytes"], share, "o", markersize=4, color=color, markerfacecolor=face
+                )
+    _over_bytes(panel)
+    panel.set_yscale("linear")
 
 
 def _thresholds(folder: Path, result: Result) -> tuple[Path, str] | None:
@@ -166,7 +174,7 @@ def _thresholds(folder: Path, result: Result) -> tuple[Path, str] | None:
                     (one["low"] + one["high"]) / 2, color="#d55e00", linestyle=style, linewidth=0.9
                 )
         panel.set_title(mpis.TITLE[name], fontsize=10)
-        _sizes(panel)
+        _over_bytes(panel)
     panels[0][0].set_ylabel("microseconds")
     panels[0][0].legend(fontsize=8)
     title = "Messages without gaps: where the time jumps (lines) and where it bends (dots)"

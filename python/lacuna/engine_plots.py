@@ -6,16 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 from matplotlib import pyplot as plt
 
-from lacuna import corpus, mpis
+from lacuna import corpus, figures, mpis
 from lacuna.corpus import CorpusRow
 from lacuna.engine_times import CACHES, OPS, Times
-from lacuna.provenance import caption
 from lacuna.results import Row
 
 _INCHES_A_ROW = 0.42
@@ -94,6 +89,4 @@ def _figure(
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", fontsize=8, ncols=len(bars))
     title = f"{op}, {cache} caches: time over memcpy of the same bytes"
-    figure.suptitle(f"{title}\n{caption(provenance)}", fontsize=9)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    figures.save(figure, path, provenance, title, dpi=110)

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from lacuna import places
+from lacuna import rows_program
 from lacuna.engine import Plan, Type
 from lacuna.errors import Exit, LacunaError
 
@@ -41,28 +37,8 @@ def measure(datatype: Type, plan: Plan, count: int) -> dict[str, Any]:
             f"too large to measure: {needed} bytes of memory",
             f"give fewer elements with --count, for at most {_MOST_BYTES} bytes",
         )
-    program = str(places.program(_PROGRAM))
-    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
-        rows, out = Path(folder) / "rows", Path(folder) / "times"
-        rows.write_text(f"type\t{count}\t-\t{datatype.text()}\n", encoding="utf-8")
-        words = [program, "--rows", str(rows), "--out", str(out)]
-        words += ["--samples", str(_SAMPLES), "--seconds", str(_SECONDS)]
-        try:
-            done = subprocess.run(
-                words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-            )
-        except OSError as error:
-            raise LacunaError(
-                Exit.ENVIRONMENT, f"cannot run {program}: {error.strerror}", "build it with `make`"
-            ) from error
-        if done.returncode != 0:
-            raise LacunaError(
-                Exit.CHECK_FAILED,
-                f"{_PROGRAM} failed: exit code {done.returncode}",
-                "its last words are below",
-                done.stderr.strip(),
-            )
-        lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    words = ["--samples", str(_SAMPLES), "--seconds", str(_SECONDS)]
+    lines = rows_program.lines(_PROGRAM, [("type", count, datatype.text())], words)
     found: dict[str, Any] = {name: {op: {} for op in OPS} for name in ("lacuna", "memcpy")}
     for line in lines:
         if line["kind"] == "times":

@@ -11,34 +11,61 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lacuna import costs_sites
+from lacuna import costs_advice, costs_sites
 from lacuna.errors import Exit, LacunaError
 
 KIND = "job"  # provenance.kind
 _FORMAT = 1
 _WIDTH = 160  # of a table that goes into a pipe
 _SHOWN_TYPE = 60  # letters
+_WORDS = {"function", "type", "called in", "advice", "not taken, and what could be done"}
+
+Cells = tuple[list[str], list[list[str]]]
 
 
-def show(file: Path, report: dict[str, Any]) -> None:
-    """Prints the table of the document in `file` (docs/report.md says what is in it)."""
-    if report["provenance"].get("format") != _FORMAT:
+def check_version(file: Path, report: dict[str, Any]) -> None:
+    """Whether the document in `file`, if it is of a job, is one that this version reads."""
+    header = report["provenance"]
+    if header["kind"] == KIND and header.get("format") != _FORMAT:
         raise LacunaError(
             Exit.USAGE,
-            f"{file} is of another version of lacuna, {report['provenance'].get('lacuna')}",
+            f"{file} is of another version of lacuna, {header.get('lacuna')}",
             "show it with that version",
         )
+
+
+def show(report: dict[str, Any]) -> None:
+    """Prints the table (docs/report.md says what is in the document)."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
-    console.print(escape(_headline(report)), highlight=False)
-    if not report["rows"]:
+    console.print(escape(headline(report)), highlight=False)
+    columns, rows = cells(report)
+    if not rows:
         console.print("no calls on derived types")
         return
-    if any("costs" in row for row in report["rows"]):
-        console.print(_cost_table(report))
-        return
-    console.print(_table(report))
+    title = "seconds of calls, all ranks together" if has_costs(report) else None
+    table = Table(box=SIMPLE_HEAD, title=title)
+    for name in columns:
+        table.add_column(name, justify="left" if name in _WORDS else "right")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
+
+
+def has_costs(report: dict[str, Any]) -> bool:
+    """Whether its calls were timed."""
+    return any("costs" in row for row in report["rows"])
+
+
+def place_names(report: dict[str, Any]) -> dict[str, str]:
+    """Of the places of its calls."""
+    return costs_sites.names([row["costs"]["site"] for row in report["rows"]])
+
+
+def cells(report: dict[str, Any]) -> Cells:
+    """The names of the columns, and a row for each function, type and place."""
+    return _cost_cells(report) if has_costs(report) else _cells(report)
 
 
 def _size(number: float) -> str:
@@ -50,7 +77,8 @@ def _size(number: float) -> str:
     return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
 
 
-def _headline(report: dict[str, Any]) -> str:
+def headline(report: dict[str, Any]) -> str:
+    """Which job this was, in a line."""
     header = report["provenance"]
     words = (
         f"{header['program']} on {header['library']}: {report['ranks']} ranks, "
@@ -61,55 +89,55 @@ def _headline(report: dict[str, Any]) -> str:
     return words
 
 
-def _table(report: dict[str, Any]) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("function")
-    table.add_column("type")
-    for name in ("calls", "taken", "data", "packing s", "GB/s"):
-        table.add_column(name, justify="right")
-    table.add_column("not taken, and what could be done")
+def _cells(report: dict[str, Any]) -> Cells:
+    columns = ["function", "type", "calls", "taken", "data", "packing s", "GB/s"]
+    columns.append("not taken, and what could be done")
+    rows = []
     for row in report["rows"]:
         seconds = row["pack_seconds"] + row["unpack_seconds"]
         speed = f"{row['bytes_taken'] * 1e-9 / seconds:.2f}" if seconds else "-"
         words = [f"{count} {why}" for why, count in row["declined"].items()] + row["advice"]
-        table.add_row(
-            row["function"],
-            escape(_type(report, row)),
-            f"{row['calls']}",
-            f"{row['taken']}",
-            _size(row["bytes_taken"] + row["bytes_declined"]),
-            f"{seconds:.3g}",
-            speed,
-            escape("\n".join(words)),
+        rows.append(
+            [
+                row["function"],
+                type_text(report, row),
+                f"{row['calls']}",
+                f"{row['taken']}",
+                _size(row["bytes_taken"] + row["bytes_declined"]),
+                f"{seconds:.3g}",
+                speed,
+                "\n".join(words),
+            ]
         )
-    return table
+    return columns, rows
 
 
-def _cost_table(report: dict[str, Any]) -> Table:
+def _cost_cells(report: dict[str, Any]) -> Cells:
     """Seconds by call and piece (docs/costs.md), those with the most first."""
-    table = Table(box=SIMPLE_HEAD, title="seconds of calls, all ranks together")
-    for name in ("function", "type", "called in"):
-        table.add_column(name)
-    for name in ("calls", "data", "all", "o", "l_p", "l_m", "L", "waiting"):
-        table.add_column(name, justify="right")
-    table.add_column("advice")
-    places = costs_sites.names([row["costs"]["site"] for row in report["rows"]])
+    columns = ["function", "type", "called in", "calls", "data"]
+    columns += ["all", "o", "l_p", "l_m", "L", "waiting", "saved", "might", "advice"]
+    places = place_names(report)
+    rows = []
     for row in report["rows"]:
         costs = row["costs"]
-        pieces = ("seconds", "o_seconds", "l_p_seconds", "l_m_seconds", "L_seconds", "wait_seconds")
-        table.add_row(
-            row["function"],
-            escape(_type(report, row)),
-            escape(places[costs["site"]] or "not known"),
-            f"{costs['calls']}",
-            _size(row["bytes_taken"] + row["bytes_declined"]),
-            *(f"{costs[name]:.3g}" for name in pieces),
-            escape("\n".join(row["advice"])),
+        pieces = ["seconds", "o_seconds", "l_p_seconds", "l_m_seconds", "L_seconds", "wait_seconds"]
+        pieces += ["saved_seconds", "would_save_seconds"]
+        rows.append(
+            [
+                row["function"],
+                type_text(report, row),
+                places[costs["site"]] or "not known",
+                f"{costs['calls']}",
+                _size(row["bytes_taken"] + row["bytes_declined"]),
+                *(f"{costs.get(name, 0):.3g}" for name in pieces),
+                "\n".join(row["advice"] + costs_advice.on_threshold(report, row)),
+            ]
         )
-    return table
+    return columns, rows
 
 
-def _type(report: dict[str, Any], row: dict[str, Any]) -> str:
+def type_text(report: dict[str, Any], row: dict[str, Any]) -> str:
+    """Of a row's type, not too long."""
     text = report["types"][row["type"]]["text"]
     if text is None:
         return "(other types, or none)"

@@ -7,15 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lacuna import mpis
-from lacuna.provenance import caption
+from lacuna import figures, mpis
 from lacuna.results import Row
 
 # What the paper compares, and a contiguous send of the same bytes. Colours for all kinds of sight.
@@ -58,14 +52,7 @@ def _figure(
     found: list[Row],
 ) -> Path:
     names = list(dict.fromkeys(row["mpi"] for row in found))
-    figure, panels = plt.subplots(
-        1,
-        len(names),
-        figsize=(5.2 * len(names) + 0.8, 4.4),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    figure, panels = figures.panels(len(names), 4.4, sharey=True)
     for panel, name in zip(panels[0], names, strict=True):
         for method, (label, color, marker) in _LINES.items():
             rows = [row for row in found if row["mpi"] == name and row["method"] == method]
@@ -82,8 +69,4 @@ def _figure(
     panels[0][0].set_ylim(bottom=0)  # after all lines are there: the axis is shared
     panels[0][0].set_ylabel(unit)
     panels[0][0].legend(fontsize=8)
-    figure.suptitle(title, fontsize=11)
-    figure.supxlabel(caption(provenance), fontsize=7, color="#555555")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-    return path
+    return figures.save(figure, path, provenance, title)

@@ -69,5 +69,7 @@ def collect() -> dict[str, Any]:
 
 def caption(header: dict[str, Any]) -> str:
     """One line below a figure."""
+    if "program" in header:  # of a job
+        return f"{header['program']} on {header['library']}, lacuna {header['lacuna']}"
     commit, is_dirty, _ = (header["commit"] or "no commit").partition("-dirty")
     return f"{header['cpu']}, lacuna {header['lacuna']} ({commit[:12]}{is_dirty}), medians"

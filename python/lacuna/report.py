@@ -16,32 +16,35 @@ _PAGE = Path("lacuna-report")
 
 
 def report(files: list[Path], output: Path | None) -> None:
-    """Jobs as tables on stdout; results of `lacuna bench` as a page in the folder `output`."""
+    """Jobs as tables on stdout; everything else, and with `output` all of it, as a page."""
     found = [_read(path) for path in files]
-    kinds = dict.fromkeys(result["provenance"]["kind"] for result in found)
-    if job_report.KIND not in kinds:
-        bench_report.write(files, found, output or _PAGE)
-        return
-    if len(kinds) > 1:
+    are_jobs = {result["provenance"]["kind"] == job_report.KIND for result in found}
+    if output is None and len(are_jobs) > 1:
         names = ", ".join(
             f"{path} ({_writer(one)})" for path, one in zip(files, found, strict=True)
         )
-        raise LacunaError(Exit.USAGE, f"files of two sorts: {names}", "report each sort alone")
-    if output:
         raise LacunaError(
-            Exit.USAGE, "--output: no page is made of what a job did", "give the files alone"
+            Exit.USAGE,
+            f"files of two sorts: {names}",
+            "report each sort alone, or all on one page with --output",
         )
-    for path, result in zip(files, found, strict=True):
-        job_report.show(path, result)
+    findings = [one for result in found for one in result.get("findings", [])]
+    if True in are_jobs:
+        for path, result in zip(files, found, strict=True):
+            job_report.check_version(path, result)
+            result.setdefault("findings", findings)  # thresholds, for advice
+    if True in are_jobs and output is None:
+        for result in found:
+            job_report.show(result)
+        return
+    bench_report.write(files, found, output or _PAGE)
 
 
 def _read(path: Path) -> Result:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         kind = found["provenance"]["kind"]
-        known = (kind == job_report.KIND or kind in bench_report.SECTIONS) and isinstance(
-            found["rows"], list
-        )
+        known = kind in bench_report.SECTIONS and isinstance(found["rows"], list)
     except OSError as error:
         raise LacunaError(
             Exit.ENVIRONMENT, f"cannot read {path}: {error.strerror}", "give a result file"

@@ -23,6 +23,7 @@ def line(copy, message, pack, derived, **more):
         "contiguous": lane(message),
         "copied": lane(copy + message, copy),
         "packed": lane(pack + message + more.get("miss", 0.0), pack),
+        "repacked": lane(pack + message, pack),
         "derived": lane(derived),
     }
     return {"kind": "row", "id": "x/1KiB", "bytes": 1024, "lanes": lanes}
@@ -75,7 +76,7 @@ def test_the_program_answers_for_the_sizes_it_is_asked(name):
         one = transport.sweep([64, 5000], MESSAGE + COPY + STREAM, 2)
         other = transport.sweep([100_000], MESSAGE, 3)
     assert header["lacuna_loaded"] and header["knobs"]
-    assert set(row["lanes"]) >= {"copied", "packed", "derived", "derived-lacuna"}
+    assert set(row["lanes"]) >= {"copied", "packed", "repacked", "derived", "derived-lacuna"}
     assert len(costs_pieces.splits(name, row)) == 2
     assert set(one) == {MESSAGE, COPY, STREAM} and set(one[COPY]) == {64, 5000}
     assert [len(values) for values in other[MESSAGE].values()] == [3]

@@ -8,7 +8,7 @@ import pytest
 from conftest import BUILD, MPI_ROOT, one_line_error, program
 from test_watch import MPIS, TYPE, launch
 
-from lacuna import costs_sites, run
+from lacuna import costs_advice, costs_sites, run
 
 PIECES = ("o", "l_p", "l_m", "L", "wait")
 
@@ -20,12 +20,14 @@ def test_calls_are_timed_by_place(tmp_path, lacuna, mpi, direct):
     options = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1", "LACUNA_DIRECT": direct}
     launch(mpi, 2, "test", "report_calls", environment=options)
     report = json.loads(file.read_text())
-    calls, taken = Counter(), Counter()
+    calls, taken, saved = Counter(), Counter(), Counter()
     for row in report["rows"]:
         costs = row["costs"]
         pieces = [costs[f"{name}_seconds"] for name in PIECES]
         assert min(pieces) >= 0, row
         assert sum(pieces) == pytest.approx(costs["seconds"], abs=1e-8), row
+        assert 0 <= costs["would_save_seconds"] <= costs["seconds"] + 1e-8, row
+        saved[row["function"]] += abs(costs["saved_seconds"])
         key = row["function"], report["types"][row["type"]]["text"]
         calls[key] += costs["calls"]
         taken[key] += row["taken"]
@@ -36,6 +38,8 @@ def test_calls_are_timed_by_place(tmp_path, lacuna, mpi, direct):
     assert calls["MPI_Isend", TYPE] == calls["MPI_Irecv", TYPE] == 40
     assert calls["MPI_Wait", None] == 230 and calls["MPI_Waitall", None] == 40
     assert calls["MPI_Pack", "vector(32, 1, 7, double)"] == 100
+    # Packed by lacuna, and timed by the library in the end: one of them is quicker.
+    assert saved["MPI_Pack"] > 0 and saved["MPI_Wait"] == 0
     assert not any(function in ("MPI_Init", "MPI_Finalize") for function, _ in calls)
     # Each is called by the test, and not by lacuna.
     for row in report["rows"]:
@@ -44,6 +48,39 @@ def test_calls_are_timed_by_place(tmp_path, lacuna, mpi, direct):
     shown = lacuna("report", file)
     assert shown.returncode == 0, shown.stderr
     assert "seconds of calls, all ranks together" in shown.stdout
+
+
+def test_a_page_of_a_job_and_of_the_machine(tmp_path, lacuna):
+    job, machine = tmp_path / "job.json", tmp_path / "costs.json"
+    options = {"LACUNA_REPORT": str(job), "LACUNA_COSTS": "1"}
+    launch("mpich", 2, "test", "report_calls", environment=options)
+    header = {"kind": "costs", "date": "", "cpu": "", "cores": 1, "lacuna": "", "commit": ""}
+    header |= {"command": [], "compiler": "", "ranks": 2, "mpi": {}}
+    lists = ("rows", "findings", "parameters", "sweeps", "misses")
+    machine.write_text(json.dumps({"provenance": header} | {name: [] for name in lists}))
+    result = lacuna("report", job, machine, "--output", tmp_path / "page")
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "page" / "report.html").read_text()
+    assert "<h2>job.json</h2>" in page and "<h2>costs.json</h2>" in page
+    assert f"<td>{TYPE}</td>" in page and 'alt="job-pieces"' in page
+    image = tmp_path / "page" / "job" / "job-pieces.png"
+    assert image.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_message_just_above_a_threshold_is_said_to_be():
+    def advice(size, library, function="MPI_Send", findings=()):
+        row = {"function": function, "calls": 2, "bytes_taken": 0, "bytes_declined": 2 * size}
+        report = {"provenance": {"library": library}, "findings": list(findings)}
+        return " ".join(costs_advice.on_threshold(report, row))
+
+    assert "OMPI_MCA_btl_sm_eager_limit" in advice(4100, "Open MPI v5.0.11")
+    assert "OMPI_MCA_btl_sm_eager_limit" in advice(4080, "Open MPI v5.0.11")  # and a header
+    assert advice(3900, "Open MPI v5.0.11") == advice(6000, "Open MPI v5.0.11") == ""
+    assert "P2P_THRESHOLD" in advice(8200, "MPICH Version: 5.0.2")
+    assert advice(8200, "MPICH Version: 5.0.2", "MPI_Alltoallw") == ""
+    found = [{"mpi": "mpich", "kind": "step", "low": 20_000, "cause": ""}]
+    assert "20000 (measured)" in advice(20_500, "MPICH Version: 5.0.2", findings=found)
+    assert advice(8200, "MPICH Version: 5.0.2", findings=found) == ""
 
 
 def test_who_waits_is_said_to(tmp_path):

@@ -16,6 +16,8 @@ ToldCache cache_above(hwloc_topology_t topology, int cpu, hwloc_obj_type_t type)
     told.bytes = static_cast<int64_t>(cache->attr->cache.size);
     told.line_bytes = cache->attr->cache.linesize;
     told.cpus = hwloc_bitmap_weight(cache->cpuset);
+    const int ways = cache->attr->cache.associativity;  // -1: all of it is one set
+    told.ways = ways == -1 && told.line_bytes > 0 ? told.bytes / told.line_bytes : ways;
     break;
   }
   return told;

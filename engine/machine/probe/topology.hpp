@@ -14,6 +14,7 @@ struct ToldCache {
   int64_t bytes = 0;  // 0: it says nothing
   int64_t line_bytes = 0;
   int64_t cpus = 0;
+  int64_t ways = 0;  // lines of one set; 0: it says nothing
 };
 
 struct Topology {

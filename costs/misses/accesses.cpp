@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "costs/misses/accesses.hpp"
+
+#include <algorithm>
+
+#include "base/address.hpp"
+#include "exec/mover.hpp"
+#include "kernels/fields.hpp"
+#include "plan/cycles.hpp"
+
+namespace lacuna::costs {
+namespace {
+
+constexpr int64_t kLine = 64;
+
+Accesses* g_accesses = nullptr;  // kernels have no other way to it
+
+// What is left of the line that `at` is in, at most `bytes`.
+int64_t in_line(const std::byte* at, int64_t bytes) {
+  return std::min(bytes, kLine - static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kLine));
+}
+
+void read(const std::byte* at, int64_t bytes) {
+  for (int64_t part = 0; bytes > 0; at += part, bytes -= part)
+    g_accesses->read(at, part = in_line(at, bytes));
+}
+
+void write(std::byte* at, int64_t bytes, bool is_past) {
+  for (int64_t part = 0; bytes > 0; at += part, bytes -= part) {
+    part = in_line(at, bytes);
+    is_past ? g_accesses->write_past(at, part) : g_accesses->write(at, part);
+  }
+}
+
+// As far as both are in one line at a time.
+void copy(std::byte* dst, const std::byte* src, int64_t bytes, bool is_past) {
+  while (bytes > 0) {
+    const int64_t part = std::min(in_line(dst, bytes), in_line(src, bytes));
+    read(src, part);
+    write(dst, part, is_past);
+    dst += part;
+    src += part;
+    bytes -= part;
+  }
+}
+
+void strided(const Move& m) noexcept {
+  const bool is_past = m.stream && m.width >= 2 * kLine;
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      copy(address(m.dst, i * m.outer.dst_stride + j * m.inner.dst_stride),
+           address(m.src, i * m.outer.src_stride + j * m.inner.src_stride), m.width, is_past);
+    }
+  }
+}
+
+// Tiles of a vector's elements, over strips of two lines of columns and two of rows; past the
+// caches the strip is a page of columns (kernels/transpose.inl.hpp).
+void transpose(const Move& m) noexcept {
+  const int64_t line = std::max<int64_t>(kLine / m.width, 1);
+  const int64_t side = std::clamp<int64_t>(vector_bytes(default_kernels()) / m.width, 1, line);
+  const int64_t columns = m.outer.count;
+  const int64_t rows = m.inner.count;
+  const auto tile = [&](int64_t r, int64_t c) {
+    const int64_t n_rows = std::min(side, rows - r);
+    const int64_t n_columns = std::min(side, columns - c);
+    for (int64_t i = r; i < r + n_rows; ++i)
+      read(address(m.src, i * m.inner.src_stride + c * m.width), n_columns * m.width);
+    for (int64_t j = c; j < c + n_columns; ++j)
+      write(address(m.dst, j * m.outer.dst_stride + r * m.width), n_rows * m.width, m.stream);
+  };
+  const int64_t strip = m.stream ? std::max(m.tile_cols, line) : 2 * line;
+  for (int64_t c0 = 0; c0 < columns; c0 += strip) {
+    for (int64_t r0 = 0; r0 < rows; r0 += 2 * line) {
+      for (int64_t c = c0; c < std::min(c0 + strip, columns); c += side) {
+        for (int64_t r = r0; r < std::min(r0 + 2 * line, rows); r += side) tile(r, c);
+      }
+    }
+  }
+}
+
+template <typename T>
+void read_entry(const T* at) {
+  read(reinterpret_cast<const std::byte*>(at), sizeof(T));
+}
+
+// Both kinds of lists, in both directions; they are read, too.
+template <bool kScatter, bool kRuns>
+void listed(const Move& m) noexcept {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      m.places != nullptr ? read_entry(m.places + j) : read_entry(m.offsets + j);
+      if (kRuns) read_entry(m.packed_offsets + j + 1);
+      const int64_t gaps = m.places != nullptr ? m.places[j] : m.offsets[j];
+      const int64_t dense = kRuns ? m.packed_offsets[j] : j * m.width;
+      const int64_t bytes = kRuns ? m.packed_offsets[j + 1] - dense : m.width;
+      copy(address(m.dst, i * m.outer.dst_stride + (kScatter ? gaps : dense)),
+           address(m.src, i * m.outer.src_stride + (kScatter ? dense : gaps)), bytes, false);
+    }
+  }
+}
+
+template <bool kScatter>
+void fields(const Move& m) noexcept {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      int64_t dense = 0;
+      for (const Field& field : m.fields->fields) {
+        const int64_t dst = i * m.outer.dst_stride + j * m.inner.dst_stride;
+        const int64_t src = i * m.outer.src_stride + j * m.inner.src_stride;
+        copy(address(m.dst, dst + (kScatter ? field.mem_offset : dense)),
+             address(m.src, src + (kScatter ? dense : field.mem_offset)), field.bytes, false);
+        dense += field.bytes;
+      }
+    }
+  }
+}
+
+// Noting kernels where the host has kernels, so that plans are the same.
+const KernelTable& noting_table() {
+  static const KernelTable table = [] {
+    constexpr KernelFn kNoting[kShapes] = {&strided,
+                                           &transpose,
+                                           &listed<false, false>,
+                                           &listed<true, false>,
+                                           &listed<false, true>,
+                                           &listed<true, true>,
+                                           &fields<false>,
+                                           &fields<true>};
+    KernelTable made = default_kernels();
+    for (int shape = 0; shape < kShapes; ++shape) {
+      for (int width = 0; width < kWidths; ++width) {
+        KernelFn& one = made.fn[shape][width];
+        if (one != nullptr || static_cast<Width>(width) == Width::kAny) one = kNoting[shape];
+      }
+    }
+    return made;
+  }();
+  return table;
+}
+
+template <bool kPack>
+void follow_way(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) {
+  const int64_t total = count * plan.size();
+  if (plan.is_run(count)) return copy(kPack ? packed : mem, kPack ? mem : packed, total, false);
+  const Mover<kPack> mover(plan.machine(), total);
+  const PlanNode& root = plan.root(count);
+  const int64_t iterations = plan.iterations(count);
+  if (root.sweep.how != Sweep::How::kEach) {
+    mover.run(root.sweep, iterations, mem, packed);
+  } else if (count == 1) {
+    mover.whole(root, mem, packed);
+  } else {
+    mover.iterations(root, 0, iterations, mem, packed);
+  }
+}
+
+}  // namespace
+
+PlanPtr make_noting_plan(const TypePtr& type, const Machine& host) {
+  return make_plan(type, noting_table(), host);
+}
+
+void follow(const Plan& plan, bool is_pack, std::byte* mem, int64_t count, std::byte* packed,
+            Accesses& accesses) {
+  if (count <= 0 || plan.is_empty()) return;
+  g_accesses = &accesses;
+  mem = address(mem, plan.offset());
+  if (is_pack) {
+    follow_way<true>(plan, mem, count, packed);
+  } else {
+    follow_way<false>(plan, mem, count, packed);
+  }
+  g_accesses = nullptr;
+}
+
+}  // namespace lacuna::costs

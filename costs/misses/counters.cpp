@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// perf_event_open itself, as perf uses it: a library over it (PAPI, libpfm4) would bring names of
+// events that are not needed here, but for the second level's, of which the kernel has no name.
+#include "costs/misses/counters.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+namespace lacuna::costs {
+namespace {
+
+struct Event {
+  const char* name;
+  uint32_t type;
+  uint64_t config;
+};
+
+constexpr uint64_t cache(uint64_t which, uint64_t op, uint64_t result) {
+  return which | op << 8 | result << 16;
+}
+
+constexpr uint64_t kRead = PERF_COUNT_HW_CACHE_OP_READ;
+constexpr uint64_t kWrite = PERF_COUNT_HW_CACHE_OP_WRITE;
+constexpr uint64_t kAccess = PERF_COUNT_HW_CACHE_RESULT_ACCESS;
+constexpr uint64_t kMiss = PERF_COUNT_HW_CACHE_RESULT_MISS;
+
+// The makers' numbers: L2_RQSTS.MISS (Intel SDM, since Skylake), L2_CACHE_REQ_STAT, data misses
+// (AMD PPR, since Zen 2).
+constexpr uint64_t kIntelL2Misses = 0x3f24;
+constexpr uint64_t kAmdL2Misses = 0x0864;
+
+std::string vendor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("vendor_id", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "";
+}
+
+std::vector<Event> events() {
+  constexpr auto kHardware = PERF_TYPE_HARDWARE;
+  constexpr auto kCache = PERF_TYPE_HW_CACHE;
+  std::vector<Event> found = {
+      {"cycles", kHardware, PERF_COUNT_HW_CPU_CYCLES},
+      {"instructions", kHardware, PERF_COUNT_HW_INSTRUCTIONS},
+      {"loads", kCache, cache(PERF_COUNT_HW_CACHE_L1D, kRead, kAccess)},
+      {"stores", kCache, cache(PERF_COUNT_HW_CACHE_L1D, kWrite, kAccess)},
+      {"l1_load_misses", kCache, cache(PERF_COUNT_HW_CACHE_L1D, kRead, kMiss)},
+      {"l3_load_misses", kCache, cache(PERF_COUNT_HW_CACHE_LL, kRead, kMiss)},
+      {"l3_misses", kHardware, PERF_COUNT_HW_CACHE_MISSES},
+      {"tlb_load_misses", kCache, cache(PERF_COUNT_HW_CACHE_DTLB, kRead, kMiss)},
+      {"tlb_store_misses", kCache, cache(PERF_COUNT_HW_CACHE_DTLB, kWrite, kMiss)},
+      // The kernel's own, which every machine has.
+      {"page_faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+  };
+  const std::string maker = vendor();
+  if (maker == "GenuineIntel") found.push_back({"l2_misses", PERF_TYPE_RAW, kIntelL2Misses});
+  if (maker == "AuthenticAMD") found.push_back({"l2_misses", PERF_TYPE_RAW, kAmdL2Misses});
+  return found;
+}
+
+int paranoid() {
+  int level = 0;
+  std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> level;
+  return level;
+}
+
+Counted count_one(const Event& event, int turns, const std::function<void()>& work) {
+  Counted counted{event.name, 0, ""};
+  perf_event_attr wanted;
+  std::memset(&wanted, 0, sizeof wanted);
+  wanted.size = sizeof wanted;
+  wanted.type = event.type;
+  wanted.config = event.config;
+  wanted.disabled = 1;
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  const auto file = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, 0));
+  if (file < 0) {
+    counted.why = why_not(errno, paranoid());
+    return counted;
+  }
+  struct {
+    uint64_t value, enabled, running;
+  } told = {};
+  ioctl(file, PERF_EVENT_IOC_RESET, 0);
+  ioctl(file, PERF_EVENT_IOC_ENABLE, 0);
+  for (int i = 0; i < turns; ++i) work();
+  ioctl(file, PERF_EVENT_IOC_DISABLE, 0);
+  const bool is_read = read(file, &told, sizeof told) == sizeof told;
+  close(file);
+  if (!is_read || told.running == 0) {
+    counted.why = "the counter never ran: somebody else has it";
+    return counted;
+  }
+  // Where it had to be shared, it has run for a part of the time.
+  counted.value = static_cast<double>(told.value) * static_cast<double>(told.enabled) /
+                  static_cast<double>(told.running) / turns;
+  return counted;
+}
+
+}  // namespace
+
+std::string why_not(int error, int paranoid) {
+  switch (error) {
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+      return "this machine has no such counter (virtual machines seldom have any)";
+    case EACCES:
+    case EPERM:
+      return "not allowed: kernel.perf_event_paranoid is " + std::to_string(paranoid) +
+             "; remedy: sysctl kernel.perf_event_paranoid=1";
+    case ENOSYS:
+      return "this kernel has no perf_event";
+    default:
+      return std::string("perf_event_open: ") + std::strerror(error);
+  }
+}
+
+std::vector<Counted> count(int turns, const std::function<void()>& work) {
+  std::vector<Counted> found;
+  for (const Event& event : events()) found.push_back(count_one(event, turns, work));
+  return found;
+}
+
+}  // namespace lacuna::costs
