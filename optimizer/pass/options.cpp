@@ -27,9 +27,12 @@ llvm::cl::opt<int64_t> most_listed("lacuna-most-listed", llvm::cl::init(kMostByt
                                    llvm::cl::desc("The same for listed displacements"));
 llvm::cl::opt<int64_t> most_fields("lacuna-most-fields", llvm::cl::init(kMostBytes),
                                    llvm::cl::desc("The same for structs"));
+llvm::cl::opt<bool> is_verified("lacuna-verify", llvm::cl::init(false),
+                                llvm::cl::desc("Check the module after each of lacuna's stages"));
 
 }  // namespace
 
+bool verifies() { return is_verified; }
 Mode mode() { return chosen_mode; }
 const std::string& templates() { return templates_file; }
 

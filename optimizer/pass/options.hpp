@@ -14,6 +14,8 @@ namespace lacuna::options {
 enum class Mode { kOff, kReport, kOn };
 
 Mode mode();
+// Whether LLVM's verifier looks at what each stage leaves: for tests.
+bool verifies();
 const std::string& templates();
 
 // The kinds of layouts that `lacuna tune` tells apart, and the most bytes of a message that are

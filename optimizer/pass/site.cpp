@@ -242,13 +242,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
         row.request >= 0 && known[i].type != nullptr && known[i].shape.node->kind != Node::kRun;
     args.push_back(part(call, row.triples[i], known[i], builder, is_kept));
   }
-  llvm::CallBase* made = nullptr;
-  if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
-    made = builder.CreateInvoke(body, invoke->getNormalDest(), invoke->getUnwindDest(), args);
-  } else {
-    made = builder.CreateCall(body, args);
-  }
-  made->setDebugLoc(call.getDebugLoc());
+  llvm::CallBase* made = same_kind(call, body, args, builder);
   builder.SetInsertPoint(after(*made));
   for (llvm::AllocaInst* slot : slots_) builder.CreateLifetimeEnd(slot);
   call.replaceAllUsesWith(made);
