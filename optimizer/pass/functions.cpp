@@ -36,6 +36,8 @@ llvm::ArrayRef<Mover> movers() {
       {"MPI_Irecv", 7, {{0, 1, 2}}, 3, 5, 6},
       {"MPI_Pack", 7, {{0, 1, 2}}, -1, 6},
       {"MPI_Unpack", 7, {{3, 4, 5}}, -1, 6},
+      {"MPI_Bcast", 5, {{0, 1, 2}}, -1, 4, -1, Collective::kAll},
+      {"MPI_Alltoall", 7, {{0, 1, 2}, {3, 4, 5}}, -1, 6, -1, Collective::kEach},
   };
   return kTable;
 }

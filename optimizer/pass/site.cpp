@@ -17,7 +17,7 @@ constexpr int64_t kStackRoom = 4096;  // for a size of the run time
 constexpr int64_t kMostStack = 16384;
 constexpr llvm::StringLiteral kPass = "lacuna";
 
-bool is_message(const Mover& row) { return row.peer >= 0; }
+bool is_message(const Mover& row) { return row.peer >= 0 || row.collective != Collective::kNone; }
 
 // Whether one of the types is not predefined: else there is nothing to gain.
 bool has_derived_type(const llvm::CallBase& call, const Mover& row, const Library& library) {
@@ -50,8 +50,8 @@ void Specializer::missed(llvm::CallBase& call, const Mover& row, llvm::StringRef
   });
 }
 
-bool Specializer::examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
-                          std::string& why) {
+bool Specializer::examine(llvm::CallBase& call, const Mover& row, const Triple& triple,
+                          llvm::Value* elements, Shaper& shaper, Known& known, std::string& why) {
   llvm::Value* handle = call.getArgOperand(triple.type);
   if (library_.basic(handle) != nullptr) return true;
   known.type = resolver_.resolve(handle);
@@ -59,12 +59,20 @@ bool Specializer::examine(llvm::CallBase& call, const Triple& triple, Shaper& sh
     why = resolver_.why();
     return false;
   }
-  known.shape = shaper.elements(*known.type, call.getArgOperand(triple.count));
+  known.shape = shaper.elements(*known.type, elements);
   if (known.shape.node == nullptr) {
     why = shaper.why() + ": " + known.type->text();
     return false;
   }
-  return true;
+  if (row.collective == Collective::kNone) return true;
+  // The other ranks may have the type itself: what is sent must be of its signature, and only in
+  // messages between two is MPI_PACKED of any.
+  if (known.shape.unit == library_.packed()) {
+    why = "data of several types, which a collective may not send packed: " + known.type->text();
+  } else if (known.shape.node->kind == Node::kRun) {
+    why = "its data have no gaps: " + known.type->text();
+  }
+  return why.empty();
 }
 
 // The C++ struct Part of optimizer/templates/part.hpp, filled for one triple.
@@ -74,7 +82,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
   auto* type = llvm::StructType::get(
       module.getContext(), {pointer, pointer, pointer, pointer, pointer, number, number, number,
-                            pointer, library_.handle_type, number, number, pointer});
+                            pointer, library_.handle_type, number, number, number, pointer});
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
@@ -90,10 +98,10 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   };
   llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
   if (known.type == nullptr) {
-    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 12U}) set(field, null);
+    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 13U}) set(field, null);
     for (unsigned field : {5U, 6U, 7U, 11U}) set(field, builder.getInt64(0));
     set(9, llvm::Constant::getNullValue(library_.handle_type));
-    set(10, builder.getInt64(1));
+    for (unsigned field : {10U, 12U}) set(field, builder.getInt64(1));
     return result;
   }
   const Node& node = *known.shape.node;
@@ -130,12 +138,13 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(9, library_.handle_of(known.shape.unit));
   set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
   set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
-  set(12, null);
+  set(12, known.shape.one);
+  set(13, null);
   const auto waits = waits_.find(&call);
   if (!is_kept || waits == waits_.end()) return result;
   llvm::AllocaInst* pending = slot(number, 8);
   entry.CreateStore(entry.getInt64(0), pending);
-  set(12, pending);
+  set(13, pending);
   if (call.getCalledFunction()->getName() != "MPI_Irecv") return result;
   llvm::AllocaInst* buffer = slot(pointer, 8);
   builder.CreateStore(call.getArgOperand(triple.buffer), buffer);
@@ -162,6 +171,11 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   }
 
   llvm::IRBuilder<> builder(&call);
+  llvm::CallInst* ranks = nullptr;
+  if (row.collective == Collective::kEach) {
+    ranks =
+        builder.CreateCall(library_.template_of("ranks"), {call.getArgOperand(unsigned(row.comm))});
+  }
   std::deque<Shaper> shapers;  // they hold the nodes
   llvm::SmallVector<Known, 2> known(row.triples.size());
   std::string why;
@@ -171,7 +185,14 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   for (size_t i = 0; i < row.triples.size(); ++i) {
     const Triple& triple = row.triples[i];
     std::string reason;
-    if (!examine(call, triple, shapers.emplace_back(library_, builder), known[i], reason)) {
+    llvm::Value* elements = call.getArgOperand(triple.count);
+    if (ranks != nullptr && !is_negative(elements)) {
+      llvm::Type* wide = builder.getInt64Ty();
+      elements =
+          builder.CreateMul(builder.CreateSExt(elements, wide), builder.CreateSExt(ranks, wide));
+    }
+    if (!examine(call, row, triple, elements, shapers.emplace_back(library_, builder), known[i],
+                 reason)) {
       is_impossible = is_impossible || shapers.back().is_impossible();
       known[i] = {};
       why = reason;
@@ -216,12 +237,16 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
             known[i].type->text() +
             (bytes == nullptr ? "" : ", " + std::to_string(bytes->getSExtValue()) + " bytes");
   }
+  const bool only_reports = options::mode() == options::Mode::kReport;
+  if (ranks != nullptr && (!any || only_reports)) {
+    ranks->replaceAllUsesWith(llvm::ConstantInt::get(ranks->getType(), 0));
+    ranks->eraseFromParent();
+  }
   if (!any) {
     missed(call, row, why, is_impossible ? "Impossible" : "Dynamic");
     return false;
   }
   const CommNode node = node_of(call, row, library_);
-  const bool only_reports = options::mode() == options::Mode::kReport;
   remarks_.emit([&] {
     llvm::OptimizationRemark remark(kPass.data(), "Specialized", &call);
     remark << llvm::ore::NV("Function", row.name)
@@ -247,6 +272,10 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   for (llvm::AllocaInst* slot : slots_) builder.CreateLifetimeEnd(slot);
   call.replaceAllUsesWith(made);
   call.eraseFromParent();
+  if (ranks != nullptr) {
+    llvm::InlineFunctionInfo unused;
+    llvm::InlineFunction(*ranks, unused);
+  }
   llvm::InlineFunctionInfo info;
   llvm::InlineFunction(*made, info);
   llvm::Metadata* is_static =

@@ -43,8 +43,8 @@ class Specializer {
     Shape shape;                 // of all elements
     int64_t most = 0;
   };
-  bool examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
-               std::string& why);
+  bool examine(llvm::CallBase& call, const Mover& row, const Triple& triple, llvm::Value* elements,
+               Shaper& shaper, Known& known, std::string& why);
   llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
                     llvm::IRBuilder<>& builder, bool is_kept);
   void missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name);

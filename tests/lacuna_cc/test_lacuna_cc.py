@@ -123,7 +123,7 @@ def line_of(source: Path, words: str) -> int:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("name", ["types", "soundness", "nonblocking"])
+@pytest.mark.parametrize("name", ["types", "soundness", "nonblocking", "collectives"])
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
     remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "specialized"))

@@ -26,6 +26,7 @@ class User:
         ways: list[Callable[[Kept, str, int], list[str]]] = [
             *(self._pack, self._pack, self._self, self._self, self._pair, self._pair, self._pair),
             *(self._exchange, self._exchange, self._bcast, self._null, self._short),
+            *(self._bcast, self._alltoall),
         ]
         way = self.rng.choice(ways)
         handle = kept.expression
@@ -263,6 +264,27 @@ class User:
             f"MPI_Bcast(IN, {n}, {handle}, {root}, MPI_COMM_WORLD);",
             f"look_in({low}, {high});",
         ]
+
+    def _alltoall(self, kept: Kept, handle: str, count: int) -> list[str]:
+        comm, ranks = self.rng.choice([("MPI_COMM_WORLD", 2), ("MPI_COMM_SELF", 1)])
+        drawn = kept.drawn
+        low, high = drawn.window(ranks * count)
+        if drawn.overlaps(ranks * count) or max(-low, high) >= MOST_WINDOW:
+            return self._bcast(kept, handle, count)
+        renew, look = self._renew(drawn, ranks * count)
+        mine = (self._number(count), handle)
+        other = self._flat(drawn, handle, count)
+        if self.rng.random() < 0.5:
+            mine, other = other, mine
+        if other[1] != handle:
+            look = self._look_flat(drawn, ranks * count)
+        if self.rng.random() < 0.15:
+            low, high = drawn.window(ranks * count)
+            sent = "MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, IN"
+            lines = [f"MPI_Alltoall({sent}, {self._number(count)}, {handle}, {comm});"]
+            return [renew, *lines, f"look_in({low}, {high});"]
+        sent, received = f"IN, {mine[0]}, {mine[1]}", f"OUT, {other[0]}, {other[1]}"
+        return [renew, f"MPI_Alltoall({sent}, {received}, {comm});", look]
 
     def _null(self, kept: Kept, handle: str, count: int) -> list[str]:
         """Nobody, or nothing."""
