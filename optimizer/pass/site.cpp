@@ -51,7 +51,7 @@ void Specializer::missed(llvm::CallBase& call, const Mover& row, llvm::StringRef
 }
 
 bool Specializer::examine(llvm::CallBase& call, const Mover& row, const Triple& triple,
-                          llvm::Value* elements, Shaper& shaper, Known& known, std::string& why) {
+                          Shaper& shaper, Known& known, std::string& why) {
   llvm::Value* handle = call.getArgOperand(triple.type);
   if (library_.basic(handle) != nullptr) return true;
   known.type = resolver_.resolve(handle);
@@ -59,18 +59,40 @@ bool Specializer::examine(llvm::CallBase& call, const Mover& row, const Triple& 
     why = resolver_.why();
     return false;
   }
-  known.shape = shaper.elements(*known.type, elements);
+  known.shape = shaper.elements(*known.type, known.elements);
   if (known.shape.node == nullptr) {
     why = shaper.why() + ": " + known.type->text();
     return false;
   }
-  if (row.collective == Collective::kNone) return true;
-  // The other ranks may have the type itself: what is sent must be of its signature, and only in
-  // messages between two is MPI_PACKED of any.
-  if (known.shape.unit == library_.packed()) {
+  return weigh(call, row, known, why);
+}
+
+bool Specializer::weigh(llvm::CallBase& call, const Mover& row, Known& known, std::string& why) {
+  const Node& node = *known.shape.node;
+  const bool has_gaps = node.kind != Node::kRun;
+  known.most = !has_gaps         ? kMostInPlace
+               : is_message(row) ? options::most_bytes(known.shape.pattern)
+                                 : kMostPacked;
+  const auto* bytes = constant(node.bytes);
+  const int64_t size = bytes == nullptr ? 0 : bytes->getSExtValue();
+  if (bytes != nullptr && size == 0) {
+    why = "there is nothing to move";
+  } else if (size > known.most) {
+    why = std::to_string(size) + " bytes are more than pay to be packed first (" +
+          std::to_string(known.most) + "): " + known.type->text();
+  } else if (row.collective != Collective::kNone && known.shape.unit == library_.packed()) {
+    // The other ranks may have the type itself: what is sent must be of its signature, and only in
+    // messages between two is MPI_PACKED of any.
     why = "data of several types, which a collective may not send packed: " + known.type->text();
-  } else if (known.shape.node->kind == Node::kRun) {
+  } else if (row.collective != Collective::kNone && !has_gaps) {
     why = "its data have no gaps: " + known.type->text();
+  } else if (row.request >= 0 && has_gaps) {
+    known.most = std::min(known.most, bytes != nullptr ? kMostStack : kStackRoom);
+    if (waits_.find(&call) == waits_.end()) {
+      why = "its request is not proven to complete in this function: " + known.type->text();
+    } else if (size > kMostStack) {
+      why = std::to_string(size) + " bytes are more than may wait in the frame";
+    }
   }
   return why.empty();
 }
@@ -185,46 +207,20 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   for (size_t i = 0; i < row.triples.size(); ++i) {
     const Triple& triple = row.triples[i];
     std::string reason;
-    llvm::Value* elements = call.getArgOperand(triple.count);
-    if (ranks != nullptr && !is_negative(elements)) {
+    known[i].elements = call.getArgOperand(triple.count);
+    if (ranks != nullptr && !is_negative(known[i].elements)) {
       llvm::Type* wide = builder.getInt64Ty();
-      elements =
-          builder.CreateMul(builder.CreateSExt(elements, wide), builder.CreateSExt(ranks, wide));
+      known[i].elements = builder.CreateMul(builder.CreateSExt(known[i].elements, wide),
+                                            builder.CreateSExt(ranks, wide));
     }
-    if (!examine(call, row, triple, elements, shapers.emplace_back(library_, builder), known[i],
-                 reason)) {
+    if (!examine(call, row, triple, shapers.emplace_back(library_, builder), known[i], reason)) {
       is_impossible = is_impossible || shapers.back().is_impossible();
       known[i] = {};
       why = reason;
       continue;
     }
     if (known[i].type == nullptr) continue;
-    const Node& node = *known[i].shape.node;
-    known[i].most = node.kind == Node::kRun ? kMostInPlace
-                    : is_message(row)       ? options::most_bytes(known[i].shape.pattern)
-                                            : kMostPacked;
-    const auto* bytes = constant(node.bytes);
-    if (bytes != nullptr && (bytes->isZero() || bytes->getSExtValue() > known[i].most)) {
-      why = bytes->isZero() ? "there is nothing to move"
-                            : std::to_string(bytes->getSExtValue()) +
-                                  " bytes are more than pay to be packed first (" +
-                                  std::to_string(known[i].most) + "): " + known[i].type->text();
-      known[i] = {};
-      continue;
-    }
-    if (row.request >= 0 && node.kind != Node::kRun) {
-      if (waits_.find(&call) == waits_.end()) {
-        why = "its request is not proven to complete in this function: " + known[i].type->text();
-        known[i] = {};
-        continue;
-      }
-      known[i].most = std::min(known[i].most, bytes != nullptr ? kMostStack : kStackRoom);
-      if (bytes != nullptr && bytes->getSExtValue() > kMostStack) {
-        why = std::to_string(bytes->getSExtValue()) + " bytes are more than may wait in the frame";
-        known[i] = {};
-        continue;
-      }
-    }
+    const auto* bytes = constant(known[i].shape.node->bytes);
     if (bytes == nullptr) {
       size = CommSize::kShapeStatic;
     } else if (bytes->getSExtValue() > kStackRoom && size == CommSize::kStaticShort) {
@@ -266,6 +262,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
     const bool is_kept =
         row.request >= 0 && known[i].type != nullptr && known[i].shape.node->kind != Node::kRun;
     args.push_back(part(call, row.triples[i], known[i], builder, is_kept));
+    if (options::checks() && known[i].type != nullptr)
+      check(call, row, row.triples[i], known[i], builder);
   }
   llvm::CallBase* made = same_kind(call, body, args, builder);
   builder.SetInsertPoint(after(*made));

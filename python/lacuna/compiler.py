@@ -22,6 +22,7 @@ from lacuna import places
 from lacuna.errors import Exit, LacunaError
 
 MPICC = "LACUNA_MPICC"  # the environment variable for --mpi, where no option can be given
+CHECK = "LACUNA_CHECK"  # 1: the program compares what is compiled with MPI_Pack
 _LLVM = "19"
 _PLUGIN = "lacuna-optimizer.so"
 _FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
@@ -236,6 +237,9 @@ def command_line(request: Request, mpi: Mpi, family: str, clang: str) -> list[st
     options = pass_options(family, most_bytes(family, mpi.wrapper))
     words = [clang, *mpi.compile, "-Qunused-arguments"]
     words += [f"-fpass-plugin={plugin}", "-Xclang", "-load", "-Xclang", plugin]
+    if os.environ.get(CHECK, "0") not in ("", "0"):
+        options.append("-lacuna-check")
+        words.append("-gline-tables-only")  # a difference is told with file and line
     for option in options:
         words += ["-mllvm", option]
     words += request.arguments

@@ -71,16 +71,22 @@ def plain_cc(library: str, *arguments: str) -> None:
     call([str(places.default_mpi_root() / WRAPPERS[library]), "-O2", *arguments], library)
 
 
-def run(library: str, program: Path) -> str:
+def run(
+    library: str, program: Path, preload: Path | None = None, told: list[str] | None = None
+) -> str:
+    """What it prints; what it says on stderr is appended to `told`."""
     if library.startswith("debian-"):
         target = mpis.Installed(library, Path("/usr"))
     else:
         target = mpis.installed(library, places.default_mpi_root())
+    words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
     done = subprocess.run(
-        target.command(2, [str(program)]), env={**environment(library), **target.environment()},
+        target.command(2, words), env={**environment(library), **target.environment()},
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
+    if told is not None:
+        told.append(done.stderr)
     return done.stdout
 
 
@@ -145,6 +151,26 @@ def test_cplusplus(library: str, tmp_path: Path) -> None:
     plain = places.default_mpi_root() / library / "bin" / "mpicxx"
     call([str(plain), "-O2", str(source), "-o", str(tmp_path / "plain")], library)
     assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi", "mpiabi"])
+def test_checks(library: str, tmp_path: Path) -> None:
+    """With LACUNA_CHECK=1 each site is compared with MPI_Pack: and agrees, and is told if not."""
+    source, program, wrong = HERE / "types.c", tmp_path / "checked", tmp_path / "wrong.so"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LACUNA_CHECK", "1")
+        remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(program))
+    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
+    plain_cc(library, "-shared", "-fPIC", str(HERE / "wrong_pack.c"), "-o", str(wrong))
+    told: list[str] = []
+    assert run(library, program, told=told) == run(library, tmp_path / "plain")
+    assert "lacuna" not in told[0]
+    assert run(library, program, preload=wrong, told=told) == run(library, tmp_path / "plain")
+    lines = {int(number) for number in re.findall(r"lacuna check: .*types.c:(\d+): MPI_", told[1])}
+    assert lines, told[1]
+    assert all("remedy: " in line for line in told[1].splitlines() if "lacuna check" in line)
+    sites = {line for line, whats in said(remarks).items() if ("specialized" in dict(whats))}
+    assert lines <= sites
 
 
 def symbols(program: Path) -> set[str]:
