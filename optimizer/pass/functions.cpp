@@ -48,6 +48,11 @@ const Producer* producer(llvm::StringRef name) {
   return found == producers().end() ? nullptr : found;
 }
 
+bool is_place(const Producer& row, unsigned index) {
+  return index == 2 &&
+         (row.text == "vector" || row.text == "indexed" || row.text == "indexed_block");
+}
+
 const Mover* mover(llvm::StringRef name) {
   const auto* found = llvm::find_if(movers(), [&](const Mover& row) { return row.name == name; });
   return found == movers().end() ? nullptr : found;

@@ -22,6 +22,8 @@ struct Producer {
 };
 llvm::ArrayRef<Producer> producers();
 const Producer* producer(llvm::StringRef name);
+// Whether that parameter is a stride or a displacement, which may be negative.
+bool is_place(const Producer& row, unsigned index);
 
 // A (buffer, count, type) of a call, by the numbers of its arguments.
 struct Triple {

@@ -62,9 +62,11 @@ bool Library::read() {
   type_null_ = key(type_null_value_);
   comm_self_ = key(constants->getOperand(1));
   proc_null = number(constants->getOperand(2));
-  order_c = number(constants->getOperand(3));
-  order_fortran = number(constants->getOperand(4));
-  status_bytes = number(constants->getOperand(5));
+  any_source = number(constants->getOperand(3));
+  any_tag = number(constants->getOperand(4));
+  order_c = number(constants->getOperand(5));
+  order_fortran = number(constants->getOperand(6));
+  status_bytes = number(constants->getOperand(7));
   return !basics_.empty();
 }
 

@@ -202,7 +202,7 @@ class Remover {
           if (part == nullptr || part->may_be_null) return false;
         } else if (row.text == "subarray") {
           continue;
-        } else if ((letter == 'i' || letter == 'I') && !is_any_number(row, i)) {
+        } else if ((letter == 'i' || letter == 'I') && !is_place(row, i)) {
           if (!llvm::isKnownNonNegative(
                   value, llvm::SimplifyQuery(function_.getParent()->getDataLayout(), &call))) {
             return false;
@@ -232,12 +232,6 @@ class Remover {
       if (size < 1 || subsize < 1 || start < 0 || start + subsize > size) return false;
     }
     return true;
-  }
-
-  // Strides and displacements may be negative.
-  static bool is_any_number(const Producer& row, unsigned index) {
-    return index == 2 &&
-           (row.text == "vector" || row.text == "indexed" || row.text == "indexed_block");
   }
 
   void erase() {

@@ -12,6 +12,7 @@
 
 #include "optimizer/pass/remove.hpp"
 #include "optimizer/pass/site.hpp"
+#include "optimizer/pass/warn.hpp"
 
 namespace lacuna {
 
@@ -149,6 +150,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
         if (row != nullptr && !call->hasMetadata(kWayOut)) sites.emplace_back(call, row);
       }
       llvm::OptimizationRemarkEmitter remarks(&function);
+      warn_of_errors(function, *library, remarks);
       Specializer specializer(*library, resolver, remarks);
       bool changed = false;
       for (auto [call, row] : sites) specializer.prove(*call, *row);
@@ -161,6 +163,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
         remove_dead_types(function, *library, resolver, remarks);
         functions.invalidate(function, llvm::PreservedAnalyses::none());
       }
+      warn_of_loops(function, remarks);
     }
   }
   for (llvm::Function& function : module) {

@@ -63,6 +63,8 @@ def read(path: Path) -> list[Site]:
         outcome = {"Specialized": "specialized", "Removed": "removed"}.get(
             name[1] if name else "", "left as it is"
         )
+        if entry.startswith("Analysis"):
+            outcome = "warning"
         detail = arguments.get("What", arguments.get("Reason", ""))
         left = outcome == "left as it is"
         remedy = next((r for word, r in _REMEDIES.items() if left and word in detail), "")

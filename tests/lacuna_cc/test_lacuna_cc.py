@@ -153,6 +153,32 @@ def test_cplusplus(library: str, tmp_path: Path) -> None:
     assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
 
 
+WARNING = re.compile(r"^[^ :]*?\w+\.c(?:pp)?:(\d+):\d+: remark: MPI_\w+: (.*) \[-Rpass-analysis")
+
+
+def warnings(remarks: str) -> dict[int, str]:
+    found = (WARNING.match(line) for line in remarks.splitlines())
+    return {int(match[1]): match[2] for match in found if match}
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi", "mpiabi"])
+def test_warnings(library: str, tmp_path: Path) -> None:
+    source = HERE / "warnings.c"
+    output = ["-c", "-o", str(tmp_path / "w.o")]
+    said = lacuna_cc(library, "-Rpass-analysis=lacuna", str(source), *output)
+    found = warnings(said)
+    lines = enumerate(source.read_text().splitlines(), 1)
+    wanted = {number: line.split("// warned: ")[1] for number, line in lines if "// warned" in line}
+    assert found.keys() == wanted.keys(), said
+    assert all(words in found[number] for number, words in wanted.items()), said
+
+
+@pytest.mark.parametrize("name", ["types.c", "nonblocking.c", "collectives.c", "halo.c"])
+def test_no_warnings_of_right_programs(name: str, tmp_path: Path) -> None:
+    output = ["-c", "-o", str(tmp_path / "w.o")]
+    assert not warnings(lacuna_cc("mpich", "-Rpass-analysis=lacuna", str(HERE / name), *output))
+
+
 @pytest.mark.parametrize("library", ["mpich", "openmpi", "mpiabi"])
 def test_checks(library: str, tmp_path: Path) -> None:
     """With LACUNA_CHECK=1 each site is compared with MPI_Pack: and agrees, and is told if not."""
@@ -256,3 +282,7 @@ def test_a_record_is_explained(tmp_path: Path) -> None:
     assert any("4, 1, 9, double" in site["detail"] for site in sites)
     assert any(site["remedy"].startswith("compile and link with --lto") for site in sites)
     call([word for word in command if word != "--json"], "mpich")
+    words[2] = f"-foptimization-record-file={tmp_path}/r.opt.yaml"
+    lacuna_cc("mpich", *words, "-c", str(HERE / "warnings.c"), "-o", str(tmp_path / "r.o"))
+    sites = json.loads(call(command, "mpich").stdout)
+    assert any(s["outcome"] == "warning" and "never freed" in s["detail"] for s in sites)
