@@ -278,7 +278,7 @@ def test_a_record_is_explained(tmp_path: Path) -> None:
         str(tmp_path / "r.opt.yaml"),
     ]
     sites = json.loads(call(command, "mpich").stdout)
-    assert {site["outcome"] for site in sites} == {"specialized", "removed", "left as it is"}
+    assert {"specialized", "removed", "left as it is"} <= {site["outcome"] for site in sites}
     assert any("4, 1, 9, double" in site["detail"] for site in sites)
     assert any(site["remedy"].startswith("compile and link with --lto") for site in sites)
     call([word for word in command if word != "--json"], "mpich")
