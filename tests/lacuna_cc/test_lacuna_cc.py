@@ -44,6 +44,7 @@ def environment(library: str) -> dict[str, str]:
         "LACUNA_LIBRARY_DIR": str(build / "lib"),
         "PYTHONPATH": str(ROOT / "python"),
         "LACUNA_TABLE": "none",
+        "XDG_CACHE_HOME": str(build / "cache"),
     }
     if library == "intelmpi":
         found["I_MPI_ROOT"] = str(places.default_mpi_root() / "intelmpi")
@@ -244,6 +245,38 @@ def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
     call(["cmake", "-S", str(tmp_path), *words], "mpich")
     call(["cmake", "--build", str(tmp_path / "build")], "mpich")
     assert not {name for name in symbols(tmp_path / "build" / "p") if name.startswith("MPI_Type_")}
+
+
+def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
+    """And again when it has changed, or when other words are asked for."""
+    wrapper, log = tmp_path / "mpicc", tmp_path / "log"
+    real = places.default_mpi_root() / WRAPPERS["mpich"]
+    wrapper.write_text(f'#!/bin/sh\necho asked >> {log}\nexec {real} "$@"\n')
+    wrapper.chmod(0o755)
+    told = environment("mpich") | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", str(wrapper), "-O2"]
+    output = tmp_path / "p"
+
+    def compile_halo(*words: str) -> int:
+        output.unlink(missing_ok=True)
+        subprocess.run(
+            [*command, *words, str(HERE / "halo.c"), "-o", str(output)], env=told, check=True
+        )
+        assert not {name for name in symbols(output) if name.startswith("MPI_Type_")}
+        return len(log.read_text().splitlines())
+
+    first = compile_halo()
+    assert first > 0
+    assert compile_halo() == first
+    assert compile_halo("-c") > first
+    second = compile_halo()
+    assert compile_halo("-c") == second
+    for kept in (tmp_path / "cache" / "lacuna" / "compilers").iterdir():
+        kept.write_bytes(b"?")
+    third = compile_halo()
+    assert third > second
+    os.utime(wrapper, ns=(1, 1))
+    assert compile_halo() > third
 
 
 def test_without_clang_the_plain_compiler_is_called(tmp_path: Path) -> None:
