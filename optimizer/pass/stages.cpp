@@ -10,6 +10,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "optimizer/pass/merge.hpp"
 #include "optimizer/pass/remove.hpp"
 #include "optimizer/pass/site.hpp"
 #include "optimizer/pass/warn.hpp"
@@ -150,6 +151,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
         if (row != nullptr && !call->hasMetadata(kWayOut)) sites.emplace_back(call, row);
       }
       llvm::OptimizationRemarkEmitter remarks(&function);
+      tell_of_pairs(function, *library, remarks);
       warn_of_errors(function, *library, remarks);
       Specializer specializer(*library, resolver, remarks);
       bool changed = false;

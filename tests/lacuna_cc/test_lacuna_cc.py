@@ -174,6 +174,30 @@ def test_warnings(library: str, tmp_path: Path) -> None:
     assert all(words in found[number] for number, words in wanted.items()), said
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "not in this program unit"),
+        (["-DSOURCE=1"], "is not proven"),
+        (["-DSOURCE=MPI_ANY_SOURCE"], "takes any rank's"),
+    ],
+)
+def test_pairs_of_messages(options: list[str], reason: str, tmp_path: Path) -> None:
+    source = HERE / "pairs.c"
+    output = ["-c", "-o", str(tmp_path / "p.o")]
+    told = lacuna_cc("mpich", "-Rpass-missed=lacuna", *options, str(source), *output)
+    pattern = re.compile(
+        r"pairs\.c:(\d+):\d+: remark: MPI_I?[Ss]end not merged with that of line (\d+) (.*)"
+    )
+    found = {int(one): (int(other), why) for one, other, why in pattern.findall(told)}
+    lines = enumerate(source.read_text().splitlines(), 1)
+    wanted = {number: line.split("// pair: ")[1] for number, line in lines if "// pair" in line}
+    assert found.keys() == wanted.keys(), told
+    for number, words in wanted.items():
+        assert found[number][0] == number - 1
+        assert words.replace("REASON", reason) in found[number][1]
+
+
 @pytest.mark.parametrize("name", ["types.c", "nonblocking.c", "collectives.c", "halo.c"])
 def test_no_warnings_of_right_programs(name: str, tmp_path: Path) -> None:
     output = ["-c", "-o", str(tmp_path / "w.o")]
