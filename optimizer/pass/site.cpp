@@ -13,6 +13,9 @@ namespace {
 constexpr int64_t kMostInPlace = INT32_MAX;  // without gaps there is nothing to weigh
 constexpr int64_t kMostPacked =
     int64_t(1) << 20;  // MPI_Pack of more is bound by memory; the library does as well
+// For all ranks together: libraries copy what a rank has for itself without packing it, which pays
+// from here on (two ranks, 4096 bytes: 0.88x on MPICH, 0.99x on Open MPI; 1024 bytes: 1.1x, 1.4x).
+constexpr int64_t kMostToEach = 2048;
 constexpr int64_t kStackRoom = 4096;  // for a size of the run time
 constexpr int64_t kMostStack = 16384;
 constexpr llvm::StringLiteral kPass = "lacuna";
@@ -73,6 +76,7 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, Known& known, st
   known.most = !has_gaps         ? kMostInPlace
                : is_message(row) ? options::most_bytes(known.shape.pattern)
                                  : kMostPacked;
+  if (row.collective == Collective::kEach) known.most = std::min(known.most, kMostToEach);
   const auto* bytes = constant(node.bytes);
   const int64_t size = bytes == nullptr ? 0 : bytes->getSExtValue();
   if (bytes != nullptr && size == 0) {

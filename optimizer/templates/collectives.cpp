@@ -48,7 +48,7 @@ LACUNA_TEMPLATE(MPI_Alltoall)
   if (sendbuf != MPI_IN_PLACE && (!packs || (sent.takes(sendbuf) && sent.bytes > 0)) &&
       (!unpacks || (got.takes(recvbuf) && got.bytes > 0))) {
     const Staging out(sent), in(got);
-    const Twin outward(sent), inward(got);
+    const Twin outward(sent), inward(got, &sent, &outward);
     if ((!packs || (out.data != nullptr && outward.type != MPI_DATATYPE_NULL)) &&
         (!unpacks || (in.data != nullptr && inward.type != MPI_DATATYPE_NULL))) {
       if (packs) sent.gather(sendbuf, out.data);

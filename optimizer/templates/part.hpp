@@ -98,10 +98,16 @@ class Staging {
 // ranks, of which some may have the type itself.
 class Twin {
  public:
-  explicit Twin(const Part& part) : type(part.unit), is_ours_(part.one_bytes != part.unit_bytes) {
-    if (is_ours_ && (MPI_Type_contiguous(int(part.one_bytes / part.unit_bytes), part.unit, &type) !=
-                         MPI_SUCCESS ||
-                     MPI_Type_commit(&type) != MPI_SUCCESS)) {
+  // Another one's type is taken where that has the same elements.
+  explicit Twin(const Part& part, const Part* its = nullptr, const Twin* other = nullptr)
+      : type(part.unit), is_ours_(part.one_bytes != part.unit_bytes) {
+    if (!is_ours_) return;
+    if (its != nullptr && its->unit == part.unit && its->one_bytes == part.one_bytes) {
+      type = other->type;
+      is_ours_ = false;
+    } else if (MPI_Type_contiguous(int(part.one_bytes / part.unit_bytes), part.unit, &type) !=
+                   MPI_SUCCESS ||
+               MPI_Type_commit(&type) != MPI_SUCCESS) {
       type = MPI_DATATYPE_NULL;
     }
   }
@@ -114,7 +120,7 @@ class Twin {
   MPI_Datatype type;
 
  private:
-  const bool is_ours_;
+  bool is_ours_;
 };
 
 inline char* bytes_of(const void* buffer) { return static_cast<char*>(const_cast<void*>(buffer)); }
