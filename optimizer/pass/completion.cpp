@@ -36,7 +36,7 @@ class Requests {
         auto* user = llvm::cast<llvm::Instruction>(use.getUser());
         if (llvm::isa<llvm::GetElementPtrInst>(user)) {
           addresses.push_back(user);
-        } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) {
+        } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(user)) {
           if (!call->isLifetimeStartOrEnd() && !is_known(*call, use)) return false;
         } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
           // MPI_REQUEST_NULL, before.
@@ -84,7 +84,7 @@ class Requests {
   }
 
  private:
-  bool is_known(llvm::CallInst& call, llvm::Use& use) {
+  bool is_known(llvm::CallBase& call, llvm::Use& use) {
     const llvm::Function* callee = call.getCalledFunction();
     if (callee == nullptr || !callee->isDeclaration() || !call.isArgOperand(&use)) return false;
     const unsigned number = call.getArgOperandNo(&use);
@@ -120,12 +120,23 @@ class Requests {
   llvm::DenseMap<llvm::Instruction*, std::pair<int64_t, int64_t>> starts_;  // first offset, bytes
 };
 
-// Whether the frame may be left in the middle of a block. MPI's own functions are C.
+bool is_of_mpi(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  return callee != nullptr && (callee->getName().starts_with("MPI_") || raised(&call) != nullptr);
+}
+
+// Whether the frame may be left in the middle of a block.
 bool may_throw(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (call == nullptr || call->doesNotThrow() || call->getFunction()->doesNotThrow()) return false;
-  const llvm::Function* callee = call->getCalledFunction();
-  return callee == nullptr || !(callee->getName().starts_with("MPI_") || raised(call) != nullptr);
+  return call != nullptr && !call->doesNotThrow() && !call->getFunction()->doesNotThrow() &&
+         !is_of_mpi(*call);
+}
+
+// Where the program may go on after a block.
+llvm::SmallVector<llvm::BasicBlock*, 2> next(llvm::Instruction& last) {
+  auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&last);
+  if (invoke != nullptr && is_of_mpi(*invoke)) return {invoke->getNormalDest()};
+  return llvm::SmallVector<llvm::BasicBlock*, 2>(llvm::successors(&last));
 }
 
 }  // namespace
@@ -134,21 +145,25 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
                                        const Library& library) {
   llvm::Value* address = call.getArgOperand(argument);
   auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address));
-  if (variable == nullptr || !variable->isStaticAlloca() || !llvm::isa<llvm::CallInst>(call))
-    return {};
+  if (variable == nullptr || !variable->isStaticAlloca()) return {};
   Requests requests(*variable, library);
   const auto offset = requests.offset_of(address);
   if (!offset.has_value() || !requests.gather()) return {};
   llvm::SmallVector<Wait, 2> found;
   llvm::SmallPtrSet<llvm::BasicBlock*, 16> seen;
-  llvm::SmallVector<llvm::BasicBlock::iterator, 16> ways = {std::next(call.getIterator())};
+  llvm::SmallVector<llvm::BasicBlock::iterator, 16> ways;
+  if (call.isTerminator()) {
+    for (llvm::BasicBlock* block : next(call)) ways.push_back(block->begin());
+  } else {
+    ways.push_back(std::next(call.getIterator()));
+  }
   while (!ways.empty()) {
     llvm::BasicBlock::iterator at = ways.pop_back_val();
     llvm::BasicBlock* block = at->getParent();
     bool is_complete = false;
     for (; at != block->end() && !is_complete; ++at) {
       if (const auto number = requests.waited(*at, *offset)) {
-        auto* wait = llvm::cast<llvm::CallInst>(&*at);
+        auto* wait = llvm::cast<llvm::CallBase>(&*at);
         if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
           found.push_back({wait, *number});
         is_complete = true;
@@ -160,8 +175,8 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
     llvm::Instruction* last = block->getTerminator();
     if (llvm::isa<llvm::UnreachableInst>(last)) continue;
     if (last->getNumSuccessors() == 0) return {};  // the function is left
-    for (llvm::BasicBlock* next : llvm::successors(block)) {
-      if (seen.insert(next).second) ways.push_back(next->begin());
+    for (llvm::BasicBlock* way : next(*last)) {
+      if (seen.insert(way).second) ways.push_back(way->begin());
     }
   }
   return found;
@@ -178,12 +193,14 @@ bool Receives::rewrite(const Library& library) {
     llvm::AllocaInst* own = entry.CreateAlloca(
         llvm::ArrayType::get(entry.getInt8Ty(), uint64_t(count * library.status_bytes)));
     own->setAlignment(llvm::Align(16));
+    split_normal_edge(*wait);
     llvm::IRBuilder<> builder(wait);
     builder.SetCurrentDebugLocation(wait->getDebugLoc());
     llvm::SmallVector<llvm::Value*, 4> args(wait->args());
     llvm::Value* statuses = args.back();
     args.push_back(own);
-    llvm::SmallVector<llvm::CallInst*, 4> made = {builder.CreateCall(body, args)};
+    llvm::SmallVector<llvm::CallBase*, 4> made = {same_kind(*wait, body, args, builder)};
+    builder.SetInsertPoint(after(*made[0]));
     wait->replaceAllUsesWith(made[0]);
     for (const Receive& receive : receives) {
       llvm::Value* buffer = builder.CreateLoad(builder.getPtrTy(), receive.buffer);
@@ -192,7 +209,7 @@ bool Receives::rewrite(const Library& library) {
                      receive.part}));
     }
     wait->eraseFromParent();
-    for (llvm::CallInst* call : made) {
+    for (llvm::CallBase* call : made) {
       llvm::InlineFunctionInfo info;
       llvm::InlineFunction(*call, info);
     }

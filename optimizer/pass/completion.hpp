@@ -3,7 +3,9 @@
 // Completion: where the request of a nonblocking call completes. Packed data may stand in the
 // function's frame, and a receive may be unpacked at its wait, only if every way from the call
 // comes to a Wait or Waitall of its request before the function ends, before the call is made
-// again, and before anybody else may have seen the request.
+// again, and before anybody else may have seen the request. An exception is a way, too; but MPI's
+// functions are taken not to throw between the two: that an error handler throws through them is
+// not provided for by MPI, which may be in any state after an error.
 #ifndef LACUNA_OPTIMIZER_PASS_COMPLETION_HPP_
 #define LACUNA_OPTIMIZER_PASS_COMPLETION_HPP_
 
@@ -15,7 +17,7 @@
 namespace lacuna {
 
 struct Wait {
-  llvm::CallInst* call;
+  llvm::CallBase* call;
   int64_t number;  // of the request among those that it waits for
 };
 
@@ -39,7 +41,7 @@ class Receives {
     llvm::Value* part;    // the Part in the frame
     llvm::Value* buffer;  // where the frame keeps the program's buffer
   };
-  llvm::MapVector<llvm::CallInst*, llvm::SmallVector<Receive, 4>> waits_;
+  llvm::MapVector<llvm::CallBase*, llvm::SmallVector<Receive, 4>> waits_;
 };
 
 }  // namespace lacuna

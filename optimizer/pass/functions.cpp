@@ -36,6 +36,8 @@ llvm::ArrayRef<Mover> movers() {
       {"MPI_Irecv", 7, {{0, 1, 2}}, 3, 5, 6},
       {"MPI_Pack", 7, {{0, 1, 2}}, -1, 6},
       {"MPI_Unpack", 7, {{3, 4, 5}}, -1, 6},
+      {"MPI_Bcast", 5, {{0, 1, 2}}, -1, 4, -1, Collective::kAll},
+      {"MPI_Alltoall", 7, {{0, 1, 2}, {3, 4, 5}}, -1, 6, -1, Collective::kEach},
   };
   return kTable;
 }
@@ -44,6 +46,11 @@ const Producer* producer(llvm::StringRef name) {
   const auto* found =
       llvm::find_if(producers(), [&](const Producer& row) { return row.name == name; });
   return found == producers().end() ? nullptr : found;
+}
+
+bool is_place(const Producer& row, unsigned index) {
+  return index == 2 &&
+         (row.text == "vector" || row.text == "indexed" || row.text == "indexed_block");
 }
 
 const Mover* mover(llvm::StringRef name) {

@@ -22,10 +22,19 @@ struct Producer {
 };
 llvm::ArrayRef<Producer> producers();
 const Producer* producer(llvm::StringRef name);
+// Whether that parameter is a stride or a displacement, which may be negative.
+bool is_place(const Producer& row, unsigned index);
 
 // A (buffer, count, type) of a call, by the numbers of its arguments.
 struct Triple {
   unsigned buffer, count, type;
+};
+
+// Who takes part in a call, besides the process and its peer.
+enum class Collective {
+  kNone,
+  kAll,  // all ranks, with the same data
+  kEach  // each rank has data for each: count elements for every rank, one after the other
 };
 
 // A function that moves data, and has a template of its name.
@@ -36,6 +45,7 @@ struct Mover {
   int peer;  // the number of the argument that is a rank; -1: none
   int comm;
   int request = -1;  // of a nonblocking one
+  Collective collective = Collective::kNone;
 };
 llvm::ArrayRef<Mover> movers();
 const Mover* mover(llvm::StringRef name);

@@ -62,9 +62,11 @@ bool Library::read() {
   type_null_ = key(type_null_value_);
   comm_self_ = key(constants->getOperand(1));
   proc_null = number(constants->getOperand(2));
-  order_c = number(constants->getOperand(3));
-  order_fortran = number(constants->getOperand(4));
-  status_bytes = number(constants->getOperand(5));
+  any_source = number(constants->getOperand(3));
+  any_tag = number(constants->getOperand(4));
+  order_c = number(constants->getOperand(5));
+  order_fortran = number(constants->getOperand(6));
+  status_bytes = number(constants->getOperand(7));
   return !basics_.empty();
 }
 
@@ -106,8 +108,8 @@ llvm::Constant* Library::handle_of(const Basic* basic) const {
 
 bool Library::link() {
   if (templates_ == nullptr) return false;
-  // What is needed of the file itself has been read; only the functions go on. Their calls may
-  // throw where the program's may.
+  // What is needed of the file itself has been read; only the functions go on. Their calls of MPI
+  // may throw where the program's may: an error handler runs in them.
   for (const char* name :
        {"llvm.compiler.used", "llvm.used", "lacuna_basics", "lacuna_constants"}) {
     if (auto* global = templates_->getGlobalVariable(name)) {
@@ -115,14 +117,17 @@ bool Library::link() {
     }
   }
   for (llvm::Function& function : *templates_) {
-    function.removeFnAttr(llvm::Attribute::NoUnwind);
     if (!function.isDeclaration()) function.addFnAttr("lacuna-off");
+    if (!function.isDeclaration() || function.getName().starts_with("MPI_"))
+      function.removeFnAttr(llvm::Attribute::NoUnwind);
     function.removeFnAttr("target-cpu");
     function.removeFnAttr("target-features");
     function.removeFnAttr("tune-cpu");
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
-        if (!llvm::isa<llvm::IntrinsicInst>(call)) call->removeFnAttr(llvm::Attribute::NoUnwind);
+        const llvm::Function* callee = call->getCalledFunction();
+        if (callee != nullptr && callee->getName().starts_with("MPI_"))
+          call->removeFnAttr(llvm::Attribute::NoUnwind);
       }
     }
   }

@@ -38,6 +38,8 @@ class Library {
   const Basic* packed() const { return basics_.back().get(); }
 
   int64_t proc_null = 0;
+  int64_t any_source = 0;
+  int64_t any_tag = 0;
   int64_t order_c = 0;
   int64_t order_fortran = 0;
   int64_t status_bytes = 0;

@@ -27,9 +27,15 @@ llvm::cl::opt<int64_t> most_listed("lacuna-most-listed", llvm::cl::init(kMostByt
                                    llvm::cl::desc("The same for listed displacements"));
 llvm::cl::opt<int64_t> most_fields("lacuna-most-fields", llvm::cl::init(kMostBytes),
                                    llvm::cl::desc("The same for structs"));
+llvm::cl::opt<bool> is_checked("lacuna-check", llvm::cl::init(false),
+                               llvm::cl::desc("Compare each site's kernels with MPI_Pack, once"));
+llvm::cl::opt<bool> is_verified("lacuna-verify", llvm::cl::init(false),
+                                llvm::cl::desc("Check the module after each of lacuna's stages"));
 
 }  // namespace
 
+bool checks() { return is_checked; }
+bool verifies() { return is_verified; }
 Mode mode() { return chosen_mode; }
 const std::string& templates() { return templates_file; }
 
@@ -48,9 +54,9 @@ int64_t most_bytes(Pattern pattern) {
 void keep(llvm::Module& module) {
   if (templates().empty() || module.getNamedMetadata(kKept) != nullptr) return;
   llvm::LLVMContext& context = module.getContext();
-  llvm::SmallVector<llvm::Metadata*, 5> values = {llvm::MDString::get(context, templates())};
-  for (const int64_t number :
-       {int64_t(mode()), int64_t(most_strided), int64_t(most_listed), int64_t(most_fields)}) {
+  llvm::SmallVector<llvm::Metadata*, 6> values = {llvm::MDString::get(context, templates())};
+  for (const int64_t number : {int64_t(mode()), int64_t(most_strided), int64_t(most_listed),
+                               int64_t(most_fields), int64_t(is_checked)}) {
     values.push_back(llvm::ConstantAsMetadata::get(
         llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), uint64_t(number))));
   }
@@ -69,6 +75,7 @@ void recall(const llvm::Module& module) {
   most_strided = number(2);
   most_listed = number(3);
   most_fields = number(4);
+  is_checked = number(5) != 0;
 }
 
 }  // namespace lacuna::options

@@ -14,6 +14,10 @@ namespace lacuna::options {
 enum class Mode { kOff, kReport, kOn };
 
 Mode mode();
+// Whether the program is to compare its kernels with MPI_Pack: LACUNA_CHECK=1.
+bool checks();
+// Whether LLVM's verifier looks at what each stage leaves: for tests.
+bool verifies();
 const std::string& templates();
 
 // The kinds of layouts that `lacuna tune` tells apart, and the most bytes of a message that are

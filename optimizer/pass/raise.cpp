@@ -60,14 +60,6 @@ bool expanded_length(const llvm::CallBase& call, const Producer& row, uint64_t& 
   return true;
 }
 
-llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee,
-                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder) {
-  if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
-    return builder.CreateInvoke(callee, invoke->getNormalDest(), invoke->getUnwindDest(), args);
-  }
-  return builder.CreateCall(callee, args);
-}
-
 // The function of a raised call; `length` of the arrays that are arguments.
 llvm::FunctionCallee declared(llvm::Module& module, const Producer& row,
                               llvm::ArrayRef<llvm::Value*> args, std::optional<uint64_t> length) {
@@ -114,7 +106,6 @@ void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_ty
     function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
   llvm::CallBase* made = same_kind(call, callee, args, builder);
-  made->setDebugLoc(call.getDebugLoc());
   if (call.doesNotThrow()) made->setDoesNotThrow();
   llvm::Value* address = call.getArgOperand(call.arg_size() - 1);
   builder.SetInsertPoint(after(*made));
@@ -165,7 +156,6 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
   auto callee = module.getOrInsertFunction(
       row.name, llvm::FunctionType::get(llvm::Type::getInt32Ty(context), types, false));
   llvm::CallBase* made = same_kind(call, callee, args, builder);
-  made->setDebugLoc(call.getDebugLoc());
   if (call.doesNotThrow()) made->setDoesNotThrow();
   builder.SetInsertPoint(after(*made));
   builder.SetCurrentDebugLocation(call.getDebugLoc());
@@ -186,9 +176,27 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
 
 }  // namespace
 
+llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee,
+                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder) {
+  llvm::CallBase* made = nullptr;
+  if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
+    made = builder.CreateInvoke(callee, invoke->getNormalDest(), invoke->getUnwindDest(), args);
+  } else {
+    made = builder.CreateCall(callee, args);
+  }
+  made->setDebugLoc(call.getDebugLoc());
+  return made;
+}
+
 void split_normal_edge(llvm::CallBase& call) {
   auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call);
-  if (invoke != nullptr) llvm::SplitEdge(invoke->getParent(), invoke->getNormalDest());
+  if (invoke == nullptr) return;
+  llvm::BasicBlock* next = invoke->getNormalDest();
+  if (next->getSinglePredecessor() == nullptr) {
+    llvm::SplitEdge(invoke->getParent(), next);
+  } else {
+    llvm::FoldSingleEntryPHINodes(next);  // else they would stand before what goes there
+  }
 }
 
 llvm::Instruction* after(llvm::CallBase& call) {
@@ -213,13 +221,18 @@ bool raise(llvm::Function& function, llvm::Type* handle_type) {
 }
 
 void split_results(llvm::Function& function) {
+  llvm::SmallVector<llvm::CallBase*, 8> invokes;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (llvm::isa<llvm::InvokeInst>(instruction) && raised(&instruction) != nullptr)
+      invokes.push_back(llvm::cast<llvm::CallBase>(&instruction));
+  }
+  for (llvm::CallBase* invoke : invokes) split_normal_edge(*invoke);
   llvm::SmallVector<llvm::PHINode*, 4> pairs;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction);
     if (phi == nullptr || !phi->getType()->isStructTy()) continue;
-    const bool are_ours = llvm::all_of(phi->incoming_values(), [](const llvm::Value* value) {
-      return llvm::isa<llvm::CallInst>(value) && raised(value) != nullptr;
-    });
+    const bool are_ours = llvm::all_of(
+        phi->incoming_values(), [](const llvm::Value* value) { return raised(value) != nullptr; });
     const bool are_taken_apart = llvm::all_of(phi->users(), [](const llvm::User* user) {
       return llvm::isa<llvm::ExtractValueInst>(user);
     });

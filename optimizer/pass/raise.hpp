@@ -50,7 +50,13 @@ llvm::CallBase* raised_call(const Producer& row,
 // The handle that went in, of a call that takes and gives one.
 llvm::Value* previous(llvm::CallBase& call);
 
-// Gives an invoke a normal destination of its own: before another one takes its place.
+// Makes a call beside another one that it is to replace: an invoke for an invoke, with the same
+// destinations.
+llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee,
+                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
+
+// Gives an invoke a normal destination of its own, without phis: before another one takes its
+// place.
 void split_normal_edge(llvm::CallBase& call);
 
 // The place right after a call; of an invoke, where its normal destination begins.

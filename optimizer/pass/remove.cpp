@@ -10,6 +10,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include "optimizer/pass/shape.hpp"
 #include "optimizer/pass/site.hpp"
@@ -75,7 +76,6 @@ class Remover {
   // A call that takes part: its handle's uses are to be looked at.
   bool add_call(llvm::CallBase& call, llvm::SmallVectorImpl<llvm::Value*>& handles) {
     if (!calls_.insert(&call)) return true;
-    if (llvm::isa<llvm::InvokeInst>(call)) return false;
     const Producer& row = *raised(&call);
     if (!row.text.empty()) {
       if (!cannot_fail(call)) return false;
@@ -134,9 +134,7 @@ class Remover {
     const llvm::MDNode* mark = call.getMetadata(kWayOut);
     const llvm::Function* callee = call.getCalledFunction();
     const Mover* row = callee == nullptr ? nullptr : mover(callee->getName());
-    if (mark == nullptr || row == nullptr || llvm::isa<llvm::InvokeInst>(call) ||
-        !call.isArgOperand(&use))
-      return false;
+    if (mark == nullptr || row == nullptr || !call.isArgOperand(&use)) return false;
     const unsigned number = call.getArgOperandNo(&use);
     if (llvm::none_of(row->triples, [&](const Triple& triple) { return triple.type == number; }))
       return false;
@@ -205,7 +203,7 @@ class Remover {
           if (part == nullptr || part->may_be_null) return false;
         } else if (row.text == "subarray") {
           continue;
-        } else if ((letter == 'i' || letter == 'I') && !is_any_number(row, i)) {
+        } else if ((letter == 'i' || letter == 'I') && !is_place(row, i)) {
           if (!llvm::isKnownNonNegative(
                   value, llvm::SimplifyQuery(function_.getParent()->getDataLayout(), &call))) {
             return false;
@@ -237,12 +235,6 @@ class Remover {
     return true;
   }
 
-  // Strides and displacements may be negative.
-  static bool is_any_number(const Producer& row, unsigned index) {
-    return index == 2 &&
-           (row.text == "vector" || row.text == "indexed" || row.text == "indexed_block");
-  }
-
   void erase() {
     for (auto [call, number] : ways_out_) make_anew(*call, number);
     for (llvm::PHINode* phi : phis_) {
@@ -256,7 +248,10 @@ class Remover {
         extract->eraseFromParent();
       }
     }
-    for (llvm::CallBase* call : calls_) call->eraseFromParent();
+    for (llvm::CallBase* call : calls_) {
+      auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(call);
+      (invoke == nullptr ? call : llvm::changeToCall(invoke))->eraseFromParent();
+    }
   }
 
   llvm::Function& function_;
@@ -276,6 +271,12 @@ class Remover {
 
 bool remove_dead_types(llvm::Function& function, const Library& library, Resolver& resolver,
                        llvm::OptimizationRemarkEmitter& remarks) {
+  llvm::SmallVector<llvm::CallBase*, 8> invokes;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (llvm::isa<llvm::InvokeInst>(instruction) && instruction.hasMetadata(kWayOut))
+      invokes.push_back(llvm::cast<llvm::CallBase>(&instruction));
+  }
+  for (llvm::CallBase* invoke : invokes) split_normal_edge(*invoke);
   return Remover(function, library, resolver).run(remarks);
 }
 

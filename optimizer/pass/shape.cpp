@@ -14,10 +14,6 @@ constexpr int64_t kHuge = int64_t(1) << 31;
 constexpr size_t kMostParts = 16;     // written out one by one
 constexpr size_t kMostListed = 4096;  // in a table
 
-bool is_negative(llvm::Value* value) {
-  return constant(value) != nullptr && constant(value)->isNegative();
-}
-
 // Whether two nodes are the same but for where they begin.
 bool alike(const Node* one, const Node* other, bool with_offset = false) {
   if (one->kind != other->kind || one->bytes != other->bytes || one->count != other->count ||
@@ -75,7 +71,9 @@ Shape Shaper::elements(const Type& type, llvm::Value* count) {
   if (is_negative(count)) return impossible("the count is negative");
   const Shape one = of(type);
   if (one.node == nullptr) return {};
-  return block(one, wide(count));
+  Shape all = block(one, wide(count));
+  all.one = one.node->bytes;
+  return all;
 }
 
 Shape Shaper::of(const Type& type) {

@@ -32,7 +32,8 @@ struct Node {
 
 struct Shape {
   const Node* node = nullptr;
-  llvm::Value* lb = nullptr;  // nullptr, both: not known for sure (padding, empty blocks)
+  llvm::Value* one = nullptr;  // of elements: the bytes of one
+  llvm::Value* lb = nullptr;   // nullptr, both: not known for sure (padding, empty blocks)
   llvm::Value* ub = nullptr;
   bool is_marked = false;  // the bounds were set by resized or subarray
   bool may_be_empty = false;
@@ -60,8 +61,8 @@ class Shaper {
   Shaper(const Library& library, Lists& lists, llvm::IRBuilder<>& builder)
       : library_(library), lists_(lists), builder_(builder) {}
 
-  // `count` elements of a type; the node is nullptr where the shape is not known, with the reason
-  // in why().
+  // `count` elements of a type, of 32 or 64 bits; the node is nullptr where the shape is not known,
+  // with the reason in why().
   Shape elements(const Type& type, llvm::Value* count);
   const std::string& why() const { return why_; }
   // Whether the reason is that MPI does not allow such a number.
@@ -110,6 +111,9 @@ class Shaper {
 // A number that is known, or not.
 inline const llvm::ConstantInt* constant(const llvm::Value* value) {
   return llvm::dyn_cast_or_null<llvm::ConstantInt>(value);
+}
+inline bool is_negative(const llvm::Value* value) {
+  return constant(value) != nullptr && constant(value)->isNegative();
 }
 inline bool is(const llvm::Value* value, int64_t number) {
   const auto* known = constant(value);

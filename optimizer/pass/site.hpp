@@ -40,13 +40,18 @@ class Specializer {
  private:
   struct Known {
     const Type* type = nullptr;  // nullptr: the triple stays as it is
-    Shape shape;                 // of all elements
+    llvm::Value* elements = nullptr;
+    Shape shape;  // of all elements
     int64_t most = 0;
   };
-  bool examine(llvm::CallBase& call, const Triple& triple, Shaper& shaper, Known& known,
-               std::string& why);
+  // Finds the type and its shape, and whether to pack it first; false, and why, if not.
+  bool examine(llvm::CallBase& call, const Mover& row, const Triple& triple, Shaper& shaper,
+               Known& known, std::string& why);
+  bool weigh(llvm::CallBase& call, const Mover& row, Known& known, std::string& why);
   llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
                     llvm::IRBuilder<>& builder, bool is_kept);
+  void check(llvm::CallBase& call, const Mover& row, const Triple& triple, const Known& known,
+             llvm::IRBuilder<>& builder);
   void missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name);
 
   Library& library_;

@@ -3,14 +3,17 @@
 
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "optimizer/pass/merge.hpp"
 #include "optimizer/pass/remove.hpp"
 #include "optimizer/pass/site.hpp"
+#include "optimizer/pass/warn.hpp"
 
 namespace lacuna {
 
@@ -23,17 +26,10 @@ bool is_ours(const llvm::Function& function) {
          function.getName().starts_with("lacuna.kernel");
 }
 
-// A function with invokes is left alone: one of a random program in C++ was compiled wrongly.
-bool has_invoke(const llvm::Function& function) {
-  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
-    return llvm::isa<llvm::InvokeInst>(instruction);
-  });
-}
-
 bool is_eligible(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasOptNone() &&
          !function.callsFunctionThatReturnsTwice() && !function.isPresplitCoroutine() &&
-         !has_invoke(function) && !is_ours(function) && !function.hasFnAttribute("lacuna-off");
+         !is_ours(function) && !function.hasFnAttribute("lacuna-off");
 }
 
 bool uses_mpi(const llvm::Module& module) {
@@ -101,6 +97,11 @@ bool inline_kernels(llvm::Function& function) {
   return !calls.empty();
 }
 
+void verify(llvm::Module& module) {
+  if (options::verifies() && llvm::verifyModule(module, &llvm::errs()))
+    llvm::report_fatal_error("lacuna has left a module that is not well-formed");
+}
+
 void remove_unused(llvm::Module& module) {
   for (bool again = true; again;) {
     again = false;
@@ -139,6 +140,7 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
     functions.invalidate(function, llvm::PreservedAnalyses::none());
     changed = true;
   }
+  verify(module);
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
@@ -171,6 +173,8 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
         if (row != nullptr && !call->hasMetadata(kWayOut)) sites.emplace_back(call, row);
       }
       llvm::OptimizationRemarkEmitter remarks(&function);
+      tell_of_pairs(function, *library, remarks);
+      warn_of_errors(function, *library, remarks);
       Specializer specializer(*library, resolver, remarks);
       bool changed = false;
       for (auto [call, row] : sites) specializer.prove(*call, *row);
@@ -183,12 +187,14 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
         remove_dead_types(function, *library, resolver, remarks);
         functions.invalidate(function, llvm::PreservedAnalyses::none());
       }
+      warn_of_loops(function, remarks);
     }
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) lower(function);
   }
   remove_unused(module);
+  verify(module);
   return llvm::PreservedAnalyses::none();
 }
 

@@ -56,10 +56,12 @@ struct Constants {
   MPI_Datatype type_null;
   MPI_Comm comm_self;
   int proc_null;
+  int any_source;
+  int any_tag;
   int order_c;
   int order_fortran;
   int status_bytes;
 };
-extern "C" [[gnu::used]] const Constants lacuna_constants = {MPI_DATATYPE_NULL, MPI_COMM_SELF,
-                                                             MPI_PROC_NULL,     MPI_ORDER_C,
-                                                             MPI_ORDER_FORTRAN, sizeof(MPI_Status)};
+extern "C" [[gnu::used]] const Constants lacuna_constants = {
+    MPI_DATATYPE_NULL, MPI_COMM_SELF, MPI_PROC_NULL,     MPI_ANY_SOURCE,
+    MPI_ANY_TAG,       MPI_ORDER_C,   MPI_ORDER_FORTRAN, sizeof(MPI_Status)};

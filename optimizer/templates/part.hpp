@@ -50,7 +50,8 @@ struct Part {
   char* in_place;  // where the packed bytes already are: memory has no gaps
   MPI_Datatype unit;
   int64_t unit_bytes;
-  int64_t is_host;   // the buffer is in memory of the host for sure
+  int64_t is_host;    // the buffer is in memory of the host for sure
+  int64_t one_bytes;  // packed size of one element
   int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
 
   // Whether to pack first. NULL is MPI_BOTTOM or an error; the MPI library knows which.
@@ -90,6 +91,36 @@ class Staging {
 
  private:
   const bool is_ours_;
+};
+
+// A type without gaps, of the signature of one element. A collective goes on with the program's
+// count of these: by count and size the MPI library chooses how, and must choose the same on all
+// ranks, of which some may have the type itself.
+class Twin {
+ public:
+  // Another one's type is taken where that has the same elements.
+  explicit Twin(const Part& part, const Part* its = nullptr, const Twin* other = nullptr)
+      : type(part.unit), is_ours_(part.one_bytes != part.unit_bytes) {
+    if (!is_ours_) return;
+    if (its != nullptr && its->unit == part.unit && its->one_bytes == part.one_bytes) {
+      type = other->type;
+      is_ours_ = false;
+    } else if (MPI_Type_contiguous(int(part.one_bytes / part.unit_bytes), part.unit, &type) !=
+                   MPI_SUCCESS ||
+               MPI_Type_commit(&type) != MPI_SUCCESS) {
+      type = MPI_DATATYPE_NULL;
+    }
+  }
+  ~Twin() {
+    if (is_ours_ && type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
+  }
+  Twin(const Twin&) = delete;
+  Twin& operator=(const Twin&) = delete;
+
+  MPI_Datatype type;
+
+ private:
+  bool is_ours_;
 };
 
 inline char* bytes_of(const void* buffer) { return static_cast<char*>(const_cast<void*>(buffer)); }

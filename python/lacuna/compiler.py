@@ -15,13 +15,14 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from lacuna import places
+from lacuna.compiler_start import Request, keep
 from lacuna.errors import Exit, LacunaError
 
-MPICC = "LACUNA_MPICC"  # the environment variable for --mpi, where no option can be given
+CHECK = "LACUNA_CHECK"  # 1: the program compares what is compiled with MPI_Pack
 _LLVM = "19"
 _PLUGIN = "lacuna-optimizer.so"
 _FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
@@ -52,22 +53,6 @@ FC = Language("lacuna-fc", "", ("mpifort", "mpif90"), "mpifort_abi", ())  # no c
 
 
 @dataclass
-class Request:
-    """The command line, taken apart."""
-
-    mpi: str | None
-    lto: bool = False
-    arguments: list[str] = field(default_factory=list)
-
-    @property
-    def links(self) -> bool:
-        """Whether the linker will be called."""
-        return not any(
-            word in ("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only") for word in self.arguments
-        )
-
-
-@dataclass
 class Mpi:
     """An MPI library as its compiler wrapper describes it."""
 
@@ -78,18 +63,10 @@ class Mpi:
 
 
 def parse(words: list[str], command: str) -> Request:
-    """Our own options stand before the compiler's, or anywhere among them."""
-    request = Request(os.environ.get(MPICC))
-    rest = iter(words)
-    for word in rest:
-        if word == "--lto":
-            request.lto = True
-        elif word == "--mpi" or word.startswith("--mpi="):
-            request.mpi = word[6:] if "=" in word else next(rest, None)
-            if not request.mpi:
-                raise LacunaError(Exit.USAGE, "--mpi without a name", f"{command} --mpi mpich ...")
-        else:
-            request.arguments.append(word)
+    """The command line; an error if it is not one."""
+    request = Request(words)
+    if request.lacks_name:
+        raise LacunaError(Exit.USAGE, "--mpi without a name", f"{command} --mpi mpich ...")
     return request
 
 
@@ -187,21 +164,21 @@ def family_of(mpi: Mpi, clang: str) -> str | None:
     return "mpiabi" if "MPI_ABI_VERSION" in names else None
 
 
+def table(family: str, wrapper: Path) -> Path:
+    """The file of lacuna's measurements for that MPI."""
+    is_intel = family == "mpich" and "intel" in str(wrapper.resolve())
+    kind = "openmpi" if family == "ompi" else "intelmpi" if is_intel else "mpich"
+    chosen = os.environ.get("LACUNA_TABLE", "")
+    return Path(chosen) if chosen not in ("", "none") else places.tables() / f"{kind}.json"
+
+
 def most_bytes(family: str, wrapper: Path) -> dict[str, int]:
     """For each pattern, up to how many bytes packing first may pay, by lacuna's tables.
 
     A table was measured with the preload library, which costs more than compiled code: below the
     last size for which it says yes, compiled code is at least as good.
     """
-    kind = (
-        "openmpi"
-        if family == "ompi"
-        else "intelmpi"
-        if "intel" in str(wrapper.resolve())
-        else "mpich"
-    )
-    chosen = os.environ.get("LACUNA_TABLE", "")
-    path = Path(chosen) if chosen not in ("", "none") else places.tables() / f"{kind}.json"
+    path = table(family, wrapper)
     try:
         rules = json.loads(path.read_text())["shared"]
         return {
@@ -230,25 +207,28 @@ def pass_options(family: str, most: dict[str, int]) -> list[str]:
     return options + [f"-lacuna-most-{pattern}={most[pattern]}" for pattern in _MOST_BYTES]
 
 
-def command_line(request: Request, mpi: Mpi, family: str, clang: str) -> list[str]:
-    """The whole command for clang."""
+def command_line(
+    request: Request, mpi: Mpi, family: str, clang: str
+) -> tuple[list[str], list[str]]:
+    """The command for clang: what stands before the arguments, and after."""
     plugin = str(places.library(_PLUGIN))
     options = pass_options(family, most_bytes(family, mpi.wrapper))
     words = [clang, *mpi.compile, "-Qunused-arguments"]
     words += [f"-fpass-plugin={plugin}", "-Xclang", "-load", "-Xclang", plugin]
+    if os.environ.get(CHECK, "0") not in ("", "0"):
+        options.append("-lacuna-check")
+        words.append("-gline-tables-only")  # a difference is told with file and line
     for option in options:
         words += ["-mllvm", option]
-    words += request.arguments
-    if request.lto:
-        words.append("-flto")
+    after = ["-flto"] if request.lto else []
     if request.links:
-        words += mpi.link
+        after += mpi.link
         if request.lto:
-            words += [
+            after += [
                 f"-fuse-ld=lld-{_LLVM}" if shutil.which(f"ld.lld-{_LLVM}") else "-fuse-ld=lld"
             ]
-            words.append(f"-Wl,--load-pass-plugin={plugin}")
-    return words
+            after.append(f"-Wl,--load-pass-plugin={plugin}")
+    return words, after
 
 
 def fall_back(
@@ -283,10 +263,13 @@ def compile_with(language: Language, words: list[str]) -> int:
             request, wrapper, environment, "an MPI that is not known", language.command
         )
     try:
-        command = command_line(request, mpi, family, clang)
+        before, after = command_line(request, mpi, family, clang)
+        plugin, templates = places.library(_PLUGIN), places.library(f"lacuna-templates-{family}.bc")
     except LacunaError as error:
         return fall_back(request, wrapper, environment, error.what, language.command)
-    return subprocess.call(command)
+    found_in = [wrapper, clang, plugin, templates, table(family, wrapper), __file__]
+    keep(language.command, request, [str(path) for path in found_in], before, after)
+    os.execv(clang, [*before, *request.arguments, *after])
 
 
 def _main(language: Language) -> None:
@@ -312,6 +295,8 @@ def fc() -> None:
     """The command lacuna-fc."""
     _main(FC)
 
+
+COMMANDS = {"lacuna-cc": cc, "lacuna-c++": cxx}
 
 if __name__ == "__main__":
     cc()

@@ -19,6 +19,7 @@ from lacuna.errors import Exit, LacunaError
 ENDING = ".opt.yaml"
 _PLACE = re.compile(r"File: '?([^,']*)'?,\s+Line: (\d+),\s+Column: (\d+)")
 _ARGUMENT = re.compile(r"^  - (\w+):\s+(.*)$", re.MULTILINE)
+_OUTCOMES = {"Specialized": "specialized", "Removed": "removed", "Unmerged": "not merged"}
 # What would help, by a word of the reason.
 _REMEDIES = {
     "other files": "compile and link with --lto",
@@ -60,9 +61,9 @@ def read(path: Path) -> list[Site]:
         at = _PLACE.search(entry)
         place = f"{at[1]}:{at[2]}" if at else "?"
         name = re.search(r"^Name:\s+(\w+)$", entry, re.MULTILINE)
-        outcome = {"Specialized": "specialized", "Removed": "removed"}.get(
-            name[1] if name else "", "left as it is"
-        )
+        outcome = _OUTCOMES.get(name[1] if name else "", "left as it is")
+        if entry.startswith("Analysis"):
+            outcome = "warning"
         detail = arguments.get("What", arguments.get("Reason", ""))
         left = outcome == "left as it is"
         remedy = next((r for word, r in _REMEDIES.items() if left and word in detail), "")

@@ -212,7 +212,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
         if isinstance(special, str):
             print(f"without the optimizer: {special}")
         else:
-            ways.append(Way("optimizer", (*special, "-O2")))
+            ways.append(Way("optimizer", (*special, "-O2", "-g", "-mllvm", "-lacuna-verify")))
     target = mpis.installed(given.mpi, given.mpi_root)
     if given.keep:
         given.keep.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ def case(seed: int, number: int, is_cpp: bool, without: Without) -> list[str]:
     have none then)."""
     rng = Random(f"{seed} {number}")
     names = Names(number)
-    drawer, keeper, user = Draw(rng), Keeper(rng, names, is_cpp), User(rng, names)
+    drawer, keeper, user = Draw(rng), Keeper(rng, names, is_cpp), User(rng, names, is_cpp)
     before: list[str] = []
     body: list[str] = []
     ends: list[str] = []
@@ -46,6 +46,11 @@ def case(seed: int, number: int, is_cpp: bool, without: Without) -> list[str]:
         if not uses:
             continue
         before += kept.before
+        if is_cpp and rng.random() < 0.2:
+            thrown = rng.choice([0, rng.randint(1, 99)])
+            body += ["try {", *kept.setup, *uses, *kept.teardown, f"perhaps_throw({thrown});"]
+            body.append("} catch (int thrown) { digest_int(thrown); }")
+            continue
         body += [*kept.setup, *uses]
         if frees_late:
             ends += kept.teardown
@@ -60,6 +65,8 @@ def case(seed: int, number: int, is_cpp: bool, without: Without) -> list[str]:
 
 def program(seed: int, numbers: list[int], is_cpp: bool, without: Without = frozenset()) -> str:
     lines = [f"// Cases of seed {seed}; tests/optimizer/programs/generate.py", '#include "cases.h"']
+    if is_cpp:
+        lines.insert(1, "#include <vector>")
     lines.append("")
     for number in numbers:
         lines += case(seed, number, is_cpp, without)

@@ -16,8 +16,9 @@ MOST_WINDOW = 100_000
 class User:
     """Draws uses of a type that is kept."""
 
-    def __init__(self, rng: Random, names: Names) -> None:
+    def __init__(self, rng: Random, names: Names, is_cpp: bool) -> None:
         self.rng = rng
+        self.is_cpp = is_cpp
         self.names = names
         self.before: list[str] = []  # functions that uses call
 
@@ -25,6 +26,7 @@ class User:
         ways: list[Callable[[Kept, str, int], list[str]]] = [
             *(self._pack, self._pack, self._self, self._self, self._pair, self._pair, self._pair),
             *(self._exchange, self._exchange, self._bcast, self._null, self._short),
+            *(self._bcast, self._alltoall),
         ]
         way = self.rng.choice(ways)
         handle = kept.expression
@@ -32,18 +34,59 @@ class User:
         inside = self.rng.random()
         if inside < 0.2:  # in a function that is given the handle
             function, parameter = self.names.fresh("use"), self.names.fresh("given")
-            lines = way(kept, parameter, count)
+            lines = self._among_exceptions(way(kept, parameter, count))
             attribute = self.rng.choice(["", "NOINLINE "])
             head = f"static {attribute}void {function}(MPI_Datatype {parameter}) {{"
             self.before += [head, *(f"  {line}" for line in lines), "}"]
             return [f"{function}({handle});"]
-        lines = way(kept, handle, count)
+        lines = self._among_exceptions(way(kept, handle, count))
         if inside < 0.4:
             turns = self.rng.choice(["2", "opaque(2)", "3"])
             lines = [f"for (int again = 0; again < {turns}; ++again) {{", *lines, "}"]
         elif inside < 0.5:
             lines = ["if (opaque(1)) {", *lines, "}"]
         return ["{", *(f"  {line}" for line in lines), "}"]
+
+    def _among_exceptions(self, lines: list[str]) -> list[str]:
+        """In C++: beside objects with destructors, within try, before what throws."""
+        if not self.is_cpp:
+            return lines
+        rng = self.rng
+        number = rng.randint(1, 99)
+        way = rng.random()
+        if way < 0.25:
+            return [f"Witness {self.names.fresh('witness')}({number});", *lines]
+        if way < 0.4:
+            listed = self.names.fresh("listed")
+            first = f"const std::vector<int> {listed}(size_t(opaque(3)), {number});"
+            return [first, *lines, f"for (int each : {listed}) digest_int(each);"]
+        if way < 0.65:
+            last = f"perhaps_throw({rng.choice([0, number])});"
+            if rng.random() < 0.5:
+                lines = [f"Witness {self.names.fresh('witness')}({number});", *lines]
+            again = rng.choice(["", "", " perhaps_throw(0);"])
+            return [
+                *("try {", *lines, last),
+                f"}} catch (int thrown) {{ digest_int(thrown);{again} }}",
+            ]
+        return lines
+
+    def _between(self) -> list[str]:
+        """Work between two calls that belong together."""
+        if not self.is_cpp:
+            return ["digest_int(opaque(4) * 17);"]
+        number = self.rng.choice([0, 5])
+        return self.rng.choice(
+            [
+                ["digest_int(opaque(4) * 17);"],
+                [f"Witness {self.names.fresh('between')}({number});"],
+                ["perhaps_throw(0);"],
+                [
+                    f"try {{ perhaps_throw({number}); }}",
+                    "catch (int thrown) { digest_int(thrown); }",
+                ],
+            ]
+        )
 
     def _count(self, drawn: Drawn) -> int:
         most = 1
@@ -179,7 +222,7 @@ class User:
             f"MPI_Isend({sent}, &{requests}[1]);",
         ]
         if self.rng.random() < 0.3:
-            lines.append("digest_int(opaque(4) * 17);")
+            lines += self._between()
         match self.rng.randint(0, 4):
             case 0:
                 lines.append(f"MPI_Waitall(2, {requests}, MPI_STATUSES_IGNORE);")
@@ -221,6 +264,27 @@ class User:
             f"MPI_Bcast(IN, {n}, {handle}, {root}, MPI_COMM_WORLD);",
             f"look_in({low}, {high});",
         ]
+
+    def _alltoall(self, kept: Kept, handle: str, count: int) -> list[str]:
+        comm, ranks = self.rng.choice([("MPI_COMM_WORLD", 2), ("MPI_COMM_SELF", 1)])
+        drawn = kept.drawn
+        low, high = drawn.window(ranks * count)
+        if drawn.overlaps(ranks * count) or max(-low, high) >= MOST_WINDOW:
+            return self._bcast(kept, handle, count)
+        renew, look = self._renew(drawn, ranks * count)
+        mine = (self._number(count), handle)
+        other = self._flat(drawn, handle, count)
+        if self.rng.random() < 0.5:
+            mine, other = other, mine
+        if other[1] != handle:
+            look = self._look_flat(drawn, ranks * count)
+        if self.rng.random() < 0.15:
+            low, high = drawn.window(ranks * count)
+            sent = "MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, IN"
+            lines = [f"MPI_Alltoall({sent}, {self._number(count)}, {handle}, {comm});"]
+            return [renew, *lines, f"look_in({low}, {high});"]
+        sent, received = f"IN, {mine[0]}, {mine[1]}", f"OUT, {other[0]}, {other[1]}"
+        return [renew, f"MPI_Alltoall({sent}, {received}, {comm});", look]
 
     def _null(self, kept: Kept, handle: str, count: int) -> list[str]:
         """Nobody, or nothing."""

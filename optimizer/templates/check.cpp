@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Checks: in a program compiled with LACUNA_CHECK=1, each site's kernels are compared with MPI_Pack
+// and MPI_Unpack when it is executed first, in memory of their own; a difference is told on stderr.
+#include <cstdio>
+#include <cstring>
+
+#include "optimizer/templates/part.hpp"
+
+namespace {
+
+using lacuna::Part;
+
+constexpr int64_t kMostMemory = int64_t(1) << 28;
+
+struct Memory {
+  explicit Memory(int64_t bytes) : data(static_cast<char*>(std::malloc(size_t(bytes) + 1))) {}
+  ~Memory() { std::free(data); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  char* const data;
+};
+
+void fill(char* data, int64_t bytes, unsigned seed) {
+  for (int64_t i = 0; i < bytes; ++i) data[i] = char((unsigned(i) * 2654435761U + seed) >> 13);
+}
+
+// Where two differ first; -1 where they do not.
+int64_t difference(const char* one, const char* other, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; ++i) {
+    if (one[i] != other[i]) return i;
+  }
+  return -1;
+}
+
+void tell(const char* site, const char* what, int64_t at) {
+  std::fprintf(stderr,
+               "lacuna check: %s in %s: differs from MPI's own at byte %lld; remedy: compile this "
+               "file with -mllvm -lacuna=off, and report its type (-Rpass=lacuna names it)\n",
+               what, site, static_cast<long long>(at));
+}
+
+}  // namespace
+
+// `elements` of the type, which starts at any buffer; `is_done` belongs to the site.
+extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const Part& part,
+                                                                   const void* buffer,
+                                                                   int64_t elements,
+                                                                   MPI_Datatype type,
+                                                                   const char* site, int* is_done) {
+  if (!part.takes(buffer) || part.bytes == 0 || elements <= 0 || elements > INT32_MAX ||
+      __atomic_exchange_n(is_done, 1, __ATOMIC_RELAXED) != 0) {
+    return;
+  }
+  MPI_Aint lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+  if (MPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+      MPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS) {
+    return;
+  }
+  const int64_t last = int64_t(extent) * (elements - 1);
+  const int64_t low = true_lb + (last < 0 ? last : 0);
+  const int64_t span = true_extent + (last < 0 ? -last : last);
+  if (span <= 0 || span > kMostMemory) return;
+  const Memory mine(span), its(span), packed(part.bytes), expected(part.bytes);
+  if (mine.data == nullptr || its.data == nullptr || packed.data == nullptr ||
+      expected.data == nullptr) {
+    return;
+  }
+  const int bytes = int(part.bytes), count = int(elements);
+  fill(mine.data, span, 1);
+  fill(packed.data, bytes, 2);
+  int at = 0;
+  if (MPI_Pack(mine.data - low, count, type, expected.data, bytes, &at, MPI_COMM_SELF) !=
+      MPI_SUCCESS) {
+    return;
+  }
+  part.pack(mine.data - low, packed.data, part.shape);
+  const int64_t in_pack = at == bytes ? difference(packed.data, expected.data, bytes) : at;
+  if (in_pack >= 0) tell(site, "the compiled pack", in_pack);
+
+  fill(its.data, span, 3);
+  std::memcpy(mine.data, its.data, size_t(span));
+  at = 0;
+  MPI_Unpack(expected.data, bytes, &at, its.data - low, count, type, MPI_COMM_SELF);
+  part.unpack(mine.data - low, expected.data, part.shape);
+  const int64_t in_unpack = difference(mine.data, its.data, span);
+  if (in_unpack >= 0) tell(site, "the compiled unpack", in_unpack);
+
+  // Of a prefix: those bytes are the new ones, and the others are what they were.
+  const int64_t some = bytes / 2;
+  fill(mine.data, span, 4);
+  std::memcpy(its.data, mine.data, size_t(span));
+  part.unpack_prefix(mine.data - low, expected.data, part.shape, some);
+  at = 0;
+  MPI_Pack(its.data - low, count, type, packed.data, bytes, &at, MPI_COMM_SELF);
+  std::memcpy(packed.data, expected.data, size_t(some));
+  at = 0;
+  MPI_Unpack(packed.data, bytes, &at, its.data - low, count, type, MPI_COMM_SELF);
+  const int64_t in_prefix = difference(mine.data, its.data, span);
+  if (in_prefix >= 0) tell(site, "the compiled unpack of a prefix", in_prefix);
+}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands lacuna-cc and lacuna-c++, when all that they need was found before.
+
+To ask the MPI's own wrapper, and to load the modules that do, takes longer than to compile a small
+file. So what was found is kept, with what it depends on, and this module loads nothing else.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+import zlib
+
+MPICC = "LACUNA_MPICC"  # the environment variable for --mpi, where no option can be given
+# What the answers depend on, besides the files.
+_PREFIXES = ("LACUNA_", "MPICH_", "OMPI_", "OPAL_", "PRTE_", "I_MPI_")
+_NO_LINKING = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
+
+
+class Request:
+    """The command line, taken apart: our own options stand anywhere among the compiler's."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.mpi = os.environ.get(MPICC)
+        self.lto = self.lacks_name = False
+        self.arguments: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            if word == "--lto":
+                self.lto = True
+            elif word == "--mpi" or word.startswith("--mpi="):
+                self.mpi = word[6:] if "=" in word else next(rest, None)
+                self.lacks_name = not self.mpi
+            else:
+                self.arguments.append(word)
+
+    @property
+    def links(self) -> bool:
+        """Whether the linker will be called."""
+        return _NO_LINKING.isdisjoint(self.arguments)
+
+
+def _key(command: str, request: Request) -> list[str]:
+    told = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(_PREFIXES))
+    asked = [command, request.mpi or "", str(request.lto), str(request.links)]
+    return [*asked, os.environ.get("PATH", ""), *told]
+
+
+def _file(key: list[str]) -> str:
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    base = chosen if chosen.startswith("/") else os.path.expanduser("~/.cache")
+    return f"{base}/lacuna/compilers/{zlib.crc32(chr(0).join(key).encode()):08x}"
+
+
+def _stamp(path: str) -> tuple[str, int, int]:
+    about = os.stat(path)
+    return path, about.st_mtime_ns, about.st_size
+
+
+def recall(command: str, request: Request) -> list[str] | None:
+    """The compiler's command line, if all is as it was when it was kept."""
+    key = _key(command, request)
+    try:
+        with open(_file(key), "rb") as kept:
+            its_key, stamps, before, after = marshal.loads(kept.read())
+        if its_key != key or any(_stamp(stamp[0]) != stamp for stamp in stamps):
+            return None
+        return [*before, *request.arguments, *after]
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+
+
+def keep(
+    command: str, request: Request, files: list[str], before: list[str], after: list[str]
+) -> None:
+    """Keeps what stands before and after the arguments; `files` are what it was found in."""
+    key = _key(command, request)
+    path = _file(key)
+    part = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(part, "wb") as kept:
+            kept.write(marshal.dumps((key, [_stamp(name) for name in files], before, after)))
+        os.replace(part, path)
+    except OSError:
+        pass  # then all is found again next time
+
+
+def _start(command: str) -> None:
+    words = recall(command, Request(sys.argv[1:]))
+    if words is not None:
+        os.execv(words[0], words)
+    from lacuna import compiler
+
+    compiler.COMMANDS[command]()
+
+
+def cc() -> None:
+    """The command lacuna-cc."""
+    _start("lacuna-cc")
+
+
+def cxx() -> None:
+    """The command lacuna-c++."""
+    _start("lacuna-c++")
+
+
+if __name__ == "__main__":
+    cc()

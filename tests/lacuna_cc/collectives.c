@@ -1,0 +1,146 @@
+// Bcast and Alltoall: ranks that pack and ranks that do not belong together, and nothing else changes.
+#include <stddef.h>
+
+#include "check.h"
+
+#define PLACE 4096
+
+static MPI_Datatype column(int n, int stride) {
+  MPI_Datatype type;
+  MPI_Type_vector(n, 1, stride, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+// What one rank has is what all get.
+static void to_all(int n, int root) {
+  MPI_Datatype type = column(8, 3), own = column(n, 4);
+  refill(rank + 1);
+  memcpy(got, sent, kBytes);
+  MPI_Bcast(got + PLACE, 2, type, 0, MPI_COMM_WORLD);  // specialized
+  tell("to all", NULL, type);
+  refill(rank + 3);
+  memcpy(got, sent, kBytes);
+  MPI_Bcast(got + PLACE, 1, own, root, MPI_COMM_WORLD);  // specialized
+  tell("from another", NULL, type);
+  MPI_Bcast(got + PLACE, 0, own, root, MPI_COMM_WORLD);  // specialized
+  MPI_Bcast(got + PLACE, n - n, own, 0, MPI_COMM_SELF);  // specialized
+  MPI_Type_free(&own);
+  MPI_Type_free(&type);
+}
+// The other rank has the same signature in another type, whose code is not specialized.
+static void other_types(void) {
+  MPI_Datatype type = column(8, 3), shown = column(8, 2);
+  look_at(&shown);
+  refill(rank + 5);
+  memcpy(got, sent, kBytes);
+  if (rank == 0) {
+    MPI_Bcast(got + PLACE, 2, type, 0, MPI_COMM_WORLD);  // specialized
+    look_at(NULL);
+  } else {
+    MPI_Bcast(got + PLACE, 2, shown, 0, MPI_COMM_WORLD);  // left: loaded from memory
+  }
+  tell("other types", NULL, type);
+  refill(rank + 6);
+  if (rank == 0) {
+    MPI_Alltoall(sent + PLACE, 2, type, got + PLACE, 2, type, MPI_COMM_SELF);  // specialized
+    look_at(NULL);
+  } else {
+    MPI_Alltoall(sent + PLACE, 2, shown, got + PLACE, 2, type, MPI_COMM_SELF);  // specialized
+  }
+  tell("to oneself", NULL, type);
+  MPI_Type_free(&shown);
+  MPI_Type_free(&type);
+}
+static void each_to_each(int n) {
+  MPI_Datatype type = column(8, 3), tile, tiles;
+  MPI_Type_vector(n, 1, 4, MPI_DOUBLE, &tile);
+  MPI_Type_create_resized(tile, 0, 8, &tiles);
+  MPI_Type_commit(&tiles);
+  refill(rank + 7);
+  MPI_Alltoall(sent + PLACE, 2, type, got + PLACE, 16, MPI_DOUBLE, MPI_COMM_WORLD);  // specialized
+  tell("each to each", NULL, type);
+  refill(rank + 8);
+  MPI_Alltoall(sent + PLACE, n, MPI_DOUBLE, got + PLACE, 1, tiles, MPI_COMM_WORLD);  // specialized
+  tell("tiles", NULL, type);
+  refill(rank + 9);
+  memcpy(got, sent, kBytes);
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got + PLACE, 1, type, MPI_COMM_WORLD);  // specialized
+  tell("in place", NULL, type);
+  MPI_Type_free(&tiles);
+  MPI_Type_free(&tile);
+  MPI_Type_free(&type);
+}
+// A collective's types must be of one signature on all ranks, which MPI_PACKED is not.
+struct both {
+  int number;
+  double value;
+};
+static void of_several(void) {
+  MPI_Datatype type, types[2] = {MPI_INT, MPI_DOUBLE};
+  int lengths[2] = {1, 1};
+  MPI_Aint places[2] = {offsetof(struct both, number), offsetof(struct both, value)};
+  MPI_Type_create_struct(2, lengths, places, types, &type);
+  MPI_Type_commit(&type);
+  refill(rank + 10);
+  memcpy(got, sent, kBytes);
+  MPI_Bcast(got + PLACE, 3, type, 0, MPI_COMM_WORLD);  // left: several types
+  tell("of several", NULL, type);
+  MPI_Alltoall(sent + PLACE, 3, type, got + PLACE, 3, type, MPI_COMM_WORLD);  // left: several types
+  tell("each of several", NULL, type);
+  MPI_Type_free(&type);
+}
+static void flat(void) {
+  MPI_Datatype type;
+  MPI_Type_contiguous(6, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  refill(rank + 11);
+  memcpy(got, sent, kBytes);
+  MPI_Bcast(got + PLACE, 3, type, 1, MPI_COMM_WORLD);  // left: no gaps
+  tell("flat", NULL, type);
+  MPI_Type_free(&type);
+}
+// Between two groups, who is the root is said otherwise.
+static void between(void) {
+  MPI_Comm inter;
+  MPI_Datatype type = column(8, 3);
+  MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, other, 1, &inter);
+  refill(rank + 12);
+  memcpy(got, sent, kBytes);
+  MPI_Bcast(got + PLACE, 2, type, rank == 0 ? MPI_ROOT : 0, inter);  // specialized
+  tell("between", NULL, type);
+  refill(rank + 13);
+  MPI_Alltoall(sent + PLACE, 2, type, got + PLACE, 2, type, inter);  // specialized
+  tell("each between", NULL, type);
+  MPI_Comm_free(&inter);
+  MPI_Type_free(&type);
+}
+static int class_of(int code) {
+  int found = MPI_SUCCESS;
+  MPI_Error_class(code, &found);
+  return found;
+}
+static void errors(int negative) {
+  MPI_Datatype type = column(8, 3);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int code = MPI_Bcast(got + PLACE, negative, type, 0, MPI_COMM_SELF);  // specialized
+  if (rank == 1) printf("count %d\n", class_of(code) == MPI_ERR_COUNT);
+  code = MPI_Bcast(got + PLACE, 1, type, 7, MPI_COMM_SELF);  // specialized
+  if (rank == 1) printf("root %d\n", class_of(code) == MPI_ERR_ROOT);
+  code = MPI_Alltoall(sent, negative, type, got, negative, type, MPI_COMM_SELF);  // specialized
+  if (rank == 1) printf("counts %d\n", class_of(code) == MPI_ERR_COUNT);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&type);
+}
+
+int main(int argc, char** argv) {
+  start(&argc, &argv);
+  to_all(argc + 5, argc);
+  other_types();
+  each_to_each(argc + 3);
+  of_several();
+  flat();
+  between();
+  errors(-argc);
+  MPI_Finalize();
+  return 0;
+}
