@@ -9,6 +9,8 @@
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "interpose/device.hpp"
+#include "interpose/direct/peers.hpp"
+#include "interpose/direct/reading.hpp"
 #include "interpose/packing.hpp"
 
 namespace lacuna::direct {
@@ -93,9 +95,19 @@ void Outflow::open(Lane* lane, std::byte* payload, int64_t offset) noexcept {
   lane->bytes = lot_->bytes;
   lane->window = window_bytes_;
   lane->offset = offset;
+  lane->refused.store(0, std::memory_order_relaxed);
+  lane->sender = own_pid();
+  lane->runs = peers_read() ? list_runs(*lot_, reinterpret_cast<iovec*>(window_),
+                                        window_bytes_ / static_cast<int64_t>(sizeof(iovec)))
+                            : 0;
+  is_read_ = lane->runs > 0;
 }
 
 bool Outflow::step() noexcept {
+  if (is_read_) {
+    if (lane_->refused.load(std::memory_order_acquire) == 0) return false;
+    is_read_ = false;
+  }
   const int64_t end = std::min(sent_ + piece_, lot_->bytes);
   if (end > window_bytes_ &&
       end - lane_->consumed.load(std::memory_order_acquire) > window_bytes_) {
@@ -113,9 +125,26 @@ void Inflow::open(const Lot& lot, Lane* lane, const std::byte* payload) noexcept
   window_ = payload + lane->offset;
   granule_ = granule_of(lot, std::min(lane->window, lane->bytes) / 2);
   got_ = 0;
+  reads_ = lane->runs > 0;
+}
+
+void Inflow::read() noexcept {
+  const Stopwatch watch(lot_->account, Way::kUnpack);
+  if (read_runs(lane_->sender, reinterpret_cast<const iovec*>(window_),
+                std::min(lane_->bytes, lot_->bytes), *lot_)) {
+    got_ = lane_->bytes;
+    lane_->consumed.store(got_, std::memory_order_release);
+  } else {
+    lane_->refused.store(1, std::memory_order_release);
+  }
 }
 
 bool Inflow::step() noexcept {
+  if (reads_) {
+    reads_ = false;
+    read();
+    return true;
+  }
   const int64_t there = lane_->published.load(std::memory_order_acquire);
   if (there == got_) return false;
   // Not across the window's end; and what is left of a granule later, if it is worth that.

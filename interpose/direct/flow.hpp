@@ -2,7 +2,7 @@
 //
 // Flow: what goes from one rank to another in an exchange, through a window of the sender's region.
 // The sender packs a piece as soon as there is room for it, the receiver unpacks what is there;
-// neither waits here.
+// neither waits here. Or the receiver reads long runs where they are (reading.hpp).
 #ifndef LACUNA_INTERPOSE_DIRECT_FLOW_HPP_
 #define LACUNA_INTERPOSE_DIRECT_FLOW_HPP_
 
@@ -37,7 +37,10 @@ struct Lane {
   int64_t bytes;   // of the whole lot
   int64_t window;  // whole pieces, or the lot
   int64_t offset;  // of the window, from the region's payload
+  int32_t runs;    // to be read where they are; they are listed in the window. 0: it is packed
+  int32_t sender;  // its process
   alignas(kLine) std::atomic<int64_t> consumed;
+  std::atomic<uint32_t> refused;  // they could not be read: the sender must pack
 };
 
 class Outflow {
@@ -45,7 +48,9 @@ class Outflow {
   void plan_for(const Lot& lot) noexcept;
   int64_t window_bytes() const noexcept { return window_bytes_; }
   void open(Lane* lane, std::byte* payload, int64_t offset) noexcept;
-  bool over() const noexcept { return sent_ == lot_->bytes; }
+  bool over() const noexcept {
+    return (is_read_ ? lane_->consumed.load(std::memory_order_acquire) : sent_) == lot_->bytes;
+  }
   // Whether a piece could go.
   bool step() noexcept;
 
@@ -56,6 +61,7 @@ class Outflow {
   int64_t window_bytes_ = 0;
   int64_t piece_ = 0;
   int64_t sent_ = 0;
+  bool is_read_ = false;
 };
 
 // What the sender sends beyond the room that there is for it is let go.
@@ -67,11 +73,14 @@ class Inflow {
   bool step() noexcept;
 
  private:
+  void read() noexcept;
+
   const Lot* lot_ = nullptr;
   Lane* lane_ = nullptr;
   const std::byte* window_ = nullptr;
   int64_t granule_ = 0;
   int64_t got_ = 0;
+  bool reads_ = false;
 };
 
 }  // namespace lacuna::direct

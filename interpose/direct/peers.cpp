@@ -19,6 +19,7 @@
 
 #include "base/options.hpp"
 #include "interpose/direct/arena.hpp"
+#include "interpose/direct/reading.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
@@ -35,12 +36,16 @@ struct Card {
   int32_t descriptor;
   int32_t willing;
   int32_t unused;
+  uint64_t secret_there;  // in its memory, for others to read
 };
 
 constexpr char kBuild[] = __DATE__ __TIME__;
 
 constinit Secret g_secret = {};
+constinit Secret g_own_secret = {};
 constinit uint32_t g_index = 0;
+constinit int32_t g_pid = 0;
+constinit bool g_peers_read = false;
 constinit std::vector<Peer>* g_peers = nullptr;
 constinit MPI_Group g_node = {};
 constinit MPI_Comm g_idle = {};  // of the same ranks; no message is ever sent there
@@ -169,13 +174,15 @@ Room* room_of(Ranks* ranks) noexcept {
   return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
 }
 
-// Whether all ranks of `comm` say yes.
-bool all_of(MPI_Comm comm, int size, bool mine) {
-  const int vote = mine ? 1 : 0;
+// The bits that all ranks of `comm` have.
+int common_to_all(MPI_Comm comm, int size, int mine) {
   std::vector<int> votes(static_cast<size_t>(size));
-  return next_functions().MPI_Allgather(&vote, 1, MPI_INT, votes.data(), 1, MPI_INT, comm) ==
-             MPI_SUCCESS &&
-         std::find(votes.begin(), votes.end(), 0) == votes.end();
+  if (next_functions().MPI_Allgather(&mine, 1, MPI_INT, votes.data(), 1, MPI_INT, comm) !=
+      MPI_SUCCESS) {
+    return 0;
+  }
+  for (const int vote : votes) mine &= vote;
+  return mine;
 }
 
 bool is_same(const Card& a, const Card& b) noexcept {
@@ -201,6 +208,17 @@ bool open_all(const std::vector<Card>& cards, int own) {
   return ok;
 }
 
+// What a process may read of another is the system's to say (ptrace(2)): so it is tried.
+bool reads_all(const std::vector<Card>& cards, int own) noexcept {
+  bool ok = true;
+  for (size_t i = 0; ok && i < cards.size(); ++i) {
+    const Card& card = cards[i];
+    ok = static_cast<int>(i) == own ||
+         can_read(card.pid, card.secret_there, &card.secret, sizeof(card.secret));
+  }
+  return ok;
+}
+
 bool agree_on_node(MPI_Comm node, bool willing) {
   const Next& next = next_functions();
   int size = 0;
@@ -210,10 +228,12 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   Card card{};
   card.build = build_id();
   card.arena_bytes = option_integer(OptionId::kArenaMb) << 20;
-  card.pid = getpid();
+  card.pid = g_pid = getpid();
   card.willing = willing && size > 1 && make_arena(card.arena_bytes) &&
                  getrandom(&card.secret, sizeof(card.secret), 0) == sizeof(card.secret);
   card.descriptor = arena_descriptor();
+  g_own_secret = card.secret;
+  card.secret_there = reinterpret_cast<uint64_t>(&g_own_secret);
   std::vector<Card> cards(static_cast<size_t>(size));
   const int bytes = static_cast<int>(sizeof(Card));
   bool ok = next.MPI_Allgather(&card, bytes, MPI_BYTE, cards.data(), bytes, MPI_BYTE, node) ==
@@ -221,7 +241,12 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   for (const Card& other : cards) ok = ok && is_same(cards[0], other);
   ok = ok && open_all(cards, own) && next.MPI_Comm_group(node, &g_node) == MPI_SUCCESS &&
        next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS;
-  return all_of(node, size, ok);
+  constexpr int kTakesPart = 1;
+  constexpr int kReads = 2;
+  const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, own);
+  const int common = common_to_all(node, size, (ok ? kTakesPart : 0) | (reads ? kReads : 0));
+  g_peers_read = (common & kReads) != 0;
+  return (common & kTakesPart) != 0;
 }
 
 }  // namespace
@@ -264,6 +289,10 @@ void let_library_work() noexcept {
 const Secret& secret() noexcept { return g_secret; }
 
 uint32_t own_index() noexcept { return g_index; }
+
+int32_t own_pid() noexcept { return g_pid; }
+
+bool peers_read() noexcept { return g_peers_read; }
 
 const Peer* peer_at(uint32_t index) noexcept {
   if (g_peers == nullptr || index >= g_peers->size()) return nullptr;

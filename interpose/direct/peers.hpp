@@ -30,6 +30,9 @@ void let_library_work() noexcept;
 
 const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
+int32_t own_pid() noexcept;
+// Whether all of them may read each other's memory.
+bool peers_read() noexcept;
 // Whether a peer is gone, also where its parent has not yet asked how it ended, which may take as
 // long as the job. A call of the system or three.
 bool has_ended(int32_t pid) noexcept;
