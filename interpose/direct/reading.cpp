@@ -14,12 +14,14 @@
 namespace lacuna::direct {
 namespace {
 
-// The system asks for each page and takes its time for each run. Microseconds of an exchange
-// between two ranks on Granite Rapids, by two copies / read, with runs of 2, 4, 16 and 64 KiB: 64
-// KiB 17 / 6.6, 12.6 / 4.3, 12.5 / 3.7, 12.4 / 3.5; 512 KiB 77 / 72, 58 / 34, 54 / 27, 54 / 26; 4
-// MiB 864 / 881, 604 / 491, 590 / 418, 593 / 408.
+// The system takes its time for each page and each run. Microseconds of an exchange between two
+// ranks on Granite Rapids, by two copies / read, runs of 1, 2, 4 and 16 KiB at odd places: 48 KiB
+// 15 / 8.7, 14 / 5.1, 12 / 4.4, 10 / 3.2; 192 KiB 26 / 32, 25 / 18, 24 / 15, 22 / 10; 768 KiB 142 /
+// 196, 122 / 130, 108 / 98, 96 / 60; 3 MiB 667 / 997, 610 / 661, 515 / 517, 471 / 359.
 constexpr double kLeastRun = 4096;
 constexpr int64_t kLeastBytes = 8192;
+constexpr double kLeastRunOfFew = 2048;
+constexpr int64_t kFewBytes = 256 << 10;
 // Where it need not pay.
 constexpr double kShortestRun = 64;
 
