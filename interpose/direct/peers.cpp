@@ -62,6 +62,7 @@ uint64_t build_id() noexcept {
 // returned to the system, only reused (types.hpp says why).
 struct Ranks {
   std::atomic<uintptr_t> handle{0};
+  std::atomic<uint64_t> life{0};
   std::vector<int> peers;
   Room room;
   Ranks* next_free = nullptr;
@@ -71,6 +72,7 @@ constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
 constinit std::mutex g_mutex;
 constinit Ranks* g_free = nullptr;
+constinit std::atomic<uint64_t> g_lives{0};
 
 size_t slot_of(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
@@ -150,6 +152,7 @@ Ranks* learn(MPI_Comm comm) try {
     ranks = new_ranks();
     if (!find_ranks(comm, &ranks->peers, &ranks->room)) return nullptr;
     if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
+    ranks->life.store(++g_lives, std::memory_order_relaxed);
     ranks->handle.store(handle_bits(comm), std::memory_order_release);
   }
   g_cache[slot_of(handle_bits(comm))].store(ranks, std::memory_order_release);
@@ -305,6 +308,11 @@ Room* room_on(MPI_Comm comm) noexcept {
 }
 
 Room* known_room(MPI_Comm comm) noexcept { return room_of(known_ranks(comm)); }
+
+uint64_t life_of(MPI_Comm comm) noexcept {
+  const Ranks* ranks = known_ranks(comm);
+  return ranks != nullptr ? ranks->life.load(std::memory_order_relaxed) : 0;
+}
 
 bool has_ended(int32_t pid) noexcept {
 #if defined(SYS_pidfd_open)

@@ -43,6 +43,10 @@ const Peer* peer_at(uint32_t index) noexcept;
 // the node.
 bool is_peer(MPI_Comm comm, int rank) noexcept;
 
+// Tells apart communicators that have had the same handle, one after the other. 0: `comm` is gone,
+// or has not been asked about lately.
+uint64_t life_of(MPI_Comm comm) noexcept;
+
 // The peers that the ranks of `comm` are, this process too. Null: some are elsewhere, or it is an
 // intercommunicator. Found out once for a communicator, on which it hangs until that is freed; all
 // ranks get the same answer.
