@@ -34,6 +34,9 @@
 #ifndef PROBES
 #define PROBES 1   /* of another thread of the receiving rank */
 #endif
+#ifndef CALLS
+#define CALLS 3    /* of the receiver: 1 probes, 2 cancels and frees, 3 both */
+#endif
 #define PIECES 2   /* of each payload */
 #define RECEIVES 2 /* under way at once: one and a freed one */
 #define ALL (SENDERS * MESSAGES)
@@ -61,7 +64,6 @@ byte brought[RECEIVES] = NONE;
 byte region_of[RECEIVES];
 
 bool matched[ALL];
-byte arrived[ALL];
 byte senders_over;
 
 /* Of all that a receive could have: none is earlier of the same thread. */
@@ -188,8 +190,7 @@ proctype Sender(byte me) {
 
 /* What a receive has matched goes to the program. */
 inline take(receive) {
-  number = brought[receive];
-  region = region_of[receive];
+  d_step { number = brought[receive]; region = region_of[receive] };
   if
   :: region == NONE -> skip  /* the library has brought all of it */
   :: else ->
@@ -210,12 +211,16 @@ inline take(receive) {
     done[region] = true
 #endif
   fi;
-  arrived[number] = arrived[number] + 1;
-  assert(arrived[number] == 1);
-  of_tag[TAG(number)]--;
+  d_step {
+    arrived[number] = arrived[number] + 1;
+    assert(arrived[number] == 1);
+    of_tag[TAG(number)]--;
 #ifndef BREAK_CANCELLED
-  brought[receive] = NONE
+    brought[receive] = NONE;
 #endif
+    number = 0;
+    region = 0
+  }
 }
 
 /* The first message in `from` that has the tag; NONE: there is none. */
@@ -243,8 +248,13 @@ inline wait_for(tag_) {
   fi
 }
 
+#if PROBES > 0
 inline begin_taking() { atomic { !taking -> taking = true } }
 inline end_taking() { taking = false }
+#else  /* nobody else takes out */
+inline begin_taking() { skip }
+inline end_taking() { skip }
+#endif
 
 /* Takes the messages up to the first with this tag out of the queue. */
 inline hold_up_to(tag_) {
@@ -323,6 +333,7 @@ proctype Receiver() {
   byte now;          /* the receive of this call; the other one may have been freed */
   bool freed;
   bool cancelled;    /* once */
+  byte arrived[ALL];
   byte of_tag[2];    /* messages of each tag that are yet to come to the program */
   d_step {
     do
@@ -345,7 +356,7 @@ proctype Receiver() {
     :: tag = ANY
     fi;
     if
-    :: !freed ->  /* MPI_Probe; the receive is for what it has found */
+    :: !freed && CALLS % 2 == 1 ->  /* MPI_Probe; the receive is for what it has found */
       do
       :: told == NONE ->
         wait_for(tag);
@@ -371,19 +382,16 @@ proctype Receiver() {
     :: true
     fi;
     post(now, tag);
-    if
-    :: brought[now] != NONE -> k = brought[now]; assert(told == NONE || told == k)
-    :: else -> assert(told == NONE)
-    fi;
+    assert(told == NONE || told == brought[now]);
     if
     :: (brought[now] != NONE) -> take(now); n++
     /* MPI_Cancel of one that has not matched. */
-    :: atomic { !cancelled && posted ?? [eval(tag), eval(now)] -> posted ?? eval(tag), eval(now); cancelled = true };
+    :: atomic { CALLS >= 2 && !cancelled && posted ?? [eval(tag), eval(now)] -> posted ?? eval(tag), eval(now); cancelled = true };
 #ifdef BREAK_CANCELLED
        take(now)
 #endif
     /* MPI_Request_free. */
-    :: !freed -> freed = true; now = 1 - now; n++;
+    :: CALLS >= 2 && !freed -> freed = true; now = 1 - now; n++;
 #ifdef BREAK_FREED_LOST
        freed = false
 #endif
@@ -416,6 +424,8 @@ init {
     :: else -> break
     od;
     run Receiver();
+#if PROBES > 0
     run Prober()
+#endif
   }
 }
