@@ -211,7 +211,7 @@ inline take(receive) {
     done[region] = true
 #endif
   fi;
-  d_step {
+  atomic {
     arrived[number] = arrived[number] + 1;
     assert(arrived[number] == 1);
     of_tag[TAG(number)]--;
