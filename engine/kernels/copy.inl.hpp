@@ -26,12 +26,22 @@ using Bytes = hn::CappedTag<uint8_t, 64>;
     hn::StoreU(hn::LoadU(d, as_u8(src)), d, as_u8(dst));
     i = n - past;
   }
+  for (; i + 4 * n <= bytes; i += 4 * n) {
+    const auto a = hn::LoadU(d, as_u8(src) + i);
+    const auto b = hn::LoadU(d, as_u8(src) + i + n);
+    const auto c = hn::LoadU(d, as_u8(src) + i + 2 * n);
+    const auto e = hn::LoadU(d, as_u8(src) + i + 3 * n);
+    hn::StoreU(a, d, as_u8(dst) + i);
+    hn::StoreU(b, d, as_u8(dst) + i + n);
+    hn::StoreU(c, d, as_u8(dst) + i + 2 * n);
+    hn::StoreU(e, d, as_u8(dst) + i + 3 * n);
+  }
   for (; i + n <= bytes; i += n) hn::StoreU(hn::LoadU(d, as_u8(src) + i), d, as_u8(dst) + i);
   if (i < bytes) hn::StoreU(hn::LoadU(d, as_u8(src) + bytes - n), d, as_u8(dst) + bytes - n);
 }
 
 // From here on the C library's memcpy is as good and knows the machine's string instructions.
-constexpr int64_t kLibraryBytes = 2048;
+constexpr int64_t kLibraryBytes = 16384;
 
 // dst[0, bytes) <- src[0, bytes), bytes >= 1.
 [[gnu::always_inline]] inline void copy_run(std::byte* dst, const std::byte* src, int64_t bytes) {
@@ -73,9 +83,9 @@ constexpr int64_t kLibraryBytes = 2048;
 }
 
 // Calls f(copy), where copy(dst, src) moves `width` bytes; the choice among moves is made once for
-// all of f's runs.
+// all of f's runs, which is_small says are in the first-level cache.
 template <typename F>
-[[gnu::always_inline]] inline void with_copy(int64_t width, F f) {
+[[gnu::always_inline]] inline void with_copy(int64_t width, bool is_small, F f) {
   const auto twice = [width](auto d) {
     return [d, width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
       const int64_t n = static_cast<int64_t>(hn::Lanes(d));
@@ -90,11 +100,12 @@ template <typename F>
                LACUNA_INLINE { copy_overlapping<decltype(word)>(dst, src, width); };
   };
   const hn::CappedTag<uint8_t, 16> d16;
+  const hn::CappedTag<uint8_t, 32> d32;
   const hn::CappedTag<uint8_t, 64> d64;
   // Up to here moves of 16 bytes: wider ones lie across two lines more often than they save an
   // instruction (40 bytes: 1.2 against 1.7 ns a run; from 128 bytes on the wider are ahead), but
-  // for one line's worth (64 bytes: 0.85 against 1.6 ns in the first level, 1.1 slower in the
-  // second).
+  // for one line's worth (64 bytes: 0.7 by one move, 1.1 by two and 1.6 ns by four in the first
+  // level; 1.6, 1.45 and 1.45 in the second).
   constexpr int64_t kSmallMoves = 96;
   const auto fixed = [](auto bytes) {
     return [](std::byte* dst, const std::byte* src)
@@ -118,8 +129,10 @@ template <typename F>
     f(overlapping(uint64_t{}));
   } else if (width > 16 && width <= 32) {
     f(twice(d16));
-  } else if (width == 64) {
+  } else if (width == 64 && (is_small || hn::Lanes(d32) < 32)) {
     f(fixed(std::integral_constant<size_t, 64>()));
+  } else if (width == 64) {
+    f(twice(d32));
   } else if (width > 32 && width < 48) {
     f([d16, width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
       const auto head = hn::LoadU(d16, as_u8(src));

@@ -68,6 +68,7 @@ void check(const KernelTable& table, const Pattern& pattern, int64_t count, int6
   m.inner =
       scatter ? Dim{count, fields->size, pattern.extent} : Dim{count, pattern.extent, fields->size};
   m.fields = fields.get();
+  m.ahead = count % 3;  // a hint
   const Kernel kernel =
       find_kernel(table, scatter ? Shape::kScatterFields : Shape::kGatherFields, m.width);
   kernel.fn(m);

@@ -56,10 +56,11 @@ struct Move {
   const int64_t* packed_offsets = nullptr;
   const int32_t* places = nullptr;
   const Fields* fields = nullptr;
-  // strided: iterations by which to touch the side with gaps ahead: its lines come from beyond the
-  // second-level cache, at strides that the hardware does not follow, or stops following at each
+  // strided, by_field: iterations by which to touch the side with gaps ahead, `ahead_bytes` of
+  // each: its lines come at strides that the hardware does not follow, or stops following at each
   // page. 0: not worth it. A hint: kernels may ignore it.
   int64_t ahead = 0;
+  int64_t ahead_bytes = 0;
   // The output will not be read from cache soon: non-temporal stores where they fit.
   bool stream = false;
   // transpose: source rows taken together (a multiple of a line's elements), and columns swept

@@ -77,7 +77,7 @@ std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
 
 void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer, Dim inner,
                    bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
-                   int64_t src_shift = 0, int64_t dst_shift = 0) {
+                   int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
   Arena arena(span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width),
               span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width),
               src_shift, dst_shift);
@@ -88,6 +88,8 @@ void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim out
   m.outer = outer;
   m.inner = inner;
   m.stream = stream;
+  m.ahead = ahead;
+  m.ahead_bytes = width;
   m.tile_rows = tile_rows;
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);
@@ -102,7 +104,7 @@ void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim out
                              << outer.src_stride << "->" << outer.dst_stride << " inner "
                              << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
                              << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
-                             << " shift " << src_shift << "," << dst_shift;
+                             << " shift " << src_shift << "," << dst_shift << " ahead " << ahead;
 }
 
 const std::vector<int64_t> kWidthsToTest = {
@@ -118,6 +120,8 @@ TEST_P(Kernels, StridedPacksAllWidths) {
           check_strided(*GetParam(), Shape::kStrided, width, {2, 3 * stride + 11, count * width},
                         {count, stride, width}, stream, 64, 64, width % 3, count % 3);
         }
+        check_strided(*GetParam(), Shape::kStrided, width, {2, 3 * stride + 11, count * width},
+                      {count, stride, width}, false, 64, 64, width % 3, count % 3, 3);
       }
     }
   }
@@ -132,8 +136,21 @@ TEST_P(Kernels, StridedUnpacksAllWidths) {
           check_strided(*GetParam(), Shape::kStrided, width, {2, count * width, rows},
                         {count, width, stride}, stream, 64, 64, count % 3, width % 3);
         }
+        check_strided(*GetParam(), Shape::kStrided, width,
+                      {2, count * width, (std::abs(stride) + width) * count + 13},
+                      {count, width, stride}, false, 64, 64, count % 3, width % 3, 3);
       }
     }
+  }
+}
+
+// More than the first-level cache holds: other moves for some widths.
+TEST_P(Kernels, StridedBeyondTheFirstLevel) {
+  for (int64_t width : {24, 64, 96}) {
+    check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * 130, 301 * width},
+                  {301, 130, width}, false, 64, 64, 1, 2);
+    check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * width, 301 * 130},
+                  {301, width, 130}, false, 64, 64, 2, 1, 3);
   }
 }
 
@@ -186,7 +203,7 @@ TEST_P(Kernels, TransposeLarge) {
 }
 
 void check_list(const KernelTable& table, bool scatter, int64_t width,
-                const std::vector<int64_t>& offsets, bool narrow) {
+                const std::vector<int64_t>& offsets, bool narrow, int64_t ahead = 0) {
   const std::vector<int32_t> places(offsets.begin(), offsets.end());
   const int64_t n = static_cast<int64_t>(offsets.size());
   const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
@@ -201,6 +218,7 @@ void check_list(const KernelTable& table, bool scatter, int64_t width,
   m.width = width;
   m.outer = scatter ? Dim{2, n * width, outer_listed} : Dim{2, outer_listed, n * width};
   m.inner.count = n;
+  m.ahead = ahead;
   if (narrow) {
     m.places = places.data();
   } else {
@@ -226,6 +244,7 @@ TEST_P(Kernels, GatherAndScatter) {
       for (const bool narrow : {false, true}) {
         check_list(*GetParam(), false, width, offsets, narrow);
         check_list(*GetParam(), true, width, offsets, narrow);
+        check_list(*GetParam(), true, width, offsets, narrow, 4);
       }
     }
   }

@@ -18,11 +18,13 @@ template <bool kWrite>
   if (bytes > 1) __builtin_prefetch(p + most - 1, kWrite ? 1 : 0, 3);
 }
 
-// The inner loop of one row, four blocks in flight; `copy(dst, src)` moves one. With kAhead the
-// blocks m.ahead later are asked for: those of the side with gaps, the other is dense and the
-// hardware follows it. Measured on Granite Rapids, 10^6 doubles at strides of 64 and 192 bytes:
-// unpacking 1.6 and 2.0 times faster, packing 1.25 and 1.05; 10^5 runs of 40 and 128 bytes: packing
-// 1.3 slower, so not done, unpacking level and 1.4 faster. In caches it costs up to 1.3.
+// The inner loop of one row; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later
+// are asked for: those of the side with gaps, the other is dense and the hardware follows it.
+// Packing blocks wider than 16 bytes loses by it (40 and 128 bytes: 1.3).
+//
+// Four blocks in flight, but where each short load is from a line of its own: there all by one load
+// instruction, which is what the hardware learns strides by (Granite Rapids, blocks of 4 and 8
+// bytes at 64, out of memory: 1.3 faster; 64 bytes out of the first level: 1.1 slower).
 template <bool kAhead, typename Copy>
 [[gnu::always_inline]] inline void strided_row(const Move& m, int64_t row, Copy copy) {
   const int64_t src_stride = m.inner.src_stride;
@@ -33,7 +35,7 @@ template <bool kAhead, typename Copy>
   const auto one = [&]() LACUNA_INLINE {
     if constexpr (kAhead) {
       if (scatters) {
-        touch<true>(dst + m.ahead * dst_stride, m.width);
+        touch<true>(dst + m.ahead * dst_stride, m.ahead_bytes);
       } else if (m.width <= 16) {
         touch<false>(src + m.ahead * src_stride, m.width);
       }
@@ -43,6 +45,11 @@ template <bool kAhead, typename Copy>
     dst += dst_stride;
   };
   int64_t j = 0;
+  if (!scatters && m.width <= 16 && (src_stride >= 64 || src_stride <= -64)) {
+#pragma GCC unroll 1
+    for (; j < m.inner.count; ++j) one();
+    return;
+  }
   for (; j + 4 <= m.inner.count; j += 4) {
     one();
     one();
@@ -74,14 +81,25 @@ void strided(const Move& m) noexcept {
 // of 256 bytes from memory: 1.4).
 constexpr int64_t kLongRun = 128;
 
+// The next runs' first lines are asked for, whatever the message: out of memory 1.1 to 1.8 times
+// faster (256 bytes at 512: 18 to 10 us for 64 KiB), within caches level. Packing runs of less than
+// a KiB it is 1.1 to 1.5 times slower.
+constexpr int64_t kAskedRun = 1024;
+
 inline void strided_long(const Move& m) noexcept {
   const int64_t width = m.width;  // the compiler must think that a run may change m
+  const int64_t ahead = width < 512 ? 512 / width : 1;
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
   for (int64_t i = 0; i < m.outer.count; ++i) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     for (int64_t j = m.inner.count; j > 0; --j) {
+      if (dst_stride != width) {
+        touch<true>(dst + ahead * dst_stride, width);
+      } else if (width >= kAskedRun) {
+        touch<false>(src + src_stride, width);
+      }
       copy_vectors(dst, src, width);
       src += src_stride;
       dst += dst_stride;
@@ -95,11 +113,12 @@ inline void strided_any(const Move& m) noexcept {
     strided_rows(m, [&m](std::byte* dst, const std::byte* src)
                         LACUNA_INLINE { copy_run_stream(dst, src, m.width); });
     hwy::FlushStream();
-  } else if (m.width > kLongRun && m.width < kLibraryBytes &&
-             (m.ahead == 0 || m.inner.dst_stride == m.width)) {
+  } else if (m.width > kLongRun && m.width < kLibraryBytes) {
     strided_long(m);
   } else {
-    with_copy(m.width, [&m](auto copy) LACUNA_INLINE { strided_rows(m, copy); });
+    constexpr int64_t kSmall = 16384;
+    const bool is_small = m.outer.count * m.inner.count * m.width <= kSmall;
+    with_copy(m.width, is_small, [&m](auto copy) LACUNA_INLINE { strided_rows(m, copy); });
   }
 }
 
@@ -125,15 +144,21 @@ inline void strided_of_width(const Move& m) noexcept {
 //
 // Tried: asking for the lines of entries 32 later, in lists of 2^18 doubles in 64 MiB: random order
 // 1.28 slower both ways, sorted 1.07 faster to pack and 1.2 slower to unpack. Entries do not depend
-// on each other, so the processor runs ahead by itself.
+// on each other, so the processor runs ahead by itself; with longer blocks less far (select.cpp).
 template <bool kScatter, typename Offset, typename Copy>
 [[gnu::always_inline]] inline void listed_row(const Offset* offsets, int64_t j, int64_t count,
-                                              int64_t width, const std::byte* src, std::byte* dst,
-                                              Copy copy) {
+                                              int64_t width, int64_t ahead, const std::byte* src,
+                                              std::byte* dst, Copy copy) {
   const auto one = [&](int64_t k) LACUNA_INLINE {
     copy(kScatter ? dst + offsets[k] : dst + k * width,
          kScatter ? src + k * width : src + offsets[k]);
   };
+  if (kScatter && ahead > 0) {
+    for (; j + ahead < count; ++j) {
+      touch<true>(dst + offsets[j + ahead], width);
+      one(j);
+    }
+  }
   for (; j + 4 <= count; j += 4) {
     one(j);
     one(j + 1);
@@ -179,24 +204,24 @@ void listed(const Move& m) noexcept {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     if (m.places == nullptr) {
-      listed_row<kScatter>(m.offsets, 0, m.inner.count, kWidth, src, dst, copy);
+      listed_row<kScatter>(m.offsets, 0, m.inner.count, kWidth, m.ahead, src, dst, copy);
     } else {
       const int64_t done = kScatter ? 0 : gather_lanes<kWidth>(m.places, m.inner.count, src, dst);
-      listed_row<kScatter>(m.places, done, m.inner.count, kWidth, src, dst, copy);
+      listed_row<kScatter>(m.places, done, m.inner.count, kWidth, m.ahead, src, dst, copy);
     }
   }
 }
 
 template <bool kScatter>
 void listed_any(const Move& m) noexcept {
-  with_copy(m.width, [&m](auto copy) LACUNA_INLINE {
+  with_copy(m.width, false, [&m](auto copy) LACUNA_INLINE {
     for (int64_t i = 0; i < m.outer.count; ++i) {
       const std::byte* src = m.src + i * m.outer.src_stride;
       std::byte* dst = m.dst + i * m.outer.dst_stride;
       if (m.places == nullptr) {
-        listed_row<kScatter>(m.offsets, 0, m.inner.count, m.width, src, dst, copy);
+        listed_row<kScatter>(m.offsets, 0, m.inner.count, m.width, m.ahead, src, dst, copy);
       } else {
-        listed_row<kScatter>(m.places, 0, m.inner.count, m.width, src, dst, copy);
+        listed_row<kScatter>(m.places, 0, m.inner.count, m.width, m.ahead, src, dst, copy);
       }
     }
   });
@@ -219,7 +244,7 @@ void listed_runs(const Move& m) noexcept {
 // first-level cache: each pass is one loop over moves of one width.
 template <bool kScatter>
 void by_field(const Move& m) noexcept {
-  constexpr int64_t kBlockBytes = 8192;
+  constexpr int64_t kBlockBytes = 16384;
   const Fields& f = *m.fields;
   const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
   for (int64_t i = 0; i < m.outer.count; ++i) {
@@ -231,12 +256,15 @@ void by_field(const Move& m) noexcept {
       const std::byte* src = m.src + i * m.outer.src_stride + e * m.inner.src_stride;
       std::byte* dst = m.dst + i * m.outer.dst_stride + e * m.inner.dst_stride;
       int64_t packed = 0;
+      pass.ahead = kScatter ? m.ahead : 0;
       for (const Field& field : f.fields) {
         pass.src = src + (kScatter ? packed : field.mem_offset);
         pass.dst = dst + (kScatter ? field.mem_offset : packed);
         pass.width = field.bytes;
         packed += field.bytes;
+        pass.ahead_bytes = f.span - field.mem_offset;
         strided_of_width(pass);
+        pass.ahead = 0;  // the first field's pass has asked for the elements' lines
       }
     }
   }

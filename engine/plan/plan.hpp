@@ -29,6 +29,14 @@ namespace lacuna {
 // Where equal runs are, in bytes; half of what the layout's offsets take of the caches.
 using PlacesPtr = std::shared_ptr<const std::vector<int32_t>>;
 
+// From `from` up to `below` bytes; none, unless set.
+struct Sizes {
+  static constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
+  int64_t from = kNoEnd;
+  int64_t below = kNoEnd;
+  bool holds(int64_t bytes) const { return bytes >= from && bytes < below; }
+};
+
 // How whole iterations of a loop (entries of a list) are moved: loops around one kernel.
 struct Sweep {
   enum class How : uint8_t {
@@ -53,10 +61,11 @@ struct Sweep {
   enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;
   int64_t block_inner =
       0;  // kStrided: iterations of `inner` taken together under all of `outer`; 0: all
-  // Messages from this many packed bytes on touch more lines than the second-level cache holds: the
-  // kernel asks for them ahead.
-  int64_t ahead_from = kNever;
-  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  // Messages of so many packed bytes touch more lines than a cache holds: the kernel asks for them
+  // ahead.
+  Sizes pack_ahead;
+  Sizes unpack_ahead;
+  int64_t ahead_bytes = 0;
   int64_t tile_rows = 0;  // kTranspose
   int64_t tile_cols = 0;
   std::string why;  // the rule that chose, for explain

@@ -104,6 +104,30 @@ TEST(Plan, ListsAndTheirLoops) {
   EXPECT_EQ(structs->root(2).sweep.fields->fields.size(), 3u);
 }
 
+TEST(Plan, LinesAreAskedForAheadWhereThatPays) {
+  const Machine host;
+  const auto sweep = [&](const char* text) { return planned(text, host)->root(1).sweep; };
+  // Unpacking from the first level on, packing from the second.
+  const Sweep column = sweep("hvector(100000, 1, 192, double)");
+  EXPECT_EQ(column.unpack_ahead.from, host.l1_bytes / 64 * 8);
+  EXPECT_EQ(column.unpack_ahead.below, Sizes::kNoEnd);
+  EXPECT_EQ(column.pack_ahead.from, host.l2_bytes / 64 * 8);
+  EXPECT_EQ(column.ahead_bytes, 8);
+  // A page each: as long as the TLB holds them.
+  const Sweep pages = sweep("hvector(100000, 1, 4112, double)");
+  EXPECT_EQ(pages.unpack_ahead.below, host.tlb2_entries * 8);
+  EXPECT_FALSE(pages.pack_ahead.holds(1 << 30));
+  // Whole lines, far apart: beyond the second level.
+  EXPECT_EQ(sweep("hvector(100000, 64, 1024, byte)").unpack_ahead.from, host.l2_bytes);
+  // Neighbours: the hardware follows.
+  EXPECT_FALSE(sweep("hvector(100000, 1, 16, double)").unpack_ahead.holds(1 << 30));
+  // A field at the front of each element, and one a line further.
+  EXPECT_EQ(sweep("hvector(1000, 1, 192, struct([3, 1], [0, 64], [double, int]))").ahead_bytes, 68);
+  // Lists of blocks longer than a double.
+  EXPECT_FALSE(sweep("indexed_block(1, [0, 3, 7, 12], double)").unpack_ahead.holds(1 << 30));
+  EXPECT_TRUE(sweep("indexed_block(3, [0, 9, 21, 36], double)").unpack_ahead.holds(1 << 30));
+}
+
 TEST(Plan, SmallElementsAreSpelledOut) {
   const auto few = [](const char* text) { return planned(text)->few().most_elements(); };
   EXPECT_EQ(few("vector(16, 1, 24, double)"), 2);
