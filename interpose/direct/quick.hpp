@@ -98,35 +98,32 @@ inline int end_if_over(direct::Watch* watch, MPI_Request request, MPI_Status* st
   return direct::may_be_token(code, *status) ? direct::redeem(*watch, status) : code;
 }
 
-// `call` is the library's, which gets a status and may complete the request.
-template <typename Call>
-inline bool quick_completion(MPI_Request* request, MPI_Status* status, int* code,
-                             const Call& call) noexcept {
+inline bool quick_wait(NextFunctions next, MPI_Request* request, MPI_Status* status,
+                       int* code) noexcept {
+  if (request == nullptr || anything_irregular()) return false;
   direct::Watch* watch = detail::find_watch(*request);
   if (watch == nullptr) {
     if (detail::has_entries(*request)) return false;
-    *code = call(status);
+    *code = next().MPI_Wait(request, status);
     return true;
   }
   MPI_Status own;  // set if it ends well
   MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
-  *code = call(told);
+  *code = next().MPI_Wait(request, told);
   *code = end_if_over(watch, *request, told, *code);
   return true;
-}
-
-inline bool quick_wait(NextFunctions next, MPI_Request* request, MPI_Status* status,
-                       int* code) noexcept {
-  if (request == nullptr || anything_irregular()) return false;
-  return quick_completion(request, status, code,
-                          [&](MPI_Status* told) { return next().MPI_Wait(request, told); });
 }
 
 inline bool quick_test(NextFunctions next, MPI_Request* request, int* flag, MPI_Status* status,
                        int* code) noexcept {
   if (request == nullptr || flag == nullptr || anything_irregular()) return false;
-  return quick_completion(request, status, code,
-                          [&](MPI_Status* told) { return next().MPI_Test(request, flag, told); });
+  direct::Watch* watch = detail::find_watch(*request);
+  if (watch == nullptr) return false;
+  MPI_Status own;  // set if it ends well
+  MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
+  *code = next().MPI_Test(request, flag, told);
+  *code = end_if_over(watch, *request, told, *code);
+  return true;
 }
 
 bool quick_waitall(const Next& next, const void* caller, int count, MPI_Request* requests,
