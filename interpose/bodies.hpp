@@ -69,6 +69,7 @@ Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype,
                               int sendtag, int source, int recvtag, MPI_Comm comm,
                               MPI_Request* request) noexcept;
 Answer take_request_free(MPI_Request* request) noexcept;
+Answer take_cancel(MPI_Request* request) noexcept;
 
 // persistent.cpp
 Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,

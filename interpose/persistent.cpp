@@ -4,6 +4,10 @@
 // where the library was told it is, for the life of the request. Data are packed at each start and
 // unpacked at each completion. Those of collectives are made in carry.hpp, and started here.
 //
+// A send to a rank of this node goes by the direct path, where there is room: its token is a send
+// of its own at each start, and the library's request stays inactive, which every completing call
+// takes for complete. Where there is no room, the request is started.
+//
 // An entry is active from its start until lacuna has seen it complete. After an error it may be
 // called active although the library has ended it: that costs time, but does nothing, as the status
 // of an inactive request is the empty one. To be called inactive wrongly would lose data.
@@ -27,8 +31,7 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
 }
 
 // A message that a probe has taken out of the library's queue (direct/probe.hpp) will not come to a
-// request of the library's: it is delivered now, and the library's request stays inactive, which
-// every completing call takes for complete.
+// request of the library's: it is delivered now, and the library's request stays inactive.
 bool receive_early(PendingRequest* entry) noexcept {
   if (!direct::any_held()) return false;
   direct::Detour detour;
@@ -58,6 +61,26 @@ bool receive_early(PendingRequest* entry) noexcept {
   return true;
 }
 
+bool send_early(PendingRequest* entry) noexcept {
+  const SendSource& source = entry->source;
+  Outgoing outgoing;
+  if (!make_token(source, &outgoing)) return false;
+  const Next& next = next_functions();
+  MPI_Request sent = runtime().request_null;
+  const int code = (next.*send_functions(source.mode).nonblocking)(
+      outgoing.data, static_cast<int>(outgoing.wire.count), outgoing.wire.type, source.dest,
+      source.tag, source.comm, &sent);
+  if (code != MPI_SUCCESS) {
+    outgoing.give_up();
+    return false;
+  }
+  outgoing.fill();
+  // The token stays where it is until the receiver has done with it.
+  if (sent != runtime().request_null) next.MPI_Request_free(&sent);
+  entry->early = true;
+  return true;
+}
+
 // What a start needs before the library is asked to do it; whether it must be asked.
 bool begin(PendingRequest* entry) noexcept {
   // Complete but active: not the program's mistake, but one that ended with an error.
@@ -69,11 +92,10 @@ bool begin(PendingRequest* entry) noexcept {
   }
   entry->incoming.landed = -1;
   entry->incoming.led = false;
+  const bool early = entry->receive ? receive_early(entry) : send_early(entry);
   const SendSource& source = entry->source;
-  if (!entry->receive) {
+  if (!early && entry->outgoing)
     pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data());
-  }
-  const bool early = entry->receive && receive_early(entry);
   activate(entry);
   return !early;
 }
@@ -88,18 +110,22 @@ Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datat
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Wire wire;
-  if (!make_source(buf, count, datatype, dest, &entry->outgoing, &wire, &entry->source)) {
+  entry->source.mode = mode;
+  entry->source.dest = dest;
+  entry->source.tag = tag;
+  entry->source.comm = comm;
+  if (!make_source(buf, count, datatype, &entry->outgoing, &wire, &entry->source)) {
     drop_pending(entry);
     return kDeclined;
   }
   const Next& next = next_functions();
   const SendFunctions& send = send_functions(mode);
-  const void* packed = entry->outgoing.data();
+  const void* data = entry->outgoing ? entry->outgoing.data() : buf;
   MPI_Request made = runtime().request_null;
-  const int code = fits_int(wire.count)
-                       ? (next.*send.init)(packed, static_cast<int>(wire.count), wire.type, dest,
-                                           tag, comm, &made)
-                       : (next.*send.init_c)(packed, wire.count, wire.type, dest, tag, comm, &made);
+  const int code =
+      fits_int(wire.count)
+          ? (next.*send.init)(data, static_cast<int>(wire.count), wire.type, dest, tag, comm, &made)
+          : (next.*send.init_c)(data, wire.count, wire.type, dest, tag, comm, &made);
   return keep(entry, made, request, code);
 }
 

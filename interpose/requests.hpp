@@ -41,7 +41,7 @@ struct PendingRequest {
   bool receive = false;
   bool persistent = false;  // in the table until it is freed
   bool active = false;      // persistent: started, and not seen to be complete
-  bool early = false;       // its message was here before the start: not the library's
+  bool early = false;       // started, but over at once, without the library's request
   int from = 0;             // a persistent receive: source and tag
   int tag = 0;
   Incoming incoming;                   // a receive
@@ -164,8 +164,7 @@ inline bool any_freed_requests() noexcept {
 inline bool may_concern(const MPI_Request* request) noexcept {
   if (request == nullptr || any_freed_requests() || g_gate.threads) return true;
   const uintptr_t key = handle_bits(*request);
-  const size_t bucket = detail::bucket_of(key);
-  return detail::g_watches[bucket].key == key || detail::g_buckets[bucket] != nullptr;
+  return detail::g_watches[detail::bucket_of(key)].key == key || detail::has_entries(*request);
 }
 
 // The receive that has this request. One at a time for each bucket is kept as a Watch, others, and

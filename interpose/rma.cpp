@@ -13,10 +13,38 @@
 #include "interpose/requests.hpp"
 #include "interpose/rma_rules.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/shared_windows.hpp"
 #include "interpose/transfer.hpp"
 #include "interpose/windows.hpp"
 
 namespace lacuna {
+namespace {
+
+template <typename Value>
+bool ask(MPI_Win win, int keyval, Value* value) noexcept {
+  int found = 0;
+  return next_functions().MPI_Win_get_attr(win, keyval, value, &found) == MPI_SUCCESS && found != 0;
+}
+
+}  // namespace
+
+// After an error that a handler of the program's has seen, the code may be MPI_SUCCESS, and nothing
+// else tells whether the operation has begun or is complete.
+bool tells_errors(MPI_Win win) noexcept {
+  const Runtime& rt = runtime();
+  MPI_Errhandler handler = rt.errors_return;
+  if (next_functions().MPI_Win_get_errhandler(win, &handler) != MPI_SUCCESS) return false;
+  if (handler == rt.errors_are_fatal || handler == rt.errors_return) return true;
+  next_functions().MPI_Errhandler_free(&handler);
+  return false;
+}
+
+// How the window was made: MPI_WIN_FLAVOR_...
+int window_flavour(MPI_Win win) noexcept {
+  int* flavour = nullptr;
+  return ask(win, MPI_WIN_CREATE_FLAVOR, &flavour) ? *flavour : MPI_WIN_FLAVOR_DYNAMIC;
+}
+
 namespace {
 
 // Memory of the origin, as the library gets it.
@@ -56,29 +84,6 @@ bool examine_side(const Side<Address>& side, Access access, Job* job) noexcept {
   }
   log_type(*job->record, Note::kLongRuns, job->bytes);
   return false;
-}
-
-// After an error that a handler of the program's has seen, the code may be MPI_SUCCESS, and nothing
-// else tells whether the operation has begun or is complete.
-bool tells_errors(MPI_Win win) noexcept {
-  const Runtime& rt = runtime();
-  MPI_Errhandler handler = rt.errors_return;
-  if (next_functions().MPI_Win_get_errhandler(win, &handler) != MPI_SUCCESS) return false;
-  if (handler == rt.errors_are_fatal || handler == rt.errors_return) return true;
-  next_functions().MPI_Errhandler_free(&handler);
-  return false;
-}
-
-template <typename Value>
-bool ask(MPI_Win win, int keyval, Value* value) noexcept {
-  int found = 0;
-  return next_functions().MPI_Win_get_attr(win, keyval, value, &found) == MPI_SUCCESS && found != 0;
-}
-
-// How the window was made: MPI_WIN_FLAVOR_...
-int flavour_of(MPI_Win win) noexcept {
-  int* flavour = nullptr;
-  return ask(win, MPI_WIN_CREATE_FLAVOR, &flavour) ? *flavour : MPI_WIN_FLAVOR_DYNAMIC;
 }
 
 bool pays(const Place& place, int flavour, MPI_Count count, const Job& job) noexcept {
@@ -152,7 +157,7 @@ HeldOperation* take_sides(const Place& place, Source* source, Destination* desti
   bool gets = destination != nullptr && examine_side(*destination, place.access, &in);
   if (!gives && !gets) return nullptr;
   if (!may_hold(*(gives ? out : in).record)) return nullptr;
-  const int flavour = flavour_of(place.win);
+  const int flavour = window_flavour(place.win);
   gives = gives && pays(place, flavour, source->count, out);
   gets = gets && pays(place, flavour, destination->count, in) &&
          !is_exposed(place.win, flavour, destination->data, destination->count, *in.record);
@@ -239,6 +244,10 @@ bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) noexcept {
 Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                 MPI_Datatype target_datatype, MPI_Win win) noexcept {
+  const Answer moved =
+      take_shared_move({kPuts, const_cast<void*>(origin_addr), origin_count, origin_datatype,
+                        target_rank, target_disp, target_count, target_datatype, win, nullptr});
+  if (moved.taken) return moved;
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_count, target_datatype, win}, &source, nullptr, [&] {
     return call(&Next::MPI_Put, &Next::MPI_Put_c, fit_int(source.count, target_count), source.data,
@@ -250,6 +259,10 @@ Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype or
 Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                 MPI_Datatype target_datatype, MPI_Win win) noexcept {
+  const Answer moved =
+      take_shared_move({kGets, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                        target_count, target_datatype, win, nullptr});
+  if (moved.taken) return moved;
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start(
       {kGets, target_rank, target_count, target_datatype, win}, nullptr, &destination, [&] {
@@ -292,6 +305,10 @@ Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
 Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept {
+  const Answer moved =
+      take_shared_move({kPuts, const_cast<void*>(origin_addr), origin_count, origin_datatype,
+                        target_rank, target_disp, target_count, target_datatype, win, request});
+  if (moved.taken) return moved;
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_count, target_datatype, win}, &source, nullptr, request,
                [&](MPI_Request* started) {
@@ -305,6 +322,10 @@ Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype o
 Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept {
+  const Answer moved =
+      take_shared_move({kGets, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                        target_count, target_datatype, win, request});
+  if (moved.taken) return moved;
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start({kGets, target_rank, target_count, target_datatype, win}, nullptr, &destination,
                request, [&](MPI_Request* started) {

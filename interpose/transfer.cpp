@@ -38,23 +38,36 @@ bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexce
 
 namespace {
 
-// Instead of the payload, a token to a rank of this node.
+// Whether a token may go instead of the payload: to a rank of this node.
+bool may_be_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
+                   Job* job) noexcept {
+  // A receive that is too small for the payload must be told so: it may not be too small for a
+  // token only.
+  return examine(Operation::kDirect, buf, count, datatype, job) &&
+         job->bytes > direct::kTokenBytes && direct::is_peer(comm, dest);
+}
+
+bool promise(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
+             const Account& account, Outgoing* outgoing) noexcept {
+  outgoing->region = direct::reserve(bytes);
+  if (outgoing->region == nullptr) return false;
+  direct::write_token(outgoing->region, bytes);
+  outgoing->data = &outgoing->region->token;
+  outgoing->wire = {runtime().packed, direct::kTokenBytes};
+  outgoing->plan = &plan;
+  outgoing->buf = buf;
+  outgoing->count = count;
+  outgoing->account = account;
+  return true;
+}
+
 bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                  Outgoing* outgoing) noexcept {
   Job job;
-  if (!examine(Operation::kDirect, buf, count, datatype, &job)) return false;
-  // A receive that is too small for the payload must be told so: it may not be too small for a
-  // token only.
-  if (job.bytes <= direct::kTokenBytes || !direct::is_peer(comm, dest)) return false;
-  outgoing->region = direct::reserve(job.bytes);
-  if (outgoing->region == nullptr) return false;
-  direct::write_token(outgoing->region, job.bytes);
-  outgoing->data = &outgoing->region->token;
-  outgoing->wire = {runtime().packed, direct::kTokenBytes};
-  outgoing->plan = job.record->plan.get();
-  outgoing->buf = buf;
-  outgoing->count = count;
-  outgoing->account = account_of(*job.record);
+  if (!may_be_direct(buf, count, datatype, dest, comm, &job) ||
+      !promise(*job.record->plan, buf, count, job.bytes, account_of(*job.record), outgoing)) {
+    return false;
+  }
   log_type(*job.record, Note::kDirect, job.bytes);
   return true;
 }
@@ -126,15 +139,46 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   return true;
 }
 
-bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                 Staging* staging, Wire* wire, SendSource* source) noexcept {
-  if (dest == MPI_PROC_NULL) return false;
-  Job job;
-  if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
-  if (!prepare(job, false, staging, wire)) return false;
-  *source = {job.record->plan, buf, count, account_of(*job.record)};
-  log_type(*job.record, Note::kTaken, job.bytes);
+namespace {
+
+// A start is over when the token is out: other modes promise more.
+bool may_send_tokens(SendMode mode) noexcept {
+  return is_open(kDirectSwitch) && (mode == SendMode::kStandard || mode == SendMode::kReady);
+}
+
+}  // namespace
+
+bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Staging* staging,
+                 Wire* wire, SendSource* source) noexcept {
+  if (source->dest == MPI_PROC_NULL) return false;
+  Job direct;
+  if (may_send_tokens(source->mode) &&
+      may_be_direct(buf, count, datatype, source->dest, source->comm, &direct)) {
+    source->life = direct::life_of(source->comm);
+  }
+  Job packed;
+  if (examine(Operation::kSend, buf, count, datatype, &packed) &&
+      prepare(packed, false, staging, wire)) {
+    log_type(*packed.record, source->life != 0 ? Note::kDirect : Note::kTaken, packed.bytes);
+  } else if (source->life != 0) {
+    *wire = {datatype, count};
+    log_type(*direct.record, Note::kDirect, direct.bytes);
+  } else {
+    return false;
+  }
+  const Job& job = *staging ? packed : direct;
+  source->plan = job.record->plan;
+  source->buf = buf;
+  source->count = count;
+  source->bytes = job.bytes;
+  source->account = account_of(*job.record);
   return true;
+}
+
+bool make_token(const SendSource& source, Outgoing* outgoing) noexcept {
+  return source.life != 0 && is_open(kP2pSwitch) && is_open(kDirectSwitch) &&
+         direct::life_of(source.comm) == source.life &&
+         promise(*source.plan, source.buf, source.count, source.bytes, source.account, outgoing);
 }
 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,

@@ -72,7 +72,15 @@ struct SendSource {
   PlanPtr plan;
   const void* buf = nullptr;
   MPI_Count count = 0;
+  int64_t bytes = 0;
   Account account;
+  // A token instead, as long as the communicator lives that had this life (direct/peers.hpp). 0:
+  // never.
+  uint64_t life = 0;
+  SendMode mode = SendMode::kStandard;
+  int dest = 0;
+  int tag = 0;
+  MPI_Comm comm;
 };
 
 // Room for packed data, and how they travel. False: decline. `blocking` as in borrow_staging.
@@ -94,9 +102,12 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
 bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
                 Outgoing* outgoing) noexcept;
 
-// Room for what a persistent send packs later.
-bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                 Staging* staging, Wire* wire, SendSource* source) noexcept;
+// What a persistent send starts later; of `source`, mode, dest, tag and comm are given. No staging:
+// the library packs what does not go as a token.
+bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Staging* staging,
+                 Wire* wire, SendSource* source) noexcept;
+// The token of one start. False: there is no room, or the communicator is gone.
+bool make_token(const SendSource& source, Outgoing* outgoing) noexcept;
 
 // A receive that is the library's but for a token that it may bring. False: it cannot bring one.
 bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,

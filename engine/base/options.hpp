@@ -27,6 +27,7 @@ enum class OptionId : uint8_t {
   kThreads,
   kDirect,
   kArenaMb,
+  kReadPeers,
   kAlways,
   kPersistentCache,
   kLog,

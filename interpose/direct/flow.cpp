@@ -9,6 +9,8 @@
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "interpose/device.hpp"
+#include "interpose/direct/peers.hpp"
+#include "interpose/direct/reading.hpp"
 #include "interpose/direct/send.hpp"
 #include "interpose/packing.hpp"
 
@@ -84,23 +86,46 @@ void Outflow::allow(Lane* lane, int64_t offset) const noexcept {
   lane->offset = offset;
 }
 
-void Outflow::open(Lane* lane, std::span<const Lane> readers, std::byte* window) noexcept {
+void Outflow::open(Lane* lane, std::span<Lane> readers, std::byte* window) noexcept {
   lane_ = lane;
   readers_ = readers;
   window_ = window;
+  const int32_t runs = peers_read() ? list_runs(*lot_, reinterpret_cast<iovec*>(window),
+                                                window_bytes_ / static_cast<int64_t>(sizeof(iovec)))
+                                    : 0;
+  is_read_ = runs > 0;
+  for (Lane& reader : readers) {
+    reader.runs = runs;
+    reader.sender = own_pid();
+  }
 }
 
 // By the slowest.
 int64_t Outflow::consumed() const noexcept {
-  int64_t least = sent_;
-  for (const Lane& lane : readers_) {
-    if (lane.bytes != Lane::kNobody)
-      least = std::min(least, lane.consumed.load(std::memory_order_acquire));
+  int64_t least = lot_->bytes;
+  for (const Lane& reader : readers_) {
+    if (reader.bytes != Lane::kNobody)
+      least = std::min(least, reader.consumed.load(std::memory_order_acquire));
   }
   return least;
 }
 
+// Whether all are through with the list of runs: they have read, or may not.
+bool Outflow::is_list_done() const noexcept {
+  for (const Lane& reader : readers_) {
+    if (reader.bytes != Lane::kNobody && reader.refused.load(std::memory_order_acquire) == 0 &&
+        reader.consumed.load(std::memory_order_acquire) != lot_->bytes) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool Outflow::step() noexcept {
+  if (is_read_) {
+    if (!is_list_done()) return false;
+    is_read_ = false;  // for those that may not
+  }
   const int64_t end = std::min(sent_ + piece_, lot_->bytes);
   if (end > window_bytes_ && end - consumed() > window_bytes_) return false;
   move<true>(*lot_, sent_, end, window_ + sent_ % window_bytes_, end - sent_);
@@ -117,9 +142,26 @@ void Inflow::open(const Lot& lot, const Lane* published, Lane* own,
   window_ = payload + own->offset;
   granule_ = own->bytes > 0 ? granule_of(lot, std::min(own->window, own->bytes) / 2) : 1;
   got_ = 0;
+  reads_ = own->runs > 0;
+}
+
+void Inflow::read() noexcept {
+  const Stopwatch watch(lot_->account, Way::kUnpack);
+  if (read_runs(lane_->sender, reinterpret_cast<const iovec*>(window_),
+                std::min(lane_->bytes, lot_->bytes), *lot_)) {
+    got_ = lane_->bytes;
+    lane_->consumed.store(got_, std::memory_order_release);
+  } else {
+    lane_->refused.store(1, std::memory_order_release);
+  }
 }
 
 bool Inflow::step() noexcept {
+  if (reads_) {
+    reads_ = false;
+    read();
+    return true;
+  }
   const int64_t there = published_->published.load(std::memory_order_acquire);
   if (there == got_) return false;
   // Not across the window's end; and what is left of a granule later, if it is worth that.

@@ -2,7 +2,7 @@
 //
 // Flow: what goes from one rank to another in an exchange, through a window of the sender's region.
 // The sender packs a piece as soon as there is room for it, the receiver unpacks what is there;
-// neither waits here.
+// neither waits here. Or the receiver reads long runs where they are (reading.hpp).
 #ifndef LACUNA_INTERPOSE_DIRECT_FLOW_HPP_
 #define LACUNA_INTERPOSE_DIRECT_FLOW_HPP_
 
@@ -39,7 +39,10 @@ struct Lane {
   int64_t bytes = kNobody;  // of the whole lot; kNobody: nothing goes this way
   int64_t window = 0;       // whole pieces, or the lot
   int64_t offset = 0;       // of the window, from the region's payload
+  int32_t runs = 0;    // to be read where they are; they are listed in the window. 0: it is packed
+  int32_t sender = 0;  // its process
   alignas(kLine) std::atomic<int64_t> consumed{0};
+  std::atomic<uint32_t> refused{0};  // they could not be read: the sender must pack
 
   static constexpr int64_t kNobody = -1;
 };
@@ -51,21 +54,23 @@ class Outflow {
   // A receiver's lane; the window is that far in the payload.
   void allow(Lane* lane, int64_t offset) const noexcept;
   // What is published on `lane` is for those of `readers` that are allowed it.
-  void open(Lane* lane, std::span<const Lane> readers, std::byte* window) noexcept;
-  bool over() const noexcept { return sent_ == lot_->bytes; }
+  void open(Lane* lane, std::span<Lane> readers, std::byte* window) noexcept;
+  bool over() const noexcept { return (is_read_ ? consumed() : sent_) == lot_->bytes; }
   // Whether a piece could go.
   bool step() noexcept;
 
  private:
   int64_t consumed() const noexcept;
+  bool is_list_done() const noexcept;
 
   const Lot* lot_ = nullptr;
   Lane* lane_ = nullptr;
-  std::span<const Lane> readers_;
+  std::span<Lane> readers_;
   std::byte* window_ = nullptr;
   int64_t window_bytes_ = 0;
   int64_t piece_ = 0;
   int64_t sent_ = 0;
+  bool is_read_ = false;
 };
 
 // What the sender sends beyond the room that there is for it is let go.
@@ -80,12 +85,15 @@ class Inflow {
   bool step() noexcept;
 
  private:
+  void read() noexcept;
+
   const Lot* lot_ = nullptr;
   const Lane* published_ = nullptr;
   Lane* lane_ = nullptr;
   const std::byte* window_ = nullptr;
   int64_t granule_ = 0;
   int64_t got_ = 0;
+  bool reads_ = false;
 };
 
 }  // namespace lacuna::direct

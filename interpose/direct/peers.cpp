@@ -19,6 +19,7 @@
 
 #include "base/options.hpp"
 #include "interpose/direct/arena.hpp"
+#include "interpose/direct/reading.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
@@ -35,12 +36,16 @@ struct Card {
   int32_t descriptor;
   int32_t willing;
   int32_t unused;
+  uint64_t secret_there;  // in its memory, for others to read
 };
 
 constexpr char kBuild[] = __DATE__ __TIME__;
 
 constinit Secret g_secret = {};
+constinit Secret g_own_secret = {};
 constinit uint32_t g_index = 0;
+constinit int32_t g_pid = 0;
+constinit bool g_peers_read = false;
 constinit std::vector<Peer>* g_peers = nullptr;
 constinit MPI_Group g_node = {};
 constinit MPI_Comm g_idle = {};  // of the same ranks; no message is ever sent there
@@ -57,6 +62,7 @@ uint64_t build_id() noexcept {
 // returned to the system, only reused (types.hpp says why).
 struct Ranks {
   std::atomic<uintptr_t> handle{0};
+  std::atomic<uint64_t> life{0};
   std::vector<int> peers;
   Room room;
   Ranks* next_free = nullptr;
@@ -66,6 +72,7 @@ constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
 constinit std::mutex g_mutex;
 constinit Ranks* g_free = nullptr;
+constinit std::atomic<uint64_t> g_lives{0};
 
 size_t slot_of(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
@@ -145,6 +152,7 @@ Ranks* learn(MPI_Comm comm) try {
     ranks = new_ranks();
     if (!find_ranks(comm, &ranks->peers, &ranks->room)) return nullptr;
     if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
+    ranks->life.store(++g_lives, std::memory_order_relaxed);
     ranks->handle.store(handle_bits(comm), std::memory_order_release);
   }
   g_cache[slot_of(handle_bits(comm))].store(ranks, std::memory_order_release);
@@ -169,13 +177,15 @@ Room* room_of(Ranks* ranks) noexcept {
   return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
 }
 
-// Whether all ranks of `comm` say yes.
-bool all_of(MPI_Comm comm, int size, bool mine) {
-  const int vote = mine ? 1 : 0;
+// The bits that all ranks of `comm` have.
+int common_to_all(MPI_Comm comm, int size, int mine) {
   std::vector<int> votes(static_cast<size_t>(size));
-  return next_functions().MPI_Allgather(&vote, 1, MPI_INT, votes.data(), 1, MPI_INT, comm) ==
-             MPI_SUCCESS &&
-         std::find(votes.begin(), votes.end(), 0) == votes.end();
+  if (next_functions().MPI_Allgather(&mine, 1, MPI_INT, votes.data(), 1, MPI_INT, comm) !=
+      MPI_SUCCESS) {
+    return 0;
+  }
+  for (const int vote : votes) mine &= vote;
+  return mine;
 }
 
 bool is_same(const Card& a, const Card& b) noexcept {
@@ -201,6 +211,17 @@ bool open_all(const std::vector<Card>& cards, int own) {
   return ok;
 }
 
+// What a process may read of another is the system's to say (ptrace(2)): so it is tried.
+bool reads_all(const std::vector<Card>& cards, int own) noexcept {
+  bool ok = true;
+  for (size_t i = 0; ok && i < cards.size(); ++i) {
+    const Card& card = cards[i];
+    ok = static_cast<int>(i) == own ||
+         can_read(card.pid, card.secret_there, &card.secret, sizeof(card.secret));
+  }
+  return ok;
+}
+
 bool agree_on_node(MPI_Comm node, bool willing) {
   const Next& next = next_functions();
   int size = 0;
@@ -210,10 +231,12 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   Card card{};
   card.build = build_id();
   card.arena_bytes = option_integer(OptionId::kArenaMb) << 20;
-  card.pid = getpid();
+  card.pid = g_pid = getpid();
   card.willing = willing && size > 1 && make_arena(card.arena_bytes) &&
                  getrandom(&card.secret, sizeof(card.secret), 0) == sizeof(card.secret);
   card.descriptor = arena_descriptor();
+  g_own_secret = card.secret;
+  card.secret_there = reinterpret_cast<uint64_t>(&g_own_secret);
   std::vector<Card> cards(static_cast<size_t>(size));
   const int bytes = static_cast<int>(sizeof(Card));
   bool ok = next.MPI_Allgather(&card, bytes, MPI_BYTE, cards.data(), bytes, MPI_BYTE, node) ==
@@ -221,7 +244,12 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   for (const Card& other : cards) ok = ok && is_same(cards[0], other);
   ok = ok && open_all(cards, own) && next.MPI_Comm_group(node, &g_node) == MPI_SUCCESS &&
        next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS;
-  return all_of(node, size, ok);
+  constexpr int kTakesPart = 1;
+  constexpr int kReads = 2;
+  const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, own);
+  const int common = common_to_all(node, size, (ok ? kTakesPart : 0) | (reads ? kReads : 0));
+  g_peers_read = (common & kReads) != 0;
+  return (common & kTakesPart) != 0;
 }
 
 }  // namespace
@@ -265,6 +293,10 @@ const Secret& secret() noexcept { return g_secret; }
 
 uint32_t own_index() noexcept { return g_index; }
 
+int32_t own_pid() noexcept { return g_pid; }
+
+bool peers_read() noexcept { return g_peers_read; }
+
 const Peer* peer_at(uint32_t index) noexcept {
   if (g_peers == nullptr || index >= g_peers->size()) return nullptr;
   const Peer& peer = (*g_peers)[index];
@@ -279,6 +311,11 @@ bool known_room(MPI_Comm comm, Room** room) noexcept {
   Ranks* ranks = known_ranks(comm);
   *room = room_of(ranks);
   return ranks != nullptr;
+}
+
+uint64_t life_of(MPI_Comm comm) noexcept {
+  const Ranks* ranks = known_ranks(comm);
+  return ranks != nullptr ? ranks->life.load(std::memory_order_relaxed) : 0;
 }
 
 bool has_ended(int32_t pid) noexcept {

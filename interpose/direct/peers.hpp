@@ -30,6 +30,9 @@ void let_library_work() noexcept;
 
 const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
+int32_t own_pid() noexcept;
+// Whether all of them may read each other's memory.
+bool peers_read() noexcept;
 // Whether a peer is gone, also where its parent has not yet asked how it ended, which may take as
 // long as the job. A call of the system or three.
 bool has_ended(int32_t pid) noexcept;
@@ -39,6 +42,10 @@ const Peer* peer_at(uint32_t index) noexcept;
 // Whether this rank of `comm` (of its remote group, for an intercommunicator) is another process of
 // the node.
 bool is_peer(MPI_Comm comm, int rank) noexcept;
+
+// Tells apart communicators that have had the same handle, one after the other. 0: `comm` is gone,
+// or has not been asked about lately.
+uint64_t life_of(MPI_Comm comm) noexcept;
 
 // The peers that the ranks of `comm` are, this process too. Null: some are elsewhere, or it is an
 // intercommunicator. Found out once for a communicator, on which it hangs until that is freed; all

@@ -5,6 +5,7 @@
 #ifndef LACUNA_TESTS_INTERPOSE_RMA_CALLS_HPP_
 #define LACUNA_TESTS_INTERPOSE_RMA_CALLS_HPP_
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -69,16 +70,31 @@ struct Region {
 
 constexpr int kCount = 3;
 
-// A window over memory of its own, in bytes.
+// A window over memory of its own, in bytes; or over memory that all share, in doubles.
 struct Window {
-  Window() : memory(0) {
-    MPI_Win_create(memory.bytes.data(), Region::kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  enum class Memory { kOwn, kShared };
+  explicit Window(Memory which = Memory::kOwn) : memory(0) {
+    if (which == Memory::kOwn) {
+      base = memory.bytes.data();
+      MPI_Win_create(base, Region::kBytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    } else {
+      unit = sizeof(double);
+      MPI_Win_allocate_shared(Region::kBytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    }
   }
   ~Window() { MPI_Win_free(&win); }
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
+  void put(const Region& bytes) { std::copy(bytes.bytes.begin(), bytes.bytes.end(), base); }
+  bool holds(const Region& bytes) const {
+    return std::equal(bytes.bytes.begin(), bytes.bytes.end(), base);
+  }
+  MPI_Aint middle() const { return Region::kMiddle / unit; }
+
   Region memory;
+  unsigned char* base = nullptr;
+  int unit = 1;
   MPI_Win win;
 };
 

@@ -2,6 +2,8 @@
 //
 // One-sided communication: every kind of window and origin, errors, and when it pays.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "rma_calls.hpp"
 
@@ -71,11 +73,13 @@ TOPIC(rma_windows) {
     MPI_Win_fence(0, win);
     expect(Kind::kGet, type, kCount, type, kCount, &unused, &expected, &theirs);
     CHECK(result == expected);
-    CHECK(taken("MPI_Get") - before == (flavour == MPI_WIN_FLAVOR_ALLOCATE ? 1 : 0));
-    // Into the window itself; each neighbour looks there as soon as it may.
+    CHECK(taken("MPI_Get") - before == (flavour == MPI_WIN_FLAVOR_DYNAMIC ? 0 : 1));
+    // Into the window itself; each neighbour looks there as soon as it may. In shared memory the
+    // get is over when it returns.
     MPI_Get(memory, kCount, type, right, displacement, kCount, type, win);
     MPI_Win_fence(0, win);
-    CHECK(taken("MPI_Get") - before == (flavour == MPI_WIN_FLAVOR_ALLOCATE ? 1 : 0));
+    const int64_t all = flavour == MPI_WIN_FLAVOR_SHARED ? 2 : 1;
+    CHECK(taken("MPI_Get") - before == (flavour == MPI_WIN_FLAVOR_DYNAMIC ? 0 : all));
     Region seen(seed(g_rank, 2));
     MPI_Get(seen.bytes.data(), kCount, type, right, displacement - Region::kMiddle, kCount, type,
             win);
@@ -93,6 +97,90 @@ TOPIC(rma_windows) {
     MPI_Win_free(&win);
   }
   context("");
+  MPI_Type_free(&type);
+}
+
+// In shared memory nothing is moved before the target lets it in: what it has done to its memory
+// until then comes first.
+TOPIC(rma_shared_late) {
+  Window window(Window::Memory::kShared);
+  MPI_Datatype type = column_of_ints();
+  const Region early(seed(0, 4)), late(seed(0, 5)), given(seed(0, 6));
+  for (const Epoch epoch : {Epoch::kFence, Epoch::kStart, Epoch::kLock}) {
+    for (const Kind kind : {Kind::kPut, Kind::kGet}) {
+      context(function_of(kind, false, false) + " in epoch " +
+              std::to_string(static_cast<int>(epoch)));
+      Region origin(given), result(1);
+      Region same_origin(given), same_result(1), target(late);
+      expect(kind, type, kCount, type, kCount, &same_origin, &same_result, &target);
+      if (g_rank == 1) {
+        window.put(early);
+        if (epoch == Epoch::kLock) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window.win);
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (g_rank == 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        window.put(late);
+        if (epoch == Epoch::kLock) MPI_Win_unlock(1, window.win);
+      }
+      const auto group_of = [&](int rank) {
+        MPI_Group all, one;
+        MPI_Win_get_group(window.win, &all);
+        MPI_Group_incl(all, 1, &rank, &one);
+        MPI_Group_free(&all);
+        return one;
+      };
+      MPI_Group other = group_of(g_rank == 0 ? 1 : 0);
+      if (epoch == Epoch::kFence) MPI_Win_fence(MPI_MODE_NOPRECEDE, window.win);
+      if (epoch == Epoch::kStart && g_rank == 1) MPI_Win_post(other, 0, window.win);
+      if (g_rank == 0) {
+        if (epoch == Epoch::kStart) MPI_Win_start(other, 0, window.win);
+        if (epoch == Epoch::kLock) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window.win);
+        const RmaCall call{origin.base(),   result.base(), kCount, type,      1,
+                           window.middle(), kCount,        type,   window.win};
+        CHECK(issue(kind, call, nullptr) == MPI_SUCCESS);
+        if (epoch == Epoch::kStart) MPI_Win_complete(window.win);
+        if (epoch == Epoch::kLock) MPI_Win_unlock(1, window.win);
+      }
+      if (epoch == Epoch::kFence) MPI_Win_fence(MPI_MODE_NOSUCCEED, window.win);
+      if (epoch == Epoch::kStart && g_rank == 1) MPI_Win_wait(window.win);
+      MPI_Group_free(&other);
+      MPI_Barrier(MPI_COMM_WORLD);
+      CHECK(g_rank != 0 || result == same_result);
+      CHECK(g_rank != 1 || window.holds(target));
+      CHECK(g_rank != 0 || taken(function_of(kind, false, false).c_str()) > 0);
+    }
+  }
+  context("");
+  MPI_Type_free(&type);
+}
+
+// Ranks that are none are refused by the library, and to MPI_PROC_NULL nothing goes.
+TOPIC(rma_shared_declined) {
+  Window window(Window::Memory::kShared);
+  MPI_Datatype type = column_of_ints();
+  Region result(1);
+  const Region untouched(1);
+  MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN);
+  window.put(Region(seed(g_rank, 3)));
+  MPI_Win_lock_all(0, window.win);
+#if !defined(LACUNA_MPI_FAMILY_MPIABI)  // whose libraries do not agree on MPI_ERRORS_RETURN
+  for (const int rank : {g_size, -77}) {
+    int classes[2] = {0, 0};
+    for (const bool on : {false, true}) {
+      lacuna(on);
+      classes[on] = class_of(MPI_Get(result.base(), 1, type, rank, 0, 1, type, window.win));
+    }
+    CHECK(classes[0] == classes[1]);
+  }
+#endif
+  CHECK(result == untouched);
+  CHECK(taken_by("MPI_Put", [&] {
+          MPI_Put(result.base(), 1, type, MPI_PROC_NULL, 0, 1, type, window.win);
+        }) == 0);
+  MPI_Win_unlock_all(window.win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(window.holds(Region(seed(g_rank, 3))));
   MPI_Type_free(&type);
 }
 

@@ -2,7 +2,12 @@
 //
 // Exchanges of all with all through shared memory (direct/room.hpp): taken where one rank has data
 // with gaps and none objects, and the same bytes either way.
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -10,6 +15,31 @@
 #include "harness.hpp"
 
 using namespace test;
+
+namespace {
+
+int64_t g_reads = 0;
+int64_t g_most_read = -1;  // bytes that the system gives; -1: all that are asked for
+
+}  // namespace
+
+// lacuna finds this one before the system's.
+extern "C" __attribute__((visibility("default"))) ssize_t
+process_vm_readv(pid_t pid, const iovec* ours, unsigned long our_count, const iovec* theirs,
+                 unsigned long their_count, unsigned long flags) {
+  ++g_reads;
+  if (g_most_read == 0) {
+    errno = EFAULT;
+    return -1;
+  }
+  iovec first = *ours;
+  if (g_most_read > 0) {
+    first.iov_len = std::min(first.iov_len, static_cast<size_t>(g_most_read));
+    ours = &first;
+    our_count = 1;
+  }
+  return syscall(SYS_process_vm_readv, pid, ours, our_count, theirs, their_count, flags);
+}
 
 namespace {
 
@@ -50,6 +80,7 @@ class Turned {
     return MPI_Alltoallw(rows_.data(), ones_.data(), zeros_.data(), out_.data(), columns_.data(),
                          ones_.data(), zeros_.data(), in_.data(), comm_);
   }
+  void clear() { std::fill(columns_.begin(), columns_.end(), -1); }
   bool is_right() const {
     const int mine = count(rank_);
     for (int i = 0; i < n_; ++i) {
@@ -220,6 +251,55 @@ TOPIC(rooms_votes) {
                         whole.data(), into.data(), doubles.data(), MPI_COMM_WORLD);
         }) == 0);
   MPI_Type_free(&column);
+}
+
+// Long runs are read out of the other's memory; where the system then refuses, or gives a part
+// only, they come the other way, and nobody asks it again.
+TOPIC(rooms_reading) {
+  const int n = 512 * g_size;
+  Turned turned(MPI_COMM_WORLD, n);
+  const auto reads = [&] {
+    const int64_t before = g_reads;
+    CHECK(taken_by("MPI_Alltoallw", [&] { turned.exchange(); }) == 1);
+    CHECK(turned.is_right());
+    return g_reads - before;
+  };
+  CHECK(reads() >= g_size - 1);
+  turned.clear();
+  const int refused = g_size - 1;
+  if (g_rank == refused) g_most_read = 5000;
+  CHECK(g_rank == refused ? reads() == 1 : reads() >= g_size - 1);
+  g_most_read = -1;
+  turned.clear();
+  CHECK(g_rank == refused ? reads() == 0 : reads() >= g_size - 1);
+  turned.clear();
+  g_most_read = 0;
+  CHECK(g_rank == refused ? reads() == 0 : reads() == 1);
+  g_most_read = -1;
+}
+
+// Of all that read one rank's runs, one may not: it gets them packed, when the others are done.
+TOPIC(rooms_reading_by_all) {
+  constexpr int kRuns = 40, kRun = 600;
+  MPI_Datatype rows;
+  MPI_Type_vector(kRuns, kRun, 2 * kRun, MPI_DOUBLE, &rows);
+  MPI_Type_commit(&rows);
+  std::vector<double> data(2 * kRuns * kRun);
+  for (const int most : {-1, 5000, -1}) {
+    context(std::to_string(most));
+    if (g_rank == g_size - 1) g_most_read = most;
+    std::fill(data.begin(), data.end(), -1);
+    if (g_rank == 0) std::iota(data.begin(), data.end(), 0.0);
+    CHECK(taken_by("MPI_Bcast", [&] { MPI_Bcast(data.data(), 1, rows, 0, MPI_COMM_WORLD); }) == 1);
+    bool right = true;
+    for (size_t i = 0; i < data.size(); ++i) {
+      const bool sent = g_rank == 0 || i % (2 * kRun) < kRun;
+      right = right && data[i] == (sent ? static_cast<double>(i) : -1);
+    }
+    CHECK(right);
+  }
+  g_most_read = -1;
+  MPI_Type_free(&rows);
 }
 
 // The same bytes for all, in columns on the one side and rows on the other; small ones are the

@@ -3,16 +3,22 @@
  * The hand-over of payloads through a region of the sender's arena (interpose/direct): reserve,
  * token, pieces that are published while the receiver follows, the receiver's mark, reuse by other
  * messages; where no region is free, the message goes as a whole, by the library. Two threads of a
- * rank send, a rank receives: whatever comes first (wildcards), or the next message of one thread
- * (its tag), for which it waits while others lie in the queue. Probes and cancelled sends are not in
- * it.
+ * rank send, with two tags in turn; a rank receives: whatever comes first (wildcards) or what has a
+ * tag. It may probe first, cancel a receive that has not matched yet, or free one, which is finished
+ * by later calls. Another thread of it may probe at any time.
+ *
+ * A probe that meets a token takes the messages up to that one out of the library's queue and holds
+ * them (probe.hpp); a receive looks there first. Between that look and the moment when the library
+ * knows of the receive nothing may be taken out.
  *
  * Every interleaving is looked at, memory being sequentially consistent: what is written before a
  * store with release and read after a load with acquire (payload and `published`, payload and
- * `done`) is in that order here as it is there.
+ * `done`) is in that order here as it is there. Cancelled sends are not in it, as no library cancels
+ * them.
  *
- * What is asserted: each message arrives once, whole, with its own bytes, in the order in which its
- * thread sent it; no piece is written over one that is yet to be read; nobody waits for ever
+ * What is asserted: each message arrives once, whole, with its own bytes; a receive never matches a
+ * message while an earlier one of the same thread fits it, too; what a probe has told of is what the
+ * next receive gets; no piece is written over one that is yet to be read; nobody waits for ever
  * (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
  */
 
@@ -25,9 +31,18 @@
 #ifndef REGIONS
 #define REGIONS 2  /* less than there are messages */
 #endif
+#ifndef PROBES
+#define PROBES 1   /* of another thread of the receiving rank */
+#endif
+#ifndef CALLS
+#define CALLS 3    /* of the receiver: 1 probes, 2 cancels and frees, 3 both */
+#endif
 #define PIECES 2   /* of each payload */
+#define RECEIVES 2 /* under way at once: one and a freed one */
 #define ALL (SENDERS * MESSAGES)
 #define NONE 255
+#define ANY 2      /* instead of a tag */
+#define TAG(message) ((message / MESSAGES + message % MESSAGES) % 2)
 
 /* The arena. A piece holds the number of the message whose bytes it has. */
 byte piece[REGIONS * PIECES] = NONE;
@@ -36,13 +51,56 @@ bool done[REGIONS] = true;  /* no receiver needs it */
 bool out[REGIONS];          /* in the sender's list, until a sweep finds it done */
 bool locked;                /* of that list */
 
-/* The library: a queue for each thread's tag, and which tag came first. A message is its number and
- * the region of its payload; NONE: the payload is in it. */
-chan wire[SENDERS] = [MESSAGES] of { byte, byte };
-chan arrival = [ALL] of { byte };
+/* The library of the receiving rank: messages that wait for a receive, and receives that wait for a
+ * message. A message is its tag, its number and the region of its payload; NONE: the payload is in
+ * it. */
+chan queue = [ALL] of { byte, byte, byte };
+chan posted = [RECEIVES] of { byte, byte };  /* tag, which one */
+chan held = [ALL] of { byte, byte, byte };   /* out of the queue, for a probe */
+bool taking;                                 /* the lock of that (Posting) */
 
-byte arrived[ALL];
+/* A receive has matched a message, which has not been taken to the program yet. */
+byte brought[RECEIVES] = NONE;
+byte region_of[RECEIVES];
+
+bool matched[ALL];
 byte senders_over;
+
+/* Of all that a receive could have: none is earlier of the same thread. */
+inline match(receive, tag_, number_, region_) {
+  k = number_ / MESSAGES * MESSAGES;
+  do
+  :: k < number_ -> assert(matched[k] || (tag_ != ANY && tag_ != TAG(k))); k++
+  :: else -> break
+  od;
+  assert(!matched[number_]);
+  matched[number_] = true;
+  brought[receive] = number_;
+  region_of[receive] = region_
+}
+
+/* The library gets a message: for the first receive that it fits, or to wait. */
+inline arrive(number_, region_) {
+  d_step {
+    l = len(posted);
+    fits = NONE;
+    do
+    :: l > 0 ->
+      posted ? t, s;
+      if
+      :: fits == NONE && (t == ANY || t == TAG(number_)) -> fits = s; match(s, t, number_, region_)
+      :: else -> posted ! t, s
+      fi;
+      l--
+    :: else -> break
+    od;
+    if
+    :: fits == NONE -> queue ! TAG(number_), number_, region_
+    :: else
+    fi;
+    k = 0; l = 0; t = 0; s = 0; fits = 0
+  }
+}
 
 inline sweep() {
   r = 0;
@@ -104,6 +162,7 @@ inline publish() {
 
 proctype Sender(byte me) {
   byte i, r, p, mine, number;
+  byte k, l, t, s, fits;
   do
   :: i < MESSAGES ->
     number = me * MESSAGES + i;
@@ -115,12 +174,12 @@ proctype Sender(byte me) {
     od;
 #endif
     if
-    :: mine == NONE -> atomic { wire[me] ! number, NONE; arrival ! me }
+    :: mine == NONE -> arrive(number, NONE)
     :: else ->
       if
       /* A synchronous send packs before the call, others after it. */
-      :: publish(); atomic { wire[me] ! number, mine; arrival ! me }
-      :: atomic { wire[me] ! number, mine; arrival ! me }; publish()
+      :: publish(); arrive(number, mine)
+      :: arrive(number, mine); publish()
       fi
     fi;
     i++
@@ -129,8 +188,9 @@ proctype Sender(byte me) {
   senders_over++
 }
 
-/* What a receive has matched: `number` from `region`. */
-inline take() {
+/* What a receive has matched goes to the program. */
+inline take(receive) {
+  d_step { number = brought[receive]; region = region_of[receive] };
   if
   :: region == NONE -> skip  /* the library has brought all of it */
   :: else ->
@@ -151,26 +211,200 @@ inline take() {
     done[region] = true
 #endif
   fi;
-  assert(number == from * MESSAGES + next[from]);
-  next[from] = next[from] + 1;
-  arrived[number] = arrived[number] + 1;
-  assert(arrived[number] == 1)
+  atomic {
+    arrived[number] = arrived[number] + 1;
+    assert(arrived[number] == 1);
+    of_tag[TAG(number)]--;
+#ifndef BREAK_CANCELLED
+    brought[receive] = NONE;
+#endif
+    number = 0;
+    region = 0
+  }
+}
+
+/* The first message in `from` that has the tag; NONE: there is none. */
+inline claim(from, tag_) {
+  number = NONE;
+  if
+  :: tag_ == ANY && len(from) > 0 -> from ? t, number, region
+  :: tag_ != ANY && from ?? [eval(tag_), number, region] -> from ?? eval(tag_), number, region
+  :: else
+  fi
+}
+inline look(from, tag_) {
+  number = NONE;
+  if
+  :: tag_ == ANY && len(from) > 0 -> from ? <t, number, region>
+  :: tag_ != ANY && from ?? [eval(tag_), number, region] -> from ?? <eval(tag_), number, region>
+  :: else
+  fi
+}
+
+inline wait_for(tag_) {
+  if
+  :: tag_ == ANY -> (len(held) + len(queue) > 0)
+  :: else -> (held ?? [eval(tag_), number, region] || queue ?? [eval(tag_), number, region])
+  fi
+}
+
+#if PROBES > 0
+inline begin_taking() { atomic { !taking -> taking = true } }
+inline end_taking() { taking = false }
+#else  /* nobody else takes out */
+inline begin_taking() { skip }
+inline end_taking() { skip }
+#endif
+
+/* Takes the messages up to the first with this tag out of the queue. */
+inline hold_up_to(tag_) {
+  begin_taking();
+  do
+  :: atomic {
+#ifdef BREAK_HOLD_ONE
+      claim(queue, tag_);
+#else
+      look(held, tag_);
+      if
+      :: number == NONE -> claim(queue, ANY)
+      :: else -> number = NONE
+      fi;
+#endif
+      if
+      :: number != NONE -> held ! TAG(number), number, region
+      :: else -> break
+      fi
+#ifdef BREAK_HOLD_ONE
+      ; break
+#endif
+    }
+  od;
+  end_taking()
+}
+
+/* Another thread, which may look at any time. */
+proctype Prober() {
+  byte i, t, number, region, tag;
+  do
+  :: i < PROBES ->
+    if
+    :: tag = ANY
+    :: tag = 0
+    :: tag = 1
+    fi;
+    atomic { look(held, tag); if :: number == NONE -> look(queue, tag) :: else -> region = NONE fi };
+    if
+    :: number != NONE && region != NONE -> tag = TAG(number); hold_up_to(tag)
+    :: else
+    fi;
+    i++
+  :: else -> break
+  od
+}
+
+/* MPI_Irecv. */
+inline post(receive, tag_) {
+#ifndef BREAK_NO_POSTING
+  begin_taking();
+#endif
+#ifdef BREAK_LIBRARY_FIRST
+  atomic { claim(queue, tag_); if :: number == NONE -> claim(held, tag_) :: else fi };
+#else
+  atomic { claim(held, tag_) };
+#endif
+  if
+  :: number != NONE -> d_step { match(receive, tag_, number, region); k = 0 }
+  :: else ->
+    atomic {
+      claim(queue, tag_);
+      if
+      :: number != NONE -> match(receive, tag_, number, region); k = 0
+      :: else -> posted ! tag_, receive
+      fi
+    }
+  fi;
+#ifndef BREAK_NO_POSTING
+  end_taking()
+#endif
 }
 
 proctype Receiver() {
-  byte n, p, from, number, region;
-  byte next[SENDERS];
+  byte n, p, k, t, number, region, tag, told;
+  byte now;          /* the receive of this call; the other one may have been freed */
+  bool freed;
+  bool cancelled;    /* once */
+  byte arrived[ALL];
+  byte of_tag[2];    /* messages of each tag that are yet to come to the program */
+  d_step {
+    do
+    :: n < ALL -> of_tag[TAG(n)]++; n++
+    :: else -> break
+    od;
+    n = 0
+  };
   do
   :: n < ALL ->
+    /* What a freed receive has brought is taken by a later call. */
     if
-    :: atomic { arrival ? from; wire[from] ? number, region }
-    :: next[0] < MESSAGES -> from = 0;
-       atomic { wire[0] ? number, region; arrival ?? eval(from) }
-    :: next[SENDERS - 1] < MESSAGES -> from = SENDERS - 1;
-       atomic { wire[SENDERS - 1] ? number, region; arrival ?? eval(from) }
+    :: freed && brought[1 - now] != NONE -> take(1 - now); freed = false
+    :: else
     fi;
-    take();
-    n++
+    told = NONE;
+    if
+    :: !freed && of_tag[0] > 0 -> tag = 0
+    :: !freed && of_tag[1] > 0 -> tag = 1
+    :: tag = ANY
+    fi;
+    if
+    :: !freed && CALLS % 2 == 1 ->  /* MPI_Probe; the receive is for what it has found */
+      do
+      :: told == NONE ->
+        wait_for(tag);
+        atomic {
+          look(held, tag);
+          if
+          :: number != NONE -> told = number
+          :: else ->
+            look(queue, tag);
+            if
+            :: region == NONE -> told = number
+            :: else
+            fi
+          fi
+        };
+        if
+        :: told == NONE -> t = TAG(number); hold_up_to(t)
+        :: else
+        fi
+      :: else -> break
+      od;
+      tag = TAG(told)
+    :: true
+    fi;
+    post(now, tag);
+    assert(told == NONE || told == brought[now]);
+    if
+    :: (brought[now] != NONE) -> take(now); n++
+    /* MPI_Cancel of one that has not matched. */
+    :: atomic { CALLS >= 2 && !cancelled && posted ?? [eval(tag), eval(now)] -> posted ?? eval(tag), eval(now); cancelled = true };
+#ifdef BREAK_CANCELLED
+       take(now)
+#endif
+    /* MPI_Request_free. */
+    :: CALLS >= 2 && !freed -> freed = true; now = 1 - now; n++;
+#ifdef BREAK_FREED_LOST
+       freed = false
+#endif
+    fi
+  :: else -> break
+  od;
+  if
+  :: freed -> (brought[1 - now] != NONE); take(1 - now)
+  :: else
+  fi;
+  n = 0;
+  do
+  :: n < ALL -> assert(arrived[n] == 1); n++
   :: else -> break
   od;
   /* All is over: every region is free, or will be at the next sweep. */
@@ -189,6 +423,9 @@ init {
     :: s < SENDERS -> run Sender(s); s++
     :: else -> break
     od;
-    run Receiver()
+    run Receiver();
+#if PROBES > 0
+    run Prober()
+#endif
   }
 }

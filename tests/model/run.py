@@ -35,16 +35,31 @@ STUCK = "invalid end state"
 MODELS = [
     Model(
         "handover",
-        ("SENDERS", "MESSAGES", "REGIONS"),
-        # One region is starved, three are more than are out at once.
-        [(2, 2, 1), (2, 2, 2), (2, 2, 3), (1, 4, 2)],
+        ("SENDERS", "MESSAGES", "REGIONS", "PROBES", "CALLS"),
+        # One region is starved, three are more than are out at once. With less messages, probes of
+        # another thread, and probed, cancelled and freed receives.
+        [
+            (2, 2, 1, 0, 0),
+            (2, 2, 2, 0, 0),
+            (2, 2, 3, 0, 0),
+            (1, 4, 2, 0, 0),
+            (1, 3, 2, 1, 1),
+            (1, 3, 1, 0, 3),
+            (1, 2, 1, 1, 3),
+            (2, 1, 1, 0, 3),
+        ],
         {
-            "BREAK_FREE_FIRST": ((2, 2, 2), WRONG),  # freed before it is read
-            "BREAK_PUBLISH_FIRST": ((2, 2, 2), WRONG),  # published before it is written
-            "BREAK_NO_WAIT": ((2, 2, 2), WRONG),  # read before it is published
-            "BREAK_NO_LOCK": ((2, 2, 2), WRONG),  # two threads reserve at once
-            "BREAK_NEVER_FREE": ((2, 2, 2), WRONG),  # a region is lost
-            "BREAK_WAIT_FOR_ROOM": ((2, 2, 2), STUCK),  # a sender waits for a region
+            "BREAK_FREE_FIRST": ((2, 2, 2, 0, 0), WRONG),  # freed before it is read
+            "BREAK_PUBLISH_FIRST": ((2, 2, 2, 0, 0), WRONG),  # published before it is written
+            "BREAK_NO_WAIT": ((2, 2, 2, 0, 0), WRONG),  # read before it is published
+            "BREAK_NO_LOCK": ((2, 2, 2, 0, 0), WRONG),  # two threads reserve at once
+            "BREAK_NEVER_FREE": ((2, 2, 2, 0, 0), WRONG),  # a region is lost
+            "BREAK_WAIT_FOR_ROOM": ((2, 2, 2, 0, 0), STUCK),  # a sender waits for a region
+            "BREAK_HOLD_ONE": ((1, 3, 2, 1, 0), WRONG),  # a probe lets earlier ones stay behind
+            "BREAK_LIBRARY_FIRST": ((1, 3, 2, 0, 1), WRONG),  # what is held is looked at last
+            "BREAK_NO_POSTING": ((1, 2, 1, 1, 0), STUCK),  # taken out just before a receive asks
+            "BREAK_CANCELLED": ((1, 3, 2, 0, 2), WRONG),  # a cancelled receive is looked at
+            "BREAK_FREED_LOST": ((1, 2, 1, 0, 2), WRONG),  # a freed receive is forgotten
         },
     ),
     Model(

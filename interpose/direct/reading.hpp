@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reading: a rank takes long runs straight out of a peer's memory, by the system
+// (process_vm_readv): one copy, where packing and unpacking are two. For exchanges, in which all
+// ranks are inside the call until all have read.
+#ifndef LACUNA_INTERPOSE_DIRECT_READING_HPP_
+#define LACUNA_INTERPOSE_DIRECT_READING_HPP_
+
+#include <sys/uio.h>
+
+#include <cstdint>
+
+#include "interpose/direct/flow.hpp"
+
+namespace lacuna::direct {
+
+// Whether this process can read the memory of that one: so many bytes there are those at `same`.
+bool can_read(int32_t pid, uint64_t place, const void* same, int64_t bytes) noexcept;
+
+// The runs of what goes out, in packed order, for the peer to read; at most `most`. How many; 0: it
+// is packed, as that is faster or they are too many.
+int32_t list_runs(const Lot& lot, iovec* runs, int64_t most) noexcept;
+
+// The first `bytes` of what a peer's runs have, which are no fewer, to where `lot` wants them.
+// False: the system has refused some of it, and anything may have been written.
+bool read_runs(int32_t pid, const iovec* runs, int64_t bytes, const Lot& lot) noexcept;
+
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_READING_HPP_
