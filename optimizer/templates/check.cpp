@@ -13,11 +13,16 @@ using lacuna::Part;
 
 constexpr int64_t kMostMemory = int64_t(1) << 28;
 
+// With as much again on both sides: Open MPI 5 moves blocks at a stride of minus their length in the
+// other direction, and what is looked for here is not to end in a crash.
 struct Memory {
-  explicit Memory(int64_t bytes) : data(static_cast<char*>(std::malloc(size_t(bytes) + 1))) {}
-  ~Memory() { std::free(data); }
+  explicit Memory(int64_t bytes)
+      : all(static_cast<char*>(std::malloc(size_t(bytes) * 3 + 1))),
+        data(all != nullptr ? all + bytes : nullptr) {}
+  ~Memory() { std::free(all); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
+  char* const all;
   char* const data;
 };
 
