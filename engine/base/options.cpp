@@ -44,7 +44,7 @@ constexpr Option kTable[] = {
      "finds no room there goes as it would without LACUNA_DIRECT.",
      1, int64_t{1} << 20},
     {OptionId::kReadPeers, "LACUNA_READ_PEERS", OptionKind::kFlag, "1",
-     "With LACUNA_DIRECT: in exchanges of all with all, ranks read long runs straight out of each "
+     "With LACUNA_DIRECT: in blocking collectives, ranks read long runs straight out of each "
      "other's memory (process_vm_readv), where the system allows all of a node to do so."},
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
      "Every call that lacuna can take is taken, also where packing first is not expected to pay. "
