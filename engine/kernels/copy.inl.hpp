@@ -41,7 +41,7 @@ using Bytes = hn::CappedTag<uint8_t, 64>;
 }
 
 // From here on the C library's memcpy is as good and knows the machine's string instructions.
-constexpr int64_t kLibraryBytes = 16384;
+constexpr int64_t kLibraryBytes = 2048;
 
 // dst[0, bytes) <- src[0, bytes), bytes >= 1.
 [[gnu::always_inline]] inline void copy_run(std::byte* dst, const std::byte* src, int64_t bytes) {

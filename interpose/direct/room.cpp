@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/peers.hpp"
@@ -38,8 +39,8 @@ static_assert(kRooms == 32);
 
 // By their numbers; and the last turn there was in any, so that what is left on a seat is never
 // taken for new.
-constinit uint32_t g_used = 0;
-constinit uint64_t g_last_turn = 0;
+constinit std::atomic<uint32_t> g_used{0};
+constinit std::atomic<uint64_t> g_last_turn{0};
 
 std::byte* arena_of(uint32_t member) noexcept {
   return member == own_index() ? own_arena() : peer_at(member)->arena;
@@ -78,25 +79,66 @@ void learn(Room* room, const Call& call, bool taken, bool refused) noexcept {
   }
 }
 
-// Threads could come to two rooms at once and find the same number.
-void agree_on_number(MPI_Comm comm, Room* room) noexcept {
-  const Offer own{g_gate.threads ? ~uint64_t{0} : g_used, g_last_turn};
-  room->number = Room::kRefused;
-  if (next_functions().MPI_Allgather(&own, sizeof(own), MPI_BYTE, room->offers.data(), sizeof(own),
-                                     MPI_BYTE, comm) != MPI_SUCCESS) {
-    return;
+void raise_to(std::atomic<uint64_t>* most, uint64_t value) noexcept {
+  uint64_t seen = most->load(std::memory_order_relaxed);
+  while (seen < value && !most->compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
   }
-  uint64_t used = 0;
+}
+
+// Whether it was free in this process.
+bool claim(int number) noexcept {
+  const uint32_t bit = uint32_t{1} << number;
+  return (g_used.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
+}
+
+void give_up(int number) noexcept {
+  g_used.fetch_and(~(uint32_t{1} << number), std::memory_order_release);
+}
+
+// Tells all members, and learns what they tell.
+bool tell(MPI_Comm comm, Room* room, const Offer& own) noexcept {
+  return next_functions().MPI_Allgather(&own, sizeof(own), MPI_BYTE, room->offers.data(),
+                                        sizeof(own), MPI_BYTE, comm) == MPI_SUCCESS;
+}
+
+// One that is free in all arenas. Where some member has threads, another thread may have taken it
+// meanwhile, for another room: so they tell each other whether they have got it, and if not all
+// have, it is tried again at the next call.
+void agree_on_number(MPI_Comm comm, Room* room) noexcept {
+  const int tries = room->number;
+  room->number = Room::kRefused;
+  const Offer own{g_used.load(std::memory_order_acquire), g_gate.threads ? 1U : 0,
+                  g_last_turn.load(std::memory_order_relaxed)};
+  if (!tell(comm, room, own)) return;
+  uint32_t used = 0;
+  bool threads = false;
+  uint64_t last_turn = 0;
+  const auto last_of_all = [&] {
+    for (const Offer& offer : room->offers) last_turn = std::max(last_turn, offer.last_turn);
+  };
   for (const Offer& offer : room->offers) {
     used |= offer.used;
-    room->turn = std::max(room->turn, offer.last_turn);
+    threads = threads || offer.threads != 0;
   }
-  for (int number = 0; number < kRooms; ++number) {
-    if ((used >> number & 1) != 0) continue;
-    room->number = number;
-    g_used |= uint32_t{1} << number;
-    return;
+  last_of_all();
+  const int number = std::countr_one(used);
+  if (number >= kRooms) return;
+  const bool is_mine = claim(number);
+  if (threads) {
+    // The last turns once more: what is on the seats now is from before.
+    const Offer got{is_mine ? 1U : 0, 1, g_last_turn.load(std::memory_order_relaxed)};
+    const bool all =
+        tell(comm, room, got) && std::all_of(room->offers.begin(), room->offers.end(),
+                                             [](const Offer& offer) { return offer.used != 0; });
+    if (!all) {
+      if (is_mine) give_up(number);
+      room->number = tries > Room::kLastTry ? tries - 1 : Room::kRefused;
+      return;
+    }
+    last_of_all();
   }
+  room->turn = last_turn;
+  room->number = number;
 }
 
 // A seat on which something was said that was taken is used again when everybody has read it: who
@@ -146,10 +188,10 @@ Gain gain_of(Kind kind) noexcept {
 
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept {
   const bool is_due = bytes >= (runtime().always ? 0 : gain_of(call.kind).least_bytes);
-  if (room->number == Room::kUnasked && is_due) agree_on_number(comm, room);
+  if (is_due && room->number <= Room::kUnasked) agree_on_number(comm, room);
   if (room->number < 0) return Door::kClosed;
   ++room->turn;
-  g_last_turn = std::max(g_last_turn, room->turn);
+  raise_to(&g_last_turn, room->turn);
   if (room->taken != 0 && room->turn >= room->taken + kSeats) {
     wait_for_readers(room);
     room->taken = 0;
@@ -164,7 +206,7 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
 }
 
 void close_room(Room* room) noexcept {
-  if (room->number >= 0) g_used &= ~(uint32_t{1} << room->number);
+  if (room->number >= 0) give_up(room->number);
   room->number = Room::kRefused;
 }
 

@@ -59,7 +59,8 @@ Gain gain_of(Kind kind) noexcept;
 
 // What the members tell each other to find a number that is free in all arenas.
 struct Offer {
-  uint64_t used;  // all ones: no room
+  uint32_t used;     // a bit for each number; or, of one number, whether it is this member's now
+  uint32_t threads;  // whether it has some
   uint64_t last_turn;
 };
 
@@ -103,8 +104,9 @@ struct Room {
   std::vector<int> targets;
   bool has_neighbors = false;
 
-  static constexpr int kUnasked = -1;
-  static constexpr int kRefused = -2;
+  static constexpr int kRefused = -1;
+  static constexpr int kUnasked = -2;   // and one less for each time that threads were in the way
+  static constexpr int kLastTry = -10;  // then it is given up
 };
 
 enum class Door : uint8_t {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives by shared memory among threads, each with a communicator of its own: all come to
+// their first one at once, and ranks to those of different threads first.
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "harness.hpp"
+
+using namespace test;
+
+namespace {
+
+constexpr int kThreads = 3;
+constexpr int kRounds = 12;
+constexpr int kCalls = 10;
+constexpr int kN = 700;
+
+class Worker {
+ public:
+  Worker(int id, MPI_Comm comm) : id_(id), comm_(comm) {
+    MPI_Type_vector(kN, 1, g_size, MPI_DOUBLE, &vector_);
+    MPI_Type_create_resized(vector_, 0, sizeof(double), &column_);
+    MPI_Type_commit(&column_);
+    MPI_Type_free(&vector_);
+  }
+
+  // A communicator lives for a round.
+  void run() {
+    for (int round = 0; round < kRounds; ++round) {
+      MPI_Comm comm;
+      MPI_Comm_dup(comm_, &comm);
+      for (int call = 0; call < kCalls; ++call) {
+        turn(comm, round * kCalls + call);
+        tell(comm, round * kCalls + call);
+      }
+      MPI_Comm_free(&comm);
+    }
+  }
+
+  bool right() const { return right_; }
+  void free() {
+    MPI_Type_free(&column_);
+    MPI_Comm_free(&comm_);
+  }
+
+ private:
+  void turn(MPI_Comm comm, int call) {
+    const size_t n = kN, ranks = static_cast<size_t>(g_size);
+    std::vector<double> from(n * ranks), to(n * ranks + 1, -1);
+    std::iota(from.begin(), from.end(), 1e7 * g_rank + 1e5 * id_ + call);
+    MPI_Alltoall(from.data(), 1, column_, to.data(), kN, MPI_DOUBLE, comm);
+    right_ = right_ && to.back() == -1;
+    for (size_t i = 0; i < ranks; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        const double first = 1e7 * static_cast<double>(i) + 1e5 * id_ + call;
+        right_ = right_ && to[i * n + j] == first + static_cast<double>(j * ranks) + g_rank;
+      }
+    }
+  }
+
+  void tell(MPI_Comm comm, int call) {
+    const size_t n = kN, ranks = static_cast<size_t>(g_size);
+    std::vector<double> data(n * ranks, -1);
+    const int root = call % g_size;
+    if (g_rank == root) std::iota(data.begin(), data.end(), 1e5 * id_ + call);
+    MPI_Bcast(data.data(), 1, column_, root, comm);
+    for (size_t i = 0; i < data.size(); ++i) {
+      const bool sent = g_rank == root || i % ranks == 0;
+      right_ = right_ && data[i] == (sent ? 1e5 * id_ + call + static_cast<double>(i) : -1);
+    }
+  }
+
+  int id_;
+  MPI_Comm comm_;
+  MPI_Datatype vector_, column_;
+  bool right_ = true;
+};
+
+}  // namespace
+
+TOPIC(rooms_among_threads) {
+  std::vector<Worker> workers;
+  for (int id = 0; id < kThreads; ++id) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    workers.emplace_back(id, comm);
+  }
+  const int64_t took = taken_by("MPI_Alltoall", [&] {
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < kThreads; ++i) {
+      Worker& worker = workers[(i + static_cast<size_t>(g_rank)) % kThreads];
+      threads.emplace_back([&worker] { worker.run(); });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  // In a room or packed; while one thread learns a type, another's call is the library's.
+  CHECK(took > kThreads * kRounds * kCalls / 2);
+  for (Worker& worker : workers) {
+    CHECK(worker.right());
+    worker.free();
+  }
+}
