@@ -147,6 +147,7 @@ def test_results_and_their_page(lacuna, tmp_path):
         (name, method)
         for name in ("NAS_LU_y-12", "LAMMPS_atomic-114", "FFT-256")
         for method in bench_apps.METHODS
+        if method not in bench_apps.ASKED
     }
     for row in found["rows"]:
         assert len(row["samples_s"]) == 3

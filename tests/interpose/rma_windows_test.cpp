@@ -159,7 +159,11 @@ TOPIC(rma_shared_late) {
 TOPIC(rma_shared_declined) {
   Window window(Window::Memory::kShared);
   MPI_Datatype type = column_of_ints();
-  Region result(1);
+  Region own(1), result(1);
+  MPI_Win_lock(MPI_LOCK_SHARED, g_rank, 0, window.win);
+  CHECK(taken_by("MPI_Get",
+                 [&] { MPI_Get(own.base(), 1, type, g_rank, 0, 1, type, window.win); }) == 1);
+  MPI_Win_unlock(g_rank, window.win);
   const Region untouched(1);
   MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN);
   window.put(Region(seed(g_rank, 3)));
