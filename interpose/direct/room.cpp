@@ -188,7 +188,8 @@ Gain gain_of(Kind kind) noexcept {
 
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept {
   const bool is_due = bytes >= (runtime().always ? 0 : gain_of(call.kind).least_bytes);
-  if (is_due && room->number <= Room::kUnasked) agree_on_number(comm, room);
+  // Whatever the bytes: a rank may not know its type just now, where threads learn types.
+  if (room->number <= Room::kUnasked) agree_on_number(comm, room);
   if (room->number < 0) return Door::kClosed;
   ++room->turn;
   raise_to(&g_last_turn, room->turn);

@@ -115,7 +115,7 @@ enum class Door : uint8_t {
   kPassed,  // it has said no, and there was nothing to win lately: the library is as good
 };
 // Comes to the next call of a room. `bytes` between two ranks, as all ranks know them, or
-// kUnknownBytes on all: where they are few, there is no vote. Collective when there first is one.
+// kUnknownBytes on all: where they are few, there is no vote. Collective when first called.
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
 inline constexpr int64_t kUnknownBytes = std::numeric_limits<int64_t>::max();
 // The communicator is being freed.
