@@ -269,7 +269,7 @@ bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use) noexcept 
   return false;
 }
 
-const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
+const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy) noexcept {
   const Runtime& rt = runtime();
   if (datatype == rt.datatype_null) return nullptr;
   const uintptr_t handle = handle_bits(datatype);
@@ -282,7 +282,10 @@ const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
   TypeRecord* record = attached_record(datatype);
   if (record == nullptr) {
     const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
-    if (!lock.owns_lock()) return nullptr;
+    if (!lock.owns_lock()) {
+      if (busy != nullptr) *busy = true;
+      return nullptr;
+    }
     // Another thread may have been faster.
     if (g_learned.load(std::memory_order_acquire) != learned) record = attached_record(datatype);
     if (record == nullptr) record = make_record(datatype);
@@ -296,12 +299,10 @@ const TypeRecord* learn_type(MPI_Datatype datatype) noexcept {
 
 const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
   for (;;) {
-    const TypeRecord* record = type_record(datatype);
-    if (record != nullptr) return record;
-    if (datatype == runtime().datatype_null || !is_committed(datatype)) return nullptr;
-    // Whoever holds it is decoding; if nobody is, memory was refused.
-    const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
-    if (lock.owns_lock()) return nullptr;
+    if (const TypeRecord* record = detail::cached_record(datatype)) return record;
+    bool busy = false;
+    const TypeRecord* record = detail::learn_type(datatype, &busy);
+    if (record != nullptr || !busy) return record;
     sched_yield();
   }
 }

@@ -79,7 +79,8 @@ struct TypeRecord {
 namespace detail {
 inline constexpr unsigned kCacheBits = 10;
 extern std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits];
-const TypeRecord* learn_type(MPI_Datatype datatype) noexcept;
+// `busy`: another thread was just decoding, so nothing was tried.
+const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy = nullptr) noexcept;
 bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use = true) noexcept;
 
 inline size_t cache_slot(uintptr_t handle) {
