@@ -10,6 +10,7 @@ lacuna_status lacuna_plan_cost_json(const lacuna_plan* plan, int64_t count, size
   const lacuna_status status = lacuna_packed_size(plan, count, &bytes);  // checks both
   if (status != LACUNA_OK) return status;
   return lacuna::api::guarded([&] {
-    return lacuna::api::give_text(lacuna::cost_json(lacuna::api::plan_of(plan), count), capacity, text, needed);
+    return lacuna::api::give_text(lacuna::cost_json(lacuna::api::plan_of(plan), count), capacity,
+                                  text, needed);
   });
 }

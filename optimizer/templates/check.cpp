@@ -13,8 +13,8 @@ using lacuna::Part;
 
 constexpr int64_t kMostMemory = int64_t(1) << 28;
 
-// With as much again on both sides: Open MPI 5 moves blocks at a stride of minus their length in the
-// other direction, and what is looked for here is not to end in a crash.
+// With as much again on both sides: Open MPI 5 moves blocks at a stride of minus their length in
+// the other direction, and what is looked for here is not to end in a crash.
 struct Memory {
   explicit Memory(int64_t bytes)
       : all(static_cast<char*>(std::malloc(size_t(bytes) * 3 + 1))),
