@@ -2,6 +2,7 @@
 //
 // The accept rules that all families share, in one place: everything here happens before any side
 // effect.
+#include <algorithm>
 #include <cstdint>
 
 #include "interpose/device.hpp"
@@ -50,6 +51,21 @@ Note passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept {
 }
 
 }  // namespace
+
+bool range_of(const void* buf, MPI_Count count, const TypeRecord& record,
+              MemoryRange* range) noexcept {
+  intptr_t first = 0;
+  intptr_t span = 0;
+  intptr_t last = 0;
+  if (count <= 0 ||
+      __builtin_add_overflow(reinterpret_cast<intptr_t>(buf), record.true_lb, &first) ||
+      __builtin_mul_overflow(static_cast<int64_t>(count - 1), record.extent_bytes, &span) ||
+      __builtin_add_overflow(first, span, &last)) {
+    return false;
+  }
+  range->begin = std::min(first, last);
+  return !__builtin_add_overflow(std::max(first, last), record.true_extent_bytes, &range->end);
+}
 
 bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
             const void** data) noexcept {

@@ -46,16 +46,13 @@ double quickest_ns(const Work& work) {
 // By the byte, of messages of about so many bytes; nothing where that cannot be timed.
 PackSpeeds speeds_of(const Kept& kept, int64_t bytes) {
   const Plan& plan = *kept.plan;
-  const Type& type = plan.type();
   const int64_t count = std::max<int64_t>(1, bytes / plan.size());
-  const int64_t way = (count - 1) * plan.extent();
-  const int64_t low = type.true_lb + std::min<int64_t>(way, 0);
-  const int64_t span = type.true_extent() + (way < 0 ? -way : way);
+  const DataSpan span = data_span(plan.type(), count);
   const int64_t packed = count * plan.size();
-  if (span > kMostSpan || packed > kMostSpan || count > INT_MAX) return {};
-  std::vector<std::byte> mem(static_cast<size_t>(span), std::byte{1});
+  if (span.bytes() > kMostSpan || packed > kMostSpan || count > INT_MAX) return {};
+  std::vector<std::byte> mem(static_cast<size_t>(span.bytes()), std::byte{1});
   std::vector<std::byte> out(static_cast<size_t>(packed), std::byte{1});
-  std::byte* const at = address(mem.data(), -low);
+  std::byte* const at = address(mem.data(), -span.low);
   const Next& next = next_functions();
   const MPI_Comm comm = runtime().probe_comm;
   const auto n = static_cast<int>(count);

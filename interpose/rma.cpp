@@ -3,7 +3,6 @@
 // One-sided communication: the origin's side. What goes to the target is packed in the call; what
 // comes from it is unpacked by the call that completes it, after the library and before the program
 // (windows.hpp). The target's arguments stay as they are, since what they mean is known there.
-#include <algorithm>
 #include <new>
 
 #include "interpose/bodies.hpp"
@@ -61,6 +60,7 @@ using Destination = Side<void*>;
 struct Place {
   Access access;
   int target;
+  MPI_Aint displacement;
   MPI_Count count;
   MPI_Datatype type;
   MPI_Win win;
@@ -113,10 +113,8 @@ bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
   if (flavour != MPI_WIN_FLAVOR_CREATE && flavour != MPI_WIN_FLAVOR_ALLOCATE) return true;
   if (!ask(win, MPI_WIN_BASE, &base) || !ask(win, MPI_WIN_SIZE, &size)) return true;
   const auto window = reinterpret_cast<intptr_t>(base);
-  const intptr_t first = reinterpret_cast<intptr_t>(buf) + record.true_lb;
-  const intptr_t last = first + (count - 1) * record.extent_bytes;
-  return std::min(first, last) < window + *size &&
-         window < std::max(first, last) + record.true_extent_bytes;
+  MemoryRange data;
+  return !range_of(buf, count, record, &data) || (data.begin < window + *size && window < data.end);
 }
 
 // Packed data instead of what the program has there.
@@ -171,10 +169,23 @@ HeldOperation* take_sides(const Place& place, Source* source, Destination* desti
   return nullptr;
 }
 
+// Puts and gets in shared windows; one of the sides is there.
+Answer move_shared(const Place& place, const Source* source, const Destination* destination,
+                   MPI_Request* request) noexcept {
+  if (place.access != kPuts && place.access != kGets) return kDeclined;
+  const Destination origin =
+      source != nullptr ? Destination{const_cast<void*>(source->data), source->count, source->type}
+                        : *destination;
+  return take_shared_move({place.access, origin.data, origin.count, origin.type, place.target,
+                           place.displacement, place.count, place.type, place.win, request});
+}
+
 // `call` does the call with the sides as they are then.
 template <typename Call>
 Answer start(const Place& place, Source* source, Destination* destination,
              const Call& call) noexcept {
+  if (const Answer moved = move_shared(place, source, destination, nullptr); moved.taken)
+    return moved;
   HeldOperation* operation = take_sides(place, source, destination);
   if (operation == nullptr) return kDeclined;
   const int code = call();
@@ -193,6 +204,8 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
              const Call& call) noexcept {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
+  if (const Answer moved = move_shared(place, source, destination, request); moved.taken)
+    return moved;
   if (destination != nullptr && !completes_gets(runtime().flavour, runtime().mpich_major))
     return kDeclined;
   PendingRequest* entry = new_pending();
@@ -230,7 +243,7 @@ int invoke(int (*function)(Parameters...), Arguments... arguments) noexcept {
 
 // One of the two forms of a function.
 template <typename Small, typename Large, typename... Arguments>
-int call(Small Next::* small, Large Next::* large, bool fits, Arguments... arguments) noexcept {
+int call(Small Next::*small, Large Next::*large, bool fits, Arguments... arguments) noexcept {
   const Next& next = next_functions();
   return fits ? invoke(next.*small, arguments...) : invoke(next.*large, arguments...);
 }
@@ -244,32 +257,26 @@ bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) noexcept {
 Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                 MPI_Datatype target_datatype, MPI_Win win) noexcept {
-  const Answer moved =
-      take_shared_move({kPuts, const_cast<void*>(origin_addr), origin_count, origin_datatype,
-                        target_rank, target_disp, target_count, target_datatype, win, nullptr});
-  if (moved.taken) return moved;
   Source source{origin_addr, origin_count, origin_datatype};
-  return start({kPuts, target_rank, target_count, target_datatype, win}, &source, nullptr, [&] {
-    return call(&Next::MPI_Put, &Next::MPI_Put_c, fit_int(source.count, target_count), source.data,
-                source.count, source.type, target_rank, target_disp, target_count, target_datatype,
-                win);
-  });
+  return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
+               nullptr, [&] {
+                 return call(&Next::MPI_Put, &Next::MPI_Put_c, fit_int(source.count, target_count),
+                             source.data, source.count, source.type, target_rank, target_disp,
+                             target_count, target_datatype, win);
+               });
 }
 
 Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                 MPI_Datatype target_datatype, MPI_Win win) noexcept {
-  const Answer moved =
-      take_shared_move({kGets, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                        target_count, target_datatype, win, nullptr});
-  if (moved.taken) return moved;
   Destination destination{origin_addr, origin_count, origin_datatype};
-  return start(
-      {kGets, target_rank, target_count, target_datatype, win}, nullptr, &destination, [&] {
-        return call(&Next::MPI_Get, &Next::MPI_Get_c, fit_int(destination.count, target_count),
-                    destination.data, destination.count, destination.type, target_rank, target_disp,
-                    target_count, target_datatype, win);
-      });
+  return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
+               &destination, [&] {
+                 return call(&Next::MPI_Get, &Next::MPI_Get_c,
+                             fit_int(destination.count, target_count), destination.data,
+                             destination.count, destination.type, target_rank, target_disp,
+                             target_count, target_datatype, win);
+               });
 }
 
 Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
@@ -277,12 +284,13 @@ Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
                        MPI_Win win) noexcept {
   Source source{origin_addr, origin_count, origin_datatype};
-  return start(
-      {kAccumulates, target_rank, target_count, target_datatype, win}, &source, nullptr, [&] {
-        return call(&Next::MPI_Accumulate, &Next::MPI_Accumulate_c,
-                    fit_int(source.count, target_count), source.data, source.count, source.type,
-                    target_rank, target_disp, target_count, target_datatype, op, win);
-      });
+  return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
+               &source, nullptr, [&] {
+                 return call(&Next::MPI_Accumulate, &Next::MPI_Accumulate_c,
+                             fit_int(source.count, target_count), source.data, source.count,
+                             source.type, target_rank, target_disp, target_count, target_datatype,
+                             op, win);
+               });
 }
 
 Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
@@ -292,7 +300,7 @@ Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
                            MPI_Win win) noexcept {
   Source source{origin_addr, origin_count, origin_datatype};
   Destination destination{result_addr, result_count, result_datatype};
-  return start({kFetches, target_rank, target_count, target_datatype, win},
+  return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},
                op != MPI_NO_OP ? &source : nullptr, &destination, [&] {
                  return call(&Next::MPI_Get_accumulate, &Next::MPI_Get_accumulate_c,
                              fit_int(source.count, destination.count, target_count), source.data,
@@ -305,13 +313,9 @@ Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
 Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept {
-  const Answer moved =
-      take_shared_move({kPuts, const_cast<void*>(origin_addr), origin_count, origin_datatype,
-                        target_rank, target_disp, target_count, target_datatype, win, request});
-  if (moved.taken) return moved;
   Source source{origin_addr, origin_count, origin_datatype};
-  return start({kPuts, target_rank, target_count, target_datatype, win}, &source, nullptr, request,
-               [&](MPI_Request* started) {
+  return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
+               nullptr, request, [&](MPI_Request* started) {
                  return call(&Next::MPI_Rput, &Next::MPI_Rput_c,
                              fit_int(source.count, target_count), source.data, source.count,
                              source.type, target_rank, target_disp, target_count, target_datatype,
@@ -322,13 +326,9 @@ Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype o
 Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept {
-  const Answer moved =
-      take_shared_move({kGets, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                        target_count, target_datatype, win, request});
-  if (moved.taken) return moved;
   Destination destination{origin_addr, origin_count, origin_datatype};
-  return start({kGets, target_rank, target_count, target_datatype, win}, nullptr, &destination,
-               request, [&](MPI_Request* started) {
+  return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
+               &destination, request, [&](MPI_Request* started) {
                  return call(&Next::MPI_Rget, &Next::MPI_Rget_c,
                              fit_int(destination.count, target_count), destination.data,
                              destination.count, destination.type, target_rank, target_disp,
@@ -341,8 +341,8 @@ Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
                         MPI_Win win, MPI_Request* request) noexcept {
   Source source{origin_addr, origin_count, origin_datatype};
-  return start({kAccumulates, target_rank, target_count, target_datatype, win}, &source, nullptr,
-               request, [&](MPI_Request* started) {
+  return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
+               &source, nullptr, request, [&](MPI_Request* started) {
                  return call(&Next::MPI_Raccumulate, &Next::MPI_Raccumulate_c,
                              fit_int(source.count, target_count), source.data, source.count,
                              source.type, target_rank, target_disp, target_count, target_datatype,
@@ -357,7 +357,7 @@ Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
                             MPI_Win win, MPI_Request* request) noexcept {
   Source source{origin_addr, origin_count, origin_datatype};
   Destination destination{result_addr, result_count, result_datatype};
-  return start({kFetches, target_rank, target_count, target_datatype, win},
+  return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},
                op != MPI_NO_OP ? &source : nullptr, &destination, request,
                [&](MPI_Request* started) {
                  return call(&Next::MPI_Rget_accumulate, &Next::MPI_Rget_accumulate_c,

@@ -6,8 +6,6 @@
 // library does a second time, with its data.
 #include "interpose/shared_windows.hpp"
 
-#include <algorithm>
-
 #include "interpose/direct/flow.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
@@ -21,30 +19,14 @@ using direct::Lot;
 // Asking the library about the window takes as long as it takes to copy this much.
 constexpr int64_t kLeastBytes = 1024;
 
-// Memory from `begin` to `end`.
-struct Range {
-  intptr_t begin;
-  intptr_t end;
-};
-
-// False: nothing, or more than there is memory.
-bool range_of(const void* base, MPI_Count count, MPI_Datatype type, Range* range) noexcept {
+bool range_of_type(const void* base, MPI_Count count, MPI_Datatype type,
+                   MemoryRange* range) noexcept {
   const TypeRecord* record = type_record(type);
-  intptr_t first = 0;
-  intptr_t span = 0;
-  intptr_t last = 0;
-  if (record == nullptr || count <= 0 ||
-      __builtin_add_overflow(reinterpret_cast<intptr_t>(base), record->true_lb, &first) ||
-      __builtin_mul_overflow(static_cast<int64_t>(count - 1), record->extent_bytes, &span) ||
-      __builtin_add_overflow(first, span, &last)) {
-    return false;
-  }
-  range->begin = std::min(first, last);
-  return !__builtin_add_overflow(std::max(first, last), record->true_extent_bytes, &range->end);
+  return record != nullptr && range_of(base, count, *record, range);
 }
 
 // Where the target's data are in this process. Null: not inside the target's part of the window.
-void* target_memory(const SharedMove& move, Range* range) noexcept {
+void* target_memory(const SharedMove& move, MemoryRange* range) noexcept {
   MPI_Aint size = 0;
   int unit = 0;
   void* base = nullptr;
@@ -58,17 +40,18 @@ void* target_memory(const SharedMove& move, Range* range) noexcept {
   }
   void* const memory = reinterpret_cast<void*>(place);
   const auto begin = reinterpret_cast<intptr_t>(base);
-  const bool inside = range_of(memory, move.target_count, move.target_type, range) &&
+  const bool inside = range_of_type(memory, move.target_count, move.target_type, range) &&
                       range->begin >= begin && range->end <= begin + size;
   return inside ? memory : nullptr;
 }
 
 // Both ends of the copy. The rank is known to be good.
 bool find_ends(const SharedMove& move, Lot* origin, Lot* target) noexcept {
-  Range here;
-  Range there;
+  MemoryRange here;
+  MemoryRange there;
   void* const memory = target_memory(move, &there);
-  return memory != nullptr && range_of(move.origin, move.origin_count, move.origin_type, &here) &&
+  return memory != nullptr &&
+         range_of_type(move.origin, move.origin_count, move.origin_type, &here) &&
          (here.end <= there.begin || there.end <= here.begin) &&
          direct::describe(memory, move.target_count, move.target_type, target) &&
          target->bytes == origin->bytes &&

@@ -130,16 +130,19 @@ bool is_committed(MPI_Datatype datatype) noexcept {
   return code == MPI_SUCCESS && !t_probe_failed;
 }
 
-// The report looks at calls on all types, and says what it took to learn them.
-void tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
-                 const std::function<std::string()>& text) {
+// The report looks at calls on all types, and says what it took to learn them. The hash that it
+// knows this one by, the first time; 0: it has been told.
+uint64_t tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
+                     const std::function<std::string()>& text) {
+  uint64_t known_by = 0;
   record->passes = false;
   record->reported_as = report_type(hash, now_ns() - begin_ns, [&] {
     const std::string whole = text();
-    return TypeFacts{std::hash<std::string>()(whole), shortened(whole), record->size_bytes,
-                     record->mean_run_bytes,
+    known_by = std::hash<std::string>()(whole);
+    return TypeFacts{known_by, shortened(whole), record->size_bytes, record->mean_run_bytes,
                      record->plan != nullptr && record->many_pattern == Pattern::kTransposed};
   });
+  return known_by;
 }
 
 void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns) {
@@ -188,9 +191,11 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->one_passes = record->single_run && !reported;
   if (is_watched(kVerified) && record->plan != nullptr)
     keep_for_verification(record->plan, datatype);
-  if (reported) tell_report(record, begin, type->hash, [&] { return print_type(*type); });
-  if (is_watched(kCosted) && record->plan != nullptr)
-    keep_for_timing(std::hash<std::string>()(print_type(*type)), plan, datatype);
+  if (!reported) return;
+  const uint64_t known_by =
+      tell_report(record, begin, type->hash, [&] { return print_type(*type); });
+  if (known_by != 0 && is_watched(kCosted) && record->plan != nullptr)
+    keep_for_timing(known_by, plan, datatype);
 }
 
 TypeRecord* make_record(MPI_Datatype datatype) noexcept {

@@ -190,6 +190,15 @@ struct Job {
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept;
 
+// Memory of data, from `begin` to `end`.
+struct MemoryRange {
+  intptr_t begin;
+  intptr_t end;
+};
+// Of `count` elements. False: of none, or of more than there is memory.
+bool range_of(const void* buf, MPI_Count count, const TypeRecord& record,
+              MemoryRange* range) noexcept;
+
 // The steps of examine() that collectives take for themselves. The data of `count` > 0 elements:
 // how many bytes, and where the first is. False: some address makes no sense.
 bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,

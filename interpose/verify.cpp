@@ -145,20 +145,10 @@ MPI_Datatype comparable(const Plan& plan) noexcept {
   return kept_type(plan);
 }
 
-// Where in the memory of `count` elements data may lie, from the address of the first.
-struct Span {
-  int64_t low, bytes;
-};
-Span span_of(const Plan& plan, int64_t count) noexcept {
-  const int64_t last = (count - 1) * plan.extent();
-  const int64_t low = plan.type().true_lb + std::min<int64_t>(0, last);
-  return {low, plan.type().true_ub + std::max<int64_t>(0, last) - low};
-}
-
 // Memory for `count` elements, all of it poison, and what it holds after unpacking.
 class Shadow {
  public:
-  explicit Shadow(const Span& span) noexcept : span_(span), memory_(memory_of(span.bytes)) {
+  explicit Shadow(const DataSpan& span) noexcept : span_(span), memory_(memory_of(span.bytes())) {
     if (memory_) std::memset(memory_.get(), static_cast<int>(kPoison), bytes());
   }
   explicit operator bool() const { return memory_ != nullptr; }
@@ -166,15 +156,15 @@ class Shadow {
   // Bytes from the beginning to where the two differ; -1: nowhere.
   int64_t differs_from(const Shadow& other) const noexcept {
     const std::byte* begin = memory_.get();
-    const std::byte* end = begin + span_.bytes;
+    const std::byte* end = begin + span_.bytes();
     const std::byte* at = std::mismatch(begin, end, other.memory_.get()).first;
     return at == end ? -1 : at - begin;
   }
   std::byte at(int64_t place) const noexcept { return memory_[static_cast<size_t>(place)]; }
 
  private:
-  size_t bytes() const { return static_cast<size_t>(span_.bytes); }
-  Span span_;
+  size_t bytes() const { return static_cast<size_t>(span_.bytes()); }
+  DataSpan span_;
   Memory memory_;
 };
 
@@ -254,8 +244,8 @@ bool unpack_verified(const Account& account, const Plan& plan, const std::byte* 
   const MPI_Datatype type = comparable(plan);
   if (type == runtime().datatype_null || bytes == 0) return false;
   const int64_t elements = std::min(count, (bytes + plan.size() - 1) / plan.size());
-  const Span span = span_of(plan, elements);
-  if (span.bytes > kLongestShadow) {
+  const DataSpan span = data_span(plan.type(), elements);
+  if (span.bytes() > kLongestShadow) {
     leave_out("receives that span more than 1 GiB");
     return false;
   }
@@ -276,7 +266,7 @@ bool unpack_verified(const Account& account, const Plan& plan, const std::byte* 
   count_comparison(bytes);
   const int64_t at = ours.differs_from(theirs);
   if (at < 0) return false;
-  tell(account, plan, elements, "unpacks", at + span.low, span.bytes, ours.at(at), theirs.at(at));
+  tell(account, plan, elements, "unpacks", at + span.low, span.bytes(), ours.at(at), theirs.at(at));
   unpack_as_there(plan, type, packed, bytes, mem);
   return true;
 }

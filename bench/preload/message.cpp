@@ -24,15 +24,12 @@ int64_t line_at_or_before(int64_t offset) {
   return offset - (rest < 0 ? rest + kLine : rest);
 }
 
-// Offsets of the first data byte and behind the last one, of `count` elements.
+// From the line of the first data byte on.
 int64_t first_offset(const Type& type, int64_t count) {
-  return line_at_or_before(type.true_lb + std::min<int64_t>(0, (count - 1) * type.extent()));
-}
-int64_t last_offset(const Type& type, int64_t count) {
-  return type.true_lb + type.true_extent() + std::max<int64_t>(0, (count - 1) * type.extent());
+  return line_at_or_before(data_span(type, count).low);
 }
 size_t span(const Type& type, int64_t count) {
-  return static_cast<size_t>(last_offset(type, count) - first_offset(type, count));
+  return static_cast<size_t>(data_span(type, count).high - first_offset(type, count));
 }
 
 // Bytes that depend on their place; not on the rank, so that both know what the other has sent.

@@ -143,16 +143,7 @@ template <bool kPack>
 void follow_way(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) {
   const int64_t total = count * plan.size();
   if (plan.is_run(count)) return copy(kPack ? packed : mem, kPack ? mem : packed, total, false);
-  const Mover<kPack> mover(plan.machine(), total);
-  const PlanNode& root = plan.root(count);
-  const int64_t iterations = plan.iterations(count);
-  if (root.sweep.how != Sweep::How::kEach) {
-    mover.run(root.sweep, iterations, mem, packed);
-  } else if (count == 1) {
-    mover.whole(root, mem, packed);
-  } else {
-    mover.iterations(root, 0, iterations, mem, packed);
-  }
+  Mover<kPack>(plan.machine(), total).message(plan, mem, count, packed);
 }
 
 }  // namespace

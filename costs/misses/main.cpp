@@ -155,14 +155,11 @@ Options parse(int argc, char** argv) {
 class Place {
  public:
   Place(const Plan& plan, int64_t count, bool is_real) {
-    const Type& type = plan.type();
     const int64_t bytes = count * plan.size();
-    const int64_t way = (count - 1) * type.extent();
-    const int64_t low = type.true_lb + std::min<int64_t>(way, 0);
-    const int64_t high = type.true_ub + std::max<int64_t>(way, 0);
-    const int64_t first = low & ~int64_t{63};
+    const DataSpan data = data_span(plan.type(), count);
+    const int64_t first = data.low & ~int64_t{63};
     const int64_t page = machine().page_bytes;
-    const int64_t span = (high - first + page - 1) / page * page;
+    const int64_t span = (data.high - first + page - 1) / page * page;
     bytes_ = static_cast<size_t>(span + bytes + 2 * kAlign);
     const int access = is_real ? PROT_READ | PROT_WRITE : PROT_NONE;
     at_ = mmap(nullptr, bytes_, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

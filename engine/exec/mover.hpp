@@ -24,6 +24,20 @@ class Mover {
         stream_transpose_(total_bytes >= machine.stream_transpose_bytes),
         stream_runs_(total_bytes >= machine.stream_run_bytes) {}
 
+  // `count` elements that are not one run; `mem` is where the plan begins: the origin and its
+  // offset.
+  void message(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) const {
+    const PlanNode& root = plan.root(count);
+    const int64_t its = plan.iterations(count);
+    if (root.sweep.how != Sweep::How::kEach) {
+      run(root.sweep, its, mem, packed);
+    } else if (count == 1) {
+      whole(root, mem, packed);
+    } else {
+      iterations(root, 0, its, mem, packed);
+    }
+  }
+
   // One traversal of the node; `mem` and `packed` are its origins.
   void whole(const PlanNode& node, std::byte* mem, std::byte* packed) const {
     switch (node.kind) {

@@ -23,16 +23,7 @@ template <bool kPack>
     std::memcpy(kPack ? packed : mem, kPack ? mem : packed, static_cast<size_t>(total));
     return;
   }
-  const Mover<kPack> mover(plan.machine(), total);
-  const PlanNode& root = plan.root(count);
-  const int64_t iterations = plan.iterations(count);
-  if (root.sweep.how != Sweep::How::kEach) {
-    mover.run(root.sweep, iterations, mem, packed);
-  } else if (count == 1) {
-    mover.whole(root, mem, packed);
-  } else {
-    mover.iterations(root, 0, iterations, mem, packed);
-  }
+  Mover<kPack>(plan.machine(), total).message(plan, mem, count, packed);
 }
 
 // The way of a small message: nothing but this may lie before its moves.

@@ -147,7 +147,8 @@ inline void strided_of_width(const Move& m) noexcept {
 //
 // Tried: asking for the lines of entries 32 later, in lists of 2^18 doubles in 64 MiB: random order
 // 1.28 slower both ways, sorted 1.07 faster to pack and 1.2 slower to unpack. Entries do not depend
-// on each other, so the processor runs ahead by itself; with longer blocks less far (select.cpp).
+// on each other, so the processor runs ahead by itself; with longer blocks less far
+// (plan/ahead.cpp).
 template <bool kScatter, typename Offset, typename Copy>
 [[gnu::always_inline]] inline void listed_row(const Offset* offsets, int64_t j, int64_t count,
                                               int64_t width, int64_t ahead, const std::byte* src,

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "plan/ahead.hpp"
 #include "plan/cycles.hpp"
 #include "plan/plan.hpp"
 
@@ -48,41 +49,6 @@ std::string text(int64_t value) { return std::to_string(value); }
 void set_kernels(Sweep& sweep, const KernelTable& kernels, Shape pack, Shape unpack) {
   sweep.pack = find_kernel(kernels, pack, sweep.width);
   sweep.unpack = find_kernel(kernels, unpack, sweep.width);
-}
-
-// Packed bytes from which runs of `width` bytes, `stride` bytes apart, fill a cache.
-int64_t filling(int64_t cache_bytes, int64_t width, int64_t stride, const Machine& machine) {
-  const int64_t lines = (width + machine.line_bytes - 1) / machine.line_bytes;
-  return cache_bytes / std::min(stride, lines * machine.line_bytes) * width;
-}
-
-// When to ask for lines ahead, of elements that span `span` bytes, `width` of them data. Stores
-// gain most, as few of them wait for lines at a time. On Granite Rapids, unpacking out of memory,
-// 40 KiB to 8 MiB: 1.3 to 2.8 times faster; out of the second level, from the first on, up to 1.1;
-// out of the third up to 2. Not done where it lost 1.2 to 1.7 out of a cache:
-//   - more pages than the TLB holds, at strides near a page and over it: each line waits for its
-//     page first, and asking for both twice is no help (faces of cubes of 200^3 and 514^3 doubles),
-//     but for whole lines;
-//   - whole lines out of the second level at strides of many lines;
-//   - packing out of the second level.
-void set_ahead(Sweep& sweep, int64_t span, const Machine& machine) {
-  const int64_t line = machine.line_bytes;
-  const int64_t page = machine.page_bytes;
-  const int64_t stride = std::abs(sweep.inner.mem_stride);
-  if (stride < line / 2) return;
-  const int64_t beyond_l1 = filling(machine.l1_bytes, sweep.width, stride, machine);
-  const int64_t beyond_l2 = filling(machine.l2_bytes, sweep.width, stride, machine);
-  const int64_t beyond_tlb =
-      machine.tlb2_entries * std::max<int64_t>(1, page / stride) * sweep.width;
-  if (stride >= line && stride <= page / 2) sweep.pack_ahead = {beyond_l2};
-  if (stride >= line && span < line) {
-    sweep.unpack_ahead = {beyond_l1, stride <= page / 3 ? Sizes::kNoEnd : beyond_tlb};
-  } else if (stride >= line && stride <= 4 * line) {
-    sweep.unpack_ahead = {beyond_l1};
-  } else {
-    sweep.unpack_ahead = {beyond_l2};
-  }
-  sweep.ahead_bytes = span;
 }
 
 // Moves loops[index] out of the nest into one of the kernel's two dimensions; keeps track of the
@@ -320,12 +286,7 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
                         text(sweep.width) + " bytes: no length to guess wrong"
                   : "a list of runs of unequal lengths";
   const bool equal_runs = list.kind == Kind::kBlocks || sweep.places != nullptr;
-  // Lists of blocks of 12 and 24 bytes out of memory: unpacked 1.2 to 2.2 times faster; of 4 and 8
-  // bytes: level, and 1.2 slower out of caches.
-  if (equal_runs && sweep.width > 8) {
-    sweep.unpack_ahead = {
-        filling(machine.l1_bytes, sweep.width, sweep.width + machine.line_bytes, machine)};
-  }
+  if (equal_runs) set_listed_ahead(sweep, machine);
   const Shape pack = equal_runs ? Shape::kGather : Shape::kGatherRuns;
   const Shape unpack = equal_runs ? Shape::kScatter : Shape::kScatterRuns;
   if (!nest.loops.empty()) {

@@ -17,6 +17,7 @@
 #ifndef LACUNA_ENGINE_TYPE_TYPE_HPP_
 #define LACUNA_ENGINE_TYPE_TYPE_HPP_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -150,6 +151,18 @@ class Type : public RefCounted {
   int64_t extent() const { return ub - lb; }
   int64_t true_extent() const { return true_ub - true_lb; }
 };
+
+// Where in the memory of elements data may lie, in bytes from the origin of the first.
+struct DataSpan {
+  int64_t low = 0;
+  int64_t high = 0;
+  int64_t bytes() const { return high - low; }
+};
+// Of `count` >= 1 elements; it must fit int64.
+inline DataSpan data_span(const Type& type, int64_t count) {
+  const int64_t last = (count - 1) * type.extent();
+  return {type.true_lb + std::min<int64_t>(0, last), type.true_ub + std::max<int64_t>(0, last)};
+}
 
 // The constructors (build.cpp). They check what MPI demands of the arguments (non-negative counts
 // and blocklengths, lists of equal length, subarrays inside the array, darray's process grid) and

@@ -236,10 +236,11 @@ def _costs(result: Result, folder: Path) -> tuple[str, list[Path]]:
 def _job(result: Result, folder: Path) -> tuple[str, list[Path]]:
     from lacuna import job_page
 
-    drawn = job_page.draw(folder, result)
+    places = job_report.place_names(result)
+    drawn = job_page.draw(folder, result, places)
     text = f"<p>{escape(job_report.headline(result))}</p>"
     text += "".join(_figure(path, caption) for path, caption in drawn)
-    return text + table(*job_report.cells(result)), [path for path, _ in drawn]
+    return text + table(*job_report.cells(result, places)), [path for path, _ in drawn]
 
 
 SECTIONS: dict[str, Callable[[Result, Path], tuple[str, list[Path]]]] = {

@@ -17,9 +17,7 @@ class Knob:
     control: str  # of the MPI tools interface
     what: str
     part: float = 1.0  # of the value: the longest message below the threshold
-    default: int = (
-        0  # of the setting, where nobody changes it; 0: none that a message meets at once
-    )
+    default: int = 0  # where nobody changes it; 0: none that a message meets at once
     moved: int | None = None  # a value for the check that the threshold moves with it
 
     def threshold(self, values: dict[str, int]) -> int | None:

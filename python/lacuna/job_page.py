@@ -26,12 +26,11 @@ _KEYS = {"waiting": "wait_seconds", "o": "o_seconds", "L": "L_seconds"} | {
 }
 
 
-def draw(folder: Path, report: Report) -> list[tuple[Path, str]]:
-    """Writes the PNG file, with what it shows; none, where nothing was timed."""
+def draw(folder: Path, report: Report, names: dict[str, str]) -> list[tuple[Path, str]]:
+    """Writes the PNG file, with what it shows; none, where nothing was timed. `names`: by place."""
     if not job_report.has_costs(report):
         return []
     rows = sorted(report["rows"], key=lambda row: -row["costs"]["seconds"])[:_BARS][::-1]
-    names = job_report.place_names(report)
     figure, panels = figures.panels(1, 1.6 + _INCHES_A_BAR * len(rows), width=_INCHES)
     panel = panels[0][0]
     left = [0.0] * len(rows)

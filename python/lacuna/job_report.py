@@ -40,7 +40,7 @@ def show(report: dict[str, Any]) -> None:
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
     console.print(escape(headline(report)), highlight=False)
-    columns, rows = cells(report)
+    columns, rows = cells(report, place_names(report))
     if not rows:
         console.print("no calls on derived types")
         return
@@ -59,13 +59,13 @@ def has_costs(report: dict[str, Any]) -> bool:
 
 
 def place_names(report: dict[str, Any]) -> dict[str, str]:
-    """Of the places of its calls."""
-    return costs_sites.names([row["costs"]["site"] for row in report["rows"]])
+    """Of the places of its calls; none, where they were not timed. Asks a tool for each file."""
+    return costs_sites.names([row["costs"]["site"] for row in report["rows"] if "costs" in row])
 
 
-def cells(report: dict[str, Any]) -> Cells:
+def cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
     """The names of the columns, and a row for each function, type and place."""
-    return _cost_cells(report) if has_costs(report) else _cells(report)
+    return _cost_cells(report, places) if has_costs(report) else _cells(report)
 
 
 def _size(number: float) -> str:
@@ -112,11 +112,10 @@ def _cells(report: dict[str, Any]) -> Cells:
     return columns, rows
 
 
-def _cost_cells(report: dict[str, Any]) -> Cells:
+def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
     """Seconds by call and piece (docs/costs.md), those with the most first."""
     columns = ["function", "type", "called in", "calls", "data"]
     columns += ["all", "o", "l_p", "l_m", "L", "waiting", "saved", "might", "advice"]
-    places = place_names(report)
     rows = []
     for row in report["rows"]:
         costs = row["costs"]

@@ -16,13 +16,6 @@ namespace {
 constexpr int kCount = 1 << 16;
 constexpr int kTag = 5;
 
-MPI_Datatype column() {
-  MPI_Datatype type;
-  MPI_Type_vector(kCount, 1, 2, MPI_DOUBLE, &type);
-  MPI_Type_commit(&type);
-  return type;
-}
-
 void fill(std::vector<double>* data, int salt) {
   for (size_t i = 0; i < data->size(); ++i) (*data)[i] = static_cast<double>(i) + 1e6 * salt;
 }
@@ -49,7 +42,7 @@ bool comes(int salt) {
 
 // Nobody receives before all are over; in every way to complete them.
 TOPIC(direct_persistent) {
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 2);
   constexpr int kWays = static_cast<int>(How::kGetStatus) + 1;
   if (g_rank == 0) {
     std::vector<double> data(static_cast<size_t>(kCount) * 2);
@@ -103,7 +96,7 @@ TOPIC(direct_persistent) {
 
 // More than fit into an arena at once, received one after the other: some go by the request itself.
 TOPIC(direct_persistent_room) {
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 2);
   constexpr int kMessages = 40;
   std::vector<double> data(static_cast<size_t>(kCount) * 2);
   std::vector<MPI_Request> requests(kMessages, MPI_REQUEST_NULL);

@@ -23,13 +23,6 @@ const auto Isendrecv_replace =
 
 constexpr int kCount = 4096;
 
-MPI_Datatype column() {
-  MPI_Datatype type;
-  MPI_Type_vector(kCount, 1, 3, MPI_DOUBLE, &type);
-  MPI_Type_commit(&type);
-  return type;
-}
-
 std::vector<double> numbers(int salt) {
   std::vector<double> data(static_cast<size_t>(kCount) * 3);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) + 0.5 * salt;
@@ -57,7 +50,7 @@ constexpr int kBytes = kCount * 8;
 // The size that a probe tells is the payload's; what it has seen is received in order, whichever
 // way and by whatever kind of receive.
 TOPIC(direct_probe) {
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 3);
   for (int way = 0; way < 8; ++way) {
     context("way " + std::to_string(way));
     if (g_rank == 0) {
@@ -129,7 +122,7 @@ TOPIC(direct_probe) {
 
 // A matched message keeps its place although another is received meanwhile.
 TOPIC(direct_matched) {
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 3);
   if (g_rank == 0) {
     MPI_Send(numbers(1).data(), 1, type, 1, 1, MPI_COMM_WORLD);
     MPI_Send(numbers(2).data(), 1, type, 1, 1, MPI_COMM_WORLD);
@@ -149,7 +142,7 @@ TOPIC(direct_matched) {
 
 // What a probe has seen, received by the calls that send as well.
 TOPIC(direct_exchange) {
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 3);
   for (int way = 0; way < (Isendrecv != nullptr ? 5 : 2); ++way) {
     context("way " + std::to_string(way));
     std::vector<double> got(static_cast<size_t>(kCount) * 3, -1);
@@ -202,7 +195,7 @@ TOPIC(direct_exchange) {
 // One thread probes and holds what another is about to receive.
 TOPIC(direct_probe_among_threads) {
   constexpr int kMessages = 300;
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 3);
   if (g_rank == 0) {
     for (int i = 0; i < kMessages; ++i) {
       for (const int tag : {2, 1}) MPI_Send(numbers(tag).data(), 1, type, 1, tag, MPI_COMM_WORLD);
@@ -234,7 +227,7 @@ TOPIC(direct_probe_among_threads) {
 
 // MPI_Request_get_status and the call that ends the request tell the same.
 TOPIC(direct_statuses) {
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 3);
   if (g_rank == 0) {
     MPI_Send(numbers(3).data(), 1, type, 1, 1, MPI_COMM_WORLD);
   } else if (g_rank == 1) {
@@ -255,7 +248,7 @@ TOPIC(direct_statuses) {
 
 // Too small for the payload, large enough for a token: the error is the payload's, in each form.
 TOPIC(direct_truncation) {
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 3);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   return_errors(comm);
@@ -294,7 +287,7 @@ TOPIC(direct_truncation) {
 // More than an arena holds, unread: what finds no room goes another way, and all of it arrives.
 TOPIC(direct_many_unread) {
   constexpr int kMessages = 200;
-  MPI_Datatype type = column();
+  MPI_Datatype type = column(kCount, 3);
   if (g_rank == 0) {
     std::vector<MPI_Request> requests(kMessages);
     std::vector<std::vector<double>> data;

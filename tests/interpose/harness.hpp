@@ -80,6 +80,8 @@ void free_shapes(std::vector<Shape>* shapes);
 
 // A column of an n x n matrix of doubles, committed.
 MPI_Datatype column(int n);
+// Every stride-th double, committed.
+MPI_Datatype column(int count, int stride);
 
 // Memory for `count` elements of a type, whatever its bounds: base() is what MPI gets.
 class Buffer {

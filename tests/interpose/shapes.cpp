@@ -136,9 +136,11 @@ void free_shapes(std::vector<Shape>* shapes) {
   shapes->clear();
 }
 
-MPI_Datatype column(int n) {
+MPI_Datatype column(int n) { return column(n, n); }
+
+MPI_Datatype column(int count, int stride) {
   MPI_Datatype type;
-  MPI_Type_vector(n, 1, n, MPI_DOUBLE, &type);
+  MPI_Type_vector(count, 1, stride, MPI_DOUBLE, &type);
   MPI_Type_commit(&type);
   return type;
 }

@@ -1,16 +1,11 @@
-// Bcast and Alltoall: ranks that pack and ranks that do not belong together, and nothing else changes.
+// Bcast and Alltoall: ranks that pack and ranks that do not belong together, and nothing else
+// changes.
 #include <stddef.h>
 
 #include "check.h"
 
 #define PLACE 4096
 
-static MPI_Datatype column(int n, int stride) {
-  MPI_Datatype type;
-  MPI_Type_vector(n, 1, stride, MPI_DOUBLE, &type);
-  MPI_Type_commit(&type);
-  return type;
-}
 // What one rank has is what all get.
 static void to_all(int n, int root) {
   MPI_Datatype type = column(8, 3), own = column(n, 4);
@@ -64,7 +59,8 @@ static void each_to_each(int n) {
   tell("tiles", NULL, type);
   refill(rank + 9);
   memcpy(got, sent, kBytes);
-  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got + PLACE, 1, type, MPI_COMM_WORLD);  // specialized
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got + PLACE, 1, type,
+               MPI_COMM_WORLD);  // specialized
   tell("in place", NULL, type);
   MPI_Type_free(&tiles);
   MPI_Type_free(&tile);
