@@ -41,8 +41,8 @@ struct Gate {
   // before they were complete (requests.hpp).
   std::atomic<int> held_back{0};
   std::atomic<int> freed{0};
-  // The sum of both, one for threads, and one where calls are timed: while it is not 0, receives go
-  // the long way.
+  // The sum of both, one for threads, one where calls are timed, and kDirectClosed (requests.hpp):
+  // while it is not 0, receives go the long way.
   std::atomic<int> irregular{0};
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};
@@ -62,7 +62,7 @@ struct Gate {
   Span library_data;
   Span program_data;
 };
-extern constinit Gate g_gate;
+LACUNA_HIDDEN extern constinit Gate g_gate;
 
 // Most predefined types, without a table; the others (pair types, copy relocations) are found out
 // later.

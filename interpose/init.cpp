@@ -28,7 +28,7 @@
 
 namespace lacuna {
 
-constinit Gate g_gate;
+constinit Gate g_gate{.irregular{kDirectClosed}, .library_data{}, .program_data{}};
 
 namespace {
 
@@ -38,6 +38,14 @@ constinit bool g_started = false;
 constinit bool g_probing = false;
 constinit uint32_t g_allowed = 0;      // the families that the options leave on
 constinit uint32_t g_always_open = 0;  // kDirectSwitch, where the node has agreed
+
+// Under g_mutex, but for programs that switch without threads.
+void open_gate(uint32_t families) noexcept {
+  const uint32_t before = g_gate.open.exchange(families, std::memory_order_acq_rel);
+  if (((before ^ families) & kDirectSwitch) == 0) return;
+  const bool opens = (families & kDirectSwitch) != 0;
+  g_gate.irregular.fetch_add(opens ? -kDirectClosed : kDirectClosed, std::memory_order_release);
+}
 
 uint32_t allowed_families() {
   uint32_t families = 0;
@@ -196,7 +204,7 @@ void start() noexcept try {
   if (direct) start_direct();
   // The cache must see communicators freed.
   if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
-  g_gate.open.store(g_allowed | g_always_open, std::memory_order_release);
+  open_gate(g_allowed | g_always_open);
 } catch (...) {
 }
 
@@ -204,7 +212,7 @@ void start() noexcept try {
 // here on.
 void stop() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  g_gate.open.store(0, std::memory_order_release);
+  open_gate(0);
   if (g_started) {
     stop_cache();
     abandon_freed_requests();
@@ -224,7 +232,7 @@ const Runtime& runtime() noexcept { return g_runtime; }
 
 void switch_on(bool on) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_started) g_gate.open.store((on ? g_allowed : 0) | g_always_open, std::memory_order_release);
+  if (g_started) open_gate((on ? g_allowed : 0) | g_always_open);
 }
 
 namespace {
@@ -279,7 +287,7 @@ extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
   if (on != 0)
     switch_on(true);
   else
-    g_gate.open.store(0, std::memory_order_release);
+    open_gate(0);
 }
 
 extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {

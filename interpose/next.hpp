@@ -15,6 +15,9 @@
 #include "mpi/header.hpp"
 #include "next.gen.hpp"
 
+// Reached without the global offset table, which every call would read.
+#define LACUNA_HIDDEN __attribute__((visibility("hidden")))
+
 namespace lacuna {
 
 // One field of Next, for resolve() to fill.
@@ -35,7 +38,7 @@ inline bool fits_int(MPI_Count value) { return value >= INT_MIN && value <= INT_
 
 namespace detail {
 extern const Next kFirst;  // each wrapped function: resolve, then call; null for the others
-extern std::atomic<const Next*> g_next;
+LACUNA_HIDDEN extern std::atomic<const Next*> g_next;
 const Next& resolve() noexcept;
 }  // namespace detail
 

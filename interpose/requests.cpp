@@ -14,7 +14,8 @@ namespace lacuna {
 namespace detail {
 
 constinit PendingRequest* g_buckets[1U << kBucketBits] = {};
-constinit direct::Watch g_watches[1U << kBucketBits] = {};
+alignas(64) constinit direct::Watch g_watches[1U << kBucketBits] = {};
+constinit int64_t g_watching = 0;
 
 }  // namespace detail
 
@@ -88,6 +89,8 @@ namespace {
 void insert(PendingRequest* entry, MPI_Request request) noexcept {
   entry->request = request;
   entry->key = handle_bits(request);
+  // The library's own receive that had this handle has completed inside the library.
+  if (direct::Watch* left = detail::find_watch(request)) detail::end_watch(left);
   const size_t bucket = bucket_of(entry->key);
   const BucketLock lock(bucket);
   entry->next = g_buckets[bucket];
@@ -134,9 +137,10 @@ void activate(PendingRequest* entry) noexcept {
 
 namespace {
 
-// The entry of a watched receive, which is counted already. Null: no memory, so that a token in it
-// would be taken for data; better that than to lose the request.
+// Null: there is nothing to look for, or no memory, so that a token in it would be taken for data;
+// better that than to lose the request.
 PendingRequest* as_entry(const direct::Watch& watch) noexcept {
+  if (called_by_mpi(watch.caller)) return nullptr;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return nullptr;
   entry->receive = true;
@@ -149,18 +153,41 @@ PendingRequest* as_entry(const direct::Watch& watch) noexcept {
 
 namespace detail {
 
-void add_watch_as_entry(const direct::Watch& watch, MPI_Request request) noexcept {
-  if (PendingRequest* entry = as_entry(watch)) add_pending(entry, request);
+// The bucket has a watch already. One of the library's own has to go: it may have completed without
+// our seeing it.
+void add_watch_slowly(const direct::Watch& watch) noexcept {
+  direct::Watch& place = g_watches[bucket_of(handle_bits(watch.request))];
+  if (called_by_mpi(place.caller)) {
+    place = watch;
+  } else if (PendingRequest* entry = as_entry(watch)) {
+    add_pending(entry, watch.request);
+  }
 }
 
 }  // namespace detail
 
-PendingRequest* claim_pending(MPI_Request request) noexcept {
-  if (direct::Watch* watch = detail::find_watch(request)) {
-    detail::end_watch(watch);
-    detail::add_watch_as_entry(*watch, request);
+namespace {
+
+void make_entry_of(direct::Watch* watch) noexcept {
+  const direct::Watch old = *watch;
+  detail::end_watch(watch);
+  if (PendingRequest* entry = as_entry(old)) add_pending(entry, old.request);
+}
+
+// What is irregular from now on is looked at in the long way only.
+void make_entries_of_watches() noexcept {
+  for (direct::Watch& watch : detail::g_watches) {
+    if (detail::g_watching == 0) return;
+    if (!detail::is_empty(watch)) make_entry_of(&watch);
   }
+}
+
+}  // namespace
+
+PendingRequest* claim_pending(MPI_Request request) noexcept {
   const uintptr_t key = handle_bits(request);
+  direct::Watch* watch = detail::find_watch(request);
+  if (watch != nullptr && key != 0) make_entry_of(watch);
   const size_t bucket = bucket_of(key);
   const BucketLock lock(bucket);
   for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
@@ -267,6 +294,7 @@ void finish_freed(PendingRequest* entry, MPI_Status* status) noexcept {
 
 // It stays counted as pending, so that completing calls keep looking at it.
 void keep_freed(PendingRequest* entry) noexcept {
+  make_entries_of_watches();
   unlink(entry);
   if (entry->persistent) count_persistent(-1);
   count_freed(1);

@@ -23,14 +23,15 @@ namespace lacuna {
 
 namespace direct {
 
-// A nonblocking receive into a predefined type that may bring a token: what it takes to look for
-// one when it completes, and nothing more, as there are many and seldom is there a token.
+// A receive into a predefined type that may bring a token: what it takes to look for one when it
+// completes, and nothing more, as there are many and seldom is there a token.
 struct Watch {
-  uintptr_t key;  // bits of the handle; 0: nothing is watched here
-  void* buf;
-  MPI_Datatype datatype;
+  MPI_Request request;  // all bits 0: nothing is watched here
   MPI_Comm comm;
+  MPI_Datatype datatype;
   int count;
+  void* buf;
+  const void* caller;  // who has posted it: the library's own receives bring no tokens
 };
 
 }  // namespace direct
@@ -128,18 +129,27 @@ void finish_freed_requests() noexcept;
 
 // By the hash of a request's handle. Read without a lock where there is one thread only.
 inline constexpr unsigned kBucketBits = 12;
-extern PendingRequest* g_buckets[1U << kBucketBits];
-extern direct::Watch g_watches[1U << kBucketBits];
+LACUNA_HIDDEN extern PendingRequest* g_buckets[1U << kBucketBits];
 
+// Watches: at most one in each bucket, only while there is one thread and nothing is irregular
+// (gate.hpp), so that neither they nor their number need locks or atomic instructions.
+LACUNA_HIDDEN extern direct::Watch g_watches[1U << kBucketBits];
+LACUNA_HIDDEN extern int64_t g_watching;
+
+// The lower half is enough: handles are small numbers or neighbours in memory.
 inline size_t bucket_of(uintptr_t key) noexcept {
-  return static_cast<size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - kBucketBits));
+  return static_cast<size_t>((static_cast<uint32_t>(key) * 0x9E3779B1U) >> (32 - kBucketBits));
 }
 
-// Null: this request is not watched.
+inline bool is_empty(const direct::Watch& watch) noexcept {
+  return handle_bits(watch.request) == 0;
+}
+
+// Null: this request is not watched. One whose bits are all 0, which is no request of any library,
+// may be found empty; the library's call then fails, and nothing comes of it.
 inline direct::Watch* find_watch(MPI_Request request) noexcept {
-  const uintptr_t key = handle_bits(request);
-  direct::Watch& watch = g_watches[bucket_of(key)];
-  return watch.key == key && key != 0 ? &watch : nullptr;
+  direct::Watch& watch = g_watches[bucket_of(handle_bits(request))];
+  return watch.request == request ? &watch : nullptr;
 }
 
 // False: no entry of the table is this request's, and none can be.
@@ -149,34 +159,40 @@ inline bool has_entries(MPI_Request request) noexcept {
 
 // What it says stays there until the next one takes its place.
 inline void end_watch(direct::Watch* watch) noexcept {
-  watch->key = 0;
-  g_gate.pending.fetch_sub(1, std::memory_order_relaxed);
+  watch->request = MPI_Request{};
+  --g_watching;
 }
 
-void add_watch_as_entry(const direct::Watch& watch, MPI_Request request) noexcept;
+void add_watch_slowly(const direct::Watch& watch) noexcept;
 }  // namespace detail
+
+// Part of Gate::irregular while the direct path is closed: so that receives have one thing to ask.
+inline constexpr int kDirectClosed = 1 << 30;
+inline bool is_regular() noexcept { return !anything_irregular(); }
+// Whether even a request that is none of lacuna's must not pass.
+inline bool takes_long_way() noexcept {
+  return (g_gate.irregular.load(std::memory_order_acquire) & ~kDirectClosed) != 0;
+}
+
+// Whether a call that completes requests may have anything to do for lacuna.
+inline bool anything_under_way() noexcept { return detail::g_watching != 0 || anything_pending(); }
 
 inline bool any_freed_requests() noexcept {
   return g_gate.freed.load(std::memory_order_relaxed) != 0;
 }
 
-// Whether a call that completes this request has anything to do for lacuna. True in doubt.
-inline bool may_concern(const MPI_Request* request) noexcept {
-  if (request == nullptr || any_freed_requests() || g_gate.threads) return true;
-  const uintptr_t key = handle_bits(*request);
-  return detail::g_watches[detail::bucket_of(key)].key == key || detail::has_entries(*request);
-}
-
-// The receive that has this request. One at a time for each bucket is kept as a Watch, others, and
-// those that are claimed, as entries of the table.
-inline void add_watch(MPI_Request request, void* buf, int count, MPI_Datatype datatype,
-                      MPI_Comm comm) noexcept {
-  const uintptr_t key = handle_bits(request);
-  direct::Watch& place = detail::g_watches[detail::bucket_of(key)];
-  if (__builtin_expect(place.key != 0, 0))
-    return detail::add_watch_as_entry({key, buf, datatype, comm, count}, request);
-  place = {key, buf, datatype, comm, count};
-  g_gate.pending.fetch_add(1, std::memory_order_relaxed);
+// One at a time for each bucket is kept as a Watch, others, and those that are claimed, as entries
+// of the table. `watch` is in memory, all but its request, which the library has just written.
+inline void add_watch(const direct::Watch& watch, MPI_Request request) noexcept {
+  direct::Watch& place = detail::g_watches[detail::bucket_of(handle_bits(request))];
+  if (__builtin_expect(!detail::is_empty(place), 0)) {
+    direct::Watch other = watch;
+    other.request = request;
+    return detail::add_watch_slowly(other);
+  }
+  __builtin_memcpy(&place, &watch, sizeof(place));
+  place.request = request;
+  ++detail::g_watching;
 }
 
 // Finishes those freed requests that have completed meanwhile.

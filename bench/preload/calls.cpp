@@ -13,35 +13,63 @@
 
 namespace {
 
-constexpr int kDoubles = 8;
+constexpr int kDoubles = 8;  // fewer bytes than a token has (docs/direct.md)
+constexpr int kMany = 128;
 constexpr int kWarmUps = 20;  // symbols are looked up in the first calls
 constexpr int kTag = 1;
 double g_from[kDoubles * kDoubles * kDoubles];
-double g_to[kDoubles];
+double g_to[kMany];
 
+template <int kCount>
 MPI_Request post_receive() {
   MPI_Request request;
-  MPI_Irecv(g_to, kDoubles, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, &request);
+  MPI_Irecv(g_to, kCount, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, &request);
   return request;
 }
 
+template <int kCount>
 MPI_Request post_send() {
   MPI_Request request;
-  MPI_Isend(g_from, kDoubles, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, &request);
+  MPI_Isend(g_from, kCount, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, &request);
   return request;
 }
 
-void send() { MPI_Send(g_from, kDoubles, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD); }
+void send() { MPI_Send(g_from, kMany, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD); }
 
-void recv() { MPI_Recv(g_to, kDoubles, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+template <int kCount>
+void receive() {
+  MPI_Recv(g_to, kCount, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
-void irecv_wait() {
-  MPI_Request request = post_receive();
+template <int kCount>
+void receive_and_wait() {
+  MPI_Request request = post_receive<kCount>();
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+void recv() { receive<kMany>(); }
+void short_recv() { receive<kDoubles>(); }
+void irecv_wait() { receive_and_wait<kMany>(); }
+void short_irecv_wait() { receive_and_wait<kDoubles>(); }
+
+void irecv_status() {
+  MPI_Request request = post_receive<kMany>();
+  MPI_Status status;
+  MPI_Wait(&request, &status);
+}
+
+void irecv_test() {
+  MPI_Request request = post_receive<kMany>();
+  for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+void irecv_waitall() {
+  MPI_Request request = post_receive<kMany>();
+  MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+}
+
 void isend_wait() {
-  MPI_Request request = post_send();
+  MPI_Request request = post_send<kMany>();
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -91,6 +119,11 @@ LACUNA_COUNTED(send)
 LACUNA_COUNTED(recv)
 LACUNA_COUNTED(isend_wait)
 LACUNA_COUNTED(irecv_wait)
+LACUNA_COUNTED(irecv_status)
+LACUNA_COUNTED(irecv_test)
+LACUNA_COUNTED(irecv_waitall)
+LACUNA_COUNTED(short_recv)
+LACUNA_COUNTED(short_irecv_wait)
 LACUNA_COUNTED(new_vector)
 LACUNA_COUNTED(new_struct)
 LACUNA_COUNTED(new_subarray)
@@ -103,13 +136,18 @@ struct Step {
   MPI_Request (*other_side)();
 };
 constexpr Step kSteps[] = {
-    {send, lacuna_counted_send, post_receive},
-    {recv, lacuna_counted_recv, post_send},
-    {isend_wait, lacuna_counted_isend_wait, post_receive},
-    {irecv_wait, lacuna_counted_irecv_wait, post_send},
-    {new_vector, lacuna_counted_new_vector, post_receive},
-    {new_struct, lacuna_counted_new_struct, post_receive},
-    {new_subarray, lacuna_counted_new_subarray, post_receive},
+    {send, lacuna_counted_send, post_receive<kMany>},
+    {recv, lacuna_counted_recv, post_send<kMany>},
+    {isend_wait, lacuna_counted_isend_wait, post_receive<kMany>},
+    {irecv_wait, lacuna_counted_irecv_wait, post_send<kMany>},
+    {irecv_status, lacuna_counted_irecv_status, post_send<kMany>},
+    {irecv_test, lacuna_counted_irecv_test, post_send<kMany>},
+    {irecv_waitall, lacuna_counted_irecv_waitall, post_send<kMany>},
+    {short_recv, lacuna_counted_short_recv, post_send<kDoubles>},
+    {short_irecv_wait, lacuna_counted_short_irecv_wait, post_send<kDoubles>},
+    {new_vector, lacuna_counted_new_vector, post_receive<kDoubles>},
+    {new_struct, lacuna_counted_new_struct, post_receive<kDoubles>},
+    {new_subarray, lacuna_counted_new_subarray, post_receive<kDoubles>},
 };
 
 void repeat(Call Step::* call, int times) {

@@ -5,8 +5,9 @@
 // library's call with a look at the status behind it; everything else goes the long way
 // (transfer.hpp).
 //
-// Each function does the whole call, or returns false and has done nothing. Inline, as they are
-// most of what lacuna costs a program that sends contiguous data only.
+// Each function does the whole call, or leaves it to the next step and has done nothing. They are
+// most of what lacuna costs a program that sends contiguous data only. Where threads may call at
+// once, nothing here is reached (gate.hpp, `irregular`).
 #ifndef LACUNA_INTERPOSE_DIRECT_QUICK_HPP_
 #define LACUNA_INTERPOSE_DIRECT_QUICK_HPP_
 
@@ -20,9 +21,16 @@
 namespace lacuna {
 namespace direct {
 
-// The wrappers have asked whether the direct path is open.
-inline bool is_plain(MPI_Datatype datatype) noexcept {
-  return plainly_predefined(datatype) && !anything_irregular();
+// Whether a message of that many bytes is less than a token, as far as a handle says that without a
+// question: MPICH's have the size of a predefined type in their second byte.
+inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype,
+                         [[maybe_unused]] int count) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  constexpr int kToken = kTokenBytes;
+  return count < kToken && count * static_cast<int>(handle_bits(datatype) & 0xFF00) < kToken << 8;
+#else
+  return false;
+#endif
 }
 
 // The same of a message of a derived type that is known to be the library's, if a token survives in
@@ -41,15 +49,25 @@ inline bool may_be_token(int code, const MPI_Status& status) noexcept {
 // It has brought as many bytes as a token has: what its call returns, after the communicator's
 // error handler has heard of it.
 int redeem(const Watch& watch, MPI_Status* status) noexcept;
+// The same where the receive may be one of the library's own, which has no token.
+int redeem_watched(const Watch& watch, MPI_Status* status) noexcept;
 
 }  // namespace direct
 
-// Where to ask for them: late, as it takes a register until the call.
+// What each step has for what it leaves: the next one, with the same arguments. Steps have no frame
+// but those that end in a watch, and are jumped to, so that arguments stay where they are and the
+// return address is the program's. None of them is noexcept, which nothing can be jumped to from.
 using NextFunctions = const Next& (*)() noexcept;
+using RecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
+using IrecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+using WaitStep = int(MPI_Request*, MPI_Status*);
+using TestStep = int(MPI_Request*, int*, MPI_Status*);
+using WaitallStep = int(int, MPI_Request*, MPI_Status*);
 
 // The library's call and the look behind it.
-inline int watched_recv(const Next& next, void* buf, int count, MPI_Datatype datatype, int source,
-                        int tag, MPI_Comm comm, MPI_Status* status) noexcept {
+template <NextFunctions next>
+__attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype datatype, int source,
+                                           int tag, MPI_Comm comm, MPI_Status* status) noexcept {
   direct::Watch watch;
   watch.buf = buf;
   watch.datatype = datatype;
@@ -59,75 +77,146 @@ inline int watched_recv(const Next& next, void* buf, int count, MPI_Datatype dat
   asm("" : "+m"(watch.buf), "+m"(watch.datatype), "+m"(watch.comm), "+m"(watch.count));
   MPI_Status own;  // set by a receive that ends well
   MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
-  const int code = next.MPI_Recv(buf, count, datatype, source, tag, comm, told);
+  const int code = next().MPI_Recv(buf, count, datatype, source, tag, comm, told);
   return direct::may_be_token(code, *told) ? direct::redeem(watch, told) : code;
 }
 
-inline bool quick_recv(NextFunctions next, void* buf, int count, MPI_Datatype datatype, int source,
-                       int tag, MPI_Comm comm, MPI_Status* status, int* code) noexcept {
-  if (!direct::is_plain(datatype)) return false;
-  *code = watched_recv(next(), buf, count, datatype, source, tag, comm, status);
-  return true;
+template <NextFunctions next>
+inline int quick_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, MPI_Status* status) {
+  if (!plainly_predefined(datatype))
+    return otherwise(buf, count, datatype, source, tag, comm, status);
+  if (direct::is_too_short(datatype, count))
+    return next().MPI_Recv(buf, count, datatype, source, tag, comm, status);
+  return watched_recv<next>(buf, count, datatype, source, tag, comm, status);
 }
 
-inline bool light_recv(NextFunctions next, void* buf, int count, MPI_Datatype datatype, int source,
-                       int tag, MPI_Comm comm, MPI_Status* status, int* code) noexcept {
-  if (!direct::is_futile_receive(datatype, count)) return false;
-  *code = watched_recv(next(), buf, count, datatype, source, tag, comm, status);
-  return true;
+template <NextFunctions next>
+inline int light_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, MPI_Status* status) {
+  if (!direct::is_futile_receive(datatype, count))
+    return otherwise(buf, count, datatype, source, tag, comm, status);
+  return watched_recv<next>(buf, count, datatype, source, tag, comm, status);
 }
 
-inline bool quick_irecv(NextFunctions next, const void* caller, void* buf, int count,
-                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                        MPI_Request* request, int* code) noexcept {
-  if (!direct::is_plain(datatype) || request == nullptr || called_by_mpi(caller)) return false;
+// Where the library has none to give.
+inline MPI_Request no_request() noexcept {
+#if defined(LACUNA_MPI_FAMILY_OMPI)
+  return g_gate.request_null;  // else a symbol lookup
+#else
+  return MPI_REQUEST_NULL;
+#endif
+}
+
+// Who has called is kept, not asked about: it matters where there is a token, which is rare.
+template <NextFunctions next>
+__attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype datatype, int source,
+                                            int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+  direct::Watch watch;
+  watch.buf = buf;
+  watch.datatype = datatype;
+  watch.comm = comm;
+  watch.count = count;
+  watch.caller = __builtin_return_address(0);
+  asm("" : "+m"(watch));  // as above
   // The call's request is ours until the library has given one (request.cpp).
-  MPI_Request started = g_gate.request_null;
-  *code = next().MPI_Irecv(buf, count, datatype, source, tag, comm, &started);
-  if (started == g_gate.request_null) return true;
+  MPI_Request started = no_request();
+  const int code = next().MPI_Irecv(buf, count, datatype, source, tag, comm, &started);
+  if (started == no_request()) return code;
   *request = started;
-  add_watch(started, buf, count, datatype, comm);
-  return true;
+  add_watch(watch, started);
+  return code;
 }
 
-// A request that was watched may have completed.
-inline int end_if_over(direct::Watch* watch, MPI_Request request, MPI_Status* status,
+template <NextFunctions next>
+inline int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
+                       int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (!plainly_predefined(datatype) || request == nullptr)
+    return otherwise(buf, count, datatype, source, tag, comm, request);
+  if (direct::is_too_short(datatype, count))
+    return next().MPI_Irecv(buf, count, datatype, source, tag, comm, request);
+  return watched_irecv<next>(buf, count, datatype, source, tag, comm, request);
+}
+
+// A request that was watched may have completed: then it has left MPI_REQUEST_NULL behind.
+inline int end_if_over(direct::Watch* watch, const MPI_Request* request, MPI_Status* status,
                        int code) noexcept {
-  if (handle_bits(request) == watch->key) return code;
+  if (__builtin_expect(*request != no_request(), 0)) return code;
   detail::end_watch(watch);
-  return direct::may_be_token(code, *status) ? direct::redeem(*watch, status) : code;
+  if (__builtin_expect(code != MPI_SUCCESS, 0)) return code;
+  asm("" : "+r"(code));  // else its value is known here, and made again
+  return __builtin_expect(direct::brings_token_bytes(*status), 0)
+             ? direct::redeem_watched(*watch, status)
+             : code;
 }
 
-inline bool quick_wait(NextFunctions next, MPI_Request* request, MPI_Status* status,
-                       int* code) noexcept {
-  if (request == nullptr || anything_irregular()) return false;
-  direct::Watch* watch = detail::find_watch(*request);
-  if (watch == nullptr) {
-    if (detail::has_entries(*request)) return false;
-    *code = next().MPI_Wait(request, status);
-    return true;
+// A request, not watched, that is none of lacuna's. False: it may be.
+inline bool is_strange(MPI_Request request) noexcept {
+  return !takes_long_way() && !detail::has_entries(request);
+}
+
+// A status of the program's and one of ours apart, as that saves keeping where it is.
+template <NextFunctions next>
+__attribute__((noinline)) int watched_wait(MPI_Request* request, MPI_Status* status,
+                                           direct::Watch* watch) noexcept {
+  const MPI_Request* kept = request;
+  asm("" : "+m"(kept), "+m"(watch));  // as above
+  if (status != MPI_STATUS_IGNORE) {
+    MPI_Status* told = status;
+    asm("" : "+m"(told));
+    const int code = next().MPI_Wait(request, status);
+    return end_if_over(watch, kept, told, code);
   }
   MPI_Status own;  // set if it ends well
-  MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
-  *code = next().MPI_Wait(request, told);
-  *code = end_if_over(watch, *request, told, *code);
-  return true;
+  const int code = next().MPI_Wait(request, &own);
+  return end_if_over(watch, kept, &own, code);
 }
 
-inline bool quick_test(NextFunctions next, MPI_Request* request, int* flag, MPI_Status* status,
-                       int* code) noexcept {
-  if (request == nullptr || flag == nullptr || anything_irregular()) return false;
+template <NextFunctions next>
+inline int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Status* status) {
+  if (request == nullptr) return otherwise(request, status);
   direct::Watch* watch = detail::find_watch(*request);
-  if (watch == nullptr) return false;
-  MPI_Status own;  // set if it ends well
-  MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
-  *code = next().MPI_Test(request, flag, told);
-  *code = end_if_over(watch, *request, told, *code);
-  return true;
+  if (watch != nullptr) return watched_wait<next>(request, status, watch);
+  return is_strange(*request) ? next().MPI_Wait(request, status) : otherwise(request, status);
 }
 
-bool quick_waitall(const Next& next, const void* caller, int count, MPI_Request* requests,
-                   MPI_Status* statuses, int* code) noexcept;
+template <NextFunctions next>
+__attribute__((noinline)) int watched_test(MPI_Request* request, int* flag, MPI_Status* status,
+                                           direct::Watch* watch) noexcept {
+  const MPI_Request* kept = request;
+  asm("" : "+m"(kept), "+m"(watch));  // as above
+  if (status != MPI_STATUS_IGNORE) {
+    MPI_Status* told = status;
+    asm("" : "+m"(told));
+    const int code = next().MPI_Test(request, flag, status);
+    return end_if_over(watch, kept, told, code);
+  }
+  MPI_Status own;  // set if it ends well
+  const int code = next().MPI_Test(request, flag, &own);
+  return end_if_over(watch, kept, &own, code);
+}
+
+template <NextFunctions next>
+inline int quick_test(TestStep* otherwise, MPI_Request* request, int* flag, MPI_Status* status) {
+  if (request == nullptr || flag == nullptr) return otherwise(request, flag, status);
+  direct::Watch* watch = detail::find_watch(*request);
+  if (watch != nullptr) return watched_test<next>(request, flag, status, watch);
+  return is_strange(*request) ? next().MPI_Test(request, flag, status)
+                              : otherwise(request, flag, status);
+}
+
+// False: nothing has been done.
+bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
+                  MPI_Status* statuses, int* code) noexcept;
+
+template <NextFunctions next>
+__attribute__((noinline)) int quick_waitall(WaitallStep* otherwise, int count,
+                                            MPI_Request* requests, MPI_Status* statuses) {
+  int code = MPI_SUCCESS;
+  return complete_all(next(), __builtin_return_address(0), count, requests, statuses, &code)
+             ? code
+             : otherwise(count, requests, statuses);
+}
 
 }  // namespace lacuna
 

@@ -169,14 +169,13 @@ REFUSE = """\
 
 # What may be done with less, before that.
 QUICK = """\
-__attribute__((noinline)) static int @here@_@shown@(@declaration@) {
-  [[maybe_unused]] const void* caller = __builtin_return_address(0);
-  int code = 0;
-  if (@done@) return code;
-  return @else@_@shown@(@arguments@);
+@inline@ static int @here@_@shown@(@declaration@) {
+  return @done@;
 }
 
 """
+INLINED = "__attribute__((always_inline)) inline"
+APART = "__attribute__((noinline))"
 # Whether the type is worth a look: out of line, too, as it takes registers.
 WEIGH = """\
 __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
@@ -286,17 +285,19 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if has_direct or has_room or gate.startswith("receives_direct("):
         refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
     steps, ways = "", []
+    if has_quick and has_direct:
+        ways.append(("is_regular()", "quickly"))
     if has_quick and "light" in entry:
-        light = fill(entry["light"], **texts)
-        steps += fill(QUICK, here="lightly", done=light, **{"else": "look"}, **texts)
+        light = fill(entry["light"], **{"else": f"look_{texts['shown']}"}, **texts)
+        steps += fill(QUICK, here="lightly", done=light, inline=APART, **texts)
     if has_quick:
         after = "lightly" if "light" in entry else "look"
-        quick = fill(entry["quick"], **texts)
-        steps += fill(QUICK, here="quickly", done=quick, **{"else": after}, **texts)
+        quick = fill(entry["quick"], **{"else": f"{after}_{texts['shown']}"}, **texts)
+        steps += fill(QUICK, here="quickly", done=quick, inline=INLINED, **texts)
     if passes:
         steps += fill(WEIGH, passes=passes, **texts)
     if has_direct:
-        ways.append(("receives_direct()", "quickly" if has_quick else "look"))
+        ways.append(("receives_direct()", "look"))
     if has_room:
         ways.append(("receives_direct()", "look"))
     ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))

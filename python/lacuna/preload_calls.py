@@ -15,16 +15,26 @@ from typing import Any
 from lacuna import places, run
 from lacuna.preload_program import Target
 
-# The functions of bench/preload/calls.cpp.
-CONTIGUOUS = ["MPI_Send", "MPI_Recv", "MPI_Isend + MPI_Wait", "MPI_Irecv + MPI_Wait"]
-NEW_TYPES = ["new vector", "new struct", "new subarray"]
-_COUNTED = dict(
-    zip(
-        ("send", "recv", "isend_wait", "irecv_wait", "new_vector", "new_struct", "new_subarray"),
-        CONTIGUOUS + NEW_TYPES,
-        strict=True,
-    )
-)
+# The functions of bench/preload/calls.cpp, messages of 1 KiB and of 64 bytes.
+_CONTIGUOUS = {
+    "send": "MPI_Send",
+    "recv": "MPI_Recv",
+    "isend_wait": "MPI_Isend + MPI_Wait",
+    "irecv_wait": "MPI_Irecv + MPI_Wait",
+    "irecv_status": "MPI_Irecv + MPI_Wait with a status",
+    "irecv_test": "MPI_Irecv + MPI_Test",
+    "irecv_waitall": "MPI_Irecv + MPI_Waitall",
+    "short_recv": "MPI_Recv of 64 B",
+    "short_irecv_wait": "MPI_Irecv + MPI_Wait of 64 B",
+}
+_NEW_TYPES = {
+    "new_vector": "new vector",
+    "new_struct": "new struct",
+    "new_subarray": "new subarray",
+}
+_COUNTED = _CONTIGUOUS | _NEW_TYPES
+CONTIGUOUS = list(_CONTIGUOUS.values())
+NEW_TYPES = list(_NEW_TYPES.values())
 _PREFIX = "lacuna_counted_"
 _TIMES = 200
 _MOST_SECONDS = 300
