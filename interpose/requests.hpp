@@ -131,8 +131,9 @@ void finish_freed_requests() noexcept;
 inline constexpr unsigned kBucketBits = 12;
 LACUNA_HIDDEN extern PendingRequest* g_buckets[1U << kBucketBits];
 
-// Watches: at most one in each bucket, only while there is one thread and nothing is irregular
-// (gate.hpp), so that neither they nor their number need locks or atomic instructions.
+// Watches: at most one in each bucket, made only while there is one thread and nothing is irregular
+// (gate.hpp), and entries once a request is freed: no locks, no atomic instructions, no look at
+// anything else in the call that completes one.
 LACUNA_HIDDEN extern direct::Watch g_watches[1U << kBucketBits];
 LACUNA_HIDDEN extern int64_t g_watching;
 

@@ -167,7 +167,8 @@ TOPIC(direct_watched_arrays) {
   }
 }
 
-// Short ones; those that are freed, whose data come all the same, and those that are cancelled, whose do not.
+// Short ones; those that are freed, whose data come all the same, and those that are cancelled,
+// whose do not.
 TOPIC(direct_watched_others) {
   receive_short();
   constexpr int kMessages = 20;
