@@ -158,9 +158,7 @@ void start_watching() {
   if (is_watched(kReported)) start_report();
   if (!is_watched(kCosted)) return;
   watch_predefined_types();
-  // Whatever completes requests, or receives, goes the long way, where it is timed.
-  g_gate.pending.fetch_add(1, std::memory_order_relaxed);
-  g_gate.irregular.fetch_add(1, std::memory_order_relaxed);
+  g_gate.pending.fetch_add(1, std::memory_order_relaxed);  // whatever completes requests is timed
 }
 
 // The report first, as it needs the other ranks.
@@ -200,11 +198,24 @@ void start() noexcept try {
 } catch (...) {
 }
 
+// Calls are timed, or are not for a while, where that was wanted.
+void time_calls(bool on) noexcept {
+  static const uint32_t wanted = g_gate.watched.load(std::memory_order_relaxed);
+  if ((wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
+  g_gate.watched.store(on ? wanted : wanted & ~(kCosted | kReported), std::memory_order_relaxed);
+  g_gate.pending.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
+  if (on)
+    g_allowed |= kCostsSwitch;
+  else
+    g_allowed &= ~kCostsSwitch;
+}
+
 // What other threads have accepted before finishes as accepted; MPI allows no calls of theirs from
 // here on.
 void stop() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   g_gate.open.store(0, std::memory_order_release);
+  time_calls(true);
   if (g_started) {
     stop_cache();
     abandon_freed_requests();
@@ -225,6 +236,17 @@ const Runtime& runtime() noexcept { return g_runtime; }
 void switch_on(bool on) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (g_started) g_gate.open.store((on ? g_allowed : 0) | g_always_open, std::memory_order_release);
+}
+
+static void bench_switch(int on) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    time_calls(on == 1);
+  }
+  if (on != 0)
+    switch_on(true);
+  else
+    g_gate.open.store(0, std::memory_order_release);
 }
 
 namespace {
@@ -274,13 +296,9 @@ int control(const Next& next, int level) noexcept {
 }  // namespace
 
 // For benchmarks: 0 sends every call straight through, as before MPI_Init, receives included, which
-// MPI_Pcontrol(0) still looks at where the direct path is open. Only where no message is under way.
-extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
-  if (on != 0)
-    switch_on(true);
-  else
-    g_gate.open.store(0, std::memory_order_release);
-}
+// MPI_Pcontrol(0) still looks at where the direct path is open; 2 is lacuna as without
+// LACUNA_COSTS. Only where no message is under way.
+extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) { bench_switch(on); }
 
 extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
   return control(next_functions(), level);
