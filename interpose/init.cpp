@@ -161,14 +161,19 @@ uint32_t watched() {
   return by;
 }
 
+// Whatever completes requests, or receives, is timed, or counted: on by 1, off by -1.
+void change_timing(int by) noexcept {
+  g_gate.pending.fetch_add(by, std::memory_order_relaxed);
+  g_gate.irregular.fetch_add(by * kTimed, std::memory_order_release);
+  detail::g_watching += by * kTimedWatching;
+}
+
 void start_watching() {
   g_gate.watched.store(watched(), std::memory_order_relaxed);
   if (is_watched(kReported)) start_report();
   if (!is_watched(kCosted)) return;
   watch_predefined_types();
-  // Whatever completes requests, or receives, goes the long way, where it is timed.
-  g_gate.pending.fetch_add(1, std::memory_order_relaxed);
-  g_gate.irregular.fetch_add(1, std::memory_order_relaxed);
+  change_timing(1);
 }
 
 // The report first, as it needs the other ranks.
@@ -208,11 +213,24 @@ void start() noexcept try {
 } catch (...) {
 }
 
+// Calls are timed, or are not for a while, where that was wanted.
+void time_calls(bool on) noexcept {
+  static const uint32_t wanted = g_gate.watched.load(std::memory_order_relaxed);
+  if ((wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
+  g_gate.watched.store(on ? wanted : wanted & ~(kCosted | kReported), std::memory_order_relaxed);
+  change_timing(on ? 1 : -1);
+  if (on)
+    g_allowed |= kCostsSwitch;
+  else
+    g_allowed &= ~kCostsSwitch;
+}
+
 // What other threads have accepted before finishes as accepted; MPI allows no calls of theirs from
 // here on.
 void stop() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   open_gate(0);
+  time_calls(true);
   if (g_started) {
     stop_cache();
     abandon_freed_requests();
@@ -233,6 +251,17 @@ const Runtime& runtime() noexcept { return g_runtime; }
 void switch_on(bool on) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (g_started) open_gate((on ? g_allowed : 0) | g_always_open);
+}
+
+static void bench_switch(int on) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    time_calls(on == 1);
+  }
+  if (on != 0)
+    switch_on(true);
+  else
+    open_gate(0);
 }
 
 namespace {
@@ -282,13 +311,9 @@ int control(const Next& next, int level) noexcept {
 }  // namespace
 
 // For benchmarks: 0 sends every call straight through, as before MPI_Init, receives included, which
-// MPI_Pcontrol(0) still looks at where the direct path is open. Only where no message is under way.
-extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
-  if (on != 0)
-    switch_on(true);
-  else
-    open_gate(0);
-}
+// MPI_Pcontrol(0) still looks at where the direct path is open; 2 is lacuna as without
+// LACUNA_COSTS. Only where no message is under way.
+extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) { bench_switch(on); }
 
 extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
   return control(next_functions(), level);

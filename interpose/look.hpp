@@ -11,6 +11,9 @@
 
 namespace lacuna {
 
+struct Lane;
+struct Lanes;
+
 // Counts the calls that got past the gate, for lacuna_interposed_calls().
 void note(FunctionId function, Answer answer) noexcept;
 
@@ -36,7 +39,7 @@ class Look {
 
   Answer note(Answer answer) noexcept {
     ::lacuna::note(function_, answer);
-    if (watched_ && role_ != Role::kEnds && !answer.taken && !told_) tell_nothing();
+    if (watched_ && role_ != Role::kEnds && !answer.taken && times_told_ == 0) tell_nothing();
     return answer;
   }
 
@@ -44,10 +47,13 @@ class Look {
   Role role() const noexcept { return role_; }
   uint16_t site() const noexcept { return site_; }
   TypeId type() const noexcept { return type_; }
+  // How many calls its time stands for; 0: it is not timed.
+  uint16_t weight() const noexcept { return static_cast<uint16_t>(weight_); }
   // Something is known of the call's data. Of several types, the first is the call's.
-  void told(TypeId type, int64_t bytes) noexcept {
-    if (!told_ || type_ == kOtherTypes) type_ = type;
-    told_ = true;
+  void told(TypeId type, Note note, int64_t bytes) noexcept {
+    if (times_told_ == 0 || type_ == kOtherTypes) type_ = type;
+    ++times_told_;
+    note_ = note;
     bytes_ += bytes;
   }
   // Time that is booked on another call.
@@ -56,16 +62,22 @@ class Look {
  private:
   void begin() noexcept;
   void end() noexcept;
-  void tell_nothing() const noexcept;
+  void tell_nothing() noexcept;
+  Lane* lane_of(Lanes* lanes) noexcept;
+  Account account_here() const noexcept;
 
   const FunctionId function_;
   const Role role_;
   bool watched_ = false;
-  bool told_ = false;
+  Note note_{};  // what it was told last
+  unsigned times_told_ = 0;
+  bool told_nothing_ = false;
   TypeId type_ = kOtherTypes;
   uint16_t site_ = 0;
-  const void* const caller_;
-  int64_t begin_ns_ = 0;  // 0: not timed
+  const void* caller_;
+  Lane* lane_ = nullptr;  // null: all calls are timed
+  uint32_t weight_ = 1;
+  int64_t begin_ns_ = 0;
   int64_t elsewhere_ns_ = 0;
   int64_t bytes_ = 0;
   Look* outer_ = nullptr;  // a library may call back into the program, and that into us

@@ -18,9 +18,11 @@ namespace lacuna {
 class Stopwatch {
  public:
   Stopwatch(const Account& account, Way way) noexcept
-      : account_(account), way_(way), begin_(is_watched(kReported) ? now_ns() : 0) {}
+      : account_(account),
+        way_(way),
+        begin_(is_watched(kReported) && is_timed(account) ? now_ns() : 0) {}
   ~Stopwatch() {
-    if (is_watched(kReported)) report_time(account_, way_, now_ns() - begin_);
+    if (begin_ != 0) report_time(account_, way_, now_ns() - begin_);
   }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
@@ -28,7 +30,7 @@ class Stopwatch {
  private:
   const Account& account_;
   const Way way_;
-  const int64_t begin_;
+  const int64_t begin_;  // 0: not timed
 };
 
 namespace detail {

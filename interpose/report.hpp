@@ -27,7 +27,8 @@ inline constexpr TypeId kMostTypes = 255;
 struct Account {
   uint16_t function = 0;  // FunctionId
   TypeId type = kOtherTypes;
-  uint16_t site = 0;  // where the program calls it; 0: not told apart
+  uint16_t site = 0;    // where the program calls it; 0: not told apart
+  uint16_t weight = 1;  // how many calls its time stands for (sampling.hpp); 0: it is not timed
 };
 
 // What the report says about a type.
@@ -50,10 +51,10 @@ std::string shortened(const std::string& text);
 void report_outcome(TypeId type, Note note, int64_t bytes) noexcept;
 // And data of it were moved.
 enum class Way : uint8_t { kPack, kUnpack };
+// Whether anybody wants to know how long that takes.
+bool is_timed(const Account& account) noexcept;
 void report_time(const Account& account, Way way, int64_t ns) noexcept;
 
-// A call on so many bytes has taken so long; one that `ends` others has waited for them.
-void report_call(const Account& account, bool ends, int64_t bytes, int64_t ns) noexcept;
 // The number of a place that calls. There are at most kMostSites of them.
 inline constexpr uint16_t kMostSites = 1023;
 uint16_t site_of(const void* caller) noexcept;

@@ -94,6 +94,7 @@ void add(const ReportRow& row, ReportRow* sum) {
   sum->timed += row.timed;
   sum->call_ns += row.call_ns;
   sum->wait_ns += row.wait_ns;
+  sum->variance_ns2 += row.variance_ns2;
 }
 
 void merge(const Report& other, Report* report) {
@@ -120,7 +121,7 @@ std::vector<uint8_t> serialized(const Report& report) {
   for (const ReportRow& row : report.rows) {
     rows.push_back({row.function, row.type, row.outcomes, row.bytes_taken, row.bytes_declined,
                     row.pack_ns, row.unpack_ns, row.slowest_ns, row.ranks, row.site, row.timed,
-                    row.call_ns, row.wait_ns});
+                    row.call_ns, row.wait_ns, row.variance_ns2});
   }
   return Json::to_cbor({report.reporting, report.seconds, types, rows, report.costs});
 }
@@ -137,7 +138,7 @@ Report parsed(const std::vector<uint8_t>& bytes) {
   for (const Json& row : json.at(3)) {
     report.rows.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5),
                            row.at(6), row.at(7), row.at(8), row.at(9), row.at(10), row.at(11),
-                           row.at(12)});
+                           row.at(12), row.at(13)});
   }
   json.at(4).get_to(report.costs);
   return report;

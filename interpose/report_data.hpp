@@ -46,8 +46,9 @@ struct ReportRow {
   // With LACUNA_COSTS:
   std::string site;   // "FILE+0xOFFSET NAME": where the call is, in which function if that is known
   int64_t timed = 0;  // calls, those that end others included
-  int64_t call_ns = 0;  // in them, and in packing and unpacking for them later
-  int64_t wait_ns = 0;  // of that, waiting
+  int64_t call_ns = 0;      // in them, and in packing and unpacking for them later
+  int64_t wait_ns = 0;      // of that, waiting
+  double variance_ns2 = 0;  // of call_ns, as not all calls are timed
 
   int64_t taken() const { return outcomes[static_cast<size_t>(Note::kTaken)]; }
   int64_t calls() const;

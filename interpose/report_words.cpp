@@ -2,6 +2,7 @@
 //
 // The report in words: the table on stderr, the JSON document, and what a user could do about it.
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <ctime>
@@ -100,14 +101,20 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
   const int64_t bytes = row.calls() > 0 ? (row.bytes_taken + row.bytes_declined) / row.calls() : 0;
   const Pieces pieces = pieces_of(report, row);
   int64_t all = 0;
-  for (const ReportRow& other : report.rows) all += other.call_ns;
+  int64_t all_busy = 0;
+  for (const ReportRow& other : report.rows) {
+    all += other.call_ns;
+    all_busy += other.call_ns - other.wait_ns;
+  }
+  const int64_t busy = row.call_ns - pieces.wait;
   const auto part = [](int64_t one, int64_t whole) {
     return whole > 0 ? static_cast<double>(one) / static_cast<double>(whole) : 0;
   };
+  // Where others wait for long, so much of what is left is much, too.
+  const bool matters = part(row.call_ns, all) >= kMuch || part(busy, all_busy) >= kMuch;
   const int64_t starting = pieces.network + pieces.library;
   if (bytes > 0 && bytes <= kSmallMessage && row.calls() >= kManyCalls * row.ranks &&
-      row.type != kOtherTypes && part(starting, row.call_ns - pieces.wait) >= kMostlyStarting &&
-      part(row.call_ns, all) >= kMuch) {
+      row.type != kOtherTypes && part(starting, busy) >= kMostlyStarting && matters) {
     words->push_back(
         format("%lld messages of %lld bytes from one place: most of their time is in starting "
                "them; one message of a type that holds several of these (a vector, a struct, or a "
@@ -120,7 +127,7 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
         "each line is visited many times. Sent in memory order and received by the type that "
         "transposes, the work is the receiver's; with the loops exchanged there is none");
   }
-  if (type.facts.text == "byte" && part(row.call_ns, all) >= kMuch && bytes > kSmallMessage) {
+  if (type.facts.text == "byte" && matters && bytes > kSmallMessage) {
     words->push_back(
         "bytes without a type: if they are structs, their padding travels, too, and the library "
         "knows nothing of them; MPI_Type_create_struct says what they are");
@@ -270,6 +277,7 @@ Json cost_json(const Report& report, const ReportRow& row) {
   return {{"site", row.site},
           {"calls", row.timed},
           {"seconds", seconds(row.call_ns)},
+          {"error_seconds", std::sqrt(row.variance_ns2) * 1e-9},
           {"o_seconds", seconds(pieces.copy)},
           {"l_p_seconds", seconds(pieces.pack)},
           {"l_m_seconds", seconds(pieces.library)},

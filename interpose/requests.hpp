@@ -169,11 +169,17 @@ void add_watch_slowly(const direct::Watch& watch) noexcept;
 
 // Part of Gate::irregular while the direct path is closed: so that receives have one thing to ask.
 inline constexpr int kDirectClosed = 1 << 30;
+// And while calls are timed: so that those that need not be have no more to ask than before, but
+// all that are go through the steps that count.
+inline constexpr int kTimed = 1 << 29;
+inline constexpr int64_t kTimedWatching = INT64_MIN / 2;  // part of g_watching
 inline bool is_regular() noexcept { return !anything_irregular(); }
 // Whether even a request that is none of lacuna's must not pass.
 inline bool takes_long_way() noexcept {
-  return (g_gate.irregular.load(std::memory_order_acquire) & ~kDirectClosed) != 0;
+  return (g_gate.irregular.load(std::memory_order_acquire) & ~(kDirectClosed | kTimed)) != 0;
 }
+// Whether some receive is watched; false where calls are timed.
+inline bool is_watching() noexcept { return detail::g_watching > 0; }
 
 // Whether a call that completes requests may have anything to do for lacuna.
 inline bool anything_under_way() noexcept { return detail::g_watching != 0 || anything_pending(); }

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna run --costs`: counts are exact where few calls are timed; advice is given where it is
+due, and nowhere else."""
+
+import json
+import os
+import subprocess
+from collections import Counter
+
+import pytest
+from conftest import BUILD, MPI_ROOT, preload
+from test_watch import MPIS
+
+from lacuna import costs_advice
+
+# Words of each advice, and the program that asks for it.
+WORDS = {
+    "loop": "made anew for each message",
+    "transposed": "through memory against its order",
+    "threshold": "just above a threshold",
+    "small": "messages of 64 bytes from one place",
+    "structs": "bytes without a type",
+}
+JUST_ABOVE = {"mpich": 1026, "openmpi": 513}  # doubles
+
+
+def report_of(tmp_path, mpi, *words):
+    family = MPIS[mpi]
+    root = MPI_ROOT / ("mpich" if mpi == "mpiabi" else mpi)
+    file = tmp_path / "costs.json"
+    command = [str(root / "bin" / "mpiexec"), "-n", "2"]
+    if family == "ompi":
+        command += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
+    command += ["env", f"LD_PRELOAD={preload(family)}"]
+    command += [str(BUILD / "bin" / f"cli_costs_program_{family}"), *map(str, words)]
+    environment = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1"}
+    done = subprocess.run(
+        command,
+        env=os.environ | environment | {"LD_LIBRARY_PATH": str(root / "lib")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("mpi", list(MPIS))
+def test_what_is_not_timed_is_counted(tmp_path, mpi):
+    report = report_of(tmp_path, mpi, "many")
+    calls, of_bytes, nothing, error = Counter(), Counter(), Counter(), 0.0
+    for row in report["rows"]:
+        costs = row["costs"]
+        calls[row["function"]] += costs["calls"]
+        of_bytes[row["function"]] += row["bytes_taken"] + row["bytes_declined"]
+        nothing[row["function"]] += row["declined"].get("nothing to move, or undecided", 0)
+        if row["function"] == "MPI_Send" and row["bytes_declined"]:
+            assert row["calls"] == costs["calls"] == 60000, row
+            assert 0 < costs["error_seconds"] < costs["seconds"], row
+            error = costs["error_seconds"]
+    assert error > 0  # not all of them were timed
+    assert calls["MPI_Irecv"] == calls["MPI_Wait"] == 60000
+    assert calls["MPI_Send"] == 120000 and nothing["MPI_Send"] == 60000
+    assert of_bytes["MPI_Irecv"] == 60000 * 24 and of_bytes["MPI_Send"] == 60000 * 16
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+@pytest.mark.parametrize("what", [*WORDS, "none"])
+def test_each_mistake_is_told_apart(tmp_path, mpi, what):
+    size = [JUST_ABOVE[mpi]] if what == "threshold" else []
+    report = report_of(tmp_path, mpi, what, *size)
+    assert report["rows"]
+    text = " ".join(
+        words
+        for row in report["rows"]
+        for words in row["advice"] + costs_advice.on_threshold(report, row)
+    )
+    told = {name for name, words in WORDS.items() if words in text}
+    assert told == {what} - {"none"}, text
