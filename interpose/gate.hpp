@@ -41,8 +41,8 @@ struct Gate {
   // before they were complete (requests.hpp).
   std::atomic<int> held_back{0};
   std::atomic<int> freed{0};
-  // The sum of both, one for threads, and kDirectClosed and kTimed (requests.hpp): while it is not 0,
-  // receives go the long way.
+  // The sum of both, one for threads, and kDirectClosed and kTimed (requests.hpp): while it is not
+  // 0, receives go the long way.
   std::atomic<int> irregular{0};
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};

@@ -243,7 +243,7 @@ int invoke(int (*function)(Parameters...), Arguments... arguments) noexcept {
 
 // One of the two forms of a function.
 template <typename Small, typename Large, typename... Arguments>
-int call(Small Next::*small, Large Next::*large, bool fits, Arguments... arguments) noexcept {
+int call(Small Next::* small, Large Next::* large, bool fits, Arguments... arguments) noexcept {
   const Next& next = next_functions();
   return fits ? invoke(next.*small, arguments...) : invoke(next.*large, arguments...);
 }

@@ -1,6 +1,5 @@
-// What the programs of these tests have in common: data to send, and one line for each result,
-// which must be the same however the program was compiled. A comment behind a call says what
-// lacuna-cc must do with it.
+// What the programs of these tests have in common: data to send, and one line for each result, which must be
+// the same however the program was compiled. A comment behind a call says what lacuna-cc must do with it.
 #ifndef CHECK_H
 #define CHECK_H
 #include <mpi.h>
@@ -9,8 +8,7 @@
 #include <string.h>
 
 enum { kBytes = 65536 };
-static unsigned char sent[kBytes] __attribute__((aligned(64))),
-    got[kBytes] __attribute__((aligned(64)));
+static unsigned char sent[kBytes] __attribute__((aligned(64))), got[kBytes] __attribute__((aligned(64)));
 static int rank, other;
 
 // Other code may have any effect on what it is given.
@@ -40,8 +38,7 @@ static void tell(const char* name, const MPI_Status* status, MPI_Datatype type) 
   if (status != NULL) {
     MPI_Get_count(status, type, &count);
     MPI_Get_elements(status, type, &elements);
-    printf("%s %016llx from %d tag %d count %d elements %d\n", name, sum, status->MPI_SOURCE,
-           status->MPI_TAG, count, elements);
+    printf("%s %016llx from %d tag %d count %d elements %d\n", name, sum, status->MPI_SOURCE, status->MPI_TAG, count, elements);
   } else {
     printf("%s %016llx\n", name, sum);
   }

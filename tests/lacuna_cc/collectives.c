@@ -1,5 +1,4 @@
-// Bcast and Alltoall: ranks that pack and ranks that do not belong together, and nothing else
-// changes.
+// Bcast and Alltoall: ranks that pack and ranks that do not belong together, and nothing else changes.
 #include <stddef.h>
 
 #include "check.h"
@@ -59,8 +58,7 @@ static void each_to_each(int n) {
   tell("tiles", NULL, type);
   refill(rank + 9);
   memcpy(got, sent, kBytes);
-  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got + PLACE, 1, type,
-               MPI_COMM_WORLD);  // specialized
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got + PLACE, 1, type, MPI_COMM_WORLD);  // specialized
   tell("in place", NULL, type);
   MPI_Type_free(&tiles);
   MPI_Type_free(&tile);

@@ -40,10 +40,8 @@ __attribute__((noinline)) static void some(int left, int right) {
   MPI_Datatype type = column(8, 3);
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   refill(9);
-  if (left >= 0)
-    MPI_Irecv(got + PLACE, 1, type, left, 1, MPI_COMM_WORLD, &requests[0]);  // specialized
-  if (right >= 0)
-    MPI_Isend(sent + PLACE, 1, type, right, 1, MPI_COMM_WORLD, &requests[1]);  // specialized
+  if (left >= 0) MPI_Irecv(got + PLACE, 1, type, left, 1, MPI_COMM_WORLD, &requests[0]);  // specialized
+  if (right >= 0) MPI_Isend(sent + PLACE, 1, type, right, 1, MPI_COMM_WORLD, &requests[1]);  // specialized
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   tell("some", NULL, type);
   MPI_Type_free(&type);
@@ -53,7 +51,7 @@ static void short_and_nobody(int n) {
   MPI_Request in, out;
   MPI_Status status;
   refill(10);
-  MPI_Irecv(got + PLACE, 3, type, other, 1, MPI_COMM_WORLD, &in);              // specialized
+  MPI_Irecv(got + PLACE, 3, type, other, 1, MPI_COMM_WORLD, &in);             // specialized
   MPI_Isend(sent + PLACE, n + 3, MPI_DOUBLE, other, 1, MPI_COMM_WORLD, &out);  // a plain one
   MPI_Wait(&in, &status);
   MPI_Wait(&out, MPI_STATUS_IGNORE);
@@ -97,7 +95,7 @@ static void flat(void) {
   MPI_Type_contiguous(24, MPI_INT, &type);
   MPI_Type_commit(&type);
   refill(13);
-  MPI_Isend(sent + PLACE, 2, type, other, 1, MPI_COMM_WORLD, &kept);            // specialized
+  MPI_Isend(sent + PLACE, 2, type, other, 1, MPI_COMM_WORLD, &kept);                              // specialized
   MPI_Recv(got + PLACE, 2, type, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // specialized
   MPI_Wait(&kept, MPI_STATUS_IGNORE);
   tell("flat", NULL, type);

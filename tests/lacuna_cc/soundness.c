@@ -1,17 +1,16 @@
-// The rules of docs/optimizer.md: what is not proven stays as it is, and what the program can see
-// stays the same.
+// The rules of docs/optimizer.md: what is not proven stays as it is, and what the program can see stays the same.
 #include "check.h"
 
 #define SEND(type, count) \
   if (rank == 0) MPI_Send(sent + 4096, count, type, 1, 5, MPI_COMM_WORLD)
 #define RECV(type, count, status) \
   if (rank == 1) MPI_Recv(got + 4096, count, type, 0, 5, MPI_COMM_WORLD, status)
-#define BOTH(name, type, count)                    \
-  do {                                             \
-    MPI_Status status_;                            \
-    refill(__LINE__);                              \
-    SEND(type, count);                             \
-    RECV(type, count, &status_);                   \
+#define BOTH(name, type, count) \
+  do {                          \
+    MPI_Status status_;         \
+    refill(__LINE__);           \
+    SEND(type, count);          \
+    RECV(type, count, &status_); \
     tell(name, rank == 1 ? &status_ : NULL, type); \
   } while (0)
 
@@ -52,9 +51,7 @@ __attribute__((noinline)) static void make_own(void) { own_column = column(5, 6)
 __attribute__((noinline)) static void use_own(void) {
   BOTH("own global", own_column, 2);  // specialized
 }
-__attribute__((noinline)) static void make_either(int which) {
-  own_either = which ? column(5, 6) : column(6, 5);
-}
+__attribute__((noinline)) static void make_either(int which) { own_either = which ? column(5, 6) : column(6, 5); }
 __attribute__((noinline)) static void use_either(void) {
   BOTH("own global of two types", own_either, 1);  // left: different types
 }
@@ -116,11 +113,11 @@ static void short_receive(void) {
   MPI_Type_commit(&half);
   MPI_Status status;
   refill(1);
-  SEND(half, 1);           // specialized
+  SEND(half, 1);  // specialized
   RECV(type, 3, &status);  // specialized
   tell("short", rank == 1 ? &status : NULL, type);
   refill(2);
-  SEND(half, 0);           // left: nothing to move
+  SEND(half, 0);  // left: nothing to move
   RECV(type, 3, &status);  // specialized
   tell("empty", rank == 1 ? &status : NULL, type);
   MPI_Type_free(&half);
@@ -137,14 +134,10 @@ __attribute__((noinline)) static void errors(int count, int peer, int tag, void*
   MPI_Status status;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (rank == 1) {
-    printf("negative count %d\n", class_of(MPI_Send(sent, count, type, 0, 5, MPI_COMM_WORLD)) ==
-                                      MPI_ERR_COUNT);  // specialized
-    printf("no such rank %d\n", class_of(MPI_Send(sent, 1, type, peer, 5, MPI_COMM_WORLD)) ==
-                                    MPI_ERR_RANK);  // specialized
-    printf("no such tag %d\n", class_of(MPI_Send(sent, 1, type, 0, tag, MPI_COMM_WORLD)) ==
-                                   MPI_ERR_TAG);  // specialized
-    printf("no buffer %d\n", MPI_Send(buffer, count + 1, type, MPI_PROC_NULL, 5, MPI_COMM_WORLD) ==
-                                 MPI_SUCCESS);  // specialized
+    printf("negative count %d\n", class_of(MPI_Send(sent, count, type, 0, 5, MPI_COMM_WORLD)) == MPI_ERR_COUNT);  // specialized
+    printf("no such rank %d\n", class_of(MPI_Send(sent, 1, type, peer, 5, MPI_COMM_WORLD)) == MPI_ERR_RANK);      // specialized
+    printf("no such tag %d\n", class_of(MPI_Send(sent, 1, type, 0, tag, MPI_COMM_WORLD)) == MPI_ERR_TAG);         // specialized
+    printf("no buffer %d\n", MPI_Send(buffer, count + 1, type, MPI_PROC_NULL, 5, MPI_COMM_WORLD) == MPI_SUCCESS);  // specialized
   }
   SEND(type, 1);  // specialized
   if (rank == 1) {
@@ -180,13 +173,12 @@ static void nobody(void) {
   MPI_Datatype type = column(8, 3);
   MPI_Status status;
   refill(3);
-  MPI_Send(sent, 1, type, MPI_PROC_NULL, 5, MPI_COMM_WORLD);          // specialized
+  MPI_Send(sent, 1, type, MPI_PROC_NULL, 5, MPI_COMM_WORLD);           // specialized
   MPI_Recv(got, 1, type, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status);  // specialized
   if (rank == 1) {
     int count = -1;
     MPI_Get_count(&status, type, &count);
-    printf("nobody %d %d %d\n", status.MPI_SOURCE == MPI_PROC_NULL, status.MPI_TAG == MPI_ANY_TAG,
-           count);
+    printf("nobody %d %d %d\n", status.MPI_SOURCE == MPI_PROC_NULL, status.MPI_TAG == MPI_ANY_TAG, count);
   }
   MPI_Type_free(&type);
 }
@@ -233,12 +225,10 @@ static void exchange(void) {
   MPI_Datatype type = column(8, 3), flat = column(16, 1);
   MPI_Status status;
   refill(6);
-  MPI_Sendrecv(sent + 4096, 2, type, other, 1, got + 4096, 1, flat, other, 1, MPI_COMM_WORLD,
-               &status);  // specialized
+  MPI_Sendrecv(sent + 4096, 2, type, other, 1, got + 4096, 1, flat, other, 1, MPI_COMM_WORLD, &status);  // specialized
   tell("exchange", rank == 1 ? &status : NULL, flat);
   refill(7);
-  MPI_Sendrecv(sent + 4096, 8, MPI_DOUBLE, other, 1, got + 4096, 3, type, other, 1, MPI_COMM_WORLD,
-               &status);  // specialized
+  MPI_Sendrecv(sent + 4096, 8, MPI_DOUBLE, other, 1, got + 4096, 3, type, other, 1, MPI_COMM_WORLD, &status);  // specialized
   tell("exchange of one", rank == 1 ? &status : NULL, type);
   MPI_Type_free(&type);
   MPI_Type_free(&flat);
