@@ -188,6 +188,40 @@ TEST_F(Api, WrongBuffersCountsAndSlices) {
   lacuna_type_destroy(nullptr);
 }
 
+TEST_F(Api, Streams) {
+  lacuna_plan* plan = nullptr;
+  lacuna_type* type = parsed("vector(3, 1, 2, int)");
+  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+  lacuna_type_destroy(type);
+  const int mem[] = {1, 2, 3, 4, 5, 6};
+  int packed[3] = {};
+  int back[6] = {};
+  lacuna_pack_stream* out = nullptr;
+  lacuna_unpack_stream* in = nullptr;
+  expect_wrong(lacuna_pack_stream_create(plan, nullptr, 1, &out), LACUNA_INVALID_ARGUMENT, "mem");
+  expect_wrong(lacuna_pack_stream_create(nullptr, mem, 1, &out), LACUNA_INVALID_ARGUMENT, "plan");
+  expect_wrong(lacuna_pack_stream_create(plan, mem, 1, nullptr), LACUNA_INVALID_ARGUMENT, "stream");
+  expect_wrong(lacuna_unpack_stream_create(plan, back, -1, &in), LACUNA_INVALID_ARGUMENT, "count");
+  EXPECT_EQ(out, nullptr);
+  ASSERT_EQ(lacuna_pack_stream_create(plan, mem, 1, &out), LACUNA_OK);
+  ASSERT_EQ(lacuna_unpack_stream_create(plan, back, 1, &in), LACUNA_OK);
+  lacuna_plan_destroy(plan);  // the streams keep what they need
+  ASSERT_EQ(lacuna_pack_stream_next(out, 6, packed), LACUNA_OK);
+  expect_wrong(lacuna_pack_stream_next(out, 7, packed), LACUNA_INVALID_ARGUMENT, "6 are left");
+  expect_wrong(lacuna_pack_stream_next(out, 1, nullptr), LACUNA_INVALID_ARGUMENT, "packed");
+  expect_wrong(lacuna_pack_stream_next(nullptr, 1, packed), LACUNA_INVALID_ARGUMENT, "stream");
+  ASSERT_EQ(lacuna_pack_stream_next(out, 6, reinterpret_cast<char*>(packed) + 6), LACUNA_OK);
+  EXPECT_EQ(std::vector<int>(packed, packed + 3), (std::vector<int>{1, 3, 5}));
+  ASSERT_EQ(lacuna_unpack_stream_next(in, 8, packed), LACUNA_OK);
+  ASSERT_EQ(lacuna_unpack_stream_flush(in), LACUNA_OK);
+  EXPECT_EQ(std::vector<int>(back, back + 6), (std::vector<int>{1, 0, 3, 0, 0, 0}));
+  expect_wrong(lacuna_unpack_stream_flush(nullptr), LACUNA_INVALID_ARGUMENT, "stream");
+  lacuna_pack_stream_destroy(out);
+  lacuna_pack_stream_destroy(nullptr);
+  lacuna_unpack_stream_destroy(in);
+  lacuna_unpack_stream_destroy(nullptr);
+}
+
 TEST_F(Api, AbsoluteAddressesHaveANullBuffer) {
   const double value = 3.5;
   const int64_t one = 1;

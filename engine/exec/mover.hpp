@@ -18,11 +18,14 @@ namespace lacuna {
 template <bool kPack>
 class Mover {
  public:
-  // `total_bytes` of the message decide whether its output will stay in a cache.
-  Mover(const Machine& machine, int64_t total_bytes)
+  // `total_bytes` of the message decide whether its lines are in a cache, `output_bytes` whether
+  // what is written now will stay in one.
+  Mover(const Machine& machine, int64_t total_bytes, int64_t output_bytes)
       : total_bytes_(total_bytes),
-        stream_transpose_(total_bytes >= machine.stream_transpose_bytes),
-        stream_runs_(total_bytes >= machine.stream_run_bytes) {}
+        is_far_(total_bytes >= machine.stream_transpose_bytes),
+        stream_transpose_(output_bytes >= machine.stream_transpose_bytes),
+        stream_runs_(output_bytes >= machine.stream_run_bytes) {}
+  Mover(const Machine& machine, int64_t total_bytes) : Mover(machine, total_bytes, total_bytes) {}
 
   // `count` elements that are not one run; `mem` is where the plan begins: the origin and its
   // offset.
@@ -149,6 +152,7 @@ class Mover {
     if (sweep.own == Sweep::Own::kOuter) (swapped ? m.inner : m.outer).count = count;
     if (sweep.own == Sweep::Own::kInner) (swapped ? m.outer : m.inner).count = count;
     m.stream = transposes ? stream_transpose_ : stream_runs_;
+    m.far = is_far_;
     if (sweep.block_inner == 0 || m.outer.count == 1) {
       kernel(sweep)(m);
       return;
@@ -164,6 +168,7 @@ class Mover {
   }
 
   int64_t total_bytes_;
+  bool is_far_;
   bool stream_transpose_;
   bool stream_runs_;
 };

@@ -186,7 +186,7 @@ void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, i
                 static_cast<size_t>(end - begin));
     return;
   }
-  const Mover<kPack> mover(plan.machine(), message_bytes);
+  const Mover<kPack> mover(plan.machine(), count * plan.size(), message_bytes);
   const Slicer<kPack> slicer(mover);
   if (count == 1) {
     slicer.slice(plan.root(count), mem, begin, end, packed);

@@ -63,6 +63,8 @@ struct Move {
   int64_t ahead_bytes = 0;
   // The output will not be read from cache soon: non-temporal stores where they fit.
   bool stream = false;
+  // transpose: the source is in no cache, though the output will be.
+  bool far = false;
   // transpose: source rows taken together (a multiple of a line's elements), and columns swept
   // before the next rows.
   int64_t tile_rows = 0;

@@ -75,9 +75,9 @@ std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
   return std::string(info.param->isa);
 }
 
-void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer, Dim inner,
-                   bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
-                   int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
+void check_from(bool far, const KernelTable& table, Shape shape, int64_t width, Dim outer,
+                Dim inner, bool stream, int64_t tile_rows, int64_t tile_cols, int64_t src_shift,
+                int64_t dst_shift, int64_t ahead) {
   Arena arena(span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width),
               span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width),
               src_shift, dst_shift);
@@ -88,6 +88,7 @@ void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim out
   m.outer = outer;
   m.inner = inner;
   m.stream = stream;
+  m.far = far;
   m.ahead = ahead;
   m.ahead_bytes = width;
   m.tile_rows = tile_rows;
@@ -104,7 +105,19 @@ void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim out
                              << outer.src_stride << "->" << outer.dst_stride << " inner "
                              << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
                              << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
-                             << " shift " << src_shift << "," << dst_shift << " ahead " << ahead;
+                             << " shift " << src_shift << "," << dst_shift << " ahead " << ahead
+                             << " far " << far;
+}
+
+void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer, Dim inner,
+                   bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
+                   int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
+  check_from(false, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
+             dst_shift, ahead);
+  if (shape == Shape::kTranspose && !stream) {
+    check_from(true, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
+               dst_shift, ahead);
+  }
 }
 
 const std::vector<int64_t> kWidthsToTest = {

@@ -9,35 +9,52 @@ template <int64_t kWidth>
   std::memcpy(dst, src, static_cast<size_t>(kWidth));
 }
 
-// Asks for the lines of [p, p + bytes), to be read or written soon. May be given any address.
+// Asks for the lines of [p, p + bytes), bytes >= 1, to be read or written soon. May be given any
+// address.
 template <bool kWrite>
 [[gnu::always_inline]] inline void touch(const std::byte* p, int64_t bytes) {
+  __builtin_prefetch(p, kWrite ? 1 : 0, 3);
+  if (bytes == 1) return;
   // Of longer runs the hardware finds the rest by itself.
   const int64_t most = bytes < 256 ? bytes : 256;
-  for (int64_t i = 0; i < most; i += 64) __builtin_prefetch(p + i, kWrite ? 1 : 0, 3);
-  if (bytes > 1) __builtin_prefetch(p + most - 1, kWrite ? 1 : 0, 3);
+  for (int64_t i = 64; i < most; i += 64) __builtin_prefetch(p + i, kWrite ? 1 : 0, 3);
+  __builtin_prefetch(p + most - 1, kWrite ? 1 : 0, 3);
+}
+
+// What of each block is asked for ahead: nothing, the one line that it lies in, all its lines.
+enum class Ahead { kNone, kLine, kLines };
+
+// Whether every block of `bytes` on that side lies in one line: blocks are at the same place of
+// each unit of memory that divides all strides, and must not leave it.
+inline bool lies_in_a_line(const std::byte* p, int64_t outer_stride, int64_t inner_stride,
+                           int64_t bytes) {
+  const int64_t strides = outer_stride | inner_stride | 64;
+  const int64_t unit = strides & -strides;
+  return (static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) & (unit - 1)) + bytes <= unit;
 }
 
 // The inner loop of one row; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later
 // are asked for: those of the side with gaps, the other is dense and the hardware follows it.
 // Packing blocks wider than 16 bytes loses by it (40 and 128 bytes: 1.3).
 //
-// Four blocks in flight, but where each short load is from a line of its own: there all by one load
+// Four blocks in flight, but where each block is one load from a line of its own: there all by one
 // instruction, which is what the hardware learns strides by (Granite Rapids, blocks of 4 and 8
 // bytes at 64, out of memory: 1.3 faster; 64 bytes out of the first level: 1.1 slower).
-template <bool kAhead, typename Copy>
+template <Ahead kAhead, typename Copy>
 [[gnu::always_inline]] inline void strided_row(const Move& m, int64_t row, Copy copy) {
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
   const std::byte* src = m.src + row * m.outer.src_stride;
   std::byte* dst = m.dst + row * m.outer.dst_stride;
   const bool scatters = dst_stride != m.width;
+  const int64_t src_ahead = m.ahead * src_stride;
+  const int64_t dst_ahead = m.ahead * dst_stride;
   const auto one = [&]() LACUNA_INLINE {
-    if constexpr (kAhead) {
+    if constexpr (kAhead != Ahead::kNone) {
       if (scatters) {
-        touch<true>(dst + m.ahead * dst_stride, m.ahead_bytes);
+        touch<true>(dst + dst_ahead, kAhead == Ahead::kLine ? 1 : m.ahead_bytes);
       } else if (m.width <= 16) {
-        touch<false>(src + m.ahead * src_stride, m.width);
+        touch<false>(src + src_ahead, kAhead == Ahead::kLine ? 1 : m.width);
       }
     }
     copy(dst, src);
@@ -45,7 +62,8 @@ template <bool kAhead, typename Copy>
     dst += dst_stride;
   };
   int64_t j = 0;
-  if (!scatters && m.width <= 16 && (src_stride >= 64 || src_stride <= -64)) {
+  const bool is_one_load = m.width <= 16 && (m.width & (m.width - 1)) == 0;
+  if (!scatters && is_one_load && (src_stride >= 64 || src_stride <= -64)) {
 #pragma GCC unroll 1
     for (; j < m.inner.count; ++j) one();
     return;
@@ -61,10 +79,17 @@ template <bool kAhead, typename Copy>
 
 template <typename Copy>
 [[gnu::always_inline]] inline void strided_rows(const Move& m, Copy copy) {
-  if (m.ahead > 0) {
-    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<true>(m, i, copy);
+  if (m.ahead == 0) {
+    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<Ahead::kNone>(m, i, copy);
+    return;
+  }
+  const bool scatters = m.inner.dst_stride != m.width;
+  const int64_t outer = m.outer.count == 1 ? 0 : scatters ? m.outer.dst_stride : m.outer.src_stride;
+  if (scatters ? lies_in_a_line(m.dst, outer, m.inner.dst_stride, m.ahead_bytes)
+               : lies_in_a_line(m.src, outer, m.inner.src_stride, m.width)) {
+    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<Ahead::kLine>(m, i, copy);
   } else {
-    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<false>(m, i, copy);
+    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<Ahead::kLines>(m, i, copy);
   }
 }
 

@@ -41,7 +41,8 @@ class Transposer {
         src_pitch_(m.inner.src_stride),
         dst_pitch_(m.outer.dst_stride),
         tile_rows_(m.tile_rows),
-        tile_cols_(m.tile_cols) {}
+        tile_cols_(m.tile_cols),
+        far_(m.far) {}
 
   void run(bool stream) {
     // Whole lines exist only where elements do not straddle them.
@@ -113,10 +114,13 @@ class Transposer {
     const int64_t start = kShift ? 0 : elements_to_line(dst_, rows_);
     // With shifts, a line takes its own tile and the next one.
     const int64_t whole = (rows_ - start) / kLine - (kShift ? 1 : 0);
-    // Past the caches: two lines of rows, swept along a page of columns. Into them: a strip of two
-    // source lines; with shifts down all rows, since each block of rows reads one tile more.
-    const int64_t block_cols = kStream ? round_up(tile_cols_, kN) : 2 * (kLine > kN ? kLine : kN);
-    const int64_t block_lines = !kStream && kShift ? whole : 2;
+    // Past the caches or from beyond them: two lines of rows, swept along a page of columns, which
+    // the hardware follows. Within them: a strip of two source lines; with shifts down all rows,
+    // since each block of rows reads one tile more.
+    const bool along_rows = kStream || far_;
+    const int64_t block_cols =
+        along_rows ? round_up(tile_cols_, kN) : 2 * (kLine > kN ? kLine : kN);
+    const int64_t block_lines = !along_rows && kShift ? whole : 2;
     for (int64_t c0 = first_col; c0 < end_col; c0 += block_cols) {
       const int64_t c1 = c0 + block_cols < end_col ? c0 + block_cols : end_col;
       for (int64_t k0 = 0; k0 < whole; k0 += block_lines) {
@@ -259,6 +263,7 @@ class Transposer {
   int64_t dst_pitch_;
   int64_t tile_rows_;
   int64_t tile_cols_;
+  bool far_;
 };
 
 template <int64_t kWidth>

@@ -193,6 +193,34 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan*
                                                               int64_t begin, int64_t end,
                                                               void* mem);
 
+/* Streams: the packed form of `count` elements from its begin to its end, in pieces of any lengths.
+ * Cheaper than slices one after the other where neighbouring pieces share lines: a column of a
+ * matrix reads a line for each of its elements, which the next column needs again. A stream reads
+ * and writes such lines once, through a buffer of at most 1 MiB. For one thread at a time. */
+
+/* While it lives, `mem` must not be written: pieces may have been read ahead. The plan may be
+ * destroyed before it. */
+typedef struct lacuna_pack_stream lacuna_pack_stream;
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_create(const lacuna_plan* plan,
+                                                                    const void* mem, int64_t count,
+                                                                    lacuna_pack_stream** stream);
+/* packed[0, bytes) <- the next `bytes` of the packed stream; no more than there are left. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream,
+                                                                  int64_t bytes, void* packed);
+LACUNA_API void lacuna_pack_stream_destroy(lacuna_pack_stream* stream);
+
+/* What has come is surely in memory only after a flush, after the last byte of the message, and
+ * after the stream is destroyed. */
+typedef struct lacuna_unpack_stream lacuna_unpack_stream;
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_create(
+    const lacuna_plan* plan, void* mem, int64_t count, lacuna_unpack_stream** stream);
+/* The next `bytes` of the packed stream, which are at `packed`; no more than are to come. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_next(lacuna_unpack_stream* stream,
+                                                                    int64_t bytes,
+                                                                    const void* packed);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream);
+LACUNA_API void lacuna_unpack_stream_destroy(lacuna_unpack_stream* stream);
+
 /* From one layout to another, as lacuna_pack followed by lacuna_unpack: the packed stream of
  * `count_a` elements at `mem_a` becomes that of `count_b` elements at `mem_b`. Both must have as
  * many bytes. Where the layouts allow it, bytes go straight from memory to memory; else in pieces

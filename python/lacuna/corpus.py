@@ -17,6 +17,7 @@ FAMILIES = [
     "gropp",
     "ddtbench",
     "transpose",
+    "faces",
     "structs",
     "index",
     "sweep",

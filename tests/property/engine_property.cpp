@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/address.hpp"
 #include "exec/copy.hpp"
 #include "exec/exec.hpp"
+#include "exec/stream.hpp"
 #include "plan/cache.hpp"
 #include "plan/plan.hpp"
 #include "property/case.hpp"
@@ -82,6 +84,16 @@ std::vector<std::pair<int64_t, int64_t>> random_slices(Choices& choices, int64_t
   return slices;
 }
 
+using Slices = std::vector<std::pair<int64_t, int64_t>>;
+
+Slices in_order(Slices slices) {
+  std::sort(slices.begin(), slices.end());
+  return slices;
+}
+
+// Now and then a stream that gets no buffer.
+int64_t stream_cap(Choices& choices) { return choices.below(4) == 0 ? 0 : int64_t{1} << 30; }
+
 std::string check_pack(const Case& c, const Plan& plan, const Expected& expected,
                        Choices& choices) {
   const size_t bytes = static_cast<size_t>(expected.packed_bytes());
@@ -102,7 +114,15 @@ std::string check_pack(const Case& c, const Plan& plan, const Expected& expected
   for (const auto& [begin, end] : random_slices(choices, expected.packed_bytes())) {
     pack_slice(plan, buffer, c.count, begin, end, packed.data() + begin);
   }
-  return differ("pack in slices", packed.data(), expected.packed().data(), bytes);
+  wrong = differ("pack in slices", packed.data(), expected.packed().data(), bytes);
+  if (!wrong.empty()) return wrong;
+  std::memset(packed.data(), 0x5A, bytes);
+  Stream<true> stream(PlanPtr(&plan), address(buffer, 0), c.count, stream_cap(choices));
+  for (const auto& [begin, end] : in_order(random_slices(choices, expected.packed_bytes()))) {
+    stream.next(packed.data() + begin, end - begin);
+    if (choices.below(8) == 0) stream.flush();
+  }
+  return differ("pack as a stream", packed.data(), expected.packed().data(), bytes);
 }
 
 std::string check_unpack(const Case& c, const Plan& plan, const Expected& expected,
@@ -125,7 +145,15 @@ std::string check_unpack(const Case& c, const Plan& plan, const Expected& expect
   for (const auto& [begin, end] : random_slices(choices, expected.packed_bytes())) {
     unpack_slice(plan, packed.data() + begin, c.count, begin, end, buffer);
   }
-  return differ("unpack in slices", mem.data(), want.data(), want.size());
+  wrong = differ("unpack in slices", mem.data(), want.data(), want.size());
+  if (!wrong.empty()) return wrong;
+  expected.fill(mem.data(), mem.size(), 2);
+  Stream<false> stream(PlanPtr(&plan), address(buffer, 0), c.count, stream_cap(choices));
+  for (const auto& [begin, end] : in_order(random_slices(choices, expected.packed_bytes()))) {
+    stream.next(packed.data() + begin, end - begin);
+    if (choices.below(8) == 0) stream.flush();
+  }
+  return differ("unpack as a stream", mem.data(), want.data(), want.size());
 }
 
 // A type without overlap, of as many bytes as the case has in all: what a copy may go to.

@@ -48,11 +48,44 @@ class ThroughApi : public Rival {
   int64_t count_ = 0;
 };
 
-// As a library does that sends a message in fragments; in random order, as fragments may arrive.
-class Slices : public ThroughApi {
+// As a library does that sends a message in fragments: from its begin to its end, by a stream.
+class Streamed : public ThroughApi {
  public:
-  explicit Slices(bool in_order)
-      : ThroughApi(in_order ? "lacuna-slices" : "lacuna-slices-random"), in_order_(in_order) {}
+  Streamed() : ThroughApi("lacuna-slices") {}
+
+  bool prepare(const Problem& problem) override {
+    bytes_ = problem.packed_bytes();
+    return problem.row().is_sliced && ThroughApi::prepare(problem);
+  }
+
+  void pack(const std::byte* mem, std::byte* packed, int64_t times) override {
+    for (int64_t i = 0; i < times; ++i) {
+      lacuna_pack_stream* stream = nullptr;
+      (void)!lacuna_pack_stream_create(plan_, mem, count_, &stream);
+      for (int64_t at = 0; at < bytes_; at += kSliceBytes)
+        (void)!lacuna_pack_stream_next(stream, std::min(kSliceBytes, bytes_ - at), packed + at);
+      lacuna_pack_stream_destroy(stream);
+    }
+  }
+
+  void unpack(const std::byte* packed, std::byte* mem, int64_t times) override {
+    for (int64_t i = 0; i < times; ++i) {
+      lacuna_unpack_stream* stream = nullptr;
+      (void)!lacuna_unpack_stream_create(plan_, mem, count_, &stream);
+      for (int64_t at = 0; at < bytes_; at += kSliceBytes)
+        (void)!lacuna_unpack_stream_next(stream, std::min(kSliceBytes, bytes_ - at), packed + at);
+      lacuna_unpack_stream_destroy(stream);
+    }
+  }
+
+ private:
+  int64_t bytes_ = 0;
+};
+
+// As fragments may arrive: each slice alone, in random order.
+class Shuffled : public ThroughApi {
+ public:
+  Shuffled() : ThroughApi("lacuna-slices-random") {}
 
   bool prepare(const Problem& problem) override {
     if (!problem.row().is_sliced || !ThroughApi::prepare(problem)) return false;
@@ -60,7 +93,7 @@ class Slices : public ThroughApi {
     begins_.clear();
     for (int64_t begin = 0; begin < bytes_; begin += kSliceBytes) begins_.push_back(begin);
     uint64_t state = 1;
-    for (size_t i = begins_.size(); i > 1 && !in_order_; --i) {
+    for (size_t i = begins_.size(); i > 1; --i) {
       state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth, MMIX
       std::swap(begins_[i - 1], begins_[(state >> 33) % i]);
     }
@@ -86,7 +119,6 @@ class Slices : public ThroughApi {
  private:
   int64_t end_of(int64_t begin) const { return std::min(begin + kSliceBytes, bytes_); }
 
-  bool in_order_;
   int64_t bytes_ = 0;
   std::vector<int64_t> begins_;
 };
@@ -123,7 +155,8 @@ class OneIsa : public Rival {
 std::unique_ptr<Rival> lacuna_rival() { return std::make_unique<ThroughApi>(); }
 
 std::unique_ptr<Rival> lacuna_slices_rival(bool in_order) {
-  return std::make_unique<Slices>(in_order);
+  if (in_order) return std::make_unique<Streamed>();
+  return std::make_unique<Shuffled>();
 }
 
 std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The C interface of streams.
+#include "api/handles.hpp"
+#include "base/options.hpp"
+#include "exec/stream.hpp"
+
+namespace {
+
+using lacuna::PlanPtr;
+using lacuna::Stream;
+
+using lacuna::api::guarded;
+using lacuna::api::invalid;
+using lacuna::api::plan_of;
+
+Stream<true>* of(lacuna_pack_stream* stream) { return reinterpret_cast<Stream<true>*>(stream); }
+Stream<false>* of(lacuna_unpack_stream* stream) { return reinterpret_cast<Stream<false>*>(stream); }
+
+template <bool kPack, typename Handle>
+lacuna_status create(const lacuna_plan* plan, const void* mem, int64_t count, Handle** stream) {
+  return guarded([&] {
+    // A stream of no piece is a check of the arguments that all calls of plans have in common.
+    const lacuna_status status = lacuna_pack_slice(plan, mem, count, 0, 0, nullptr);
+    if (status != LACUNA_OK) return status;
+    if (stream == nullptr) return invalid("stream is NULL; give the address of a stream pointer");
+    if (mem == nullptr && count > 0 && plan_of(plan).size() > 0 &&
+        plan_of(plan).type().true_lb >= 0 &&
+        plan_of(plan).type().true_lb < plan_of(plan).machine().page_bytes) {
+      return invalid(
+          "mem is NULL and the type holds no absolute addresses; give the buffer's address");
+    }
+    const int64_t cap_bytes = lacuna::option_integer(lacuna::OptionId::kPoolMb) << 20;
+    auto* const made = new Stream<kPack>(
+        PlanPtr(&plan_of(plan)), static_cast<std::byte*>(const_cast<void*>(mem)), count, cap_bytes);
+    *stream = reinterpret_cast<Handle*>(made);
+    return LACUNA_OK;
+  });
+}
+
+template <bool kPack>
+[[gnu::cold, gnu::noinline]] lacuna_status wrong_piece(const Stream<kPack>* stream,
+                                                       int64_t bytes) noexcept {
+  return guarded([&] {
+    if (stream == nullptr) return invalid("stream is NULL; give one that was created");
+    if (bytes < 0 || bytes > stream->left()) {
+      return invalid("bytes is " + std::to_string(bytes) + "; " + std::to_string(stream->left()) +
+                     " are left of the stream");
+    }
+    return invalid("packed is NULL; give a buffer for the packed stream");
+  });
+}
+
+template <bool kPack>
+lacuna_status next(Stream<kPack>* stream, int64_t bytes, const void* packed) {
+  if (stream == nullptr || bytes < 0 || bytes > stream->left() || (packed == nullptr && bytes != 0))
+      [[unlikely]] {
+    return wrong_piece(stream, bytes);
+  }
+  stream->next(static_cast<std::byte*>(const_cast<void*>(packed)), bytes);
+  return LACUNA_OK;
+}
+
+}  // namespace
+
+lacuna_status lacuna_pack_stream_create(const lacuna_plan* plan, const void* mem, int64_t count,
+                                        lacuna_pack_stream** stream) {
+  return create<true>(plan, mem, count, stream);
+}
+
+lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream, int64_t bytes, void* packed) {
+  return next(of(stream), bytes, packed);
+}
+
+void lacuna_pack_stream_destroy(lacuna_pack_stream* stream) { delete of(stream); }
+
+lacuna_status lacuna_unpack_stream_create(const lacuna_plan* plan, void* mem, int64_t count,
+                                          lacuna_unpack_stream** stream) {
+  return create<false>(plan, mem, count, stream);
+}
+
+lacuna_status lacuna_unpack_stream_next(lacuna_unpack_stream* stream, int64_t bytes,
+                                        const void* packed) {
+  return next(of(stream), bytes, packed);
+}
+
+lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream) {
+  if (stream == nullptr)
+    return guarded([] { return invalid("stream is NULL; give one that was created"); });
+  of(stream)->flush();
+  return LACUNA_OK;
+}
+
+void lacuna_unpack_stream_destroy(lacuna_unpack_stream* stream) { delete of(stream); }
