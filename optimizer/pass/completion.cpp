@@ -129,7 +129,8 @@ bool is_of_mpi(const llvm::CallBase& call) {
   return !mpi_name(call).empty() || raised(&call) != nullptr;
 }
 
-// Whether the frame may be left in the middle of a block.
+// Whether the frame may be left in the middle of a block. In Fortran nothing throws, as in C, but
+// flang does not say so.
 bool may_throw(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
   return call != nullptr && !call->doesNotThrow() && !call->getFunction()->doesNotThrow() &&
@@ -171,7 +172,7 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
         if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
           found.push_back({wait, *number});
         is_complete = true;
-      } else if (requests.starts(*at, *offset) || may_throw(*at)) {
+      } else if (requests.starts(*at, *offset) || (!is_fortran(call) && may_throw(*at))) {
         return {};  // made again, or another in its place; or the frame is gone
       }
     }

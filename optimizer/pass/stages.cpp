@@ -61,8 +61,15 @@ bool is_maker(const llvm::Function& function, const llvm::Type* handle_type) {
                      llvm::any_of(function.args(), [](const llvm::Argument& argument) {
                        return argument.getType()->isPointerTy();
                      });
-  return gives && (function.hasLocalLinkage() || function.hasLinkOnceLinkage()) &&
-         !function.hasFnAttribute(llvm::Attribute::NoInline) &&
+  // Fortran has nothing that is static: its procedures are all other files', too.
+  const bool is_seen =
+      function.hasLocalLinkage() || function.hasLinkOnceLinkage() ||
+      (function.hasExactDefinition() && llvm::any_of(llvm::instructions(function), [](auto& each) {
+         const Producer* row = raised(&each);
+         return row != nullptr && !row->text.empty() &&
+                is_fortran(llvm::cast<llvm::CallBase>(each));
+       }));
+  return gives && is_seen && !function.hasFnAttribute(llvm::Attribute::NoInline) &&
          function.getInstructionCount() <= kMostOfMaker &&
          llvm::none_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
            const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);

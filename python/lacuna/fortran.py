@@ -22,10 +22,12 @@ COMPILERS = ("flang-new-19", "flang-19")
 _FACTS = {
     "mpich": "MPI_STATUS_SIZE == 5 .and. MPI_ADDRESS_KIND == 8 .and. MPI_INTEGER == 1275069467"
     " .and. MPI_REAL == 1275069468 .and. MPI_DOUBLE_PRECISION == 1275070495"
-    " .and. MPI_DATATYPE_NULL == 201326592",
+    " .and. MPI_DATATYPE_NULL == 201326592 .and. MPI_ORDER_C == 56 .and. MPI_ORDER_FORTRAN == 57"
+    " .and. MPI_PROC_NULL == -1 .and. MPI_ANY_SOURCE == -2 .and. MPI_ANY_TAG == -1",
     "ompi": "MPI_STATUS_SIZE == 6 .and. MPI_ADDRESS_KIND == 8 .and. MPI_INTEGER == 7"
     " .and. MPI_REAL == 13 .and. MPI_DOUBLE_PRECISION == 17 .and. MPI_DATATYPE_NULL == 0"
-    " .and. MPI_INTEGER_KIND == 4",
+    " .and. MPI_INTEGER_KIND == 4 .and. MPI_ORDER_C == 0 .and. MPI_ORDER_FORTRAN == 1"
+    " .and. MPI_PROC_NULL == -2 .and. MPI_ANY_SOURCE == -1 .and. MPI_ANY_TAG == -1",
 }
 _BLOCKS = {
     "mpich": ("COMMON/MPIPRIV1/MPI_BOTTOM,MPI_IN_PLACE,MPI_STATUS_IGNORE",
@@ -131,7 +133,7 @@ def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | 
     Made once for a compiler and an mpif.h, below the user's cache: three calls of flang, a second.
     """
     family = header.family
-    key = f"{flang} {os.stat(flang).st_mtime_ns} {header.path} {header.text} {_MODULE}"
+    key = f"{flang} {os.stat(flang).st_mtime_ns} {header.path} {header.text} {_MODULE} {_FACTS}"
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(chosen) if chosen.startswith("/") else Path.home() / ".cache"
     folder = base / "lacuna" / "fortran" / f"{zlib.crc32(key.encode()):08x}"

@@ -66,6 +66,7 @@ subroutine nonblocking(a, n, rank)
   call show('waitall', a, n)
   call show('its statuses', seen, 2)
   call MPI_Irecv(a(3), 1, t, 1 - rank, 4, MPI_COMM_WORLD, requests(1), error)  ! specialized
+  call show('meanwhile', [a(1)], 1)
   call MPI_Isend(a(1), 1, t, 1 - rank, 4, MPI_COMM_WORLD, requests(2), error)  ! specialized
   call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
   call show('waitall without statuses', a, n)

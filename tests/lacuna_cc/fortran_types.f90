@@ -146,6 +146,38 @@ contains
     call show('subarray', a)
   end subroutine
 
+  ! The types of others: a procedure of any file may call this, and here it is seen.
+  subroutine make_rows(rows, row)
+    integer, intent(out) :: rows, row
+    integer :: error, lengths(12), places(12), i
+    lengths = 2
+    do i = 1, 12
+      places(i) = 5 * i
+    end do
+    call MPI_Type_indexed(12, lengths, places, MPI_DOUBLE_PRECISION, row, error)
+    lengths = 1
+    call MPI_Type_indexed(12, lengths, places, MPI_DOUBLE_PRECISION, rows, error)
+    call MPI_Type_commit(row, error)
+    call MPI_Type_commit(rows, error)
+  end subroutine
+
+  subroutine made_for(a)
+    double precision, intent(inout) :: a(most)
+    integer :: rows, row, error
+    call fill(a)
+    call make_rows(rows, row)
+    if (rank == 0) then
+      call MPI_Send(a, 1, rows, 1, 7, MPI_COMM_WORLD, error)  ! specialized
+      call MPI_Send(a, 1, row, 1, 8, MPI_COMM_WORLD, error)  ! specialized
+    else
+      call MPI_Recv(a, 1, rows, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! specialized
+      call MPI_Recv(a(200), 1, row, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! specialized
+    end if
+    call MPI_Type_free(rows, error)
+    call MPI_Type_free(row, error)
+    call show('made by another', a)
+  end subroutine
+
   ! A list of the run time.
   subroutine points(a, n, list)
     double precision, intent(inout) :: a(most)
@@ -179,6 +211,7 @@ program types
   call listed(a)
   call fields(a)
   call box(a)
+  call made_for(a)
   call points(a, 9, [(i * i, i = 1, 9)])
   call MPI_Finalize(error)
 end program
