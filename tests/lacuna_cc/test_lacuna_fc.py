@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from lacuna import fortran, mpis
+from lacuna import fortran, mpis, places
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LIBRARIES = ["debian-mpich", "debian-openmpi"]
+LIBRARIES = ["debian-mpich", "debian-openmpi", "intelmpi"]
+INTEL = places.default_mpi_root() / "intelmpi"
 PROGRAMS = {
     "types": ["fortran_types"],
     "messages": ["fortran_messages"],
@@ -44,6 +45,8 @@ def environment() -> dict[str, str]:
         "LACUNA_TABLE": "none",
         "XDG_CACHE_HOME": str(build / "cache"),
         "OMPI_MCA_mpi_yield_when_idle": "1",
+        "I_MPI_ROOT": str(INTEL),
+        "I_MPI_PIN": "off",
     }
 
 
@@ -65,12 +68,18 @@ def lacuna_fc(library: str, *arguments: str, **told: str) -> str:
 
 
 def plain_fc(library: str, *arguments: str) -> None:
-    wrapper = f"mpif90.{library.removeprefix('debian-')}"
-    call([wrapper, "-w", "-fallow-argument-mismatch", "-O2", *arguments])
+    words = [f"mpif90.{library.removeprefix('debian-')}"]
+    if library == "intelmpi":  # whose modules for gfortran are where its wrapper does not look
+        modules = INTEL / "include" / "mpi" / "gfortran" / "12.4.0"
+        words = [str(INTEL / "bin" / "mpif90"), f"-I{modules}"]
+    call([*words, "-w", "-fallow-argument-mismatch", "-O2", *arguments])
 
 
 def run(library: str, program: Path) -> subprocess.CompletedProcess[str]:
-    target = mpis.Installed(library, Path("/usr"))
+    if library == "intelmpi":
+        target = mpis.installed(library, places.default_mpi_root())
+    else:
+        target = mpis.Installed(library, Path("/usr"))
     return call(target.command(2, [str(program)]), **target.environment())
 
 
