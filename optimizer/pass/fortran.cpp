@@ -142,9 +142,10 @@ llvm::Value* is_sentinel(llvm::Value* address, bool of_status, const Library& li
   if (!may_be_sentinel(address, library)) return result;
   for (const Sentinel& sentinel : library.sentinels()) {
     if (sentinel.is_of_status != of_status) continue;
-    llvm::Value* place = builder.CreateConstInBoundsGEP1_64(
-        builder.getInt8Ty(), library.module().getGlobalVariable(sentinel.block),
-        uint64_t(sentinel.offset));
+    // Where LLVM has dropped it since, since nobody here needs it, it is the library's.
+    llvm::Constant* block = library.module().getOrInsertGlobal(sentinel.block, builder.getInt8Ty());
+    llvm::Value* place =
+        builder.CreateConstGEP1_64(builder.getInt8Ty(), block, uint64_t(sentinel.offset));
     result = builder.CreateOr(result, builder.CreateICmpEQ(address, place));
   }
   return result;
