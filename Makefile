@@ -3,7 +3,7 @@
 #
 #   make          libraries and programs in build/release, the `lacuna` command in .venv/bin
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
-#   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang and LLVM 19)
+#   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?

@@ -3,8 +3,8 @@
 # Brings what lacuna builds and tests with onto this machine; the one place that knows the names.
 #
 #   setup/setup.sh build   compilers, .venv with the `lacuna` command, the MPI libraries under build/mpi
-#   setup/setup.sh test    the same, clang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin, valgrind
-#   setup/setup.sh optimizer   the same as build, and clang and LLVM 19 for lacuna-cc
+#   setup/setup.sh test    the same, clang, flang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin, valgrind
+#   setup/setup.sh optimizer   the same as build, and clang, flang and LLVM 19 for lacuna-cc, lacuna-c++ and lacuna-fc
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
 # Debian packages are installed when we may (as root, or with sudo that asks no password); otherwise the missing ones
@@ -19,7 +19,7 @@ mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
 test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin valgrind"
-optimizer_packages="clang-19 llvm-19-dev llvm-19 lld-19"
+optimizer_packages="clang-19 flang-19 llvm-19-dev llvm-19 lld-19"
 aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"
 
 say() { echo "lacuna setup: $*" >&2; }

@@ -21,7 +21,8 @@ std::string place_of(const llvm::CallBase& call, const Mover& row) {
 }  // namespace
 
 void Specializer::check(llvm::CallBase& call, const Mover& row, const Triple& triple,
-                        const Known& known, llvm::IRBuilder<>& builder) {
+                        const Known& known, llvm::ArrayRef<llvm::Value*> args,
+                        llvm::IRBuilder<>& builder) {
   llvm::Module& module = *call.getModule();
   // Of its own: what has been given away stays in memory, and the template's is to be folded.
   llvm::Value* seen = part(call, triple, known, builder, false);
@@ -29,10 +30,10 @@ void Specializer::check(llvm::CallBase& call, const Mover& row, const Triple& tr
                                            llvm::GlobalValue::PrivateLinkage, builder.getInt32(0),
                                            "lacuna.is_done");
   llvm::Value* place = builder.CreateGlobalStringPtr(place_of(call, row));
-  builder.CreateCall(library_.template_of("check"),
-                     {seen, call.getArgOperand(triple.buffer),
-                      builder.CreateSExt(known.elements, builder.getInt64Ty()),
-                      call.getArgOperand(triple.type), place, is_done});
+  builder.CreateCall(
+      library_.template_of("check"),
+      {seen, args[triple.buffer], builder.CreateSExt(known.elements, builder.getInt64Ty()),
+       args[triple.type], place, is_done});
 }
 
 }  // namespace lacuna

@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/functions.hpp"
 #include "optimizer/pass/raise.hpp"
 #include "optimizer/pass/shape.hpp"
@@ -21,12 +22,14 @@ namespace {
 // The requests of one variable of the frame: what touches which of them.
 class Requests {
  public:
-  Requests(llvm::AllocaInst& variable, const Library& library)
+  Requests(llvm::AllocaInst& variable, bool of_fortran, const Library& library)
       : variable_(variable),
-        bytes_(variable.getModule()
-                   ->getDataLayout()
-                   .getTypeStoreSize(library.handle_type)
-                   .getFixedValue()) {}
+        of_fortran_(of_fortran),
+        bytes_(of_fortran ? 4
+                          : variable.getModule()
+                                ->getDataLayout()
+                                .getTypeStoreSize(library.handle_type)
+                                .getFixedValue()) {}
 
   // Finds all uses; false where one is not known, so that anybody may hold the address.
   bool gather() {
@@ -96,7 +99,8 @@ class Requests {
       starts_[&call] = {*offset, length->getSExtValue()};
       return true;
     }
-    const llvm::StringRef name = callee->getName();
+    if (is_fortran(call) != of_fortran_) return false;
+    const llvm::StringRef name = mpi_name(call);
     if (name == "MPI_Wait" && call.arg_size() == 2 && number == 0) {
       waits_[&call] = {*offset, 1};
       return true;
@@ -115,17 +119,18 @@ class Requests {
   }
 
   llvm::AllocaInst& variable_;
+  const bool of_fortran_;
   const int64_t bytes_;
   llvm::DenseMap<llvm::Instruction*, std::pair<int64_t, int64_t>> waits_;   // first offset, count
   llvm::DenseMap<llvm::Instruction*, std::pair<int64_t, int64_t>> starts_;  // first offset, bytes
 };
 
 bool is_of_mpi(const llvm::CallBase& call) {
-  const llvm::Function* callee = call.getCalledFunction();
-  return callee != nullptr && (callee->getName().starts_with("MPI_") || raised(&call) != nullptr);
+  return !mpi_name(call).empty() || raised(&call) != nullptr;
 }
 
-// Whether the frame may be left in the middle of a block.
+// Whether the frame may be left in the middle of a block. In Fortran nothing throws, as in C, but
+// flang does not say so.
 bool may_throw(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
   return call != nullptr && !call->doesNotThrow() && !call->getFunction()->doesNotThrow() &&
@@ -146,7 +151,7 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
   llvm::Value* address = call.getArgOperand(argument);
   auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address));
   if (variable == nullptr || !variable->isStaticAlloca()) return {};
-  Requests requests(*variable, library);
+  Requests requests(*variable, is_fortran(call), library);
   const auto offset = requests.offset_of(address);
   if (!offset.has_value() || !requests.gather()) return {};
   llvm::SmallVector<Wait, 2> found;
@@ -167,7 +172,7 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
         if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
           found.push_back({wait, *number});
         is_complete = true;
-      } else if (requests.starts(*at, *offset) || may_throw(*at)) {
+      } else if (requests.starts(*at, *offset) || (!is_fortran(call) && may_throw(*at))) {
         return {};  // made again, or another in its place; or the frame is gone
       }
     }
@@ -184,9 +189,9 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
 
 bool Receives::rewrite(const Library& library) {
   for (auto& [wait, receives] : waits_) {
-    const llvm::StringRef name = wait->getCalledFunction()->getName();
-    llvm::Function* body = library.template_of(name);
-    llvm::Function* received = library.template_of("received");
+    const llvm::StringRef name = mpi_name(*wait);
+    const bool of_fortran = is_fortran(*wait);
+    llvm::Function* received = library.template_of(of_fortran ? "received_fortran" : "received");
     llvm::IRBuilder<> entry(&*wait->getFunction()->getEntryBlock().getFirstInsertionPt());
     int64_t count = 1;
     if (name == "MPI_Waitall") count = constant(wait->getArgOperand(0))->getSExtValue();
@@ -198,18 +203,28 @@ bool Receives::rewrite(const Library& library) {
     builder.SetCurrentDebugLocation(wait->getDebugLoc());
     llvm::SmallVector<llvm::Value*, 4> args(wait->args());
     llvm::Value* statuses = args.back();
-    args.push_back(own);
-    llvm::SmallVector<llvm::CallBase*, 4> made = {same_kind(*wait, body, args, builder)};
-    builder.SetInsertPoint(after(*made[0]));
-    wait->replaceAllUsesWith(made[0]);
+    llvm::SmallVector<llvm::CallBase*, 4> to_inline;
+    llvm::CallBase* made = nullptr;
+    if (of_fortran) {
+      llvm::Value* ignored = is_ignored(statuses, library, builder);
+      args.back() = builder.CreateSelect(ignored, own, statuses);
+      made = fortran_call(name, args, *wait, builder);
+      statuses = args.back();
+    } else {
+      args.push_back(own);
+      made = same_kind(*wait, library.template_of(name), args, builder);
+      to_inline.push_back(made);
+    }
+    builder.SetInsertPoint(after(*made));
+    wait->replaceAllUsesWith(made);
     for (const Receive& receive : receives) {
       llvm::Value* buffer = builder.CreateLoad(builder.getPtrTy(), receive.buffer);
-      made.push_back(builder.CreateCall(
-          received, {made[0], statuses, own, builder.getInt32(uint32_t(receive.number)), buffer,
-                     receive.part}));
+      to_inline.push_back(builder.CreateCall(
+          received,
+          {made, statuses, own, builder.getInt32(uint32_t(receive.number)), buffer, receive.part}));
     }
     wait->eraseFromParent();
-    for (llvm::CallBase* call : made) {
+    for (llvm::CallBase* call : to_inline) {
       llvm::InlineFunctionInfo info;
       llvm::InlineFunction(*call, info);
     }

@@ -15,9 +15,28 @@ namespace {
 
 constexpr llvm::StringLiteral kTemplate = "lacuna_template_";
 
+bool is_of_mpi(llvm::StringRef name) {
+  return name.starts_with("MPI_") || name.starts_with(kOriginal);
+}
+
 int64_t number(const llvm::Constant* constant) {
   const auto* integer = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
   return integer == nullptr ? 0 : integer->getSExtValue();
+}
+
+std::string text(const llvm::Constant* constant) {
+  const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(constant);
+  const auto* letters = global == nullptr || !global->hasInitializer()
+                            ? nullptr
+                            : llvm::dyn_cast<llvm::ConstantDataArray>(global->getInitializer());
+  return letters == nullptr || !letters->isCString() ? "" : letters->getAsCString().str();
+}
+
+const llvm::ConstantArray* table(const llvm::Module& module, llvm::StringRef name) {
+  const auto* global = module.getGlobalVariable(name);
+  return global == nullptr || !global->hasInitializer()
+             ? nullptr
+             : llvm::dyn_cast<llvm::ConstantArray>(global->getInitializer());
 }
 
 const llvm::ConstantStruct* initializer(const llvm::Module& module, llvm::StringRef name) {
@@ -39,21 +58,15 @@ std::unique_ptr<Library> Library::load(llvm::Module& module) {
 }
 
 bool Library::read() {
-  const auto* table = templates_->getGlobalVariable("lacuna_basics");
-  const auto* rows = table == nullptr || !table->hasInitializer()
-                         ? nullptr
-                         : llvm::dyn_cast<llvm::ConstantArray>(table->getInitializer());
+  const llvm::ConstantArray* rows = table(*templates_, "lacuna_basics");
   const llvm::ConstantStruct* constants = initializer(*templates_, "lacuna_constants");
   if (rows == nullptr || constants == nullptr) return false;
   for (const llvm::Use& use : rows->operands()) {
     const auto* row = llvm::cast<llvm::ConstantStruct>(use.get());
-    const auto* text = llvm::dyn_cast<llvm::GlobalVariable>(row->getOperand(1));
-    const auto* letters = text == nullptr || !text->hasInitializer()
-                              ? nullptr
-                              : llvm::dyn_cast<llvm::ConstantDataArray>(text->getInitializer());
-    if (letters == nullptr || !letters->isCString()) return false;
-    basics_.push_back(std::make_unique<Basic>(Basic{
-        letters->getAsCString().str(), number(row->getOperand(2)), number(row->getOperand(3))}));
+    const std::string name = text(row->getOperand(1));
+    if (name.empty()) return false;
+    basics_.push_back(std::make_unique<Basic>(
+        Basic{name, number(row->getOperand(2)), number(row->getOperand(3))}));
     keys_.push_back(key(row->getOperand(0)));
     handles_.push_back(row->getOperand(0));
     handle_type = row->getOperand(0)->getType();
@@ -67,7 +80,46 @@ bool Library::read() {
   order_c = number(constants->getOperand(5));
   order_fortran = number(constants->getOperand(6));
   status_bytes = number(constants->getOperand(7));
-  return !basics_.empty();
+  status_ignore = constants->getOperand(8);
+  if (basics_.empty()) return false;
+  packed_ = basics_.back().get();
+  return read_fortran();
+}
+
+// There are no such tables where the binary interface has none for Fortran.
+bool Library::read_fortran() {
+  const llvm::ConstantArray* rows = table(*templates_, "lacuna_fortran_basics");
+  const llvm::ConstantArray* places = table(*templates_, "lacuna_fortran_sentinels");
+  const auto* null = templates_->getGlobalVariable("lacuna_fortran_type_null");
+  if (rows == nullptr || places == nullptr || null == nullptr || !null->hasInitializer())
+    return true;
+  fortran_type_null_ = number(null->getInitializer());
+  for (const llvm::Use& use : rows->operands()) {
+    const auto* row = llvm::cast<llvm::ConstantStruct>(use.get());
+    const std::string its_key = key(row->getOperand(1));
+    auto known = llvm::find(keys_, its_key);
+    if (known == keys_.end()) {
+      // Of the alignment only that it is not larger is used.
+      const int64_t bytes = number(row->getOperand(3));
+      basics_.push_back(std::make_unique<Basic>(Basic{text(row->getOperand(2)), bytes, bytes}));
+      keys_.push_back(its_key);
+      handles_.push_back(row->getOperand(1));
+      known = std::prev(keys_.end());
+    }
+    fortran_.emplace_back(number(row->getOperand(0)), basics_[size_t(known - keys_.begin())].get());
+  }
+  for (const llvm::Use& use : places->operands()) {
+    const auto* row = llvm::cast<llvm::ConstantStruct>(use.get());
+    sentinels_.push_back(
+        {text(row->getOperand(0)), number(row->getOperand(1)), number(row->getOperand(2)) != 0});
+  }
+  return true;
+}
+
+bool Library::has_fortran() const {
+  return !sentinels_.empty() && llvm::all_of(sentinels_, [&](const Sentinel& sentinel) {
+    return module_.getGlobalVariable(sentinel.block) != nullptr;
+  });
 }
 
 // The same in any module: MPICH's handles are integers, the standard's are integers as pointers,
@@ -90,10 +142,36 @@ std::string Library::key(const llvm::Value* handle) {
 
 const Basic* Library::basic(const llvm::Value* handle) const {
   if (!llvm::isa<llvm::Constant>(handle)) return nullptr;
+  if (is_of_fortran(handle)) {
+    const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(handle);
+    for (const auto& [number, basic] : fortran_) {
+      if (integer != nullptr && integer->getSExtValue() == number) return basic;
+    }
+    return nullptr;
+  }
   const std::string wanted = key(handle);
   if (wanted.empty()) return nullptr;
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (keys_[i] == wanted) return basics_[i].get();
+  }
+  return nullptr;
+}
+
+bool Library::is_type_null(const llvm::Value* handle) const {
+  if (!is_of_fortran(handle)) return key(handle) == type_null_;
+  const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(handle);
+  return integer != nullptr && integer->getSExtValue() == fortran_type_null_;
+}
+
+llvm::Constant* Library::type_null(llvm::Type* type) const {
+  if (type == handle_type) return type_null_value_;
+  return llvm::ConstantInt::getSigned(type, fortran_type_null_);
+}
+
+llvm::Constant* Library::handle_of(const Basic* basic, llvm::Type* type) const {
+  if (type == handle_type) return handle_of(basic);
+  for (const auto& [number, its] : fortran_) {
+    if (its == basic) return llvm::ConstantInt::getSigned(type, number);
   }
   return nullptr;
 }
@@ -111,14 +189,15 @@ bool Library::link() {
   // What is needed of the file itself has been read; only the functions go on. Their calls of MPI
   // may throw where the program's may: an error handler runs in them.
   for (const char* name :
-       {"llvm.compiler.used", "llvm.used", "lacuna_basics", "lacuna_constants"}) {
+       {"llvm.compiler.used", "llvm.used", "lacuna_basics", "lacuna_constants",
+        "lacuna_fortran_basics", "lacuna_fortran_sentinels", "lacuna_fortran_type_null"}) {
     if (auto* global = templates_->getGlobalVariable(name)) {
       if (global->use_empty()) global->eraseFromParent();
     }
   }
   for (llvm::Function& function : *templates_) {
     if (!function.isDeclaration()) function.addFnAttr("lacuna-off");
-    if (!function.isDeclaration() || function.getName().starts_with("MPI_"))
+    if (!function.isDeclaration() || is_of_mpi(function.getName()))
       function.removeFnAttr(llvm::Attribute::NoUnwind);
     function.removeFnAttr("target-cpu");
     function.removeFnAttr("target-features");
@@ -126,7 +205,7 @@ bool Library::link() {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
         const llvm::Function* callee = call->getCalledFunction();
-        if (callee != nullptr && callee->getName().starts_with("MPI_"))
+        if (callee != nullptr && is_of_mpi(callee->getName()))
           call->removeFnAttr(llvm::Attribute::NoUnwind);
       }
     }

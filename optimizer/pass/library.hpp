@@ -16,10 +16,20 @@
 
 namespace lacuna {
 
+// How a template's way out is called: the function's name follows.
+constexpr llvm::StringLiteral kOriginal = "lacuna_original_";
+
 struct Basic {
   std::string name;
   int64_t bytes;
   int64_t alignment;
+};
+
+// An address that Fortran's mpif.h has for something else: a place in one of its common blocks.
+struct Sentinel {
+  std::string block;
+  int64_t offset;
+  bool is_of_status;  // MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE; else MPI_BOTTOM or MPI_IN_PLACE
 };
 
 class Library {
@@ -27,15 +37,25 @@ class Library {
   // Reads the bitcode file that the option -lacuna-templates names, for a module.
   static std::unique_ptr<Library> load(llvm::Module& module);
 
-  // The predefined type that a handle is; nullptr if none that is known.
+  // The predefined type that a handle is, C's or Fortran's; nullptr if none that is known.
   const Basic* basic(const llvm::Value* handle) const;
-  bool is_type_null(const llvm::Value* handle) const { return key(handle) == type_null_; }
+  bool is_type_null(const llvm::Value* handle) const;
   bool is_comm_self(const llvm::Value* handle) const { return key(handle) == comm_self_; }
+  // As C's handle, or as a handle of that type, which may be Fortran's.
   llvm::Constant* type_null() const { return type_null_value_; }
+  llvm::Constant* type_null(llvm::Type* type) const;
 
   // The handle of a predefined type, as a constant of the module. After link().
   llvm::Constant* handle_of(const Basic* basic) const;
-  const Basic* packed() const { return basics_.back().get(); }
+  // The same as a handle of that type; nullptr where Fortran's is not known.
+  llvm::Constant* handle_of(const Basic* basic, llvm::Type* type) const;
+  const Basic* packed() const { return packed_; }
+
+  // Whether Fortran's binding is known, and the module has what its mpif.h declares.
+  bool has_fortran() const;
+  bool has_own_handles_in_fortran() const { return !handle_type->isIntegerTy(); }
+  llvm::ArrayRef<Sentinel> sentinels() const { return sentinels_; }
+  llvm::Module& module() const { return module_; }
 
   int64_t proc_null = 0;
   int64_t any_source = 0;
@@ -44,6 +64,7 @@ class Library {
   int64_t order_fortran = 0;
   int64_t status_bytes = 0;
   llvm::Type* handle_type = nullptr;
+  llvm::Constant* status_ignore = nullptr;
 
   // Moves the templates into the module, as internal functions. Once, at most; before template_of.
   bool link();
@@ -52,6 +73,10 @@ class Library {
  private:
   explicit Library(llvm::Module& module) : module_(module) {}
   bool read();
+  bool read_fortran();
+  bool is_of_fortran(const llvm::Value* handle) const {
+    return has_own_handles_in_fortran() && handle->getType()->isIntegerTy();
+  }
   static std::string key(const llvm::Value* handle);
 
   llvm::Module& module_;
@@ -61,6 +86,10 @@ class Library {
   std::vector<llvm::Constant*> handles_;
   std::string type_null_, comm_self_;
   llvm::Constant* type_null_value_ = nullptr;
+  const Basic* packed_ = nullptr;
+  std::vector<std::pair<int64_t, const Basic*>> fortran_;  // handles
+  int64_t fortran_type_null_ = 0;
+  std::vector<Sentinel> sentinels_;
 };
 
 }  // namespace lacuna

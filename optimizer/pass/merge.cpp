@@ -6,20 +6,15 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
-#include "optimizer/pass/functions.hpp"
+#include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/shape.hpp"
 
 namespace lacuna {
 
 namespace {
 
-llvm::StringRef name_of(const llvm::CallBase& call) {
-  const llvm::Function* callee = call.getCalledFunction();
-  return callee == nullptr ? "" : callee->getName();
-}
-
 const Mover* sender(const llvm::CallBase& call) {
-  const llvm::StringRef name = name_of(call);
+  const llvm::StringRef name = mpi_name(call);
   const Mover* row = name == "MPI_Send" || name == "MPI_Isend" ? mover(name) : nullptr;
   return row != nullptr && call.arg_size() == row->parameters ? row : nullptr;
 }
@@ -51,7 +46,8 @@ struct Receives {
 
 Receives receives_of(llvm::Module& module, const Library& library) {
   Receives found;
-  for (const char* name : {"MPI_Recv", "MPI_Irecv"}) {
+  for (const char* name :
+       {"MPI_Recv", "MPI_Irecv", "lacuna.fortran.MPI_Recv", "lacuna.fortran.MPI_Irecv"}) {
     const llvm::Function* function = module.getFunction(name);
     if (function == nullptr) continue;
     for (const llvm::User* user : function->users()) {

@@ -7,16 +7,15 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include <optional>
 #include <string>
+
+#include "optimizer/pass/fortran.hpp"
 
 namespace lacuna {
 
 namespace {
 
 constexpr llvm::StringLiteral kPrefix = "lacuna.raised.";
-
-bool is_array(char letter) { return letter == 'I' || letter == 'A' || letter == 'H'; }
 
 llvm::Type* element_type(char letter, llvm::LLVMContext& context, llvm::Type* handle_type) {
   switch (letter) {
@@ -51,7 +50,7 @@ bool matches(const llvm::CallBase& call, const Producer& row, llvm::Type* handle
 }
 
 // The length of a call's arrays where they can become arguments.
-bool expanded_length(const llvm::CallBase& call, const Producer& row, uint64_t& length) {
+bool can_be_expanded(const llvm::CallBase& call, const Producer& row, uint64_t& length) {
   if (!llvm::any_of(row.parameters, is_array)) return false;
   const auto* count = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
   if (count == nullptr || count->isNegative() || count->getZExtValue() > kMostElements)
@@ -61,13 +60,13 @@ bool expanded_length(const llvm::CallBase& call, const Producer& row, uint64_t& 
 }
 
 // The function of a raised call; `length` of the arrays that are arguments.
-llvm::FunctionCallee declared(llvm::Module& module, const Producer& row,
+llvm::FunctionCallee declared(llvm::Module& module, const Producer& row, bool of_fortran,
                               llvm::ArrayRef<llvm::Value*> args, std::optional<uint64_t> length) {
   llvm::SmallVector<llvm::Type*, 16> types;
   for (llvm::Value* arg : args) types.push_back(arg->getType());
   auto* result = llvm::StructType::get(module.getContext(),
                                        {types.back(), llvm::Type::getInt32Ty(module.getContext())});
-  std::string name = (kPrefix + row.name).str();
+  std::string name = ((of_fortran ? kFortran : kPrefix) + row.name).str();
   if (length.has_value()) name += "." + std::to_string(*length);
   // With any effect on memory: an error handler of the program's may run.
   return module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
@@ -78,7 +77,7 @@ void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_ty
   llvm::LLVMContext& context = call.getContext();
   llvm::IRBuilder<> builder(&call);
   uint64_t length = 0;
-  const bool expanded = expanded_length(call, row, length);
+  const bool expanded = can_be_expanded(call, row, length);
   llvm::SmallVector<llvm::Value*, 16> args;
   for (unsigned i = 0; i < row.parameters.size(); ++i) {
     const char letter = row.parameters[i];
@@ -98,7 +97,7 @@ void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_ty
       args.push_back(given);
     }
   }
-  auto callee = declared(module, row, args, expanded ? std::optional(length) : std::nullopt);
+  auto callee = declared(module, row, false, args, expanded ? std::optional(length) : std::nullopt);
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   for (unsigned i = 0; !expanded && i < row.parameters.size(); ++i) {
     if (!is_array(row.parameters[i])) continue;
@@ -115,6 +114,28 @@ void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_ty
   call.eraseFromParent();
 }
 
+// The arrays of a raised call of Fortran's become arguments.
+void expand(llvm::CallBase& call, const Producer& row, uint64_t length) {
+  llvm::IRBuilder<> builder(&call);
+  llvm::SmallVector<llvm::Value*, 16> args;
+  for (auto [letter, given] : llvm::zip(row.parameters, call.args())) {
+    if (!is_array(letter)) {
+      args.push_back(given);
+      continue;
+    }
+    llvm::Type* type = element_type(letter, call.getContext(), builder.getInt32Ty());
+    for (uint64_t k = 0; k < length; ++k) {
+      llvm::Value* place = builder.CreateConstInBoundsGEP1_64(type, given, k);
+      args.push_back(builder.CreateAlignedLoad(type, place, llvm::Align(1)));
+    }
+  }
+  llvm::CallBase* made =
+      same_kind(call, declared(*call.getModule(), row, true, args, length), args, builder);
+  if (call.doesNotThrow()) made->setDoesNotThrow();
+  call.replaceAllUsesWith(made);
+  call.eraseFromParent();
+}
+
 llvm::AllocaInst* slot(llvm::Function& function, llvm::Type* type) {
   llvm::IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
   return builder.CreateAlloca(type);
@@ -128,10 +149,8 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
   llvm::IRBuilder<> builder(&call);
   llvm::SmallVector<llvm::Value*, 8> args;
   llvm::SmallVector<llvm::Type*, 8> types;
-  const bool expanded =
-      call.getCalledFunction()->getName().drop_front(kPrefix.size()).contains('.');
-  const uint64_t length =
-      expanded ? llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue() : 0;
+  const bool expanded = expanded_length(call).has_value();
+  const uint64_t length = expanded_length(call).value_or(0);
   unsigned next = 0;
   llvm::AllocaInst* address = nullptr;
   for (const char letter : row.parameters) {
@@ -159,22 +178,31 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
   if (call.doesNotThrow()) made->setDoesNotThrow();
   builder.SetInsertPoint(after(*made));
   builder.SetCurrentDebugLocation(call.getDebugLoc());
-  llvm::Value* result = builder.CreateLoad(result_type, address);
-  for (llvm::User* user : llvm::make_early_inc_range(call.users())) {
-    auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
-    if (extract == nullptr) continue;
-    extract->replaceAllUsesWith(extract->getIndices()[0] == 0 ? result : made);
-    extract->eraseFromParent();
-  }
-  if (!call.use_empty()) {
-    llvm::Value* both =
-        builder.CreateInsertValue(llvm::PoisonValue::get(call.getType()), result, 0);
-    call.replaceAllUsesWith(builder.CreateInsertValue(both, made, 1));
-  }
+  replace_results(call, builder.CreateLoad(result_type, address), made, builder);
   call.eraseFromParent();
 }
 
 }  // namespace
+
+void replace_results(llvm::CallBase& call, llvm::Value* result, llvm::Value* code,
+                     llvm::IRBuilder<>& builder) {
+  for (llvm::User* user : llvm::make_early_inc_range(call.users())) {
+    auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
+    if (extract == nullptr) continue;
+    extract->replaceAllUsesWith(extract->getIndices()[0] == 0 ? result : code);
+    extract->eraseFromParent();
+  }
+  if (call.use_empty()) return;
+  llvm::Value* both = builder.CreateInsertValue(llvm::PoisonValue::get(call.getType()), result, 0);
+  call.replaceAllUsesWith(builder.CreateInsertValue(both, code, 1));
+}
+
+std::optional<uint64_t> expanded_length(const llvm::CallBase& call) {
+  const llvm::StringRef name = call.getCalledFunction()->getName();
+  const size_t prefix = is_fortran(call) ? kFortran.size() : kPrefix.size();
+  if (!name.drop_front(prefix).contains('.')) return std::nullopt;
+  return llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue();
+}
 
 llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee,
                           llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder) {
@@ -205,19 +233,26 @@ llvm::Instruction* after(llvm::CallBase& call) {
 }
 
 bool raise(llvm::Function& function, llvm::Type* handle_type) {
-  llvm::SmallVector<std::pair<llvm::CallBase*, const Producer*>, 16> found;
+  llvm::SmallVector<std::pair<llvm::CallBase*, const Producer*>, 16> found, of_fortran;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-    if (callee == nullptr || !callee->isDeclaration()) continue;
-    const Producer* row = producer(callee->getName());
-    if (row != nullptr && matches(*call, *row, handle_type)) found.emplace_back(call, row);
+    const Producer* row = call == nullptr ? nullptr : producer(mpi_name(*call));
+    if (row == nullptr) continue;
+    if (is_fortran(*call)) {
+      if (!expanded_length(*call).has_value()) of_fortran.emplace_back(call, row);
+    } else if (matches(*call, *row, handle_type)) {
+      found.emplace_back(call, row);
+    }
+  }
+  for (auto [call, row] : of_fortran) {
+    uint64_t length = 0;
+    if (can_be_expanded(*call, *row, length)) expand(*call, *row, length);
   }
   for (auto [call, row] : found) {
     split_normal_edge(*call);
     raise_call(*call, *row, handle_type);
   }
-  return !found.empty();
+  return !found.empty() || !of_fortran.empty();
 }
 
 void split_results(llvm::Function& function) {
@@ -269,11 +304,16 @@ void split_results(llvm::Function& function) {
 bool lower(llvm::Function& function) {
   llvm::SmallVector<llvm::CallBase*, 16> found;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    if (raised(&instruction) != nullptr) found.push_back(llvm::cast<llvm::CallBase>(&instruction));
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call != nullptr && (raised(call) != nullptr || is_fortran(*call))) found.push_back(call);
   }
   for (llvm::CallBase* call : found) {
     split_normal_edge(*call);
-    lower_call(*call, *raised(call));
+    if (is_fortran(*call)) {
+      lower_fortran(*call);
+    } else {
+      lower_call(*call, *raised(call));
+    }
   }
   return !found.empty();
 }
@@ -281,17 +321,16 @@ bool lower(llvm::Function& function) {
 const Producer* raised(const llvm::Value* value) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(value);
   const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-  if (callee == nullptr || !callee->getName().starts_with(kPrefix)) return nullptr;
+  if (callee == nullptr) return nullptr;
+  if (is_fortran(*call)) return producer(mpi_name(*call));
+  if (!callee->getName().starts_with(kPrefix)) return nullptr;
   return producer(callee->getName().drop_front(kPrefix.size()).split('.').first);
 }
 
 bool arguments(llvm::CallBase& call, unsigned index, llvm::SmallVectorImpl<llvm::Value*>& values) {
   const Producer& row = *raised(&call);
-  const bool expanded =
-      call.getCalledFunction()->getName().drop_front(kPrefix.size()).contains('.');
-  if (expanded) {
-    const auto length =
-        unsigned(llvm::cast<llvm::ConstantInt>(call.getArgOperand(0))->getZExtValue());
+  if (expanded_length(call).has_value()) {
+    const auto length = unsigned(*expanded_length(call));
     unsigned next = 0;
     for (unsigned i = 0; i < index; ++i) next += is_array(row.parameters[i]) ? length : 1;
     const unsigned many = is_array(row.parameters[index]) ? length : 1;
@@ -319,7 +358,7 @@ bool arguments(llvm::CallBase& call, unsigned index, llvm::SmallVectorImpl<llvm:
   return true;
 }
 
-llvm::CallBase* raised_call(const Producer& row,
+llvm::CallBase* raised_call(const Producer& row, bool of_fortran,
                             llvm::ArrayRef<llvm::SmallVector<llvm::Value*, 4>> values,
                             llvm::Value* before, llvm::IRBuilder<>& builder) {
   llvm::SmallVector<llvm::Value*, 16> args;
@@ -329,8 +368,8 @@ llvm::CallBase* raised_call(const Producer& row,
     args.append(values[i].begin(), values[i].end());
   }
   args.push_back(before);
-  return builder.CreateCall(declared(*builder.GetInsertBlock()->getModule(), row, args, length),
-                            args);
+  return builder.CreateCall(
+      declared(*builder.GetInsertBlock()->getModule(), row, of_fortran, args, length), args);
 }
 
 llvm::Value* previous(llvm::CallBase& call) { return call.getArgOperand(call.arg_size() - 1); }

@@ -20,13 +20,19 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
+#include <optional>
+
 #include "optimizer/pass/functions.hpp"
 
 namespace lacuna {
 
 constexpr uint64_t kMostElements = 64;  // of an array that becomes arguments
 
-// Raises all calls of producers in a function; whether there were any.
+// Whether the letter of a parameter (functions.hpp) is an array's.
+inline bool is_array(char letter) { return letter == 'I' || letter == 'A' || letter == 'H'; }
+
+// Raises all calls of C's producers in a function, and reads the arrays of Fortran's; whether there
+// were any.
 bool raise(llvm::Function& function, llvm::Type* handle_type);
 
 // Results meet as pairs where InstCombine has found that shorter: takes them apart again.
@@ -35,15 +41,23 @@ void split_results(llvm::Function& function);
 // Lowers all that are left; whether there were any.
 bool lower(llvm::Function& function);
 
-// A raised call, or nullptr.
+// A raised call of a producer, or nullptr.
 const Producer* raised(const llvm::Value* value);
+
+// The length of a raised call's arrays if their elements are arguments.
+std::optional<uint64_t> expanded_length(const llvm::CallBase& call);
+
+// Puts what a lowered call gave, and its code, for the pair that the raised one did.
+void replace_results(llvm::CallBase& call, llvm::Value* result, llvm::Value* code,
+                     llvm::IRBuilder<>& builder);
 
 // The arguments of a raised call for parameter `index` of the producer: one, or the elements of an
 // array. False where they are in memory still and not constant there.
 bool arguments(llvm::CallBase& call, unsigned index, llvm::SmallVectorImpl<llvm::Value*>& values);
 
-// Makes such a call, from the values for each parameter and the handle that goes in.
-llvm::CallBase* raised_call(const Producer& row,
+// Makes such a call, from the values for each parameter and the handle that goes in; of that
+// language.
+llvm::CallBase* raised_call(const Producer& row, bool of_fortran,
                             llvm::ArrayRef<llvm::SmallVector<llvm::Value*, 4>> values,
                             llvm::Value* before, llvm::IRBuilder<>& builder);
 

@@ -12,6 +12,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/shape.hpp"
 #include "optimizer/pass/site.hpp"
 
@@ -132,14 +133,13 @@ class Remover {
   // Whether a call is a template's way out, where making the type costs no more than it did.
   bool may_be_made_anew(llvm::CallBase& call, llvm::Use& use) {
     const llvm::MDNode* mark = call.getMetadata(kWayOut);
-    const llvm::Function* callee = call.getCalledFunction();
-    const Mover* row = callee == nullptr ? nullptr : mover(callee->getName());
+    const Mover* row = mover(call);
     if (mark == nullptr || row == nullptr || !call.isArgOperand(&use)) return false;
     const unsigned number = call.getArgOperandNo(&use);
     if (llvm::none_of(row->triples, [&](const Triple& triple) { return triple.type == number; }))
       return false;
     const Type* type = resolver_.resolve(use.get());
-    if (type == nullptr || type->may_be_null || !can_be_made(*type)) return false;
+    if (type == nullptr || type->may_be_null || !can_be_made(*type, use->getType())) return false;
     const bool is_rare = is(llvm::mdconst::extract<llvm::ConstantInt>(mark->getOperand(0)), 1);
     const llvm::Loop* loop = loops_.getLoopFor(call.getParent());
     if (!is_rare && llvm::any_of(made_, [&](llvm::CallBase* made) {
@@ -151,30 +151,42 @@ class Remover {
     return true;
   }
 
-  static bool can_be_made(const Type& type) {
+  bool can_be_made(const Type& type, llvm::Type* handle_type) const {
     return type.listed_by == nullptr &&
+           (type.basic == nullptr || library_.handle_of(type.basic, handle_type) != nullptr) &&
            llvm::all_of(type.numbers,
                         [](const auto& list) { return list.size() <= kMostElements; }) &&
-           llvm::all_of(type.parts, [](const Type* part) { return can_be_made(*part); });
+           llvm::all_of(type.parts,
+                        [&](const Type* part) { return can_be_made(*part, handle_type); });
   }
 
-  llvm::Value* make(const Type& type, llvm::IRBuilder<>& builder) {
-    if (type.basic != nullptr) return library_.handle_of(type.basic);
+  llvm::Value* make(const Type& type, bool of_fortran, llvm::IRBuilder<>& builder) {
+    llvm::Type* handle_type = of_fortran ? builder.getInt32Ty() : library_.handle_type;
+    if (type.basic != nullptr) return library_.handle_of(type.basic, handle_type);
     llvm::SmallVector<llvm::SmallVector<llvm::Value*, 4>, 8> args;
-    size_t number = 0, part = 0;
+    llvm::SmallVector<llvm::Value*, 4> parts;
+    const auto part = [&](const Type& its) {
+      llvm::Value* handle = make(its, of_fortran, builder);
+      if (its.basic == nullptr) parts.push_back(handle);
+      return handle;
+    };
+    size_t number = 0;
     for (const char letter : type.made_by->parameters.drop_back()) {
       auto& values = args.emplace_back();
       if (letter == 'h') {
-        values.push_back(make(*type.parts[part++], builder));
+        values.push_back(part(*type.parts[0]));
       } else if (letter == 'H') {
-        for (const Type* each : type.parts) values.push_back(make(*each, builder));
+        for (const Type* each : type.parts) values.push_back(part(*each));
       } else {
         values.append(type.numbers[number].begin(), type.numbers[number].end());
         ++number;
       }
     }
-    llvm::CallBase* made = raised_call(*type.made_by, args, library_.type_null(), builder);
+    llvm::CallBase* made =
+        raised_call(*type.made_by, of_fortran, args, library_.type_null(handle_type), builder);
     anew_.insert(made);
+    for (llvm::Value* handle : parts)  // the type keeps what it needs of them
+      raised_call(*producer("MPI_Type_free"), of_fortran, {}, handle, builder);
     return builder.CreateExtractValue(made, 0);
   }
 
@@ -182,12 +194,13 @@ class Remover {
     const Type* type = resolver_.resolve(call.getArgOperand(number));
     llvm::IRBuilder<> builder(&call);
     builder.SetCurrentDebugLocation(call.getDebugLoc());
-    llvm::Value* handle = make(*type, builder);
+    const bool of_fortran = is_fortran(call);
+    llvm::Value* handle = make(*type, of_fortran, builder);
     handle = builder.CreateExtractValue(
-        raised_call(*producer("MPI_Type_commit"), {}, handle, builder), 0);
+        raised_call(*producer("MPI_Type_commit"), of_fortran, {}, handle, builder), 0);
     call.setArgOperand(number, handle);
     builder.SetInsertPoint(after(call));
-    raised_call(*producer("MPI_Type_free"), {}, handle, builder);
+    raised_call(*producer("MPI_Type_free"), of_fortran, {}, handle, builder);
   }
 
   bool cannot_fail(llvm::CallBase& call) {
@@ -238,13 +251,14 @@ class Remover {
   void erase() {
     for (auto [call, number] : ways_out_) make_anew(*call, number);
     for (llvm::PHINode* phi : phis_) {
-      phi->replaceAllUsesWith(library_.type_null());
+      phi->replaceAllUsesWith(library_.type_null(phi->getType()));
       phi->eraseFromParent();
     }
     for (llvm::CallBase* call : calls_) {
       for (llvm::User* user : llvm::make_early_inc_range(call->users())) {
         auto* extract = llvm::cast<llvm::ExtractValueInst>(user);
-        if (extract->getIndices()[0] == 0) extract->replaceAllUsesWith(library_.type_null());
+        if (extract->getIndices()[0] == 0)
+          extract->replaceAllUsesWith(library_.type_null(extract->getType()));
         extract->eraseFromParent();
       }
     }

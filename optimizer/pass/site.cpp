@@ -6,6 +6,8 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "optimizer/pass/fortran.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -157,7 +159,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   llvm::Value* size = node.bytes;
   if (known.type->may_be_null) {
     llvm::Value* handle = call.getArgOperand(triple.type);
-    size = builder.CreateSelect(builder.CreateICmpEQ(handle, library_.type_null()),
+    size = builder.CreateSelect(builder.CreateICmpEQ(handle, library_.type_null(handle->getType())),
                                 builder.getInt64(uint64_t(INT64_MAX)), size);
   }
   set(6, size);
@@ -173,7 +175,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   llvm::AllocaInst* pending = slot(number, 8);
   entry.CreateStore(entry.getInt64(0), pending);
   set(13, pending);
-  if (call.getCalledFunction()->getName() != "MPI_Irecv") return result;
+  if (mpi_name(call) != "MPI_Irecv") return result;
   llvm::AllocaInst* buffer = slot(pointer, 8);
   builder.CreateStore(call.getArgOperand(triple.buffer), buffer);
   for (const Wait& wait : waits->second) receives_.add(wait, result, buffer);
@@ -186,6 +188,19 @@ void Specializer::prove(llvm::CallBase& call, const Mover& row) {
   if (!waits.empty()) waits_[&call] = waits;
 }
 
+// What the program called, where a template goes back to it.
+static void restore(llvm::CallBase& original, const Mover& row, bool of_fortran,
+                    llvm::ArrayRef<llvm::Value*> given) {
+  if (!of_fortran) {
+    original.setCalledFunction(
+        original.getModule()->getOrInsertFunction(row.name, original.getFunctionType()));
+    return;
+  }
+  llvm::IRBuilder<> builder(&original);
+  original.replaceAllUsesWith(fortran_call(row.name, given, original, builder));
+  original.eraseFromParent();
+}
+
 bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   if (!has_derived_type(call, row, library_)) return false;
   llvm::Function* body = library_.template_of(row.name);
@@ -194,15 +209,17 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
       call.hasOperandBundles()) {
     return false;
   }
-  for (unsigned i = 0; i < row.parameters; ++i) {
+  const bool of_fortran = is_fortran(call);
+  for (unsigned i = 0; i < row.parameters && !of_fortran; ++i) {
     if (call.getArgOperand(i)->getType() != body->getArg(i)->getType()) return false;
   }
 
   llvm::IRBuilder<> builder(&call);
   llvm::CallInst* ranks = nullptr;
+  llvm::Value* comm = call.getArgOperand(unsigned(row.comm));
   if (row.collective == Collective::kEach) {
-    ranks =
-        builder.CreateCall(library_.template_of("ranks"), {call.getArgOperand(unsigned(row.comm))});
+    if (of_fortran) comm = c_comm(comm, library_, builder);
+    ranks = builder.CreateCall(library_.template_of("ranks"), {comm});
   }
   std::deque<Shaper> shapers;  // they hold the nodes
   llvm::SmallVector<Known, 2> known(row.triples.size());
@@ -244,6 +261,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   if (ranks != nullptr && (!any || only_reports)) {
     ranks->replaceAllUsesWith(llvm::ConstantInt::get(ranks->getType(), 0));
     ranks->eraseFromParent();
+    if (auto* made = llvm::dyn_cast<llvm::CallInst>(comm); made != nullptr && made->use_empty())
+      made->eraseFromParent();
   }
   if (!any) {
     missed(call, row, why, is_impossible ? "Impossible" : "Dynamic");
@@ -264,13 +283,20 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
 
   slots_.clear();
   split_normal_edge(call);
-  llvm::SmallVector<llvm::Value*, 16> args(call.args());
+  const llvm::SmallVector<llvm::Value*, 16> given(call.args());
+  llvm::SmallVector<llvm::Value*, 16> args(given);
+  if (of_fortran) {
+    llvm::SmallVector<bool, 2> is_left_out;
+    for (const Known& each : known)
+      is_left_out.push_back(each.type != nullptr && !options::checks());
+    args = c_arguments(call, row, is_left_out, library_, builder);
+  }
   for (size_t i = 0; i < row.triples.size(); ++i) {
     const bool is_kept =
         row.request >= 0 && known[i].type != nullptr && known[i].shape.node->kind != Node::kRun;
     args.push_back(part(call, row.triples[i], known[i], builder, is_kept));
     if (options::checks() && known[i].type != nullptr)
-      check(call, row, row.triples[i], known[i], builder);
+      check(call, row, row.triples[i], known[i], args, builder);
   }
   llvm::CallBase* made = same_kind(call, body, args, builder);
   builder.SetInsertPoint(after(*made));
@@ -285,10 +311,17 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   llvm::InlineFunction(*made, info);
   llvm::Metadata* is_static =
       llvm::ConstantAsMetadata::get(builder.getInt1(size != CommSize::kShapeStatic));
+  llvm::MDNode* mark = llvm::MDNode::get(builder.getContext(), is_static);
   for (llvm::CallBase* inlined : info.InlinedCallSites) {
     const llvm::Function* callee = inlined->getCalledFunction();
-    if (callee != nullptr && mover(callee->getName()) != nullptr) {
-      inlined->setMetadata(kWayOut, llvm::MDNode::get(inlined->getContext(), is_static));
+    if (callee == nullptr) continue;
+    const bool is_original = callee->getName().starts_with(kOriginal);
+    if (!is_original && mover(callee->getName()) == nullptr) continue;
+    inlined->setMetadata(kWayOut, mark);
+    if (is_original) {
+      restore(*inlined, row, of_fortran, given);
+    } else if (row.request >= 0 && of_fortran && library_.has_own_handles_in_fortran()) {
+      give_request(*inlined, args[unsigned(row.request)], given[unsigned(row.request)], library_);
     }
   }
   return true;

@@ -50,8 +50,9 @@ class Specializer {
   bool weigh(llvm::CallBase& call, const Mover& row, Known& known, std::string& why);
   llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
                     llvm::IRBuilder<>& builder, bool is_kept);
+  // `args` as C has them.
   void check(llvm::CallBase& call, const Mover& row, const Triple& triple, const Known& known,
-             llvm::IRBuilder<>& builder);
+             llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
   void missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name);
 
   Library& library_;

@@ -10,6 +10,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/merge.hpp"
 #include "optimizer/pass/remove.hpp"
 #include "optimizer/pass/site.hpp"
@@ -26,6 +27,11 @@ bool is_ours(const llvm::Function& function) {
          function.getName().starts_with("lacuna.kernel");
 }
 
+bool is_raised(const llvm::Function& function) {
+  return function.getName().starts_with("lacuna.raised.") ||
+         function.getName().starts_with(kFortran);
+}
+
 bool is_eligible(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasOptNone() &&
          !function.callsFunctionThatReturnsTwice() && !function.isPresplitCoroutine() &&
@@ -33,10 +39,11 @@ bool is_eligible(const llvm::Function& function) {
 }
 
 bool uses_mpi(const llvm::Module& module) {
-  return llvm::any_of(module.functions(), [](const llvm::Function& function) {
-    return function.isDeclaration() && !function.use_empty() &&
-           (producer(function.getName()) != nullptr || mover(function.getName()) != nullptr);
-  });
+  return uses_fortran(module) ||
+         llvm::any_of(module.functions(), [](const llvm::Function& function) {
+           return function.isDeclaration() && !function.use_empty() &&
+                  (producer(function.getName()) != nullptr || mover(function.getName()) != nullptr);
+         });
 }
 
 bool calls_producer(const llvm::Function& function) {
@@ -54,13 +61,20 @@ bool is_maker(const llvm::Function& function, const llvm::Type* handle_type) {
                      llvm::any_of(function.args(), [](const llvm::Argument& argument) {
                        return argument.getType()->isPointerTy();
                      });
-  return gives && (function.hasLocalLinkage() || function.hasLinkOnceLinkage()) &&
-         !function.hasFnAttribute(llvm::Attribute::NoInline) &&
+  // Fortran has nothing that is static: its procedures are all other files', too.
+  const bool is_seen =
+      function.hasLocalLinkage() || function.hasLinkOnceLinkage() ||
+      (function.hasExactDefinition() && llvm::any_of(llvm::instructions(function), [](auto& each) {
+         const Producer* row = raised(&each);
+         return row != nullptr && !row->text.empty() &&
+                is_fortran(llvm::cast<llvm::CallBase>(each));
+       }));
+  return gives && is_seen && !function.hasFnAttribute(llvm::Attribute::NoInline) &&
          function.getInstructionCount() <= kMostOfMaker &&
          llvm::none_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
            const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
            const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-           return callee == &function || (callee != nullptr && mover(callee->getName()) != nullptr);
+           return callee == &function || (call != nullptr && mover(*call) != nullptr);
          });
 }
 
@@ -106,7 +120,7 @@ void remove_unused(llvm::Module& module) {
   for (bool again = true; again;) {
     again = false;
     for (llvm::Function& function : llvm::make_early_inc_range(module)) {
-      if ((is_ours(function) || function.getName().starts_with("lacuna.raised.")) &&
+      if ((is_ours(function) || is_raised(function) || function.getName().starts_with(kOriginal)) &&
           function.use_empty()) {
         function.eraseFromParent();
         again = true;
@@ -127,7 +141,9 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
   llvm::FunctionAnalysisManager& functions = function_analyses(module, analyses);
   bool changed = false;
   for (llvm::Function& function : module) {
-    if (!is_eligible(function) || !calls_producer(function)) continue;
+    if (!is_eligible(function)) continue;
+    const bool of_fortran = raise_fortran(function, *library);
+    if (!of_fortran && !calls_producer(function)) continue;
     // So that the lengths of arrays are seen.
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
@@ -147,9 +163,7 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
 llvm::PreservedAnalyses specialize_all(llvm::Module& module,
                                        llvm::ModuleAnalysisManager& analyses) {
   if (options::mode() == options::Mode::kOff) return llvm::PreservedAnalyses::all();
-  const bool has_raised = llvm::any_of(module.functions(), [](const llvm::Function& function) {
-    return function.getName().starts_with("lacuna.raised.");
-  });
+  const bool has_raised = llvm::any_of(module.functions(), is_raised);
   if (!has_raised && !uses_mpi(module)) return llvm::PreservedAnalyses::all();
   // Kernels from before linking are ordinary functions by now, and may have been changed.
   for (llvm::Function& function : module) {
@@ -166,9 +180,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
       llvm::SmallVector<std::pair<llvm::CallBase*, const Mover*>, 16> sites;
       for (llvm::Instruction& instruction : llvm::instructions(function)) {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-        const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-        const Mover* row =
-            callee == nullptr || !callee->isDeclaration() ? nullptr : mover(callee->getName());
+        const Mover* row = call == nullptr ? nullptr : mover(*call);
         // Not the way out of a template that was inlined before linking.
         if (row != nullptr && !call->hasMetadata(kWayOut)) sites.emplace_back(call, row);
       }

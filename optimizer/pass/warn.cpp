@@ -8,6 +8,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 
+#include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/raise.hpp"
 #include "optimizer/pass/shape.hpp"
 
@@ -59,7 +60,6 @@ class Follower {
       life_.is_known = false;
       return;
     }
-    const llvm::Function* callee = call->getCalledFunction();
     if (const Producer* row = raised(call)) {
       if (row->name == "MPI_Type_commit") {
         life_.is_committed = true;
@@ -67,9 +67,9 @@ class Follower {
       } else if (row->name == "MPI_Type_free") {
         life_.is_freed = true;
       }
-    } else if (callee == nullptr || !callee->getName().starts_with("MPI_")) {
+    } else if (mpi_name(*call).empty()) {
       life_.is_known = false;
-    } else if (mover(callee->getName()) != nullptr) {
+    } else if (mover(*call) != nullptr) {
       life_.used = call;
     }
   }
@@ -144,7 +144,8 @@ void warn_of_errors(llvm::Function& function, const Library& library,
     if (!life.is_known) continue;
     // A type that main makes once may last as long as the program.
     const bool is_in_loop = loops.getLoopFor(call->getParent()) != nullptr;
-    if (!life.is_freed && (is_in_loop || (returns && function.getName() != "main"))) {
+    const bool is_main = function.getName() == "main" || function.getName() == "_QQmain";
+    if (!life.is_freed && (is_in_loop || (returns && !is_main))) {
       warn(*call, row.name, "Leaked",
            is_in_loop ? "the type is never freed, and another one made in each turn of a loop"
                       : "the type is never freed, and nobody else has it",
@@ -152,14 +153,12 @@ void warn_of_errors(llvm::Function& function, const Library& library,
     }
     // A copy is committed if its original is.
     if (life.used != nullptr && !life.is_committed && row.text != "dup") {
-      warn(*life.used, life.used->getCalledFunction()->getName(), "Uncommitted",
-           "its type is never committed", remarks);
+      warn(*life.used, mpi_name(*life.used), "Uncommitted", "its type is never committed", remarks);
     }
   }
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-    const Mover* row = callee == nullptr ? nullptr : mover(callee->getName());
+    const Mover* row = call == nullptr ? nullptr : mover(*call);
     if (row == nullptr || call->arg_size() != row->parameters) continue;
     if (const char* why = impossible(*call, *row, library))
       warn(*call, row->name, "Impossible", why, remarks);

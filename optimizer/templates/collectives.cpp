@@ -9,6 +9,9 @@ using lacuna::Part;
 using lacuna::Staging;
 using lacuna::Twin;
 
+LACUNA_ORIGINAL(MPI_Bcast);
+LACUNA_ORIGINAL(MPI_Alltoall);
+
 // Whether the call is among the ranks of one group.
 static inline bool is_within(MPI_Comm comm) {
   int is_between = 1;
@@ -37,7 +40,7 @@ LACUNA_TEMPLATE(MPI_Bcast)
       return code;
     }
   }
-  return MPI_Bcast(buffer, count, type, root, comm);
+  return lacuna_original_MPI_Bcast(buffer, count, type, root, comm);
 }
 
 // The pass has multiplied the counts by the ranks: without ranks there are no bytes.
@@ -59,5 +62,6 @@ LACUNA_TEMPLATE(MPI_Alltoall)
       return code;
     }
   }
-  return MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return lacuna_original_MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                      comm);
 }

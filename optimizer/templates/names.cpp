@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the values of mpi.h are in this binary interface: the pass reads them from here, and so
-// knows no MPI header. Types that a library may lack or size otherwise (Fortran's) are not listed,
-// and what is not listed is not specialized.
+// knows no MPI header. Types that a library may lack or size otherwise (Fortran's) are not listed
+// here but in fortran.cpp, and what is not listed is not specialized.
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +61,8 @@ struct Constants {
   int order_c;
   int order_fortran;
   int status_bytes;
+  MPI_Status* status_ignore;
 };
 extern "C" [[gnu::used]] const Constants lacuna_constants = {
-    MPI_DATATYPE_NULL, MPI_COMM_SELF, MPI_PROC_NULL,     MPI_ANY_SOURCE,
-    MPI_ANY_TAG,       MPI_ORDER_C,   MPI_ORDER_FORTRAN, sizeof(MPI_Status)};
+    MPI_DATATYPE_NULL, MPI_COMM_SELF,     MPI_PROC_NULL,      MPI_ANY_SOURCE,   MPI_ANY_TAG,
+    MPI_ORDER_C,       MPI_ORDER_FORTRAN, sizeof(MPI_Status), MPI_STATUS_IGNORE};

@@ -6,10 +6,14 @@
 
 using lacuna::Part;
 
+LACUNA_ORIGINAL(MPI_Isend);
+LACUNA_ORIGINAL(MPI_Irecv);
+
 LACUNA_TEMPLATE(MPI_Isend)
 (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
  MPI_Request* request, const Part& part) {
-  if (!part.takes_for_later(buf)) return MPI_Isend(buf, count, type, dest, tag, comm, request);
+  if (!part.takes_for_later(buf))
+    return lacuna_original_MPI_Isend(buf, count, type, dest, tag, comm, request);
   if (dest != MPI_PROC_NULL) part.gather(buf, part.later());
   return MPI_Isend(part.later(), part.units(), part.unit, dest, tag, comm, request);
 }
@@ -17,7 +21,8 @@ LACUNA_TEMPLATE(MPI_Isend)
 LACUNA_TEMPLATE(MPI_Irecv)
 (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request,
  const Part& part) {
-  if (!part.takes_for_later(buf)) return MPI_Irecv(buf, count, type, source, tag, comm, request);
+  if (!part.takes_for_later(buf))
+    return lacuna_original_MPI_Irecv(buf, count, type, source, tag, comm, request);
   const int code = MPI_Irecv(part.later(), part.units(), part.unit, source, tag, comm, request);
   if (code == MPI_SUCCESS && part.in_place == nullptr) *part.pending = 1;
   return code;
@@ -33,10 +38,8 @@ LACUNA_TEMPLATE(MPI_Waitall)(int count, MPI_Request* requests, MPI_Status* statu
   return MPI_Waitall(count, requests, statuses == MPI_STATUSES_IGNORE ? own : statuses);
 }
 
-// After either: unpacks what has come for the request of that number.
-LACUNA_TEMPLATE(received)
-(int code, const MPI_Status* statuses, const MPI_Status* own, int number, void* buf,
- const Part& part) {
+static inline int unpack_received(int code, const MPI_Status* statuses, const MPI_Status* own,
+                                  int number, void* buf, const Part& part) {
   if (*part.pending == 0) return 0;
   const bool is_ignored = statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
   const MPI_Status& status = (is_ignored ? own : statuses)[number];
@@ -45,4 +48,22 @@ LACUNA_TEMPLATE(received)
     part.scatter(buf, part.stack, status);
   }
   return 0;
+}
+
+// After either: unpacks what has come for the request of that number.
+LACUNA_TEMPLATE(received)
+(int code, const MPI_Status* statuses, const MPI_Status* own, int number, void* buf,
+ const Part& part) {
+  return unpack_received(code, statuses, own, number, buf, part);
+}
+
+// The same after Fortran's. Open MPI's binding gives statuses and requests back only if all went
+// well.
+LACUNA_TEMPLATE(received_fortran)
+(int code, const MPI_Status* statuses, const MPI_Status* own, int number, void* buf,
+ const Part& part) {
+#ifdef OPEN_MPI
+  if (code != MPI_SUCCESS) return 0;
+#endif
+  return unpack_received(code, statuses, own, number, buf, part);
 }

@@ -6,12 +6,16 @@
 using lacuna::Part;
 using lacuna::Staging;
 
+LACUNA_ORIGINAL(MPI_Send);
+LACUNA_ORIGINAL(MPI_Recv);
+LACUNA_ORIGINAL(MPI_Sendrecv);
+
 LACUNA_TEMPLATE(MPI_Send)
 (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
  const Part& part) {
-  if (!part.takes(buf)) return MPI_Send(buf, count, type, dest, tag, comm);
+  if (!part.takes(buf)) return lacuna_original_MPI_Send(buf, count, type, dest, tag, comm);
   const Staging staging(part);
-  if (staging.data == nullptr) return MPI_Send(buf, count, type, dest, tag, comm);
+  if (staging.data == nullptr) return lacuna_original_MPI_Send(buf, count, type, dest, tag, comm);
   if (dest != MPI_PROC_NULL) part.gather(buf, staging.data);
   return MPI_Send(staging.data, part.units(), part.unit, dest, tag, comm);
 }
@@ -19,9 +23,11 @@ LACUNA_TEMPLATE(MPI_Send)
 LACUNA_TEMPLATE(MPI_Recv)
 (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status,
  const Part& part) {
-  if (!part.takes(buf)) return MPI_Recv(buf, count, type, source, tag, comm, status);
+  if (!part.takes(buf))
+    return lacuna_original_MPI_Recv(buf, count, type, source, tag, comm, status);
   const Staging staging(part);
-  if (staging.data == nullptr) return MPI_Recv(buf, count, type, source, tag, comm, status);
+  if (staging.data == nullptr)
+    return lacuna_original_MPI_Recv(buf, count, type, source, tag, comm, status);
   MPI_Status own;
   MPI_Status* const seen = status == MPI_STATUS_IGNORE ? &own : status;
   const int code = MPI_Recv(staging.data, part.units(), part.unit, source, tag, comm, seen);
@@ -49,6 +55,6 @@ LACUNA_TEMPLATE(MPI_Sendrecv)
       return code;
     }
   }
-  return MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
-                      source, recvtag, comm, status);
+  return lacuna_original_MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                      recvcount, recvtype, source, recvtag, comm, status);
 }

@@ -5,6 +5,9 @@
 
 using lacuna::Part;
 
+LACUNA_ORIGINAL(MPI_Pack);
+LACUNA_ORIGINAL(MPI_Unpack);
+
 // Whether `bytes` fit between position and size.
 static inline bool fits(int64_t bytes, int size, int position) {
   return position >= 0 && bytes <= int64_t(size) - position;
@@ -15,7 +18,7 @@ LACUNA_TEMPLATE(MPI_Pack)
  MPI_Comm comm, const Part& part) {
   if (!part.takes(inbuf) || outbuf == nullptr || position == nullptr || comm == MPI_COMM_NULL ||
       !fits(part.bytes, outsize, *position)) {
-    return MPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm);
+    return lacuna_original_MPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm);
   }
   part.pack(lacuna::bytes_of(inbuf), lacuna::bytes_of(outbuf) + *position, part.shape);
   *position += int(part.bytes);
@@ -27,7 +30,7 @@ LACUNA_TEMPLATE(MPI_Unpack)
  MPI_Comm comm, const Part& part) {
   if (!part.takes(outbuf) || inbuf == nullptr || position == nullptr || comm == MPI_COMM_NULL ||
       !fits(part.bytes, insize, *position)) {
-    return MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
+    return lacuna_original_MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
   }
   part.unpack(lacuna::bytes_of(outbuf), lacuna::bytes_of(inbuf) + *position, part.shape);
   *position += int(part.bytes);

@@ -6,7 +6,8 @@
 //
 // A template takes the arguments of its MPI function, and one `const Part&` for each triple. It
 // does what the function does: the same messages, statuses and errors. In doubt it calls the
-// function with the arguments that the program gave. It is called LACUNA_TEMPLATE(MPI_name);
+// function with the arguments that the program gave: as lacuna_original_MPI_name, for which the
+// pass puts what the program called, C's or Fortran's. It is called LACUNA_TEMPLATE(MPI_name);
 // entering it here and in optimizer/pass/functions.cpp is all that a new one needs
 // (docs/optimizer.md).
 #ifndef LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
@@ -19,6 +20,7 @@
 #include <cstdlib>
 
 #define LACUNA_TEMPLATE(name) extern "C" [[gnu::always_inline]] int lacuna_template_##name
+#define LACUNA_ORIGINAL(name) extern "C" decltype(name) lacuna_original_##name
 
 // Present in programs that have memory of a device.
 extern "C" {

