@@ -182,11 +182,10 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
   return found;
 }
 
-bool Receives::rewrite(const Library& library) {
-  for (auto& [wait, receives] : waits_) {
+bool Pending::rewrite(const Library& library) {
+  for (auto& [wait, ended] : waits_) {
     const llvm::StringRef name = wait->getCalledFunction()->getName();
     llvm::Function* body = library.template_of(name);
-    llvm::Function* received = library.template_of("received");
     llvm::IRBuilder<> entry(&*wait->getFunction()->getEntryBlock().getFirstInsertionPt());
     int64_t count = 1;
     if (name == "MPI_Waitall") count = constant(wait->getArgOperand(0))->getSExtValue();
@@ -202,11 +201,13 @@ bool Receives::rewrite(const Library& library) {
     llvm::SmallVector<llvm::CallBase*, 4> made = {same_kind(*wait, body, args, builder)};
     builder.SetInsertPoint(after(*made[0]));
     wait->replaceAllUsesWith(made[0]);
-    for (const Receive& receive : receives) {
-      llvm::Value* buffer = builder.CreateLoad(builder.getPtrTy(), receive.buffer);
+    for (const One& one : ended) {
+      llvm::SmallVector<llvm::Value*, 6> told = {made[0], statuses, own,
+                                                 builder.getInt32(uint32_t(one.number))};
+      if (one.buffer != nullptr) told.push_back(builder.CreateLoad(builder.getPtrTy(), one.buffer));
+      told.push_back(one.part);
       made.push_back(builder.CreateCall(
-          received, {made[0], statuses, own, builder.getInt32(uint32_t(receive.number)), buffer,
-                     receive.part}));
+          library.template_of(one.buffer != nullptr ? "received" : "sent"), told));
     }
     wait->eraseFromParent();
     for (llvm::CallBase* call : made) {
