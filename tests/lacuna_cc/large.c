@@ -23,7 +23,7 @@ static void tell_large(const char* name, const MPI_Status* status, MPI_Datatype 
   if (rank == 1) printf("%s %016llx count %d elements %d\n", name, sum, count, elements);
 }
 
-static MPI_Datatype column(int n) {
+static MPI_Datatype threes(int n) {
   MPI_Datatype type;
   MPI_Type_vector(n, 3, 5, MPI_FLOAT, &type);
   MPI_Type_commit(&type);
@@ -31,7 +31,7 @@ static MPI_Datatype column(int n) {
 }
 
 __attribute__((noinline)) static void there(int n) {
-  MPI_Datatype type = column(n);
+  MPI_Datatype type = threes(n);
   MPI_Status status;
   refill_large(n);
   if (rank == 0) MPI_Send(large_sent, 1, type, 1, 1, MPI_COMM_WORLD);           // specialized
@@ -51,7 +51,7 @@ __attribute__((noinline)) static void there(int n) {
 __attribute__((noinline)) static void both_ways(int n) {
   MPI_Status status;
   for (int turn = 0; turn < 4; ++turn) {
-    MPI_Datatype type = column(n);
+    MPI_Datatype type = threes(n);
     refill_large(turn);
     MPI_Sendrecv(large_sent, 1, type, other, 1, large_got, 1, type, other, 1, MPI_COMM_WORLD, &status);  // specialized
     tell_large("both", &status, type);
@@ -62,7 +62,7 @@ __attribute__((noinline)) static void both_ways(int n) {
 
 // Several are under way at once, of sizes of the run time and of constant ones.
 __attribute__((noinline)) static void at_once(int n) {
-  MPI_Datatype type = column(n), fixed = column(20000);
+  MPI_Datatype type = threes(n), fixed = threes(20000);
   MPI_Request requests[6];
   MPI_Status statuses[6];
   for (int turn = 0; turn < 3; ++turn) {
@@ -82,7 +82,7 @@ __attribute__((noinline)) static void at_once(int n) {
 
 // What does not fit is an error, which comes back, and after which all goes on.
 __attribute__((noinline)) static void too_long(int n) {
-  MPI_Datatype type = column(n);
+  MPI_Datatype type = threes(n);
   MPI_Status status;
   int class = -1;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
