@@ -187,11 +187,12 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
   return found;
 }
 
-bool Receives::rewrite(const Library& library) {
-  for (auto& [wait, receives] : waits_) {
+bool Pending::rewrite(const Library& library) {
+  for (auto& [wait, ended] : waits_) {
     const llvm::StringRef name = mpi_name(*wait);
     const bool of_fortran = is_fortran(*wait);
     llvm::Function* received = library.template_of(of_fortran ? "received_fortran" : "received");
+    llvm::Function* sent = library.template_of(of_fortran ? "sent_fortran" : "sent");
     llvm::IRBuilder<> entry(&*wait->getFunction()->getEntryBlock().getFirstInsertionPt());
     int64_t count = 1;
     if (name == "MPI_Waitall") count = constant(wait->getArgOperand(0))->getSExtValue();
@@ -217,11 +218,12 @@ bool Receives::rewrite(const Library& library) {
     }
     builder.SetInsertPoint(after(*made));
     wait->replaceAllUsesWith(made);
-    for (const Receive& receive : receives) {
-      llvm::Value* buffer = builder.CreateLoad(builder.getPtrTy(), receive.buffer);
-      to_inline.push_back(builder.CreateCall(
-          received,
-          {made, statuses, own, builder.getInt32(uint32_t(receive.number)), buffer, receive.part}));
+    for (const One& one : ended) {
+      llvm::SmallVector<llvm::Value*, 6> told = {made, statuses, own,
+                                                 builder.getInt32(uint32_t(one.number))};
+      if (one.buffer != nullptr) told.push_back(builder.CreateLoad(builder.getPtrTy(), one.buffer));
+      told.push_back(one.part);
+      to_inline.push_back(builder.CreateCall(one.buffer != nullptr ? received : sent, told));
     }
     wait->eraseFromParent();
     for (llvm::CallBase* call : to_inline) {

@@ -26,9 +26,11 @@ struct Wait {
 llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
                                        const Library& library);
 
-// Nonblocking receives, each with the waits that unpack it.
-class Receives {
+// Nonblocking calls, each with the waits that end it: there a receive is unpacked, and what was
+// taken for the packed data is given back.
+class Pending {
  public:
+  // `buffer` is nullptr for a send.
   void add(const Wait& wait, llvm::Value* part, llvm::Value* buffer) {
     waits_[wait.call].push_back({wait.number, part, buffer});
   }
@@ -36,12 +38,12 @@ class Receives {
   bool rewrite(const Library& library);
 
  private:
-  struct Receive {
+  struct One {
     int64_t number;
     llvm::Value* part;    // the Part in the frame
     llvm::Value* buffer;  // where the frame keeps the program's buffer
   };
-  llvm::MapVector<llvm::CallBase*, llvm::SmallVector<Receive, 4>> waits_;
+  llvm::MapVector<llvm::CallBase*, llvm::SmallVector<One, 4>> waits_;
 };
 
 }  // namespace lacuna

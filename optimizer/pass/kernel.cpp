@@ -197,6 +197,11 @@ void Kernel::copy(llvm::Value* mem, llvm::Value* packed, llvm::Value* bytes) {
                                llvm::Align(1));
     return;
   }
+  if (known == nullptr && kind_ != kPrefix) {
+    builder.CreateCall(function_->getParent()->getFunction("lacuna_template_copy"),
+                       {to, from, bytes});
+    return;
+  }
   builder.CreateMemCpy(to, llvm::Align(1), from, llvm::Align(1), bytes);
 }
 

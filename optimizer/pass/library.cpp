@@ -14,6 +14,7 @@ namespace lacuna {
 namespace {
 
 constexpr llvm::StringLiteral kTemplate = "lacuna_template_";
+constexpr llvm::StringLiteral kKept = "lacuna_kept_blocks";  // one for all files of a program
 
 bool is_of_mpi(llvm::StringRef name) {
   return name.starts_with("MPI_") || name.starts_with(kOriginal);
@@ -44,6 +45,14 @@ const llvm::ConstantStruct* initializer(const llvm::Module& module, llvm::String
   return global == nullptr || !global->hasInitializer()
              ? nullptr
              : llvm::dyn_cast<llvm::ConstantStruct>(global->getInitializer());
+}
+
+bool calls_mpi(const llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+    return callee != nullptr && callee->getName().starts_with("MPI_");
+  });
 }
 
 }  // namespace
@@ -197,7 +206,7 @@ bool Library::link() {
   }
   for (llvm::Function& function : *templates_) {
     if (!function.isDeclaration()) function.addFnAttr("lacuna-off");
-    if (!function.isDeclaration() || is_of_mpi(function.getName()))
+    if (calls_mpi(function) || is_of_mpi(function.getName()))
       function.removeFnAttr(llvm::Attribute::NoUnwind);
     function.removeFnAttr("target-cpu");
     function.removeFnAttr("target-features");
@@ -210,6 +219,10 @@ bool Library::link() {
       }
     }
   }
+  if (auto* kept = templates_->getGlobalVariable(kKept)) {
+    kept->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
+    kept->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
   // handle_of is asked after this; the names are kept, not the old module's values.
   handles_.push_back(type_null_value_);
   for (llvm::Constant*& handle : handles_) {
@@ -220,16 +233,16 @@ bool Library::link() {
   }
   type_null_value_ = handles_.back();
   handles_.pop_back();
-  return !llvm::Linker::linkModules(module_, std::move(templates_), llvm::Linker::Flags::None,
-                                    [](llvm::Module& module, const llvm::StringSet<>& names) {
-                                      for (const auto& name : names) {
-                                        llvm::GlobalValue* value =
-                                            module.getNamedValue(name.getKey());
-                                        if (value != nullptr && !value->isDeclaration()) {
-                                          value->setLinkage(llvm::GlobalValue::InternalLinkage);
-                                        }
-                                      }
-                                    });
+  return !llvm::Linker::linkModules(
+      module_, std::move(templates_), llvm::Linker::Flags::None,
+      [](llvm::Module& module, const llvm::StringSet<>& names) {
+        for (const auto& name : names) {
+          llvm::GlobalValue* value = module.getNamedValue(name.getKey());
+          if (value != nullptr && !value->isDeclaration() && value->getName() != kKept) {
+            value->setLinkage(llvm::GlobalValue::InternalLinkage);
+          }
+        }
+      });
 }
 
 llvm::Function* Library::template_of(llvm::StringRef name) const {

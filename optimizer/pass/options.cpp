@@ -20,13 +20,12 @@ llvm::cl::opt<Mode> chosen_mode(
                      clEnumValN(Mode::kOn, "on", "specialize what is known")));
 llvm::cl::opt<std::string> templates_file(
     "lacuna-templates", llvm::cl::desc("The bitcode of the templates for the MPI library"));
-llvm::cl::opt<int64_t> most_strided(
-    "lacuna-most-strided", llvm::cl::init(kMostBytes),
-    llvm::cl::desc("Most bytes of a message of equal blocks to pack first"));
-llvm::cl::opt<int64_t> most_listed("lacuna-most-listed", llvm::cl::init(kMostBytes),
-                                   llvm::cl::desc("The same for listed displacements"));
-llvm::cl::opt<int64_t> most_fields("lacuna-most-fields", llvm::cl::init(kMostBytes),
-                                   llvm::cl::desc("The same for structs"));
+llvm::cl::opt<int64_t> most("lacuna-most", llvm::cl::init(kMostBytes),
+                            llvm::cl::desc("Most bytes of a message to pack first"));
+llvm::cl::list<std::string> left_alone(
+    "lacuna-left",
+    llvm::cl::desc("PATTERN/SIDE/RUN_FROM/RUN_TO/FROM/TO: messages which the library's own way is "
+                   "better for (options.hpp)"));
 llvm::cl::opt<bool> is_checked("lacuna-check", llvm::cl::init(false),
                                llvm::cl::desc("Compare each site's kernels with MPI_Pack, once"));
 llvm::cl::opt<bool> is_verified("lacuna-verify", llvm::cl::init(false),
@@ -39,27 +38,36 @@ bool verifies() { return is_verified; }
 Mode mode() { return chosen_mode; }
 const std::string& templates() { return templates_file; }
 
-int64_t most_bytes(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::kStrided:
-      return most_strided;
-    case Pattern::kListed:
-      return most_listed;
-    case Pattern::kFields:
-      return most_fields;
+int64_t most_bytes() { return most; }
+
+std::vector<Left> left(Pattern pattern, Side side) {
+  static constexpr llvm::StringLiteral kPatterns[] = {"strided", "listed", "fields", "faces"};
+  static constexpr llvm::StringLiteral kSides[] = {"send", "receive"};
+  std::vector<Left> found;
+  for (const std::string& text : left_alone) {
+    llvm::SmallVector<llvm::StringRef, 6> words;
+    llvm::StringRef(text).split(words, '/');
+    int64_t numbers[4];
+    bool is_right = words.size() == 6;
+    for (size_t i = 0; is_right && i < 4; ++i)
+      is_right = !words[i + 2].getAsInteger(10, numbers[i]);
+    is_right = is_right && numbers[0] < numbers[1] && numbers[2] <= numbers[3];
+    if (!is_right) llvm::report_fatal_error(llvm::Twine("not a rule in -lacuna-left: ") + text);
+    if (words[0] == kPatterns[int(pattern)] && words[1] == kSides[int(side)])
+      found.push_back({numbers[0], numbers[1], numbers[2], numbers[3]});
   }
-  return 0;
+  return found;
 }
 
 void keep(llvm::Module& module) {
   if (templates().empty() || module.getNamedMetadata(kKept) != nullptr) return;
   llvm::LLVMContext& context = module.getContext();
-  llvm::SmallVector<llvm::Metadata*, 6> values = {llvm::MDString::get(context, templates())};
-  for (const int64_t number : {int64_t(mode()), int64_t(most_strided), int64_t(most_listed),
-                               int64_t(most_fields), int64_t(is_checked)}) {
+  llvm::SmallVector<llvm::Metadata*, 8> values = {llvm::MDString::get(context, templates())};
+  for (const int64_t number : {int64_t(mode()), int64_t(most), int64_t(is_checked)}) {
     values.push_back(llvm::ConstantAsMetadata::get(
         llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), uint64_t(number))));
   }
+  for (const std::string& text : left_alone) values.push_back(llvm::MDString::get(context, text));
   module.getOrInsertNamedMetadata(kKept)->addOperand(llvm::MDNode::get(context, values));
 }
 
@@ -72,10 +80,10 @@ void recall(const llvm::Module& module) {
   };
   templates_file = llvm::cast<llvm::MDString>(values->getOperand(0))->getString().str();
   chosen_mode = Mode(number(1));
-  most_strided = number(2);
-  most_listed = number(3);
-  most_fields = number(4);
-  is_checked = number(5) != 0;
+  most = number(2);
+  is_checked = number(3) != 0;
+  for (unsigned i = 4; i < values->getNumOperands(); ++i)
+    left_alone.push_back(llvm::cast<llvm::MDString>(values->getOperand(i))->getString().str());
 }
 
 }  // namespace lacuna::options

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lacuna::options {
 
@@ -20,10 +21,20 @@ bool checks();
 bool verifies();
 const std::string& templates();
 
-// The kinds of layouts that `lacuna tune` tells apart, and the most bytes of a message that are
-// packed first.
-enum class Pattern { kStrided, kListed, kFields };
-int64_t most_bytes(Pattern pattern);
+// The kinds of layouts that `lacuna tune --compiled` tells apart: blocks, lists, structs of basic
+// types, and structs of blocks.
+enum class Pattern { kStrided, kListed, kFields, kFaces };
+enum class Side { kSend, kReceive };
+
+// The most bytes of a message that are packed first.
+int64_t most_bytes();
+
+// Messages for which the library's own way is better: [from, to] bytes, in runs of more than
+// `run_from` bytes and up to `run_to` in the mean.
+struct Left {
+  int64_t run_from, run_to, from, to;
+};
+std::vector<Left> left(Pattern pattern, Side side);
 
 // The linker is not told: a module keeps what its compiler was told, and the first one's holds for
 // all.

@@ -13,6 +13,9 @@ namespace {
 constexpr int64_t kHuge = int64_t(1) << 31;
 constexpr size_t kMostParts = 16;     // written out one by one
 constexpr size_t kMostListed = 4096;  // in a table
+// Of a list of the run time, in elements: what is copied, and what of that has room in the frame.
+constexpr uint64_t kMostOfList = uint64_t(1) << 20;
+constexpr uint64_t kInFrame = 1024;
 
 // Whether two nodes are the same but for where they begin.
 bool alike(const Node* one, const Node* other, bool with_offset = false) {
@@ -191,12 +194,13 @@ Shape Shaper::list(const Type& type, const Shape& part, bool in_bytes) {
   Shape shape = block(part, wide(type.numbers[1][0]));
   if (shape.node == nullptr) return shape;
   const unsigned bits = type.made_by->parameters[2] == 'A' ? 64 : 32;
-  llvm::AllocaInst* copy = lists_.copy_of(*type.listed_by, bits);
+  llvm::Value*& copy = copies_[type.listed_by];
+  if (copy == nullptr)
+    copy = builder_.CreateLoad(builder_.getPtrTy(), lists_.copy_of(*type.listed_by, bits));
   llvm::Value* count = wide(type.numbers[0][0]);
   // As with negative sizes: one that was not copied makes the message too large to be taken.
-  llvm::Value* bytes =
-      builder_.CreateSelect(builder_.CreateICmpULE(count, number(Lists::kMost)),
-                            held(product(held(count), shape.node->bytes)), number(kHuge));
+  llvm::Value* bytes = builder_.CreateSelect(
+      builder_.CreateIsNotNull(copy), held(product(held(count), shape.node->bytes)), number(kHuge));
   Node* node = this->node(Node::kList, number(0), bytes);
   node->count = count;
   node->stride = in_bytes ? number(1) : builder_.CreateSub(part.ub, part.lb);
@@ -213,16 +217,30 @@ Shape Shaper::list(const Type& type, const Shape& part, bool in_bytes) {
 llvm::AllocaInst* Lists::copy_of(llvm::CallBase& constructor, unsigned bits) {
   llvm::AllocaInst*& copy = copies_[&constructor];
   if (copy != nullptr) return copy;
-  llvm::IRBuilder<> entry(&*constructor.getFunction()->getEntryBlock().getFirstInsertionPt());
-  copy = entry.CreateAlloca(llvm::ArrayType::get(entry.getIntNTy(bits), kMost));
+  llvm::Function& function = *constructor.getFunction();
+  llvm::IRBuilder<> entry(&*function.getEntryBlock().getFirstInsertionPt());
+  llvm::Constant* null = llvm::ConstantPointerNull::get(entry.getPtrTy());
+  copy = entry.CreateAlloca(entry.getPtrTy());
+  entry.CreateStore(null, copy);
+  llvm::AllocaInst* own = entry.CreateAlloca(entry.getPtrTy());
+  entry.CreateStore(null, own);
+  llvm::AllocaInst* frame =
+      entry.CreateAlloca(llvm::ArrayType::get(entry.getIntNTy(bits), kInFrame));
   llvm::IRBuilder<> builder(&constructor);
   llvm::Value* count = builder.CreateSExt(constructor.getArgOperand(0), builder.getInt64Ty());
-  // What MPI does not allow is its to tell.
-  llvm::Value* fits = builder.CreateAnd(builder.CreateICmpULE(count, builder.getInt64(kMost)),
-                                        builder.CreateIsNotNull(constructor.getArgOperand(2)));
-  llvm::Value* bytes = builder.CreateMul(builder.CreateSelect(fits, count, builder.getInt64(0)),
-                                         builder.getInt64(bits / 8));
-  builder.CreateMemCpy(copy, copy->getAlign(), constructor.getArgOperand(2), llvm::Align(1), bytes);
+  builder.CreateStore(
+      builder.CreateCall(library_.template_of("copy_list"),
+                         {frame, builder.getInt64(kInFrame), builder.getInt64(kMostOfList), own,
+                          constructor.getArgOperand(2), count, builder.getInt64(bits / 8)}),
+      copy);
+  for (llvm::BasicBlock& block : function) {
+    llvm::Instruction* last = block.getTerminator();
+    if (!llvm::isa<llvm::ReturnInst, llvm::ResumeInst>(last)) continue;
+    if (auto* call = block.getTerminatingMustTailCall()) last = call;
+    llvm::IRBuilder<> leaving(last);
+    leaving.CreateCall(library_.template_of("drop_list"),
+                       {leaving.CreateLoad(leaving.getPtrTy(), own)});
+  }
   return copy;
 }
 
@@ -295,8 +313,11 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
   for (const Shape& part : shapes) {
     if (part.node == nullptr) return {};
   }
+  const bool are_runs =
+      llvm::all_of(shapes, [](const Shape& part) { return part.node->kind == Node::kRun; });
   Shape shape = shapes[0];
-  shape.pattern = pattern;
+  shape.pattern =
+      are_runs || pattern == options::Pattern::kListed ? pattern : options::Pattern::kFaces;
   if (shapes.size() == 1) {
     shape.node = moved(shape.node, offsets[0]);
     if (shape.lb != nullptr) {
@@ -321,7 +342,6 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
     if (const auto* known = constant(offsets[i])) constants.push_back(known->getSExtValue());
     if (part.unit != shape.unit) shape.unit = library_.packed();
     shape.alignment = std::max(shape.alignment, part.alignment);
-    if (part.pattern == options::Pattern::kFields) shape.pattern = part.pattern;
   }
   if (are_bounds_sure) {
     shape.lb = sum(shapes[0].lb, offsets[0]);

@@ -44,14 +44,18 @@ struct Shape {
 };
 
 // Copies of lists of displacements, which MPI takes when a type is made and the program may change
-// then: in the function's frame, one for each constructor. They hold those of the type that it made
-// last, which is the one that its handle denotes.
+// then: one for each constructor, of the type that it made last, which is the one that its handle
+// denotes. In the function's frame, or, where that is too small, in memory that goes when the
+// function is left: by returning or by an exception that it sees; one that it does not see leaves
+// that memory behind, as it leaves MPI's own copy.
 class Lists {
  public:
-  static constexpr uint64_t kMost = 4096;  // elements; a longer list is not copied
+  explicit Lists(const Library& library) : library_(library) {}
+  // Where the address of the copy stands, or nullptr: it was not copied.
   llvm::AllocaInst* copy_of(llvm::CallBase& constructor, unsigned bits);
 
  private:
+  const Library& library_;
   llvm::DenseMap<llvm::CallBase*, llvm::AllocaInst*> copies_;
 };
 
@@ -104,6 +108,7 @@ class Shaper {
   Lists& lists_;
   llvm::IRBuilder<>& builder_;
   std::deque<Node> nodes_;
+  llvm::DenseMap<llvm::CallBase*, llvm::Value*> copies_;  // of lists: their addresses
   std::string why_;
   bool is_impossible_ = false;
 };

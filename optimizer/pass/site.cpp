@@ -4,6 +4,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "optimizer/pass/fortran.hpp"
@@ -15,14 +16,50 @@ namespace {
 constexpr int64_t kMostInPlace = INT32_MAX;  // without gaps there is nothing to weigh
 constexpr int64_t kMostPacked =
     int64_t(1) << 20;  // MPI_Pack of more is bound by memory; the library does as well
+constexpr int64_t kMostOfCollective = 65536;
 // For all ranks together: libraries copy what a rank has for itself without packing it, which pays
 // from here on (two ranks, 4096 bytes: 0.88x on MPICH, 0.99x on Open MPI; 1024 bytes: 1.1x, 1.4x).
 constexpr int64_t kMostToEach = 2048;
-constexpr int64_t kStackRoom = 4096;  // for a size of the run time
-constexpr int64_t kMostStack = 16384;
+constexpr int64_t kShort = 4096;
+// In the caller's frame; what is larger is taken from memory that is kept.
+llvm::cl::opt<int64_t> frame_static("lacuna-frame-static", llvm::cl::init(16384), llvm::cl::Hidden,
+                                    llvm::cl::desc("Most packed bytes, where they are constant"));
+llvm::cl::opt<int64_t> frame_dynamic("lacuna-frame-dynamic", llvm::cl::init(4096), llvm::cl::Hidden,
+                                     llvm::cl::desc("The same for a size of the run time"));
 constexpr llvm::StringLiteral kPass = "lacuna";
 
-bool is_message(const Mover& row) { return row.peer >= 0 || row.collective != Collective::kNone; }
+options::Side side_of(const Mover& row, size_t triple) {
+  return triple == 1 || row.name == "MPI_Recv" || row.name == "MPI_Irecv" ? options::Side::kReceive
+                                                                          : options::Side::kSend;
+}
+
+// Bytes of the runs that a shape is made of: of a struct's fields in the mean, of other parts those
+// of the first.
+llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder) {
+  if (node.kind == Node::kRun) return node.bytes;
+  if (node.kind != Node::kParts) return run_of(*node.parts[0], builder);
+  const bool are_runs =
+      llvm::all_of(node.parts, [](const Node* part) { return part->kind == Node::kRun; });
+  return are_runs ? builder.CreateUDiv(node.bytes, builder.getInt64(node.parts.size()))
+                  : run_of(*node.parts[0], builder);
+}
+
+// Whether a message is one of those that were measured to be the library's; nullptr: none is.
+llvm::Value* is_left(const Shape& shape, options::Side side, llvm::IRBuilder<>& builder) {
+  llvm::Value* result = nullptr;
+  const auto within = [&](llvm::Value* value, int64_t from, int64_t to) {
+    // One comparison: what is less than `from` is huge.
+    return builder.CreateICmpULE(builder.CreateSub(value, builder.getInt64(uint64_t(from))),
+                                 builder.getInt64(uint64_t(to - from)));
+  };
+  for (const options::Left& one : options::left(shape.pattern, side)) {
+    llvm::Value* is_one =
+        builder.CreateAnd(within(shape.node->bytes, one.from, one.to),
+                          within(run_of(*shape.node, builder), one.run_from + 1, one.run_to));
+    result = result == nullptr ? is_one : builder.CreateOr(result, is_one);
+  }
+  return result;
+}
 
 // Whether one of the types is not predefined: else there is nothing to gain.
 bool has_derived_type(const llvm::CallBase& call, const Mover& row, const Library& library) {
@@ -55,9 +92,9 @@ void Specializer::missed(llvm::CallBase& call, const Mover& row, llvm::StringRef
   });
 }
 
-bool Specializer::examine(llvm::CallBase& call, const Mover& row, const Triple& triple,
-                          Shaper& shaper, Known& known, std::string& why) {
-  llvm::Value* handle = call.getArgOperand(triple.type);
+bool Specializer::examine(llvm::CallBase& call, const Mover& row, size_t triple, Shaper& shaper,
+                          Known& known, std::string& why) {
+  llvm::Value* handle = call.getArgOperand(row.triples[triple].type);
   if (library_.basic(handle) != nullptr) return true;
   known.type = resolver_.resolve(handle);
   if (known.type == nullptr) {
@@ -69,15 +106,22 @@ bool Specializer::examine(llvm::CallBase& call, const Mover& row, const Triple& 
     why = shaper.why() + ": " + known.type->text();
     return false;
   }
-  return weigh(call, row, known, why);
+  return weigh(call, row, side_of(row, triple), known, why);
 }
 
-bool Specializer::weigh(llvm::CallBase& call, const Mover& row, Known& known, std::string& why) {
+bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side side, Known& known,
+                        std::string& why) {
   const Node& node = *known.shape.node;
   const bool has_gaps = node.kind != Node::kRun;
-  known.most = !has_gaps         ? kMostInPlace
-               : is_message(row) ? options::most_bytes(known.shape.pattern)
-                                 : kMostPacked;
+  known.most = !has_gaps       ? kMostInPlace
+               : row.peer >= 0 ? options::most_bytes()
+               : row.collective != Collective::kNone
+                   ? std::min(options::most_bytes(), kMostOfCollective)
+                   : kMostPacked;
+  if (has_gaps && row.peer >= 0) {
+    llvm::IRBuilder<> builder(&call);
+    known.is_left = is_left(known.shape, side, builder);
+  }
   if (row.collective == Collective::kEach) known.most = std::min(known.most, kMostToEach);
   const auto* bytes = constant(node.bytes);
   const int64_t size = bytes == nullptr ? 0 : bytes->getSExtValue();
@@ -86,6 +130,9 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, Known& known, st
   } else if (size > known.most) {
     why = std::to_string(size) + " bytes are more than pay to be packed first (" +
           std::to_string(known.most) + "): " + known.type->text();
+  } else if (known.is_left != nullptr && is(known.is_left, -1)) {
+    why = std::to_string(size) +
+          " bytes are moved as well by the MPI library (`lacuna tune`): " + known.type->text();
   } else if (row.collective != Collective::kNone && known.shape.unit == library_.packed()) {
     // The other ranks may have the type itself: what is sent must be of its signature, and only in
     // messages between two is MPI_PACKED of any.
@@ -95,12 +142,8 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, Known& known, st
   } else if (row.name == "MPI_Irecv" && known.shape.has_list) {
     why = "a list of the run time may be another by the time it completes: " + known.type->text();
   } else if (row.request >= 0 && has_gaps) {
-    known.most = std::min(known.most, bytes != nullptr ? kMostStack : kStackRoom);
-    if (waits_.find(&call) == waits_.end()) {
+    if (waits_.find(&call) == waits_.end())
       why = "its request is not proven to complete in this function: " + known.type->text();
-    } else if (size > kMostStack) {
-      why = std::to_string(size) + " bytes are more than may wait in the frame";
-    }
   }
   return why.empty();
 }
@@ -111,8 +154,9 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   llvm::Module& module = *call.getModule();
   llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
   auto* type = llvm::StructType::get(
-      module.getContext(), {pointer, pointer, pointer, pointer, pointer, number, number, number,
-                            pointer, library_.handle_type, number, number, number, pointer});
+      module.getContext(),
+      {pointer, pointer, pointer, pointer, pointer, number, number, number, pointer,
+       library_.handle_type, number, number, number, pointer, pointer});
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
@@ -128,7 +172,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   };
   llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
   if (known.type == nullptr) {
-    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 13U}) set(field, null);
+    for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 13U, 14U}) set(field, null);
     for (unsigned field : {5U, 6U, 7U, 11U}) set(field, builder.getInt64(0));
     set(9, llvm::Constant::getNullValue(library_.handle_type));
     for (unsigned field : {10U, 12U}) set(field, builder.getInt64(1));
@@ -152,8 +196,9 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   }
   const auto* bytes = constant(node.bytes);
   const int64_t room = in_place           ? 0
-                       : bytes != nullptr ? std::min(bytes->getSExtValue(), kMostStack)
-                                          : std::min(known.most, kStackRoom);
+                       : bytes == nullptr ? std::min<int64_t>(known.most, frame_dynamic)
+                       : bytes->getSExtValue() <= frame_static ? bytes->getSExtValue()
+                                                               : 0;
   set(4, room > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(room)), 64) : null);
   set(5, builder.getInt64(uint64_t(room)));
   llvm::Value* size = node.bytes;
@@ -162,6 +207,8 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
     size = builder.CreateSelect(builder.CreateICmpEQ(handle, library_.type_null(handle->getType())),
                                 builder.getInt64(uint64_t(INT64_MAX)), size);
   }
+  if (known.is_left != nullptr)
+    size = builder.CreateSelect(known.is_left, builder.getInt64(uint64_t(INT64_MAX)), size);
   set(6, size);
   set(7, builder.getInt64(uint64_t(known.most)));
   set(8, in_place ? builder.CreatePtrAdd(call.getArgOperand(triple.buffer), node.offset) : null);
@@ -170,15 +217,23 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
   set(12, known.shape.one);
   set(13, null);
+  set(14, null);
   const auto waits = waits_.find(&call);
   if (!is_kept || waits == waits_.end()) return result;
   llvm::AllocaInst* pending = slot(number, 8);
   entry.CreateStore(entry.getInt64(0), pending);
   set(13, pending);
-  if (mpi_name(call) != "MPI_Irecv") return result;
-  llvm::AllocaInst* buffer = slot(pointer, 8);
-  builder.CreateStore(call.getArgOperand(triple.buffer), buffer);
-  for (const Wait& wait : waits->second) receives_.add(wait, result, buffer);
+  llvm::AllocaInst* held = slot(pointer, 8);
+  entry.CreateStore(null, held);
+  set(14, held);
+  const bool is_receive = mpi_name(call) == "MPI_Irecv";
+  if (!is_receive && bytes != nullptr && bytes->getSExtValue() <= room) return result;
+  llvm::AllocaInst* buffer = nullptr;
+  if (is_receive) {
+    buffer = slot(pointer, 8);
+    builder.CreateStore(call.getArgOperand(triple.buffer), buffer);
+  }
+  for (const Wait& wait : waits->second) pending_.add(wait, result, buffer);
   return result;
 }
 
@@ -236,8 +291,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
       known[i].elements = builder.CreateMul(builder.CreateSExt(known[i].elements, wide),
                                             builder.CreateSExt(ranks, wide));
     }
-    if (!examine(call, row, triple, shapers.emplace_back(library_, lists_, builder), known[i],
-                 reason)) {
+    if (!examine(call, row, i, shapers.emplace_back(library_, lists_, builder), known[i], reason)) {
       is_impossible = is_impossible || shapers.back().is_impossible();
       known[i] = {};
       why = reason;
@@ -247,7 +301,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
     const auto* bytes = constant(known[i].shape.node->bytes);
     if (bytes == nullptr) {
       size = CommSize::kShapeStatic;
-    } else if (bytes->getSExtValue() > kStackRoom && size == CommSize::kStaticShort) {
+    } else if (bytes->getSExtValue() > kShort && size == CommSize::kStaticShort) {
       size = CommSize::kStaticLong;
     }
     any = true;

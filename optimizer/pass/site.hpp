@@ -28,14 +28,14 @@ CommNode node_of(const llvm::CallBase& call, const Mover& row, const Library& li
 class Specializer {
  public:
   Specializer(Library& library, Resolver& resolver, llvm::OptimizationRemarkEmitter& remarks)
-      : library_(library), resolver_(resolver), remarks_(remarks) {}
+      : library_(library), resolver_(resolver), remarks_(remarks), lists_(library) {}
 
   // Looks for the waits of a nonblocking call; before any call is replaced.
   void prove(llvm::CallBase& call, const Mover& row);
   // Replaces the call by its template, inlined; whether it did. Says what it did, or why not.
   bool specialize(llvm::CallBase& call, const Mover& row);
-  // Unpacks nonblocking receives at their waits; after all calls.
-  bool finish() { return receives_.rewrite(library_); }
+  // Ends nonblocking calls at their waits; after all calls.
+  bool finish() { return pending_.rewrite(library_); }
 
  private:
   struct Known {
@@ -43,11 +43,13 @@ class Specializer {
     llvm::Value* elements = nullptr;
     Shape shape;  // of all elements
     int64_t most = 0;
+    llvm::Value* is_left = nullptr;  // whether the library's own way is better; nullptr: never
   };
   // Finds the type and its shape, and whether to pack it first; false, and why, if not.
-  bool examine(llvm::CallBase& call, const Mover& row, const Triple& triple, Shaper& shaper,
-               Known& known, std::string& why);
-  bool weigh(llvm::CallBase& call, const Mover& row, Known& known, std::string& why);
+  bool examine(llvm::CallBase& call, const Mover& row, size_t triple, Shaper& shaper, Known& known,
+               std::string& why);
+  bool weigh(llvm::CallBase& call, const Mover& row, options::Side side, Known& known,
+             std::string& why);
   llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
                     llvm::IRBuilder<>& builder, bool is_kept);
   // `args` as C has them.
@@ -60,7 +62,7 @@ class Specializer {
   llvm::OptimizationRemarkEmitter& remarks_;
   llvm::SmallVector<llvm::AllocaInst*, 8> slots_;  // of the call at hand
   llvm::DenseMap<llvm::CallBase*, llvm::SmallVector<Wait, 2>> waits_;
-  Receives receives_;
+  Pending pending_;
   Lists lists_;
 };
 

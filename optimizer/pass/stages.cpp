@@ -14,6 +14,7 @@
 #include "optimizer/pass/merge.hpp"
 #include "optimizer/pass/remove.hpp"
 #include "optimizer/pass/site.hpp"
+#include "optimizer/pass/unroll.hpp"
 #include "optimizer/pass/warn.hpp"
 
 namespace lacuna {
@@ -94,21 +95,25 @@ void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses)
   analyses.invalidate(function, passes.run(function, analyses));
 }
 
+// Kernels, and what they copy runs of no known length with.
 bool inline_kernels(llvm::Function& function) {
-  llvm::SmallVector<llvm::CallBase*, 8> calls;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-    if (callee != nullptr && callee->getName().starts_with("lacuna.kernel") &&
-        !callee->hasFnAttribute(llvm::Attribute::NoInline)) {
-      calls.push_back(call);
+  bool any = false;
+  for (llvm::SmallVector<llvm::CallBase*, 8> calls; true; calls.clear(), any = true) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+      if (callee != nullptr && !callee->hasFnAttribute(llvm::Attribute::NoInline) &&
+          (callee->getName().starts_with("lacuna.kernel") ||
+           callee->getName() == "lacuna_template_copy")) {
+        calls.push_back(call);
+      }
+    }
+    if (calls.empty()) return any;
+    for (llvm::CallBase* call : calls) {
+      llvm::InlineFunctionInfo info;
+      llvm::InlineFunction(*call, info);
     }
   }
-  for (llvm::CallBase* call : calls) {
-    llvm::InlineFunctionInfo info;
-    llvm::InlineFunction(*call, info);
-  }
-  return !calls.empty();
 }
 
 void verify(llvm::Module& module) {
@@ -149,6 +154,7 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
     passes.addPass(llvm::EarlyCSEPass());
     functions.invalidate(function, passes.run(function, functions));
+    unroll_makers(function, functions);
     raise(function, library->handle_type);
     if (is_maker(function, library->handle_type)) {
       function.addFnAttr(llvm::Attribute::AlwaysInline);
@@ -176,6 +182,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
     Resolver resolver(*library);
     for (llvm::Function& function : module) {
       if (!is_eligible(function)) continue;
+      forget_loops(function);
       split_results(function);
       llvm::SmallVector<std::pair<llvm::CallBase*, const Mover*>, 16> sites;
       for (llvm::Instruction& instruction : llvm::instructions(function)) {

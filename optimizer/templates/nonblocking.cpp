@@ -12,19 +12,31 @@ LACUNA_ORIGINAL(MPI_Irecv);
 LACUNA_TEMPLATE(MPI_Isend)
 (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
  MPI_Request* request, const Part& part) {
-  if (!part.takes_for_later(buf))
+  if (!part.takes(buf))
     return lacuna_original_MPI_Isend(buf, count, type, dest, tag, comm, request);
-  if (dest != MPI_PROC_NULL) part.gather(buf, part.later());
-  return MPI_Isend(part.later(), part.units(), part.unit, dest, tag, comm, request);
+  char* const staged = part.later();
+  if (staged == nullptr)
+    return lacuna_original_MPI_Isend(buf, count, type, dest, tag, comm, request);
+  if (dest != MPI_PROC_NULL) part.gather(buf, staged);
+  const int code = MPI_Isend(staged, part.units(), part.unit, dest, tag, comm, request);
+  if (code != MPI_SUCCESS) part.release();
+  return code;
 }
 
 LACUNA_TEMPLATE(MPI_Irecv)
 (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request,
  const Part& part) {
-  if (!part.takes_for_later(buf))
+  if (!part.takes(buf))
     return lacuna_original_MPI_Irecv(buf, count, type, source, tag, comm, request);
-  const int code = MPI_Irecv(part.later(), part.units(), part.unit, source, tag, comm, request);
-  if (code == MPI_SUCCESS && part.in_place == nullptr) *part.pending = 1;
+  char* const staged = part.later();
+  if (staged == nullptr)
+    return lacuna_original_MPI_Irecv(buf, count, type, source, tag, comm, request);
+  const int code = MPI_Irecv(staged, part.units(), part.unit, source, tag, comm, request);
+  if (code != MPI_SUCCESS) {
+    part.release();
+  } else if (part.in_place == nullptr) {
+    *part.pending = 1;
+  }
   return code;
 }
 
@@ -38,23 +50,48 @@ LACUNA_TEMPLATE(MPI_Waitall)(int count, MPI_Request* requests, MPI_Status* statu
   return MPI_Waitall(count, requests, statuses == MPI_STATUSES_IGNORE ? own : statuses);
 }
 
+// What came of the request of that number.
+static inline const MPI_Status& status_of(const MPI_Status* statuses, const MPI_Status* own,
+                                          int number) {
+  const bool is_ignored = statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
+  return (is_ignored ? own : statuses)[number];
+}
+
+// Unpacks what has come.
 static inline int unpack_received(int code, const MPI_Status* statuses, const MPI_Status* own,
                                   int number, void* buf, const Part& part) {
   if (*part.pending == 0) return 0;
-  const bool is_ignored = statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
-  const MPI_Status& status = (is_ignored ? own : statuses)[number];
+  const MPI_Status& status = status_of(statuses, own, number);
   if (code != MPI_ERR_IN_STATUS || status.MPI_ERROR != MPI_ERR_PENDING) *part.pending = 0;
   if (code == MPI_SUCCESS || (code == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_SUCCESS)) {
-    part.scatter(buf, part.stack, status);
+    part.scatter(buf, part.bytes <= part.room ? part.stack : *part.held, status);
+    part.release();
   }
   return 0;
 }
 
-// After either: unpacks what has come for the request of that number.
+// Gives back what was sent from. After an error the library may still read it: then it stays as it
+// is, and is lost.
+static inline int give_back_sent(int code, const MPI_Status* statuses, const MPI_Status* own,
+                                 int number, const Part& part) {
+  if (*part.held == nullptr) return 0;
+  if (code == MPI_SUCCESS ||
+      (code == MPI_ERR_IN_STATUS && status_of(statuses, own, number).MPI_ERROR == MPI_SUCCESS)) {
+    part.release();
+  }
+  return 0;
+}
+
+// After a Wait or Waitall, for the request of that number.
 LACUNA_TEMPLATE(received)
 (int code, const MPI_Status* statuses, const MPI_Status* own, int number, void* buf,
  const Part& part) {
   return unpack_received(code, statuses, own, number, buf, part);
+}
+
+LACUNA_TEMPLATE(sent)
+(int code, const MPI_Status* statuses, const MPI_Status* own, int number, const Part& part) {
+  return give_back_sent(code, statuses, own, number, part);
 }
 
 // The same after Fortran's. Open MPI's binding gives statuses and requests back only if all went
@@ -66,4 +103,12 @@ LACUNA_TEMPLATE(received_fortran)
   if (code != MPI_SUCCESS) return 0;
 #endif
   return unpack_received(code, statuses, own, number, buf, part);
+}
+
+LACUNA_TEMPLATE(sent_fortran)
+(int code, const MPI_Status* statuses, const MPI_Status* own, int number, const Part& part) {
+#ifdef OPEN_MPI
+  if (code != MPI_SUCCESS) return 0;
+#endif
+  return give_back_sent(code, statuses, own, number, part);
 }

@@ -29,6 +29,11 @@ extern "C" {
 [[gnu::weak]] int zeMemAllocDevice();
 }
 
+// Memory for what has no room in the frame (memory.cpp), which a program keeps from one message to
+// the next; nullptr: there is none.
+extern "C" char* lacuna_template_take(int64_t bytes);
+extern "C" void lacuna_template_give(char* data);
+
 namespace lacuna {
 
 inline bool may_have_devices() {
@@ -55,17 +60,24 @@ struct Part {
   int64_t is_host;    // the buffer is in memory of the host for sure
   int64_t one_bytes;  // packed size of one element
   int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
+  char** held;       // of a nonblocking one: what was taken for it, until it completes
 
   // Whether to pack first. NULL is MPI_BOTTOM or an error; the MPI library knows which.
   bool takes(const void* buffer) const {
     return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most) &&
            (is_host != 0 || !may_have_devices());
   }
-  // The same where the packed data must outlive the call: they stand in the caller's frame only.
-  bool takes_for_later(const void* buffer) const {
-    return takes(buffer) && (in_place != nullptr || bytes <= room);
+  // Where packed data stand that must outlive the call; nullptr: there is no memory.
+  char* later() const {
+    if (in_place != nullptr) return in_place;
+    if (bytes <= room) return stack;
+    return *held = lacuna_template_take(bytes);
   }
-  char* later() const { return in_place != nullptr ? in_place : stack; }
+  void release() const {
+    if (in_place != nullptr || *held == nullptr) return;
+    lacuna_template_give(*held);
+    *held = nullptr;
+  }
   int units() const { return int(bytes / unit_bytes); }
   // Into and out of what is staged; nothing to do where memory has no gaps.
   void gather(const void* buffer, char* staged) const {
@@ -81,10 +93,10 @@ class Staging {
   explicit Staging(const Part& part)
       : data(part.in_place != nullptr  ? part.in_place
              : part.bytes <= part.room ? part.stack
-                                       : static_cast<char*>(std::malloc(size_t(part.bytes)))),
+                                       : lacuna_template_take(part.bytes)),
         is_ours_(part.in_place == nullptr && part.bytes > part.room) {}
   ~Staging() {
-    if (is_ours_) std::free(data);
+    if (is_ours_ && data != nullptr) lacuna_template_give(data);
   }
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;

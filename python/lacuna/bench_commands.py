@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from lacuna import bench_apps, bench_engine, bench_preload, exchange, guidelines, papers, places
+from lacuna import (
+    bench_apps,
+    bench_compiled,
+    bench_engine,
+    bench_preload,
+    exchange,
+    guidelines,
+    papers,
+    places,
+)
 from lacuna.errors import Exit, LacunaError
 from lacuna.mpis import spelled_out
 
@@ -39,6 +48,7 @@ def add_to(bench: typer.Typer) -> None:
     bench.command("guidelines")(_guidelines)
     bench.command("papers")(_papers)
     bench.command("preload")(_preload)
+    bench.command("compiled")(_compiled)
 
 
 def _engine(
@@ -189,6 +199,25 @@ def _papers(
         json=json_file,
     )
     papers.papers(options, list(name or []), quick)
+
+
+def _compiled(
+    mpi: _Mpi = None,
+    samples: _Samples = 15,
+    seconds: _Seconds = 0.5,
+    json_file: _Json = None,
+    mpi_root: _MpiRoot = None,
+) -> None:
+    """Halo exchanges and arrays of small structs: by lacuna-cc, by a plain compiler, by hand."""
+    bench_compiled.compiled(
+        exchange.Options(
+            mpis=spelled_out(mpi or []),
+            samples=samples,
+            seconds=seconds,
+            mpi_root=mpi_root or places.default_mpi_root(),
+            json=json_file,
+        )
+    )
 
 
 def _preload(

@@ -17,6 +17,7 @@ from lacuna import (
     VERSION,
     bench,
     bench_commands,
+    compiled_tune,
     costs_commands,
     mpis,
     places,
@@ -242,6 +243,9 @@ def tune_command(
     network: Annotated[
         bool, typer.Option("--network", help="LAUNCHER puts the ranks on two nodes.")
     ] = False,
+    compiled: Annotated[
+        bool, typer.Option("--compiled", help="For lacuna-cc, with code that it has compiled.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter messages.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", help="Keep the table here instead.")
@@ -251,6 +255,14 @@ def tune_command(
     ] = None,
 ) -> None:
     """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
+    if compiled:
+        if launcher or network:
+            raise LacunaError(
+                Exit.USAGE, "--compiled with a launcher or --network", "name MPIs with --mpi"
+            )
+        root = mpi_root or places.default_mpi_root()
+        compiled_tune.tune_compiled(_mpi_names(mpi or []), root, quick, output)
+        return
     tune.tune(
         tune.Options(
             list(launcher or []),

@@ -9,7 +9,6 @@ Where something for that is missing, the MPI's own compiler does the work, and a
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -18,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacuna import fortran, places
+from lacuna import compiled_table, fortran, places
 from lacuna.compiler_start import Request, keep
 from lacuna.errors import Exit, LacunaError
 
@@ -26,9 +25,6 @@ CHECK = "LACUNA_CHECK"  # 1: the program compares what is compiled with MPI_Pack
 _LLVM = "19"
 _PLUGIN = "lacuna-optimizer.so"
 _FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
-# A larger message is never packed first. What is listed has no order that a library could use.
-_MOST_BYTES = {"strided": 65536, "listed": 1048576, "fields": 65536}
-_RUN_BYTES = 8.0  # the mean run for which the tables are asked: a column of doubles
 
 
 @dataclass(frozen=True)
@@ -171,47 +167,17 @@ def family_of(mpi: Mpi, clang: str) -> str | None:
     return "mpiabi" if "MPI_ABI_VERSION" in names else None
 
 
-def table(family: str, wrapper: Path) -> Path:
-    """The file of lacuna's measurements for that MPI."""
+def kind_of(family: str, wrapper: Path) -> str:
+    """For the tables: which MPI it is, of those that have a binary interface in common."""
     is_intel = family == "mpich" and "intel" in str(wrapper.resolve())
-    kind = "openmpi" if family == "ompi" else "intelmpi" if is_intel else "mpich"
-    chosen = os.environ.get("LACUNA_TABLE", "")
-    return Path(chosen) if chosen not in ("", "none") else places.tables() / f"{kind}.json"
+    return "openmpi" if family == "ompi" else "intelmpi" if is_intel else "mpich"
 
 
-def most_bytes(family: str, wrapper: Path) -> dict[str, int]:
-    """For each pattern, up to how many bytes packing first may pay, by lacuna's tables.
-
-    A table was measured with the preload library, which costs more than compiled code: below the
-    last size for which it says yes, compiled code is at least as good.
-    """
-    path = table(family, wrapper)
-    try:
-        rules = json.loads(path.read_text())["shared"]
-        return {
-            pattern: min(_last(rules[way][pattern], most) for way in ("send", "receive"))
-            for pattern, most in _MOST_BYTES.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"no table of message sizes in {path}: {error}",
-            "make it with `lacuna tune`",
-        ) from error
-
-
-def _last(rules: list[list[float | None]], limit: int) -> int:
-    most = 0
-    for bound, run, *_ in rules:
-        if run is not None and run >= _RUN_BYTES:
-            most = limit if bound is None else min(int(bound), limit)
-    return most
-
-
-def pass_options(family: str, most: dict[str, int]) -> list[str]:
+def pass_options(family: str, wrapper: Path) -> list[str]:
     """What the plugin is told, as options of -mllvm."""
-    options = [f"-lacuna-templates={places.library(f'lacuna-templates-{family}.bc')}"]
-    return options + [f"-lacuna-most-{pattern}={most[pattern]}" for pattern in _MOST_BYTES]
+    templates = places.library(f"lacuna-templates-{family}.bc")
+    left = compiled_table.load(kind_of(family, wrapper))
+    return [f"-lacuna-templates={templates}", *compiled_table.pass_options(left)]
 
 
 def command_line(
@@ -219,7 +185,7 @@ def command_line(
 ) -> tuple[list[str], list[str]]:
     """The command for clang or flang: what stands before the arguments, and after."""
     plugin = str(places.library(_PLUGIN))
-    options = pass_options(family, most_bytes(family, mpi.wrapper))
+    options = pass_options(family, mpi.wrapper)
     words = [compiler, *mpi.compile]
     if frontend == "-Xclang":
         words.append("-Qunused-arguments")
@@ -275,7 +241,8 @@ def compile_with(language: Language, words: list[str]) -> int:
         plugin, templates = places.library(_PLUGIN), places.library(f"lacuna-templates-{family}.bc")
     except LacunaError as error:
         return fall_back(request, wrapper, environment, error.what, language.command)
-    found_in = [wrapper, clang, plugin, templates, table(family, wrapper), __file__]
+    table = compiled_table.place(kind_of(family, wrapper)) or plugin
+    found_in = [wrapper, clang, plugin, templates, table, __file__, compiled_table.__file__]
     keep(language.command, request, [str(path) for path in found_in], before, after)
     os.execv(clang, [*before, *request.arguments, *after])
 

@@ -94,6 +94,11 @@ def tables() -> Path:
     return _CHECKOUT / "interpose" / "tables"
 
 
+def compiled_tables() -> Path:
+    """The tables of `lacuna tune --compiled` that are shipped."""
+    return _CHECKOUT / "optimizer" / "tables"
+
+
 def corpus() -> Path:
     """The type texts of `lacuna bench engine`."""
     return _CHECKOUT / "bench" / "corpus"

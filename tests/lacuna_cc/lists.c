@@ -2,7 +2,7 @@
 // program does with them then, the type stays what it was.
 #include "check.h"
 
-enum { kLong = 5000 };  // more than lacuna-cc copies
+enum { kLong = 5000 };  // more than has room in the frame
 
 __attribute__((noinline)) static int* numbers(int n, int step) {
   int* list = malloc((size_t)n * sizeof(int));

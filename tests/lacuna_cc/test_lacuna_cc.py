@@ -44,6 +44,7 @@ def environment(library: str) -> dict[str, str]:
         "LACUNA_LIBRARY_DIR": str(build / "lib"),
         "PYTHONPATH": str(ROOT / "python"),
         "LACUNA_TABLE": "none",
+        "LACUNA_COMPILED_TABLE": "none",
         "XDG_CACHE_HOME": str(build / "cache"),
     }
     if library == "intelmpi":
@@ -130,7 +131,9 @@ def line_of(source: Path, words: str) -> int:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("name", ["types", "lists", "soundness", "nonblocking", "collectives"])
+@pytest.mark.parametrize(
+    "name", ["types", "lists", "soundness", "nonblocking", "collectives", "large"]
+)
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
     remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "specialized"))

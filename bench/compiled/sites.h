@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Exchanges whose types a compiler can see (sites.c), each compiled twice: plainly, and by
+// lacuna-cc. What differs between the lanes of one row is which of the two is called, and how.
+#ifndef LACUNA_BENCH_COMPILED_SITES_H_
+#define LACUNA_BENCH_COMPILED_SITES_H_
+
+#include <mpi.h>
+
+// Round trips between two ranks: `n` blocks, places or structs from `sent` to the partner's `got`.
+struct Trip {
+  char* sent;
+  char* got;
+  char* packed;     // by hand: room for all data of a message, for each direction
+  const int* list;  // n places
+  int n;
+  int rounds;
+  int partner;
+  int is_first;  // sends, then receives
+  // In lacuna-cc's copy, whether a side's calls are left to the library: they are then made through
+  // a pointer, which no compiler looks through.
+  int plain_send, plain_receive;
+};
+
+// Does them, with the types made before and freed after; the seconds that the rounds took.
+typedef double Run(const struct Trip* trip);
+
+struct Site {
+  const char* kind;
+  Run* derived;
+  Run* by_hand;
+};
+// The last has no name.
+extern const struct Site g_sites_plain[];
+extern const struct Site g_sites_ours[];
+
+#endif  // LACUNA_BENCH_COMPILED_SITES_H_

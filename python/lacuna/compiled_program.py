@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles `bench/compiled` plainly and by lacuna-cc, into one program, and runs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
+
+from lacuna import compiled_table, mpis, places, watch
+from lacuna.errors import Exit, LacunaError
+
+_FLAGS = ["-O3", "-Wall"]
+_CLANG = "clang-19"
+
+Samples = dict[str, list[float]]  # of each lane: seconds
+
+
+@dataclass(frozen=True)
+class Message:
+    """One exchange; its lanes as bench/compiled/main.c has them."""
+
+    id: str
+    kind: str
+    n: int
+    bytes: int
+    lanes: tuple[str, ...]
+
+    def line(self) -> str:
+        """For the program."""
+        return f"{self.id} {self.kind} {self.n} {self.bytes} {','.join(self.lanes)}\n"
+
+
+@dataclass(frozen=True)
+class How:
+    """How much to measure, and how to compile."""
+
+    samples: int
+    seconds: float  # for a message
+    packs_all: bool = False  # whatever the tables say
+
+
+def measure(
+    target: mpis.Installed, messages: list[Message], how: How, progress: Progress | None
+) -> tuple[dict[str, Any], dict[str, Samples]]:
+    """The program's header, and the samples of all messages."""
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as name:
+        folder = Path(name)
+        program = _build(target, folder, how.packs_all)
+        file = folder / "rows"
+        file.write_text("".join(one.line() for one in messages), encoding="utf-8")
+
+        def command(out: Path) -> tuple[list[str], dict[str, str]]:
+            words = [str(program), "--rows", str(file), "--out", str(out)]
+            words += ["--samples", str(how.samples), "--seconds", str(how.seconds)]
+            return target.command(2, words), dict(os.environ) | target.environment()
+
+        lines = watch.run(target.name, command, "row", progress)
+    found: dict[str, Samples] = defaultdict(lambda: defaultdict(list))
+    for line in lines:
+        if line["kind"] == "sample":
+            found[line["id"]][line["lane"]].append(line["s"])
+    return lines[0], found
+
+
+def ratio(samples: Samples, over: str, under: str) -> float:
+    """The median of what one lane takes over what another does, sample by sample."""
+    return statistics.median(
+        one / other for one, other in zip(samples[over], samples[under], strict=True)
+    )
+
+
+def _build(target: mpis.Installed, folder: Path, packs_all: bool) -> Path:
+    clang = shutil.which(_CLANG)
+    if clang is None:
+        raise LacunaError(Exit.ENVIRONMENT, f"no {_CLANG}", "setup/setup.sh optimizer")
+    source = places.checkout() / "bench" / "compiled"
+    told = dict(os.environ)
+    if packs_all:
+        told[compiled_table.TABLE] = "none"
+    ours = [sys.executable, "-c", "from lacuna.compiler import cc; cc()", "--mpi", target.name]
+    plain = [clang, *_plain_flags(target)]
+    objects = []
+    for words, file, macro in (
+        (plain, "main", "MAIN"),
+        (plain, "sites", "SITES=g_sites_plain"),
+        (ours, "sites", "SITES=g_sites_ours"),
+    ):
+        objects.append(str(folder / f"{macro}.o"))
+        command = [*words, *_FLAGS, f"-D{macro}", "-c", str(source / f"{file}.c")]
+        _call([*command, "-o", objects[-1]], told)
+    program = folder / "lacuna-bench-compiled"
+    _call([*ours, *objects, "-o", str(program), "-lm"], told)
+    return program
+
+
+def _plain_flags(target: mpis.Installed) -> list[str]:
+    flags = ["-I", str(target.prefix / "include")]
+    return flags + (["-DMPI_ABI"] if target.name == "mpiabi" else [])
+
+
+def _call(words: list[str], environment: Mapping[str, str]) -> None:
+    # lacuna-cc finds this package where we did.
+    package = str(Path(__file__).resolve().parent.parent)
+    told = dict(environment)
+    told["PYTHONPATH"] = os.pathsep.join(filter(None, [package, told.get("PYTHONPATH")]))
+    done = subprocess.run(words, env=told, capture_output=True, text=True, check=False)
+    said = done.stderr or done.stdout
+    if done.returncode != 0 or "nothing is specialized" in said:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"{words[0]} fails on a program of the bench",
+            "see below",
+            "\n".join(said.strip().splitlines()[-5:]),
+        )
