@@ -51,7 +51,7 @@ bool calls_mpi(const llvm::Function& function) {
   return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-    return callee != nullptr && callee->getName().starts_with("MPI_");
+    return callee != nullptr && is_of_mpi(callee->getName());
   });
 }
 
