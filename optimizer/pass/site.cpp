@@ -216,16 +216,19 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
   set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
   set(12, known.shape.one);
-  set(13, null);
-  set(14, null);
   const auto waits = waits_.find(&call);
-  if (!is_kept || waits == waits_.end()) return result;
+  if (!is_kept || waits == waits_.end()) {
+    set(13, null);
+    set(14, null);
+    return result;
+  }
   llvm::AllocaInst* pending = slot(number, 8);
   entry.CreateStore(entry.getInt64(0), pending);
-  set(13, pending);
   llvm::AllocaInst* held = slot(pointer, 8);
   entry.CreateStore(null, held);
-  set(14, held);
+  // The wait looks at these also where the call has not been made.
+  entry.CreateStore(pending, entry.CreateStructGEP(type, result, 13));
+  entry.CreateStore(held, entry.CreateStructGEP(type, result, 14));
   const bool is_receive = mpi_name(call) == "MPI_Irecv";
   if (!is_receive && bytes != nullptr && bytes->getSExtValue() <= room) return result;
   llvm::AllocaInst* buffer = nullptr;

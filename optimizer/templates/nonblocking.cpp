@@ -58,8 +58,9 @@ static inline const MPI_Status& status_of(const MPI_Status* statuses, const MPI_
 }
 
 // Unpacks what has come.
-static inline int unpack_received(int code, const MPI_Status* statuses, const MPI_Status* own,
-                                  int number, void* buf, const Part& part) {
+[[gnu::always_inline]] static inline int unpack_received(int code, const MPI_Status* statuses,
+                                                         const MPI_Status* own, int number,
+                                                         void* buf, const Part& part) {
   if (*part.pending == 0) return 0;
   const MPI_Status& status = status_of(statuses, own, number);
   if (code != MPI_ERR_IN_STATUS || status.MPI_ERROR != MPI_ERR_PENDING) *part.pending = 0;
@@ -72,8 +73,9 @@ static inline int unpack_received(int code, const MPI_Status* statuses, const MP
 
 // Gives back what was sent from. After an error the library may still read it: then it stays as it
 // is, and is lost.
-static inline int give_back_sent(int code, const MPI_Status* statuses, const MPI_Status* own,
-                                 int number, const Part& part) {
+[[gnu::always_inline]] static inline int give_back_sent(int code, const MPI_Status* statuses,
+                                                        const MPI_Status* own, int number,
+                                                        const Part& part) {
   if (*part.held == nullptr) return 0;
   if (code == MPI_SUCCESS ||
       (code == MPI_ERR_IN_STATUS && status_of(statuses, own, number).MPI_ERROR == MPI_SUCCESS)) {
