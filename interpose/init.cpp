@@ -253,17 +253,6 @@ void switch_on(bool on) noexcept {
   if (g_started) open_gate((on ? g_allowed : 0) | g_always_open);
 }
 
-static void bench_switch(int on) noexcept {
-  {
-    const std::lock_guard<std::mutex> lock(g_mutex);
-    time_calls(on == 1);
-  }
-  if (on != 0)
-    switch_on(true);
-  else
-    open_gate(0);
-}
-
 namespace {
 
 // MPI_Init may come back to us from below, from a tool or the library, as PMPI_Init or as
@@ -313,7 +302,16 @@ int control(const Next& next, int level) noexcept {
 // For benchmarks: 0 sends every call straight through, as before MPI_Init, receives included, which
 // MPI_Pcontrol(0) still looks at where the direct path is open; 2 is lacuna as without
 // LACUNA_COSTS. Only where no message is under way.
-extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) { bench_switch(on); }
+extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    time_calls(on == 1);
+  }
+  if (on != 0)
+    switch_on(true);
+  else
+    open_gate(0);
+}
 
 extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
   return control(next_functions(), level);

@@ -50,6 +50,9 @@ lacuna_status guarded(Body body) noexcept {
   }
 }
 
+// Whether `count` elements at `mem` are as they must be (plan_api.cpp).
+lacuna_status check_elements(const lacuna_plan* plan, const void* mem, int64_t count) noexcept;
+
 // Hands a made type out.
 lacuna_status give(Result<TypePtr> made, lacuna_type** type);
 

@@ -99,6 +99,13 @@ using lacuna::api::type_of;
 
 }  // namespace
 
+lacuna_status lacuna::api::check_elements(const lacuna_plan* plan, const void* mem,
+                                          int64_t count) noexcept {
+  const lacuna_status status = check_count(plan, count);
+  if (status != LACUNA_OK) return status;
+  return check_memory(plan, mem, count * plan_of(plan).size(), "mem");
+}
+
 lacuna_status lacuna_plan_create(const lacuna_type* type, lacuna_plan** plan) {
   return guarded([&] {
     if (type == nullptr)

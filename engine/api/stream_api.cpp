@@ -10,6 +10,7 @@ namespace {
 using lacuna::PlanPtr;
 using lacuna::Stream;
 
+using lacuna::api::check_elements;
 using lacuna::api::guarded;
 using lacuna::api::invalid;
 using lacuna::api::plan_of;
@@ -20,16 +21,9 @@ Stream<false>* of(lacuna_unpack_stream* stream) { return reinterpret_cast<Stream
 template <bool kPack, typename Handle>
 lacuna_status create(const lacuna_plan* plan, const void* mem, int64_t count, Handle** stream) {
   return guarded([&] {
-    // A stream of no piece is a check of the arguments that all calls of plans have in common.
-    const lacuna_status status = lacuna_pack_slice(plan, mem, count, 0, 0, nullptr);
+    const lacuna_status status = check_elements(plan, mem, count);
     if (status != LACUNA_OK) return status;
     if (stream == nullptr) return invalid("stream is NULL; give the address of a stream pointer");
-    if (mem == nullptr && count > 0 && plan_of(plan).size() > 0 &&
-        plan_of(plan).type().true_lb >= 0 &&
-        plan_of(plan).type().true_lb < plan_of(plan).machine().page_bytes) {
-      return invalid(
-          "mem is NULL and the type holds no absolute addresses; give the buffer's address");
-    }
     const int64_t cap_bytes = lacuna::option_integer(lacuna::OptionId::kPoolMb) << 20;
     auto* const made = new Stream<kPack>(
         PlanPtr(&plan_of(plan)), static_cast<std::byte*>(const_cast<void*>(mem)), count, cap_bytes);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import configparser
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,3 +118,7 @@ def read_table(path: Path) -> list[Function]:
         if entry.get("large") == "yes":
             functions.append(Function(name, parameters, entry, large=True))
     return functions
+
+
+def fill(template: str, **values: str) -> str:
+    return re.sub(r"@(\w+)@", lambda match: values[match[1]], template)

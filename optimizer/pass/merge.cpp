@@ -46,8 +46,8 @@ struct Receives {
 
 Receives receives_of(llvm::Module& module, const Library& library) {
   Receives found;
-  for (const char* name :
-       {"MPI_Recv", "MPI_Irecv", "lacuna.fortran.MPI_Recv", "lacuna.fortran.MPI_Irecv"}) {
+  for (const std::string& name : {std::string("MPI_Recv"), std::string("MPI_Irecv"),
+                                  (kFortran + "MPI_Recv").str(), (kFortran + "MPI_Irecv").str()}) {
     const llvm::Function* function = module.getFunction(name);
     if (function == nullptr) continue;
     for (const llvm::User* user : function->users()) {

@@ -6,18 +6,16 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.progress import Progress
 
-from lacuna import compiled_table, mpis, places, watch
+from lacuna import compiled_table, mpis, ompi_programs, places, watch
 from lacuna.errors import Exit, LacunaError
 
 _FLAGS = ["-O3", "-Wall"]
@@ -85,7 +83,10 @@ def _build(target: mpis.Installed, folder: Path, packs_all: bool) -> Path:
     if clang is None:
         raise LacunaError(Exit.ENVIRONMENT, f"no {_CLANG}", "setup/setup.sh optimizer")
     source = places.checkout() / "bench" / "compiled"
+    # lacuna-cc finds this package where we did.
+    package = str(Path(__file__).resolve().parent.parent)
     told = dict(os.environ)
+    told["PYTHONPATH"] = os.pathsep.join(filter(None, [package, told.get("PYTHONPATH")]))
     if packs_all:
         told[compiled_table.TABLE] = "none"
     ours = [sys.executable, "-c", "from lacuna.compiler import cc; cc()", "--mpi", target.name]
@@ -98,28 +99,12 @@ def _build(target: mpis.Installed, folder: Path, packs_all: bool) -> Path:
     ):
         objects.append(str(folder / f"{macro}.o"))
         command = [*words, *_FLAGS, f"-D{macro}", "-c", str(source / f"{file}.c")]
-        _call([*command, "-o", objects[-1]], told)
+        ompi_programs.compile_program([*command, "-o", objects[-1]], told)
     program = folder / "lacuna-bench-compiled"
-    _call([*ours, *objects, "-o", str(program), "-lm"], told)
+    ompi_programs.compile_program([*ours, *objects, "-o", str(program), "-lm"], told)
     return program
 
 
 def _plain_flags(target: mpis.Installed) -> list[str]:
     flags = ["-I", str(target.prefix / "include")]
     return flags + (["-DMPI_ABI"] if target.name == "mpiabi" else [])
-
-
-def _call(words: list[str], environment: Mapping[str, str]) -> None:
-    # lacuna-cc finds this package where we did.
-    package = str(Path(__file__).resolve().parent.parent)
-    told = dict(environment)
-    told["PYTHONPATH"] = os.pathsep.join(filter(None, [package, told.get("PYTHONPATH")]))
-    done = subprocess.run(words, env=told, capture_output=True, text=True, check=False)
-    said = done.stderr or done.stdout
-    if done.returncode != 0 or "nothing is specialized" in said:
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"{words[0]} fails on a program of the bench",
-            "see below",
-            "\n".join(said.strip().splitlines()[-5:]),
-        )

@@ -111,12 +111,8 @@ def _crossing(one: Cell, other: Cell, side: int) -> int:
 
 def own_place(kind: str) -> Path | None:
     """Where `lacuna tune --compiled` keeps the table of that kind of MPI; None: nowhere."""
-    chosen = os.environ.get("XDG_CACHE_HOME", "")
-    home = os.environ.get("HOME", "")
-    if not chosen.startswith("/") and not home:
-        return None
-    base = Path(chosen) if chosen.startswith("/") else Path(home) / ".cache"
-    return base / "lacuna" / f"compiled-{kind}.json"
+    folder = places.cache()
+    return None if folder is None else folder / f"compiled-{kind}.json"
 
 
 def place(kind: str) -> Path | None:

@@ -16,6 +16,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from lacuna import places
+
 COMPILERS = ("flang-new-19", "flang-19")
 # What mpif.h must say, for each binary interface: the pass (optimizer/templates/fortran.cpp) knows
 # these, as it knows where the common blocks have what.
@@ -134,9 +136,8 @@ def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | 
     """
     family = header.family
     key = f"{flang} {os.stat(flang).st_mtime_ns} {header.path} {header.text} {_MODULE} {_FACTS}"
-    chosen = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(chosen) if chosen.startswith("/") else Path.home() / ".cache"
-    folder = base / "lacuna" / "fortran" / f"{zlib.crc32(key.encode()):08x}"
+    cache = places.cache() or Path.home() / ".cache" / "lacuna"
+    folder = cache / "fortran" / f"{zlib.crc32(key.encode()):08x}"
     stamp = folder / "known"
     if not stamp.is_file():
         folder.mkdir(parents=True, exist_ok=True)

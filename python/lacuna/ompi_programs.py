@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,11 +90,13 @@ def _run(
     lines: list[watch.Line] = []
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         plain = Path(folder) / program
-        _compile([*_plain_compiler(target), str(source), "-o", str(plain), *_library(target)])
+        compile_program(
+            [*_plain_compiler(target), str(source), "-o", str(plain), *_library(target)]
+        )
         binaries = [(plain, "generic")]
         if not isinstance(special, str):
             binary = Path(folder) / f"{program}-{SPECIALISED}"
-            _compile([*special, *_FLAGS, str(source), "-o", str(binary), "-lm"])
+            compile_program([*special, *_FLAGS, str(source), "-o", str(binary), "-lm"])
             binaries.append((binary, SPECIALISED))
         for _ in range(plan.jobs):
             for binary, lane in binaries:
@@ -122,12 +125,16 @@ def _library(target: mpis.Installed) -> list[str]:
     return [str(library), "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{folder}", "-lm"]
 
 
-def _compile(words: list[str]) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-5:])
+def compile_program(words: list[str], environment: Mapping[str, str] | None = None) -> None:
+    """Runs a compiler on a program of the bench; one that says it cannot specialise has failed."""
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    said = done.stderr or done.stdout
+    if done.returncode != 0 or "nothing is specialized" in said:
         raise LacunaError(
-            Exit.ENVIRONMENT, f"{words[0]} fails on a program of the bench", "see below", said
+            Exit.ENVIRONMENT,
+            f"{words[0]} fails on a program of the bench",
+            "see below",
+            "\n".join(said.strip().splitlines()[-5:]),
         )
 
 

@@ -33,6 +33,16 @@ def family_of(name: str) -> str:
     return FAMILY_OF[name]
 
 
+def cache() -> Path | None:
+    """The folder for what was found out and can be found out again; None: neither XDG_CACHE_HOME
+    nor HOME is set. (compiler_start.py, which must start at once, has the same for itself.)"""
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    home = os.environ.get("HOME", "")
+    if chosen.startswith("/"):
+        return Path(chosen) / "lacuna"
+    return Path(home) / ".cache" / "lacuna" if home else None
+
+
 def library_dirs() -> list[Path]:
     """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set."""
     chosen = os.environ.get(LIBRARY_DIR)

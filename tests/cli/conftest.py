@@ -73,6 +73,29 @@ def preload(family):
     return BUILD / "lib" / f"liblacuna-{family}.so"
 
 
+def launch_words(mpi, family):
+    """The launcher of an MPI library, and what it must be told for more ranks than there are cores;
+    and the environment in which its programs find it."""
+    root = MPI_ROOT / ("mpich" if mpi == "mpiabi" else mpi)
+    words = [str(root / "bin" / "mpiexec")]
+    if family == "ompi":
+        words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
+    return words, {"LD_LIBRARY_PATH": str(root / "lib")}
+
+
+def run_ranks(words, environment):
+    """Runs a launcher's command to its end."""
+    return subprocess.run(
+        words,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 def one_line_error(result, code, *parts):
     """The rule for errors: this exit code, nothing on stdout, one line with all the parts."""
     assert result.returncode == code, (result.stdout, result.stderr)

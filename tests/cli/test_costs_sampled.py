@@ -3,12 +3,10 @@
 due, and nowhere else."""
 
 import json
-import os
-import subprocess
 from collections import Counter
 
 import pytest
-from conftest import BUILD, MPI_ROOT, preload
+from conftest import BUILD, launch_words, preload, run_ranks
 from test_watch import MPIS
 
 from lacuna import costs_advice
@@ -26,23 +24,12 @@ JUST_ABOVE = {"mpich": 1026, "openmpi": 513}  # doubles
 
 def report_of(tmp_path, mpi, *words):
     family = MPIS[mpi]
-    root = MPI_ROOT / ("mpich" if mpi == "mpiabi" else mpi)
     file = tmp_path / "costs.json"
-    command = [str(root / "bin" / "mpiexec"), "-n", "2"]
-    if family == "ompi":
-        command += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
-    command += ["env", f"LD_PRELOAD={preload(family)}"]
+    command, found_by = launch_words(mpi, family)
+    command += ["-n", "2", "env", f"LD_PRELOAD={preload(family)}"]
     command += [str(BUILD / "bin" / f"cli_costs_program_{family}"), *map(str, words)]
     environment = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1"}
-    done = subprocess.run(
-        command,
-        env=os.environ | environment | {"LD_LIBRARY_PATH": str(root / "lib")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_ranks(command, environment | found_by)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(file.read_text())
 

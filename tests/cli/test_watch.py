@@ -2,14 +2,12 @@
 """What a user is told: the report of a job, and differences found by verification."""
 
 import json
-import os
 import re
 import shlex
-import subprocess
 from datetime import datetime, timezone
 
 import pytest
-from conftest import BUILD, MPI_ROOT, one_line_error, preload, program
+from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program, run_ranks
 
 from lacuna import run
 from lacuna.errors import Exit, LacunaError
@@ -22,11 +20,8 @@ TYPE = "vector(32, 1, 32, double)"
 def launch(mpi, ranks, tests, *topics, environment=None, without=(), check=True):
     """Runs topics of interpose_`tests` under lacuna; ranks in `without` run without it."""
     family = MPIS[mpi]
-    root = MPI_ROOT / ("mpich" if mpi == "mpiabi" else mpi)
     path = str(BUILD / "bin" / f"interpose_{tests}_{family}")
-    words = [str(root / "bin" / "mpiexec")]
-    if family == "ompi":
-        words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
+    words, found_by = launch_words(mpi, family)
     environment = {"LACUNA_ALWAYS": "1"} | (environment or {})
     for rank in range(ranks):
         words += [":"] if rank else []
@@ -36,15 +31,7 @@ def launch(mpi, ranks, tests, *topics, environment=None, without=(), check=True)
         else:
             words += ["env"]
         words += [path, *topics]
-    result = subprocess.run(
-        words,
-        env=os.environ | environment | {"LD_LIBRARY_PATH": str(root / "lib")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    result = run_ranks(words, environment | found_by)
     assert not check or result.returncode == 0, result.stdout + result.stderr
     return result
 

@@ -12,20 +12,7 @@ subroutine fill(a, n, seed)
   end do
 end subroutine
 
-subroutine show(name, a, n)
-  implicit none
-  include 'mpif.h'
-  character(*), intent(in) :: name
-  integer, intent(in) :: n, a(n)
-  integer :: i, sum, sums(2), rank, error
-  sum = 0
-  do i = 1, n
-    sum = mod(sum * 31 + a(i) + i, 1000003)
-  end do
-  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
-  call MPI_Gather(sum, 1, MPI_INTEGER, sums, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
-  if (rank == 0) write (*, '(A,2(1X,I0))') name, sums
-end subroutine
+include 'fortran_show.inc'
 
 subroutine exchange(a, n, rank)
   implicit none

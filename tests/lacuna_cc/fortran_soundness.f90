@@ -2,20 +2,7 @@
 !
 ! What must not be specialized, and what is only with care: docs/optimizer.md's rules as Fortran
 ! meets them. fortran_others.f90 has what the compiler cannot see.
-subroutine show(name, a, n)
-  implicit none
-  include 'mpif.h'
-  character(*), intent(in) :: name
-  integer, intent(in) :: n, a(n)
-  integer :: i, sum, sums(2), rank, error
-  sum = 0
-  do i = 1, n
-    sum = mod(sum * 31 + a(i) + i, 1000003)
-  end do
-  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
-  call MPI_Gather(sum, 1, MPI_INTEGER, sums, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
-  if (rank == 0) write (*, '(A,2(1X,I0))') name, sums
-end subroutine
+include 'fortran_show.inc'
 
 ! The buffer may be MPI_BOTTOM, the status MPI_STATUS_IGNORE: seen when it runs.
 subroutine pass_on(buffer, place, rank, status)
