@@ -68,8 +68,9 @@ LACUNA_HIDDEN extern constinit Gate g_gate;
 // later.
 inline bool plainly_predefined(MPI_Datatype datatype) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
-  return handle_bits(datatype) >> 30 ==
-         1;  // the kind of a handle is in its two upper bits; 1: built in
+  // The kind of a handle is in its two upper bits; 1: built in. Of signed numbers, only these are
+  // as large.
+  return static_cast<int32_t>(handle_bits(datatype)) >= 1 << 30;
 #elif defined(LACUNA_MPI_FAMILY_MPIABI)
   return handle_bits(datatype) < 4096;  // MPI 5.0, 20.3: predefined handles lie in the zero page
 #else

@@ -16,12 +16,6 @@
 #include <string>
 
 namespace lacuna {
-namespace detail {
-
-constinit std::atomic<const Next*> g_next{&kFirst};
-
-}  // namespace detail
-
 namespace {
 
 #if defined(LACUNA_MPI_FAMILY_MPICH)
@@ -33,8 +27,8 @@ constexpr char kFamily[] = "mpiabi";
 #endif
 
 constinit std::mutex g_mutex;
-constinit Next g_table{};
 constinit Next g_profiling{};
+constinit std::atomic<bool> g_resolved{false};
 constinit bool g_complete = false;
 constinit bool g_large = false;
 constinit std::atomic<void*> g_library{nullptr};  // of dlopen, where RTLD_NEXT does not reach it
@@ -168,7 +162,7 @@ void set_field(Next* table, const NextRow& row, void* function) {
   std::memcpy(reinterpret_cast<char*>(table) + row.offset, &function, sizeof(function));
 }
 
-void fill_tables(void* library) {
+void fill_tables(void* library, Next* table) {
   g_complete = true;
   for (const NextRow& row : next_rows()) {
     void* found = find_function(row.name, library);
@@ -176,9 +170,20 @@ void fill_tables(void* library) {
       found = row.stand_in;
       if (!row.optional) g_complete = false;
     }
-    set_field(&g_table, row, found);
+    set_field(table, row, found);
     void* profiling = find_profiling(row.name, library);
     set_field(&g_profiling, row, profiling != nullptr ? profiling : found);
+  }
+}
+
+// Other threads may be calling meanwhile, through the fields that they find.
+void publish(const Next& found) {
+  for (const NextRow& row : next_rows()) {
+    void* function = nullptr;
+    std::memcpy(&function, reinterpret_cast<const char*>(&found) + row.offset, sizeof(function));
+    auto* const field =
+        reinterpret_cast<void**>(reinterpret_cast<char*>(&detail::g_next) + row.offset);
+    __atomic_store_n(field, function, __ATOMIC_RELEASE);
   }
 }
 
@@ -188,33 +193,34 @@ namespace detail {
 
 // Where no MPI library is loaded yet, the stand-ins answer and the next call looks again.
 const Next& resolve() noexcept {
+  static constinit Next stand_ins{};
   const std::lock_guard<std::mutex> lock(g_mutex);
-  const Next* done = g_next.load(std::memory_order_acquire);
-  if (done != &kFirst) return *done;
+  if (g_resolved.load(std::memory_order_relaxed)) return g_next;
   refuse_foreign_next();
   void* library = dlsym(RTLD_NEXT, "MPI_Init") == nullptr ? open_library() : nullptr;
   g_library.store(library, std::memory_order_release);
-  fill_tables(library);
+  fill_tables(library, &stand_ins);
   g_large = find_function("MPI_Send_c", library) != nullptr &&
             find_function("MPI_Recv_c", library) != nullptr;
   if (find_function("MPI_Init", library) == nullptr) {
     g_complete = false;
-    return g_table;
+    return stand_ins;
   }
-  g_next.store(&g_table, std::memory_order_release);
-  return g_table;
+  publish(stand_ins);
+  g_resolved.store(true, std::memory_order_release);
+  return g_next;
 }
 
 }  // namespace detail
 
 const Next& next_profiling() noexcept {
-  if (detail::g_next.load(std::memory_order_acquire) == &detail::kFirst) detail::resolve();
+  if (!g_resolved.load(std::memory_order_acquire)) detail::resolve();
   return g_profiling;
 }
 
 void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next)) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  change(&g_table);
+  change(&detail::g_next);
   change_profiling(&g_profiling);
 }
 

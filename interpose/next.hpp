@@ -37,15 +37,14 @@ inline constexpr int kUnsupported = MPI_ERR_UNSUPPORTED_OPERATION;
 inline bool fits_int(MPI_Count value) { return value >= INT_MIN && value <= INT_MAX; }
 
 namespace detail {
-extern const Next kFirst;  // each wrapped function: resolve, then call; null for the others
-LACUNA_HIDDEN extern std::atomic<const Next*> g_next;
+// At first each wrapped function is: resolve, then call; the others are null. Each field is right
+// on its own at any time, so that a call needs neither a lock nor a pointer to read.
+LACUNA_HIDDEN extern Next g_next;
 const Next& resolve() noexcept;
 }  // namespace detail
 
 // The table, resolved at the first call of any wrapper (not earlier: libmpi may come late).
-inline const Next& next_functions() noexcept {
-  return *detail::g_next.load(std::memory_order_acquire);
-}
+inline const Next& next_functions() noexcept { return detail::g_next; }
 // The same of the names that begin with PMPI_: where a call under such a name is passed on.
 const Next& next_profiling() noexcept;
 

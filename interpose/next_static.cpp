@@ -38,29 +38,28 @@ LACUNA_FORTRAN(mpi_win_free_f08_);
 namespace lacuna {
 namespace detail {
 
-constinit std::atomic<const Next*> g_next{&kFirst};
-
 void link_3_1(Next* next);
 [[gnu::weak]] void link_4_0(Next* next);
 [[gnu::weak]] void link_4_1(Next* next);
 
 namespace {
 constinit std::mutex g_mutex;
-constinit Next g_table{};
+constinit bool g_resolved = false;
 }  // namespace
 
 const Next& resolve() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_next.load(std::memory_order_acquire) == &g_table) return g_table;
+  if (g_resolved) return g_next;
+  Next found{};
   for (const NextRow& row : next_rows()) {
-    std::memcpy(reinterpret_cast<char*>(&g_table) + row.offset, &row.stand_in,
-                sizeof(row.stand_in));
+    std::memcpy(reinterpret_cast<char*>(&found) + row.offset, &row.stand_in, sizeof(row.stand_in));
   }
-  link_3_1(&g_table);
-  if (link_4_0 != nullptr) link_4_0(&g_table);
-  if (link_4_1 != nullptr) link_4_1(&g_table);
-  g_next.store(&g_table, std::memory_order_release);
-  return g_table;
+  link_3_1(&found);
+  if (link_4_0 != nullptr) link_4_0(&found);
+  if (link_4_1 != nullptr) link_4_1(&found);
+  g_next = found;
+  g_resolved = true;
+  return g_next;
 }
 
 }  // namespace detail
@@ -69,7 +68,7 @@ const Next& next_profiling() noexcept { return detail::resolve(); }
 
 // Here both are one.
 void change_next(void (*change)(Next* next), void (*)(Next* next)) noexcept {
-  change(&detail::g_table);
+  change(&detail::g_next);
 }
 
 bool next_is_complete() noexcept { return true; }

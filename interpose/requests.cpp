@@ -14,7 +14,7 @@ namespace lacuna {
 namespace detail {
 
 constinit PendingRequest* g_buckets[1U << kBucketBits] = {};
-alignas(64) constinit direct::Watch g_watches[1U << kBucketBits] = {};
+constinit WatchPlace g_watches[1U << kBucketBits] = {};
 constinit int64_t g_watching = 0;
 
 }  // namespace detail
@@ -156,7 +156,7 @@ namespace detail {
 // The bucket has a watch already. One of the library's own has to go: it may have completed without
 // our seeing it.
 void add_watch_slowly(const direct::Watch& watch) noexcept {
-  direct::Watch& place = g_watches[bucket_of(handle_bits(watch.request))];
+  direct::Watch& place = g_watches[bucket_of(handle_bits(watch.request))].watch;
   if (called_by_mpi(place.caller)) {
     place = watch;
   } else if (PendingRequest* entry = as_entry(watch)) {
@@ -176,9 +176,9 @@ void make_entry_of(direct::Watch* watch) noexcept {
 
 // What is irregular from now on is looked at in the long way only.
 void make_entries_of_watches() noexcept {
-  for (direct::Watch& watch : detail::g_watches) {
+  for (detail::WatchPlace& place : detail::g_watches) {
     if (detail::g_watching == 0) return;
-    if (!detail::is_empty(watch)) make_entry_of(&watch);
+    if (!detail::is_empty(place.watch)) make_entry_of(&place.watch);
   }
 }
 

@@ -26,7 +26,7 @@ namespace direct {
 // A receive into a predefined type that may bring a token: what it takes to look for one when it
 // completes, and nothing more, as there are many and seldom is there a token.
 struct Watch {
-  MPI_Request request;  // all bits 0: nothing is watched here
+  MPI_Request request;  // with what follows it in the first 8 bytes all 0: nothing is watched here
   MPI_Comm comm;
   MPI_Datatype datatype;
   int count;
@@ -134,22 +134,33 @@ LACUNA_HIDDEN extern PendingRequest* g_buckets[1U << kBucketBits];
 // Watches: at most one in each bucket, made only while there is one thread and nothing is irregular
 // (gate.hpp), and entries once a request is freed: no locks, no atomic instructions, no look at
 // anything else in the call that completes one.
-LACUNA_HIDDEN extern direct::Watch g_watches[1U << kBucketBits];
+// A place is found by a shift.
+struct alignas(sizeof(direct::Watch) > 32 ? 64 : 32) WatchPlace {
+  direct::Watch watch;
+};
+LACUNA_HIDDEN extern WatchPlace g_watches[1U << kBucketBits];
 LACUNA_HIDDEN extern int64_t g_watching;
 
-// The lower half is enough: handles are small numbers or neighbours in memory.
+// The lower half is enough: handles are small numbers or neighbours in memory. MPICH's are
+// neighbours themselves: kind and pool above, place in the pool below.
 inline size_t bucket_of(uintptr_t key) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  return key % (1U << kBucketBits);
+#endif
   return static_cast<size_t>((static_cast<uint32_t>(key) * 0x9E3779B1U) >> (32 - kBucketBits));
 }
 
+// Eight bytes at once, as compilers take two instructions to compare four in memory with 0.
 inline bool is_empty(const direct::Watch& watch) noexcept {
-  return handle_bits(watch.request) == 0;
+  int64_t first = 0;
+  __builtin_memcpy(&first, &watch, sizeof(first));
+  return first == 0;
 }
 
 // Null: this request is not watched. One whose bits are all 0, which is no request of any library,
 // may be found empty; the library's call then fails, and nothing comes of it.
 inline direct::Watch* find_watch(MPI_Request request) noexcept {
-  direct::Watch& watch = g_watches[bucket_of(handle_bits(request))];
+  direct::Watch& watch = g_watches[bucket_of(handle_bits(request))].watch;
   return watch.request == request ? &watch : nullptr;
 }
 
@@ -158,9 +169,9 @@ inline bool has_entries(MPI_Request request) noexcept {
   return g_buckets[bucket_of(handle_bits(request))] != nullptr;
 }
 
-// What it says stays there until the next one takes its place.
+// What it says is over with it, as far as is_empty() looks.
 inline void end_watch(direct::Watch* watch) noexcept {
-  watch->request = MPI_Request{};
+  __builtin_memset(static_cast<void*>(watch), 0, sizeof(int64_t));
   --g_watching;
 }
 
@@ -191,7 +202,7 @@ inline bool any_freed_requests() noexcept {
 // One at a time for each bucket is kept as a Watch, others, and those that are claimed, as entries
 // of the table. `watch` is in memory, all but its request, which the library has just written.
 inline void add_watch(const direct::Watch& watch, MPI_Request request) noexcept {
-  direct::Watch& place = detail::g_watches[detail::bucket_of(handle_bits(request))];
+  direct::Watch& place = detail::g_watches[detail::bucket_of(handle_bits(request))].watch;
   if (__builtin_expect(!detail::is_empty(place), 0)) {
     direct::Watch other = watch;
     other.request = request;

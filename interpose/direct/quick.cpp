@@ -15,17 +15,30 @@ int error_class_of(const Watch& watch, MPI_Status* status) noexcept {
 
 }  // namespace
 
-int redeem(const Watch& watch, MPI_Status* status) noexcept {
+int redeem(const Watch& watch, MPI_Status* status, int code) noexcept {
+  if (code != MPI_SUCCESS) return code;
   const MPI_Comm comm = watch.comm;
   const int error_class = error_class_of(watch, status);
   return error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class);
 }
 
-int redeem_watched(const Watch& watch, MPI_Status* status) noexcept {
-  return called_by_mpi(watch.caller) ? MPI_SUCCESS : redeem(watch, status);
+int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept {
+  const Watch old = *watch;
+  lacuna::detail::end_watch(watch);
+  return called_by_mpi(old.caller) ? code : redeem(old, status, code);
 }
 
 }  // namespace direct
+
+int redeem_only(direct::Watch* watch, MPI_Status* status, int code) noexcept {
+  const direct::Watch old = *watch;
+  detail::end_watch(watch);
+  if (code != MPI_SUCCESS || called_by_mpi(old.caller)) return code;
+  const int error_class = direct::error_class_of(old, status);
+  if (error_class == MPI_SUCCESS) return MPI_SUCCESS;
+  status->MPI_ERROR = error_class;
+  return raise_error(old.comm, MPI_ERR_IN_STATUS);
+}
 
 // Only watched receives, and requests that are none of lacuna's; a few.
 bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
@@ -49,22 +62,29 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
   *code = next.MPI_Waitall(count, requests, told);
   if (!any) return true;
   const bool all_well = *code == MPI_SUCCESS;
-  int failed = -1;
+  MPI_Comm failed{};
+  bool any_failed = false;
   for (int i = 0; i < count; ++i) {
     direct::Watch* watch = watches[i];
     if (watch == nullptr || requests[i] != no_request() || detail::is_empty(*watch)) continue;
+    if (!direct::may_be_token(told[i])) {
+      detail::end_watch(watch);
+      continue;
+    }
+    const direct::Watch old = *watch;
     detail::end_watch(watch);
-    if (!direct::may_be_token(all_well ? MPI_SUCCESS : told[i].MPI_ERROR, told[i])) continue;
-    if (called_by_mpi(watch->caller)) continue;
-    const int error_class = direct::error_class_of(*watch, &told[i]);
+    if (!all_well && told[i].MPI_ERROR != MPI_SUCCESS) continue;
+    if (called_by_mpi(old.caller)) continue;
+    const int error_class = direct::error_class_of(old, &told[i]);
     if (error_class == MPI_SUCCESS) continue;
-    if (all_well && failed < 0) {
+    if (all_well && !any_failed) {
       for (int j = 0; j < count; ++j) told[j].MPI_ERROR = MPI_SUCCESS;
     }
     told[i].MPI_ERROR = error_class;
-    failed = i;
+    failed = old.comm;
+    any_failed = true;
   }
-  if (failed >= 0) *code = raise_error(watches[failed]->comm, MPI_ERR_IN_STATUS);
+  if (any_failed) *code = raise_error(failed, MPI_ERR_IN_STATUS);
   return true;
 }
 

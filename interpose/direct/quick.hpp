@@ -41,16 +41,17 @@ inline bool is_futile_receive(MPI_Datatype datatype, int count) noexcept {
          !loses_bytes(*record) && !anything_irregular();
 }
 
-// A receive has ended well.
-inline bool may_be_token(int code, const MPI_Status& status) noexcept {
-  return __builtin_expect(code == MPI_SUCCESS && brings_token_bytes(status), 0);
+// Whether to ask further: of one that has failed the status says anything.
+inline bool may_be_token(const MPI_Status& status) noexcept {
+  return __builtin_expect(brings_token_bytes(status), 0);
 }
 
-// It has brought as many bytes as a token has: what its call returns, after the communicator's
-// error handler has heard of it.
-int redeem(const Watch& watch, MPI_Status* status) noexcept;
-// The same where the receive may be one of the library's own, which has no token.
-int redeem_watched(const Watch& watch, MPI_Status* status) noexcept;
+// The call has returned `code` and, if it has ended well, brought as many bytes as a token has:
+// what it returns, after the communicator's error handler has heard of it.
+int redeem(const Watch& watch, MPI_Status* status, int code) noexcept;
+// The same of one that is watched, and now no more; it may be one of the library's own, which has
+// no token.
+int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept;
 
 }  // namespace direct
 
@@ -73,12 +74,14 @@ __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype da
   watch.datatype = datatype;
   watch.comm = comm;
   watch.count = count;
-  // In memory, which takes fewer instructions than registers that are saved.
+  // In memory, which takes fewer instructions than registers that are saved. (So does a step of its
+  // own: inlined into the wrapper, which then has a frame from its start, Irecv and Wait together
+  // took 25 more.)
   asm("" : "+m"(watch.buf), "+m"(watch.datatype), "+m"(watch.comm), "+m"(watch.count));
   MPI_Status own;  // set by a receive that ends well
   MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
   const int code = next().MPI_Recv(buf, count, datatype, source, tag, comm, told);
-  return direct::may_be_token(code, *told) ? direct::redeem(watch, told) : code;
+  return direct::may_be_token(*told) ? direct::redeem(watch, told, code) : code;
 }
 
 template <NextFunctions next>
@@ -112,13 +115,15 @@ inline MPI_Request no_request() noexcept {
 template <NextFunctions next>
 __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype datatype, int source,
                                             int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+  if (__builtin_expect(request == nullptr, 0))
+    return next().MPI_Irecv(buf, count, datatype, source, tag, comm, request);
   direct::Watch watch;
   watch.buf = buf;
   watch.datatype = datatype;
   watch.comm = comm;
   watch.count = count;
   watch.caller = __builtin_return_address(0);
-  asm("" : "+m"(watch));  // as above
+  asm("" : "+m"(watch), "+m"(request));  // as above
   // The call's request is ours until the library has given one (request.cpp).
   MPI_Request started = no_request();
   const int code = next().MPI_Irecv(buf, count, datatype, source, tag, comm, &started);
@@ -131,7 +136,7 @@ __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype d
 template <NextFunctions next>
 inline int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
                        int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  if (!plainly_predefined(datatype) || request == nullptr)
+  if (!plainly_predefined(datatype))
     return otherwise(buf, count, datatype, source, tag, comm, request);
   if (direct::is_too_short(datatype, count))
     return next().MPI_Irecv(buf, count, datatype, source, tag, comm, request);
@@ -142,34 +147,27 @@ inline int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_Datatype 
 inline int end_if_over(direct::Watch* watch, const MPI_Request* request, MPI_Status* status,
                        int code) noexcept {
   if (__builtin_expect(*request != no_request(), 0)) return code;
+  if (direct::may_be_token(*status)) return direct::redeem_watched(watch, status, code);
   detail::end_watch(watch);
-  if (__builtin_expect(code != MPI_SUCCESS, 0)) return code;
-  asm("" : "+r"(code));  // else its value is known here, and made again
-  return __builtin_expect(direct::brings_token_bytes(*status), 0)
-             ? direct::redeem_watched(*watch, status)
-             : code;
+  return code;
 }
 
 // A request, not watched, that is none of lacuna's. False: it may be.
 inline bool is_strange(MPI_Request request) noexcept {
+  asm("" : "+r"(request));  // else its bucket is kept from before, at the cost of those watched
   return !takes_long_way() && !detail::has_entries(request);
 }
 
-// A status of the program's and one of ours apart, as that saves keeping where it is.
 template <NextFunctions next>
 __attribute__((noinline)) int watched_wait(MPI_Request* request, MPI_Status* status,
                                            direct::Watch* watch) noexcept {
-  const MPI_Request* kept = request;
-  asm("" : "+m"(kept), "+m"(watch));  // as above
-  if (status != MPI_STATUS_IGNORE) {
-    MPI_Status* told = status;
-    asm("" : "+m"(told));
-    const int code = next().MPI_Wait(request, status);
-    return end_if_over(watch, kept, told, code);
-  }
   MPI_Status own;  // set if it ends well
-  const int code = next().MPI_Wait(request, &own);
-  return end_if_over(watch, kept, &own, code);
+  const MPI_Request* kept = request;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  MPI_Status* told = status;
+  asm("" : "+m"(kept), "+m"(told), "+m"(watch));  // as above
+  const int code = next().MPI_Wait(request, status);
+  return end_if_over(watch, kept, told, code);
 }
 
 template <NextFunctions next>
@@ -183,17 +181,13 @@ inline int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Status* sta
 template <NextFunctions next>
 __attribute__((noinline)) int watched_test(MPI_Request* request, int* flag, MPI_Status* status,
                                            direct::Watch* watch) noexcept {
-  const MPI_Request* kept = request;
-  asm("" : "+m"(kept), "+m"(watch));  // as above
-  if (status != MPI_STATUS_IGNORE) {
-    MPI_Status* told = status;
-    asm("" : "+m"(told));
-    const int code = next().MPI_Test(request, flag, status);
-    return end_if_over(watch, kept, told, code);
-  }
   MPI_Status own;  // set if it ends well
-  const int code = next().MPI_Test(request, flag, &own);
-  return end_if_over(watch, kept, &own, code);
+  const MPI_Request* kept = request;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  MPI_Status* told = status;
+  asm("" : "+m"(kept), "+m"(told), "+m"(watch));  // as above
+  const int code = next().MPI_Test(request, flag, status);
+  return end_if_over(watch, kept, told, code);
 }
 
 template <NextFunctions next>
@@ -205,17 +199,47 @@ inline int quick_test(TestStep* otherwise, MPI_Request* request, int* flag, MPI_
                               : otherwise(request, flag, status);
 }
 
+// The call returns `code` and is over for its only request, which has brought as many bytes as a
+// token has.
+int redeem_only(direct::Watch* watch, MPI_Status* status, int code) noexcept;
+
+template <NextFunctions next>
+__attribute__((noinline)) int watched_waitall(MPI_Request* request, MPI_Status* status,
+                                              direct::Watch* watch) noexcept {
+  MPI_Status own;  // set if it ends well
+  const MPI_Request* kept = request;
+  if (status == MPI_STATUSES_IGNORE) status = &own;
+  MPI_Status* told = status;
+  asm("" : "+m"(kept), "+m"(told), "+m"(watch));  // as above
+  const int code = next().MPI_Waitall(1, request, status);
+  if (__builtin_expect(*kept != no_request(), 0)) return code;
+  if (direct::may_be_token(*told)) return redeem_only(watch, told, code);
+  detail::end_watch(watch);
+  return code;
+}
+
 // False: nothing has been done.
 bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
                   MPI_Status* statuses, int* code) noexcept;
 
 template <NextFunctions next>
-__attribute__((noinline)) int quick_waitall(WaitallStep* otherwise, int count,
-                                            MPI_Request* requests, MPI_Status* statuses) {
+__attribute__((noinline)) int quick_waitall_many(WaitallStep* otherwise, int count,
+                                                 MPI_Request* requests,
+                                                 MPI_Status* statuses) noexcept {
   int code = MPI_SUCCESS;
   return complete_all(next(), __builtin_return_address(0), count, requests, statuses, &code)
              ? code
              : otherwise(count, requests, statuses);
+}
+
+template <NextFunctions next>
+inline int quick_waitall(WaitallStep* otherwise, int count, MPI_Request* requests,
+                         MPI_Status* statuses) {
+  if (count == 1 && requests != nullptr && is_watching()) {
+    if (direct::Watch* watch = detail::find_watch(*requests))
+      return watched_waitall<next>(requests, statuses, watch);
+  }
+  return quick_waitall_many<next>(otherwise, count, requests, statuses);
 }
 
 }  // namespace lacuna

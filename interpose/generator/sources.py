@@ -50,7 +50,7 @@ const char* const kNames[] = {
 
 namespace detail {
 
-const Next kFirst = {
+constinit Next g_next = {
 @first@};
 
 }  // namespace detail
