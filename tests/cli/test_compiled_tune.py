@@ -115,6 +115,16 @@ def rule_table(file, pattern, side, rule):
     return file
 
 
+def test_the_table_for_programs_under_the_preload(tmp_path, monkeypatch):
+    """Of any MPI: what is larger than 4 KiB is left to it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(compiled_table.TABLE, "preload")
+    wanted = rules_of(ROOT / "optimizer" / "tables" / "preload.json")
+    assert told("mpich") == told("openmpi") == wanted
+    assert f"strided/send/0/{1 << 30}/4097/{1 << 30}" in wanted
+    assert len(wanted) == len(compiled_table.PATTERNS) * len(compiled_table.SIDES)
+
+
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_a_rule_is_obeyed(mpi, tmp_path, monkeypatch):
     """Columns of 1024 bytes are the library's, those of 128 are packed: also by the run time."""
