@@ -111,7 +111,9 @@ class Requests {
       waits_[&call] = {*offset, count->getSExtValue()};
       return true;
     }
-    if ((name == "MPI_Isend" || name == "MPI_Irecv") && call.arg_size() == 7 && number == 6) {
+    const Mover* row = mover(name);
+    if (row != nullptr && row->request >= 0 && call.arg_size() == row->parameters &&
+        number == unsigned(row->request)) {
       starts_[&call] = {*offset, bytes_};
       return true;
     }

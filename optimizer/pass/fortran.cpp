@@ -44,7 +44,7 @@ std::string symbol(llvm::StringRef name) { return name.lower() + "_"; }
 llvm::StringRef bound(llvm::StringRef symbol_name) {
   if (!symbol_name.starts_with("mpi_")) return "";
   for (const Producer& row : producers()) {
-    if (symbol(row.name) == symbol_name) return row.name;
+    if (symbol(row.name) == symbol_name && !has_large_counts(row)) return row.name;
   }
   for (const Binding& row : kBindings) {
     if (symbol(row.name) == symbol_name) return row.name;

@@ -18,6 +18,16 @@ llvm::ArrayRef<Producer> producers() {
       {"MPI_Type_create_resized", "resized", "haao"},
       {"MPI_Type_create_subarray", "subarray", "iIIIiho"},
       {"MPI_Type_dup", "dup", "ho"},
+      {"MPI_Type_contiguous_c", "contiguous", "nho"},
+      {"MPI_Type_vector_c", "vector", "nnnho"},
+      {"MPI_Type_create_hvector_c", "hvector", "nnaho"},
+      {"MPI_Type_indexed_c", "indexed", "nNNho"},
+      {"MPI_Type_create_hindexed_c", "hindexed", "nNAho"},
+      {"MPI_Type_create_indexed_block_c", "indexed_block", "nnNho"},
+      {"MPI_Type_create_hindexed_block_c", "hindexed_block", "nnAho"},
+      {"MPI_Type_create_struct_c", "struct", "nNAHo"},
+      {"MPI_Type_create_resized_c", "resized", "haao"},
+      {"MPI_Type_create_subarray_c", "subarray", "iNNNiho"},
       // The handle goes in and comes out.
       {"MPI_Type_commit", "", "o"},
       {"MPI_Type_free", "", "o"},
@@ -28,17 +38,36 @@ llvm::ArrayRef<Producer> producers() {
 }
 
 llvm::ArrayRef<Mover> movers() {
-  static const std::vector<Mover> kTable = {
-      {"MPI_Send", 6, {{0, 1, 2}}, 3, 5},
-      {"MPI_Recv", 7, {{0, 1, 2}}, 3, 5},
-      {"MPI_Sendrecv", 12, {{0, 1, 2}, {5, 6, 7}}, 3, 10},
-      {"MPI_Isend", 7, {{0, 1, 2}}, 3, 5, 6},
-      {"MPI_Irecv", 7, {{0, 1, 2}}, 3, 5, 6},
-      {"MPI_Pack", 7, {{0, 1, 2}}, -1, 6},
-      {"MPI_Unpack", 7, {{3, 4, 5}}, -1, 6},
-      {"MPI_Bcast", 5, {{0, 1, 2}}, -1, 4, -1, Collective::kAll},
-      {"MPI_Alltoall", 7, {{0, 1, 2}, {3, 4, 5}}, -1, 6, -1, Collective::kEach},
-  };
+  static const std::vector<Mover> kTable = [] {
+    std::vector<Mover> rows = {
+        {"MPI_Send", "", 6, {{0, 1, 2}}, 3, 5},
+        {"MPI_Recv", "", 7, {{0, 1, 2}}, 3, 5},
+        {"MPI_Sendrecv", "", 12, {{0, 1, 2}, {5, 6, 7}}, 3, 10},
+        {"MPI_Isend", "", 7, {{0, 1, 2}}, 3, 5, 6},
+        {"MPI_Irecv", "", 7, {{0, 1, 2}}, 3, 5, 6},
+        {"MPI_Bcast", "", 5, {{0, 1, 2}}, -1, 4, -1, Collective::kAll},
+        {"MPI_Alltoall", "", 7, {{0, 1, 2}, {3, 4, 5}}, -1, 6, -1, Collective::kEach},
+        // Positions are MPI_Counts, too, in the large ones: templates of their own.
+        {"MPI_Pack", "", 7, {{0, 1, 2}}, -1, 6},
+        {"MPI_Unpack", "", 7, {{3, 4, 5}}, -1, 6},
+        {"MPI_Pack_c", "", 7, {{0, 1, 2}}, -1, 6},
+        {"MPI_Unpack_c", "", 7, {{3, 4, 5}}, -1, 6},
+        {"MPI_Send_c", "MPI_Send"},
+        {"MPI_Recv_c", "MPI_Recv"},
+        {"MPI_Sendrecv_c", "MPI_Sendrecv"},
+        {"MPI_Isend_c", "MPI_Isend"},
+        {"MPI_Irecv_c", "MPI_Irecv"},
+        {"MPI_Bcast_c", "MPI_Bcast"},
+        {"MPI_Alltoall_c", "MPI_Alltoall"},
+    };
+    for (Mover& row : rows) {
+      const llvm::StringRef name = row.name, form = row.form.empty() ? name : row.form;
+      row = *llvm::find_if(rows, [&](const Mover& other) { return other.name == form; });
+      row.name = name;
+      row.form = form;
+    }
+    return rows;
+  }();
   return kTable;
 }
 

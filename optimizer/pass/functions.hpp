@@ -13,7 +13,8 @@
 namespace lacuna {
 
 // A function that writes one result through its last argument: `parameters` has a letter for each.
-//   i int   a MPI_Aint   h handle   I A H arrays of them, as long as the first argument says
+//   i int   n MPI_Count   a MPI_Aint, or an MPI_Count that may be negative   h handle
+//   I N A H arrays of them, as long as the first argument says
 //   o the result: a handle   r the result: an int
 struct Producer {
   llvm::StringRef name;
@@ -24,6 +25,11 @@ llvm::ArrayRef<Producer> producers();
 const Producer* producer(llvm::StringRef name);
 // Whether that parameter is a stride or a displacement, which may be negative.
 bool is_place(const Producer& row, unsigned index);
+inline bool is_count(char letter) {
+  return letter == 'i' || letter == 'I' || letter == 'n' || letter == 'N';
+}
+// Whether it is one of MPI-4's functions with MPI_Count, which Fortran has in mpi_f08 only.
+inline bool has_large_counts(const Producer& row) { return row.name.ends_with("_c"); }
 
 // A (buffer, count, type) of a call, by the numbers of its arguments.
 struct Triple {
@@ -37,18 +43,21 @@ enum class Collective {
   kEach  // each rank has data for each: count elements for every rank, one after the other
 };
 
-// A function that moves data, and has a template of its name.
+// A function that moves data, and has a template.
 struct Mover {
   llvm::StringRef name;
-  unsigned parameters;
-  std::vector<Triple> triples;
-  int peer;  // the number of the argument that is a rank; -1: none
-  int comm;
+  llvm::StringRef form;  // the template's name; another one where counts are MPI_Counts
+  unsigned parameters = 0;
+  std::vector<Triple> triples = {};
+  int peer = -1;  // the number of the argument that is a rank; -1: none
+  int comm = -1;
   int request = -1;  // of a nonblocking one
   Collective collective = Collective::kNone;
 };
 llvm::ArrayRef<Mover> movers();
 const Mover* mover(llvm::StringRef name);
+// Whether counts are MPI_Counts, and the template's are ints.
+inline bool has_large_counts(const Mover& row) { return row.name != row.form; }
 
 }  // namespace lacuna
 

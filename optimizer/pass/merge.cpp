@@ -14,9 +14,9 @@ namespace lacuna {
 namespace {
 
 const Mover* sender(const llvm::CallBase& call) {
-  const llvm::StringRef name = mpi_name(call);
-  const Mover* row = name == "MPI_Send" || name == "MPI_Isend" ? mover(name) : nullptr;
-  return row != nullptr && call.arg_size() == row->parameters ? row : nullptr;
+  const Mover* row = mover(mpi_name(call));
+  const bool sends = row != nullptr && (row->form == "MPI_Send" || row->form == "MPI_Isend");
+  return sends && call.arg_size() == row->parameters ? row : nullptr;
 }
 
 // The next call that the program comes to for sure, if nothing else can come in between.
@@ -47,6 +47,7 @@ struct Receives {
 Receives receives_of(llvm::Module& module, const Library& library) {
   Receives found;
   for (const std::string& name : {std::string("MPI_Recv"), std::string("MPI_Irecv"),
+                                  std::string("MPI_Recv_c"), std::string("MPI_Irecv_c"),
                                   (kFortran + "MPI_Recv").str(), (kFortran + "MPI_Irecv").str()}) {
     const llvm::Function* function = module.getFunction(name);
     if (function == nullptr) continue;

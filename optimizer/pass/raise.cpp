@@ -23,6 +23,8 @@ llvm::Type* element_type(char letter, llvm::LLVMContext& context, llvm::Type* ha
     case 'i':
     case 'r':
       return llvm::Type::getInt32Ty(context);
+    case 'N':
+    case 'n':
     case 'A':
     case 'a':
       return llvm::Type::getInt64Ty(context);

@@ -29,7 +29,9 @@ namespace lacuna {
 constexpr uint64_t kMostElements = 64;  // of an array that becomes arguments
 
 // Whether the letter of a parameter (functions.hpp) is an array's.
-inline bool is_array(char letter) { return letter == 'I' || letter == 'A' || letter == 'H'; }
+inline bool is_array(char letter) {
+  return letter == 'I' || letter == 'N' || letter == 'A' || letter == 'H';
+}
 
 // Raises all calls of C's producers in a function, and reads the arrays of Fortran's; whether there
 // were any.

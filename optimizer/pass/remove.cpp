@@ -10,6 +10,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/Support/KnownBits.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "optimizer/pass/fortran.hpp"
@@ -216,11 +217,11 @@ class Remover {
           if (part == nullptr || part->may_be_null) return false;
         } else if (row.text == "subarray") {
           continue;
-        } else if ((letter == 'i' || letter == 'I') && !is_place(row, i)) {
-          if (!llvm::isKnownNonNegative(
-                  value, llvm::SimplifyQuery(function_.getParent()->getDataLayout(), &call))) {
-            return false;
-          }
+        } else if (is_count(letter) && !is_place(row, i)) {
+          const llvm::SimplifyQuery query(function_.getParent()->getDataLayout(), &call);
+          // A large one may be more than a library can hold: not if an int could have it.
+          const llvm::KnownBits bits = llvm::computeKnownBits(value, /*Depth=*/0, query);
+          if (bits.countMinLeadingZeros() + 31 < bits.getBitWidth()) return false;
         }
       }
     }

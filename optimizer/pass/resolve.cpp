@@ -44,8 +44,8 @@ std::string listed(const List& list, Text text) {
 std::string Type::text() const {
   if (basic != nullptr) return basic->name;
   std::string result = made_by->text.str() + "(";
-  const bool has_list =
-      llvm::any_of(made_by->parameters, [](char letter) { return letter == 'I' || letter == 'A'; });
+  const bool has_list = llvm::any_of(made_by->parameters,
+                                     [](char letter) { return letter != 'H' && is_array(letter); });
   size_t number = 0;
   bool first = true;
   for (size_t i = 0; i + 1 < made_by->parameters.size(); ++i) {
@@ -61,7 +61,7 @@ std::string Type::text() const {
     } else {
       const auto& list = numbers[number++];
       if (i == 0 && has_list) continue;  // the lists tell the count
-      word = letter == 'i' || letter == 'a' ? text_of(list[0]) : listed(list, text_of);
+      word = is_array(letter) ? listed(list, text_of) : text_of(list[0]);
       if (made_by->text == "subarray" && letter == 'i') word = order;
       if (listed_by != nullptr && list.empty()) word = "[?]";
     }

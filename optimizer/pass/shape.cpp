@@ -66,8 +66,9 @@ llvm::Value* Shaper::greatest(llvm::Value* a, llvm::Value* b) {
   return a == b ? a : builder_.CreateSelect(builder_.CreateICmpSGT(a, b), a, b);
 }
 
-llvm::Value* Shaper::held(llvm::Value* bytes) {
-  return builder_.CreateSelect(builder_.CreateICmpULT(bytes, number(kHuge)), bytes, number(kHuge));
+llvm::Value* Shaper::held(llvm::Value* bytes, llvm::IRBuilder<>& builder) {
+  llvm::Value* huge = builder.getInt64(kHuge);
+  return builder.CreateSelect(builder.CreateICmpULT(bytes, huge), bytes, huge);
 }
 
 Shape Shaper::elements(const Type& type, llvm::Value* count) {
@@ -193,7 +194,7 @@ Shape Shaper::list(const Type& type, const Shape& part, bool in_bytes) {
   if (is_negative(type.numbers[1][0])) return impossible("a negative block length");
   Shape shape = block(part, wide(type.numbers[1][0]));
   if (shape.node == nullptr) return shape;
-  const unsigned bits = type.made_by->parameters[2] == 'A' ? 64 : 32;
+  const unsigned bits = type.made_by->parameters[2] == 'I' ? 32 : 64;
   llvm::Value*& copy = copies_[type.listed_by];
   if (copy == nullptr)
     copy = builder_.CreateLoad(builder_.getPtrTy(), lists_.copy_of(*type.listed_by, bits));

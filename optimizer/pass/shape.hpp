@@ -73,6 +73,9 @@ class Shaper {
   bool is_impossible() const { return is_impossible_; }
 
   llvm::Value* number(int64_t value) { return builder_.getInt64(uint64_t(value)); }
+  // Sizes are taken as unsigned and held to 2^31, so that no product of two overflows, and one
+  // that is negative makes the message too large to be taken.
+  static llvm::Value* held(llvm::Value* bytes, llvm::IRBuilder<>& builder);
 
  private:
   Shape of(const Type& type);
@@ -100,9 +103,7 @@ class Shaper {
   llvm::Value* product(llvm::Value* a, llvm::Value* b) { return builder_.CreateMul(a, b); }
   llvm::Value* least(llvm::Value* a, llvm::Value* b);
   llvm::Value* greatest(llvm::Value* a, llvm::Value* b);
-  // Sizes are taken as unsigned and held to kHuge, so that no product of them overflows, and one
-  // that is negative makes the message too large to be taken.
-  llvm::Value* held(llvm::Value* bytes);
+  llvm::Value* held(llvm::Value* bytes) { return held(bytes, builder_); }
 
   const Library& library_;
   Lists& lists_;

@@ -29,7 +29,7 @@ llvm::cl::opt<int64_t> frame_dynamic("lacuna-frame-dynamic", llvm::cl::init(4096
 constexpr llvm::StringLiteral kPass = "lacuna";
 
 options::Side side_of(const Mover& row, size_t triple) {
-  return triple == 1 || row.name == "MPI_Recv" || row.name == "MPI_Irecv" ? options::Side::kReceive
+  return triple == 1 || row.form == "MPI_Recv" || row.form == "MPI_Irecv" ? options::Side::kReceive
                                                                           : options::Side::kSend;
 }
 
@@ -139,7 +139,7 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
     why = "data of several types, which a collective may not send packed: " + known.type->text();
   } else if (row.collective != Collective::kNone && !has_gaps) {
     why = "its data have no gaps: " + known.type->text();
-  } else if (row.name == "MPI_Irecv" && known.shape.has_list) {
+  } else if (row.form == "MPI_Irecv" && known.shape.has_list) {
     why = "a list of the run time may be another by the time it completes: " + known.type->text();
   } else if (row.request >= 0 && has_gaps) {
     if (waits_.find(&call) == waits_.end())
@@ -229,7 +229,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   // The wait looks at these also where the call has not been made.
   entry.CreateStore(pending, entry.CreateStructGEP(type, result, 13));
   entry.CreateStore(held, entry.CreateStructGEP(type, result, 14));
-  const bool is_receive = mpi_name(call) == "MPI_Irecv";
+  const bool is_receive = mover(call)->form == "MPI_Irecv";
   if (!is_receive && bytes != nullptr && bytes->getSExtValue() <= room) return result;
   llvm::AllocaInst* buffer = nullptr;
   if (is_receive) {
@@ -246,22 +246,9 @@ void Specializer::prove(llvm::CallBase& call, const Mover& row) {
   if (!waits.empty()) waits_[&call] = waits;
 }
 
-// What the program called, where a template goes back to it.
-static void restore(llvm::CallBase& original, const Mover& row, bool of_fortran,
-                    llvm::ArrayRef<llvm::Value*> given) {
-  if (!of_fortran) {
-    original.setCalledFunction(
-        original.getModule()->getOrInsertFunction(row.name, original.getFunctionType()));
-    return;
-  }
-  llvm::IRBuilder<> builder(&original);
-  original.replaceAllUsesWith(fortran_call(row.name, given, original, builder));
-  original.eraseFromParent();
-}
-
 bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   if (!has_derived_type(call, row, library_)) return false;
-  llvm::Function* body = library_.template_of(row.name);
+  llvm::Function* body = library_.template_of(row.form);
   const unsigned wanted = row.parameters + unsigned(row.triples.size());
   if (body == nullptr || body->arg_size() != wanted || call.arg_size() != row.parameters ||
       call.hasOperandBundles()) {
@@ -269,7 +256,12 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   }
   const bool of_fortran = is_fortran(call);
   for (unsigned i = 0; i < row.parameters && !of_fortran; ++i) {
-    if (call.getArgOperand(i)->getType() != body->getArg(i)->getType()) return false;
+    const bool is_large =
+        has_large_counts(row) &&
+        llvm::any_of(row.triples, [&](const Triple& triple) { return triple.count == i; });
+    const llvm::Type* type =
+        is_large ? llvm::Type::getInt64Ty(call.getContext()) : body->getArg(i)->getType();
+    if (call.getArgOperand(i)->getType() != type) return false;
   }
 
   llvm::IRBuilder<> builder(&call);
@@ -291,8 +283,9 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
     known[i].elements = call.getArgOperand(triple.count);
     if (ranks != nullptr && !is_negative(known[i].elements)) {
       llvm::Type* wide = builder.getInt64Ty();
-      known[i].elements = builder.CreateMul(builder.CreateSExt(known[i].elements, wide),
-                                            builder.CreateSExt(ranks, wide));
+      known[i].elements =
+          builder.CreateMul(Shaper::held(builder.CreateSExt(known[i].elements, wide), builder),
+                            builder.CreateSExt(ranks, wide));
     }
     if (!examine(call, row, i, shapers.emplace_back(library_, lists_, builder), known[i], reason)) {
       is_impossible = is_impossible || shapers.back().is_impossible();
@@ -348,6 +341,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
       is_left_out.push_back(each.type != nullptr && !options::checks());
     args = c_arguments(call, row, is_left_out, library_, builder);
   }
+  if (has_large_counts(row)) narrow(row, known, args, builder);
   for (size_t i = 0; i < row.triples.size(); ++i) {
     const bool is_kept =
         row.request >= 0 && known[i].type != nullptr && known[i].shape.node->kind != Node::kRun;

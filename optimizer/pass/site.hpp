@@ -52,6 +52,8 @@ class Specializer {
              std::string& why);
   llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
                     llvm::IRBuilder<>& builder, bool is_kept);
+  static void narrow(const Mover& row, llvm::MutableArrayRef<Known> known,
+                     llvm::MutableArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
   // `args` as C has them.
   void check(llvm::CallBase& call, const Mover& row, const Triple& triple, const Known& known,
              llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
@@ -65,6 +67,10 @@ class Specializer {
   Pending pending_;
   Lists lists_;
 };
+
+// What the program called, with the arguments that it gave, where a template goes back to it.
+void restore(llvm::CallBase& original, const Mover& row, bool of_fortran,
+             llvm::ArrayRef<llvm::Value*> given);
 
 }  // namespace lacuna
 

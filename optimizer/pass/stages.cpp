@@ -12,6 +12,7 @@
 
 #include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/merge.hpp"
+#include "optimizer/pass/others.hpp"
 #include "optimizer/pass/remove.hpp"
 #include "optimizer/pass/site.hpp"
 #include "optimizer/pass/unroll.hpp"
@@ -193,6 +194,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
       }
       llvm::OptimizationRemarkEmitter remarks(&function);
       tell_of_pairs(function, *library, remarks);
+      tell_of_others(function, *library, resolver, remarks);
       warn_of_errors(function, *library, remarks);
       Specializer specializer(*library, resolver, remarks);
       bool changed = false;

@@ -103,7 +103,7 @@ const char* impossible(llvm::CallBase& call, const Mover& row, const Library& li
     if (is_negative(call.getArgOperand(triple.count))) return "the count is negative";
   }
   if (row.peer < 0) return nullptr;
-  const bool receives = row.name == "MPI_Recv" || row.name == "MPI_Irecv";
+  const bool receives = row.form == "MPI_Recv" || row.form == "MPI_Irecv";
   const llvm::Value* peer = call.getArgOperand(unsigned(row.peer));
   if (is_negative(peer) && !is(peer, library.proc_null) &&
       !(receives && is(peer, library.any_source))) {
@@ -119,8 +119,7 @@ const char* impossible(llvm::CallBase& call) {
   for (unsigned i = 0; i + 1 < row.parameters.size(); ++i) {
     llvm::SmallVector<llvm::Value*, 16> values;
     const char letter = row.parameters[i];
-    if ((letter != 'i' && letter != 'I') || is_place(row, i) || !arguments(call, i, values))
-      continue;
+    if (!is_count(letter) || is_place(row, i) || !arguments(call, i, values)) continue;
     // MPI_ORDER_C may be any number.
     if (row.text == "subarray" && letter == 'i' && i > 0) continue;
     if (llvm::any_of(values, is_negative)) return "a count or length is negative";

@@ -24,7 +24,7 @@ from typing import Any
 from lacuna import places
 from lacuna.errors import Exit, LacunaError
 
-TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, or none
+TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, preload or none
 FORMAT = 1
 PATTERNS = ("strided", "listed", "fields", "faces")
 SIDES = ("send", "receive")
@@ -117,8 +117,11 @@ def own_place(kind: str) -> Path | None:
 
 def place(kind: str) -> Path | None:
     """The table in force: what LACUNA_COMPILED_TABLE names, else the user's own, else the one that
-    is shipped; None: the variable says that there is none."""
+    is shipped; None: the variable says that there is none. `preload` is for programs that run
+    under `lacuna run`, which moves what is large in one copy."""
     chosen = os.environ.get(TABLE, "")
+    if chosen == "preload":
+        return places.compiled_tables() / "preload.json"
     if chosen:
         return None if chosen == "none" else Path(chosen)
     own = own_place(kind)

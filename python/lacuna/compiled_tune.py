@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,10 +59,6 @@ def tune_compiled(names: list[str], root: Path, quick: bool, output: Path | None
         cells = [cell(name, samples) for name, samples in found.items()]
         results.make_folder(place.absolute().parent)
         results.write_text(place, tune.dump(_table(told, cells)))
-        # What lacuna-cc keeps was found with the table of before.
-        own = compiled_table.own_place(kind)
-        if own is not None:
-            shutil.rmtree(own.parent / "compilers", ignore_errors=True)
         _show(mpis.TITLE[target.name], cells)
         print(f"wrote {place}", file=sys.stderr)
 

@@ -241,8 +241,10 @@ def compile_with(language: Language, words: list[str]) -> int:
         plugin, templates = places.library(_PLUGIN), places.library(f"lacuna-templates-{family}.bc")
     except LacunaError as error:
         return fall_back(request, wrapper, environment, error.what, language.command)
-    table = compiled_table.place(kind_of(family, wrapper)) or plugin
-    found_in = [wrapper, clang, plugin, templates, table, __file__, compiled_table.__file__]
+    kind = kind_of(family, wrapper)
+    tables = [compiled_table.place(kind), compiled_table.own_place(kind)]
+    found_in = [wrapper, clang, plugin, templates, *filter(None, tables)]
+    found_in += [__file__, compiled_table.__file__]
     keep(language.command, request, [str(path) for path in found_in], before, after)
     os.execv(clang, [*before, *request.arguments, *after])
 

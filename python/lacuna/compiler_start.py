@@ -54,7 +54,10 @@ def _file(key: list[str]) -> str:
 
 
 def _stamp(path: str) -> tuple[str, int, int]:
-    about = os.stat(path)
+    try:
+        about = os.stat(path)
+    except FileNotFoundError:
+        return path, 0, 0  # it may be made later
     return path, about.st_mtime_ns, about.st_size
 
 

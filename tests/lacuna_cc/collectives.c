@@ -108,6 +108,29 @@ static void between(void) {
   MPI_Comm_free(&inter);
   MPI_Type_free(&type);
 }
+// No template: each rank's type is another argument, or the type is that of a file or a request.
+static void without_templates(int ranks) {
+  MPI_Datatype type = column(8, 3), types[2] = {type, type};
+  int ones[2] = {1, 1}, places[2] = {0, 2}, in_bytes[2] = {0, 4096};
+  MPI_Request request;
+  refill(rank + 14);
+  MPI_Alltoallw(sent, ones, in_bytes, types, got, ones, in_bytes, types, MPI_COMM_WORLD);  // left: in an array as long as there are ranks
+  tell("types of each", NULL, type);
+  MPI_Alltoallv(sent, ones, places, type, got, ones, places, type, MPI_COMM_WORLD);  // left: function: vector(8, 1, 3, double)
+  tell("counts of each", NULL, type);
+  MPI_Gather(sent, 1, type, got, 8, MPI_DOUBLE, ranks, MPI_COMM_WORLD);  // left: no template
+  tell("gathered", NULL, type);
+  if (rank == 0) {
+    MPI_Send_init(sent, 1, type, 1, 5, MPI_COMM_WORLD, &request);  // left: started elsewhere
+  } else {
+    MPI_Recv_init(got, 8, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, &request);
+  }
+  MPI_Start(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  tell("started", NULL, type);
+  MPI_Type_free(&type);
+}
 static int class_of(int code) {
   int found = MPI_SUCCESS;
   MPI_Error_class(code, &found);
@@ -134,6 +157,7 @@ int main(int argc, char** argv) {
   of_several();
   flat();
   between();
+  without_templates(argc);
   errors(-argc);
   MPI_Finalize();
   return 0;

@@ -142,6 +142,24 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
 
 
+# Open MPI 5 has no functions with MPI_Count.
+@pytest.mark.parametrize("library", ["mpich", "intelmpi", "mpiabi", "debian-mpich"])
+def test_large_counts(library: str, tmp_path: Path) -> None:
+    source = HERE / "counts.c"
+    remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "specialized"))
+    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
+    agree(source, remarks)
+    removed = {re.sub(".*remark: (.*) removed.*", r"\1", line) for line in remarks.splitlines()}
+    assert {"MPI_Type_vector_c", "MPI_Type_create_hindexed_c", "MPI_Type_contiguous_c"} <= removed
+    assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LACUNA_CHECK", "1")
+        lacuna_cc(library, str(source), "-o", str(tmp_path / "checked"))
+    told: list[str] = []
+    assert run(library, tmp_path / "checked", told=told) == run(library, tmp_path / "plain")
+    assert "lacuna" not in told[0]
+
+
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_cplusplus(library: str, tmp_path: Path) -> None:
     source = HERE / "classes.cpp"

@@ -3,8 +3,9 @@
 
 `compare.py --mpi mpich --cases 0:500 --way 'clang-19 -O0' --way 'clang-19 -O2'`: the first way is
 the reference. --preload adds its binary under `lacuna run`, --optimizer what lacuna-cc makes, where
-that is there. A case that differs is made alone, compared again, and named with a line that repeats
-it.
+that is there: packed wherever it can be, but for messages that random rules of sizes leave to the
+library, which sizes of the run time may meet or not. A case that differs is made alone, compared
+again, and named with a line that repeats it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[2] / "python")]
 
 from generate import Without, numbers_of, program  # noqa: E402
 
-from lacuna import mpis, ompi_programs, places, run  # noqa: E402
+from lacuna import compiled_table, mpis, ompi_programs, places, run  # noqa: E402
 
 SECONDS = 120
 MOST_USES = 6  # of one case
@@ -68,6 +70,20 @@ def cpp_of(command: tuple[str, ...]) -> list[str]:
     if name not in _OF_CPP:
         sys.exit(f"compare.py: no C++ compiler is known for {command[0]}")
     return [str(first.with_name(f"{_OF_CPP[name]}{dash}{version}")), *command[1:], "-std=c++17"]
+
+
+def rules(seed: int) -> list[str]:
+    """Options of lacuna-cc: in each pattern and on each side, some spans of runs and sizes."""
+    rng = Random(f"{seed} rules")
+    words = []
+    for pattern in compiled_table.PATTERNS:
+        for side in compiled_table.SIDES:
+            for _ in range(rng.randint(1, 3)):
+                run_from, size = rng.choice([0, 0, 4, 8]), rng.randint(1, 400)
+                run_to = run_from + rng.choice([4, 8, 24, 1000])
+                rule = f"{run_from}/{run_to}/{size}/{size * rng.randint(2, 5)}"
+                words += ["-mllvm", f"-lacuna-left={pattern}/{side}/{rule}"]
+    return words
 
 
 class Failure(Exception):
@@ -212,7 +228,9 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
         if isinstance(special, str):
             print(f"without the optimizer: {special}")
         else:
-            ways.append(Way("optimizer", (*special, "-O2", "-g", "-mllvm", "-lacuna-verify")))
+            os.environ[compiled_table.TABLE] = "none"
+            words = (*special, "-O2", "-g", "-mllvm", "-lacuna-verify", *rules(given.seed))
+            ways.append(Way("optimizer", words))
     target = mpis.installed(given.mpi, given.mpi_root)
     if given.keep:
         given.keep.mkdir(parents=True, exist_ok=True)

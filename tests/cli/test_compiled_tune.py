@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna tune --compiled` as a person calls it, and that lacuna-cc goes by what it wrote."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, MPI_ROOT, ROOT, launch_words, run_ranks
+
+from lacuna import compiled_table
+
+HERE = Path(__file__).resolve().parent
+LONG = 900  # seconds: two ranks on one core, beside other tests
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
+)
+
+
+def lacuna_cc(mpi, *words):
+    """Compiles as the command does that is installed; what the compiler said."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lacuna.compiler_start", "--mpi", mpi, "-O2", *map(str, words)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def told(mpi):
+    """The rules that the pass is given."""
+    said = lacuna_cc(mpi, "-###", "-c", HERE / "left_alone.c")
+    return sorted(set(re.findall(r'"-lacuna-left=([^"]*)"', said)))
+
+
+def rules_of(file):
+    """Those of a table, as the pass has them."""
+    left = json.loads(Path(file).read_text())["left"]
+    return sorted(
+        f"{pattern}/{side}/{'/'.join(map(str, rule))}"
+        for pattern, sides in left.items()
+        for side, found in sides.items()
+        for rule in found
+    )
+
+
+def is_in(cell, rules):
+    """Whether one of the rules holds for what was measured."""
+    return any(
+        rule[0] < cell["run"] <= rule[1] and rule[2] <= cell["bytes"] <= rule[3] for rule in rules
+    )
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+def test_what_is_written_is_what_is_used(mpi, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shipped = ROOT / "optimizer" / "tables" / f"{mpi}.json"
+    assert told(mpi) == rules_of(shipped)  # and is kept, for the next time
+    done = subprocess.run(
+        [str(COMMAND), "tune", "--compiled", "--quick", "--mpi", mpi],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    own = tmp_path / "cache" / "lacuna" / f"compiled-{mpi}.json"
+    assert done.stderr.splitlines()[-1] == f"wrote {own}"
+    table = json.loads(own.read_text())
+    cells = table["evidence"]["shared"]
+    assert {cell["pattern"] for cell in cells} == set(compiled_table.PATTERNS)
+    assert all(set(cell["speeds"]) == {"ss", "sn", "ns", "nn"} for cell in cells)
+    assert all(cell["shape"] in done.stdout for cell in cells)
+    for cell in cells:
+        for number, side in enumerate(compiled_table.SIDES):
+            gain = compiled_table.Cell(**cell).gain(number)
+            if abs(gain - compiled_table.LEAST_GAIN) > 0.01:  # the file has rounded speeds
+                is_left = is_in(cell, table["left"][cell["pattern"]][side])
+                assert is_left == (gain > compiled_table.LEAST_GAIN), (cell, side)
+    assert told(mpi) == rules_of(own)
+    own.unlink()
+    assert told(mpi) == rules_of(shipped)
+
+
+def test_an_output_is_used_where_it_is_named(tmp_path, monkeypatch):
+    """A table in another place changes nothing until LACUNA_COMPILED_TABLE names it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    table = rule_table(tmp_path / "t.json", "strided", "send", [8, 64, 1, 2])
+    before = told("mpich")
+    assert "strided/send/8/64/1/2" not in before
+    monkeypatch.setenv(compiled_table.TABLE, str(table))
+    assert told("mpich") == ["strided/send/8/64/1/2"]
+    monkeypatch.delenv(compiled_table.TABLE)
+    (tmp_path / "cache" / "lacuna").mkdir(exist_ok=True)
+    shutil.copy(table, tmp_path / "cache" / "lacuna" / "compiled-mpich.json")
+    assert told("mpich") == ["strided/send/8/64/1/2"]
+
+
+def rule_table(file, pattern, side, rule):
+    """A table of one rule."""
+    left = {name: {one: [] for one in compiled_table.SIDES} for name in compiled_table.PATTERNS}
+    left[pattern][side] = [rule]
+    file.write_text(json.dumps({"lacuna_compiled_table": compiled_table.FORMAT, "left": left}))
+    return file
+
+
+def test_the_table_for_programs_under_the_preload(tmp_path, monkeypatch):
+    """Of any MPI: what is larger than 4 KiB is left to it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(compiled_table.TABLE, "preload")
+    wanted = rules_of(ROOT / "optimizer" / "tables" / "preload.json")
+    assert told("mpich") == told("openmpi") == wanted
+    assert f"strided/send/0/{1 << 30}/4097/{1 << 30}" in wanted
+    assert len(wanted) == len(compiled_table.PATTERNS) * len(compiled_table.SIDES)
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+def test_a_rule_is_obeyed(mpi, tmp_path, monkeypatch):
+    """Columns of 1024 bytes are the library's, those of 128 are packed: also by the run time."""
+    table = rule_table(tmp_path / "t.json", "strided", "send", [7, 64, 1000, 2000])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(compiled_table.TABLE, str(table))
+    program, counted = tmp_path / "p", tmp_path / "counted.o"
+    wrapper = MPI_ROOT / mpi / "bin" / "mpicc"
+    subprocess.run([wrapper, "-O2", "-c", HERE / "counted.c", "-o", counted], check=True)
+    said = lacuna_cc(
+        mpi, "-Rpass-missed=lacuna", HERE / "left_alone.c", counted, "-o", program
+    )  # fmt: skip
+    assert "1024 bytes are moved as well by the MPI library (`lacuna tune`)" in said
+    words, environment = launch_words(mpi, "ompi" if mpi == "openmpi" else "mpich")
+    done = run_ranks([*words, "-n", "1", program, "16", "125", "124", "128"], environment)
+    # Packed: so many doubles; left to the library: one of the type.
+    wanted = ["16: 16", "128: 1", "16: 16", "125: 1", "124: 124", "128: 1"]
+    assert done.stdout.splitlines() == wanted, done.stderr
+    assert done.returncode == 0

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The HPC Challenge benchmark (HPL, PTRANS, FFT, ...), as Debian ships its source, compiled by lacuna-cc and run on four ranks:
+# do its own checks pass? HPL sends rows and columns of matrices as vectors. Needs Debian's MPICH and a BLAS; fetches 1 MB.
+#
+# Usage: hpcc.sh FOLDER      FOLDER keeps what is fetched and built; its file `remarks` says what became of each call.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+need() { command -v "$1" > /dev/null || { echo "hpcc: no $1; remedy: setup/setup.sh test, setup/setup.sh optimizer" >&2; exit 3; }; }
+need clang-19
+need mpiexec.mpich
+printf 'int main(void) { return 0; }\n' | clang-19 -x c - -lblas -o /dev/null 2> /dev/null || { echo "hpcc: no BLAS; remedy: apt-get install libblas-dev" >&2; exit 3; }
+
+cd "$folder"
+if ! ls -d hpcc-*/hpl > /dev/null 2>&1; then
+  mkdir -p lists/partial
+  echo "deb-src http://deb.debian.org/debian $(. /etc/os-release && echo "$VERSION_CODENAME") main" > sources.list
+  apt="-o Dir::Etc::SourceList=$folder/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$folder/lists"
+  # shellcheck disable=SC2086
+  apt-get $apt -qq update && apt-get $apt -qq source --download-only hpcc
+  tar xf hpcc_*.orig.tar.*
+fi
+source=$(ls -d "$folder"/hpcc-*/)
+
+cat > compiler << END
+#!/bin/sh
+export PYTHONPATH="$root/python" LACUNA_LIBRARY_DIR="\${LACUNA_LIBRARY_DIR:-$root/build/release/lib}"
+exec "$root/.venv/bin/python" -B -m lacuna.compiler_start --mpi debian-mpich "\$@"
+END
+chmod +x compiler
+# What its users write: hpl/setup has one for each machine.
+cat > "$source/hpl/Make.lacuna" << END
+SHELL = /bin/sh
+CD = cd
+CP = cp
+LN_S = ln -sf
+MKDIR = mkdir -p
+RM = rm -f
+TOUCH = touch
+ARCH = lacuna
+TOPdir = ../../..
+INCdir = \$(TOPdir)/include
+BINdir = \$(TOPdir)/bin/\$(ARCH)
+LIBdir = \$(TOPdir)/lib/\$(ARCH)
+HPLlib = \$(LIBdir)/libhpl.a
+HPL_INCLUDES = -I\$(INCdir) -I\$(INCdir)/\$(ARCH)
+HPL_LIBS = \$(HPLlib) -lblas -lm
+HPL_DEFS = -DAdd_ -DF77_INTEGER=int -DStringSunStyle \$(HPL_INCLUDES)
+CC = $folder/compiler
+CCNOOPT = \$(HPL_DEFS)
+CCFLAGS = \$(HPL_DEFS) -O2 -w -Rpass=lacuna -Rpass-missed=lacuna
+LINKER = $folder/compiler
+LINKFLAGS = \$(CCFLAGS)
+ARCHIVER = ar
+ARFLAGS = r
+RANLIB = echo
+END
+make -C "$source" arch=lacuna > make.log 2>&1 || { tail -5 make.log >&2; exit 1; }
+grep -E 'remark: .*(specialized|removed|left as it is)' make.log > remarks || true
+echo "hpcc: $(grep -c ' specialized: ' remarks) calls specialized, $(grep -c ' left as it is: ' remarks) left, $(grep -c ' removed: ' remarks) types removed"
+
+# Its own input, smaller; once with rows of U stored as columns, once as they are, by the exchange that sends vectors.
+failed=0
+for form in 0 1; do
+  mkdir -p "run$form"
+  sed -e 's/^1000 .*Ns/300 Ns/; s/^80 .*NBs/24 NBs/; s/^2 .*SWAP/1 SWAP/' -e "s/^0 .*U  in/$form U in/" "$source/_hpccinf.txt" > "run$form/hpccinf.txt"
+  (cd "run$form" && rm -f hpccoutf.txt && timeout 600 mpiexec.mpich -n 4 "$source/hpcc" > hpcc.log 2>&1) || { tail -3 "run$form/hpcc.log" >&2; failed=1; }
+  passed=$(grep -cE 'PASSED|Success=1$' "run$form/hpccoutf.txt" || true)
+  wrong=$(grep -cE 'FAILED|Failed to|[Ff]ailed/skipped|Success=0$' "run$form/hpccoutf.txt" || true)
+  echo "hpcc: U in form $form: $passed checks passed, $wrong not"
+  [ "$passed" -gt 0 ] || failed=1
+done
+exit $failed
