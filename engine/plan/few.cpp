@@ -113,14 +113,14 @@ template <size_t kWidth, bool kPack>
 }
 
 // kElements of them side by side, so that what finds a move's place serves all.
-template <int64_t kElements, bool kPack>
+template <size_t kElements, bool kPack>
 [[gnu::always_inline]] inline void FewMoves::listed_side_by_side(std::byte* mem,
                                                                  std::byte* packed) const {
-  std::byte* mems[kElements];
-  std::byte* packeds[kElements];
-  for (int64_t i = 0; i < kElements; ++i) {
-    mems[i] = address(mem, i * extent_);
-    packeds[i] = packed + i * size_;
+  std::array<std::byte*, kElements> mems;
+  std::array<std::byte*, kElements> packeds;
+  for (size_t i = 0; i < kElements; ++i) {
+    mems[i] = address(mem, static_cast<int64_t>(i) * extent_);
+    packeds[i] = packed + static_cast<int64_t>(i) * size_;
   }
   const Offsets* at = moves_.data();
   // Not unrolled: what finds out how many are left over takes longer than the few that there are.
@@ -129,7 +129,7 @@ template <int64_t kElements, bool kPack>
     for (; at != end; ++at) {
       const int64_t to_gaps = at->mem;  // once: as far as the compiler knows, a move may change it
       const int64_t to_dense = at->packed;
-      for (int64_t i = 0; i < kElements; ++i)
+      for (size_t i = 0; i < kElements; ++i)
         move<kWidth, kPack>(mems[i] + to_gaps, packeds[i] + to_dense);
     }
   };

@@ -61,7 +61,7 @@ class FewMoves {
   static int listed(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
   static int listed_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
-  template <int64_t kElements, bool kPack>
+  template <size_t kElements, bool kPack>
   void listed_side_by_side(std::byte* mem, std::byte* packed) const;
 
   bool find_stride(const LayoutNode& node);
