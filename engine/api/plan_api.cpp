@@ -97,6 +97,29 @@ using lacuna::api::type_of;
   return status;
 }
 
+// Messages that the plan's few moves do not serve.
+[[gnu::noinline]] lacuna_status pack_more(const lacuna_plan* plan, const void* mem, int64_t count,
+                                          void* packed) noexcept {
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
+    const lacuna_status status = check_message(plan, mem, count, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::pack(plan_of(plan), mem, count, packed);
+  return LACUNA_OK;
+}
+
+[[gnu::noinline]] lacuna_status unpack_more(const lacuna_plan* plan, const void* packed,
+                                            int64_t count, void* mem) noexcept {
+  int64_t bytes = 0;
+  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
+    const lacuna_status status = check_message(plan, mem, count, packed);
+    if (status != LACUNA_OK) return status;
+  }
+  lacuna::unpack(plan_of(plan), packed, count, mem);
+  return LACUNA_OK;
+}
+
 }  // namespace
 
 lacuna_status lacuna::api::check_elements(const lacuna_plan* plan, const void* mem,
@@ -130,23 +153,27 @@ lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count, int64_t
 }
 
 lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem, int64_t count, void* packed) {
-  int64_t bytes = 0;
-  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
-    const lacuna_status status = check_message(plan, mem, count, packed);
-    if (status != LACUNA_OK) return status;
-  }
-  lacuna::pack(plan_of(plan), mem, count, packed);
-  return LACUNA_OK;
+  if (plan == nullptr) [[unlikely]]
+    return pack_more(plan, mem, count, packed);
+  if (mem == nullptr) [[unlikely]]
+    return pack_more(plan, mem, count, packed);
+  if (packed == nullptr) [[unlikely]]
+    return pack_more(plan, mem, count, packed);
+  if (lacuna::are_few(plan_of(plan), count)) [[likely]]
+    return static_cast<lacuna_status>(lacuna::pack_few(plan_of(plan), mem, count, packed));
+  return pack_more(plan, mem, count, packed);
 }
 
 lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed, int64_t count, void* mem) {
-  int64_t bytes = 0;
-  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
-    const lacuna_status status = check_message(plan, mem, count, packed);
-    if (status != LACUNA_OK) return status;
-  }
-  lacuna::unpack(plan_of(plan), packed, count, mem);
-  return LACUNA_OK;
+  if (plan == nullptr) [[unlikely]]
+    return unpack_more(plan, packed, count, mem);
+  if (mem == nullptr) [[unlikely]]
+    return unpack_more(plan, packed, count, mem);
+  if (packed == nullptr) [[unlikely]]
+    return unpack_more(plan, packed, count, mem);
+  if (lacuna::are_few(plan_of(plan), count)) [[likely]]
+    return static_cast<lacuna_status>(lacuna::unpack_few(plan_of(plan), packed, count, mem));
+  return unpack_more(plan, packed, count, mem);
 }
 
 lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_t count,

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "base/address.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
@@ -18,6 +19,22 @@ namespace lacuna {
 void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexcept;
 // What overlaps in `mem` (MPI forbids it where data is received) ends up with any of its values.
 void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept;
+
+// Whether `count` elements go by the plan's few moves: then the caller may end with them, and
+// nothing but this may lie before.
+[[gnu::always_inline]] inline bool are_few(const Plan& plan, int64_t count) noexcept {
+  // An unsigned comparison, so that counts of 0 are no concern of few.
+  return static_cast<uint64_t>(count) - 1 < static_cast<uint64_t>(plan.few().most_elements());
+}
+// Of as many: the same as pack and unpack. 0.
+[[gnu::always_inline]] inline int pack_few(const Plan& plan, const void* mem, int64_t count,
+                                           void* packed) noexcept {
+  return plan.few().run<true>(address(mem, plan.offset()), count, address(packed, 0));
+}
+[[gnu::always_inline]] inline int unpack_few(const Plan& plan, const void* packed, int64_t count,
+                                             void* mem) noexcept {
+  return plan.few().run<false>(address(mem, plan.offset()), count, address(packed, 0));
+}
 
 // Bytes [begin, end) of the packed stream of `count` elements, 0 <= begin <= end <= count*size;
 // `packed` is where byte `begin` is. The place of `begin` is found in O(depth * log(entries));

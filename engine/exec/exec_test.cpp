@@ -73,6 +73,43 @@ TEST(Exec, FewMovesOfEveryLength) {
   }
 }
 
+// Regular moves of each width, strides of either sign, on both sides of the count they are for; the
+// other way of the same bytes is a slice.
+TEST(Exec, FewRegularMoves) {
+  for (const char* width : {"float", "double", "double_complex"}) {
+    for (const char* stride : {"24", "-40", "17"}) {
+      for (const int64_t moves : {1, 2, 3, 4, 5, 7, 8, 16, 43, 127, 128, 129}) {
+        const PlanPtr plan = planned("resized(0, 21, hvector(" + std::to_string(moves) + ", 1, " +
+                                     stride + ", " + width + "))");
+        for (int64_t count = 1; count * moves <= 140 && count < 20; ++count) {
+          const size_t bytes = static_cast<size_t>(plan->size() * count);
+          std::vector<std::byte> mem(14000);
+          for (size_t i = 0; i < mem.size(); ++i) mem[i] = static_cast<std::byte>(i * 7 + i / 256);
+          std::byte* const at = mem.data() + 6000;
+          std::vector<std::byte> want(bytes + 1, std::byte{9});
+          std::vector<std::byte> got = want;
+          pack_slice(*plan, at, count, 0, static_cast<int64_t>(bytes), want.data());
+          pack(*plan, at, count, got.data());
+          ASSERT_EQ(got, want) << plan->layout().extent << stride << " " << moves << " " << count;
+        }
+        // Elements that do not overlap, for the way back.
+        const PlanPtr apart = planned("resized(0, 6000, hvector(" + std::to_string(moves) +
+                                      ", 1, " + stride + ", " + width + "))");
+        for (const int64_t count : {1, 2}) {
+          const size_t bytes = static_cast<size_t>(apart->size() * count);
+          std::vector<std::byte> packed(bytes);
+          for (size_t i = 0; i < bytes; ++i) packed[i] = static_cast<std::byte>(i * 11 + 3);
+          std::vector<std::byte> want(20000), back = want;
+          unpack_slice(*apart, packed.data(), count, 0, static_cast<int64_t>(bytes),
+                       want.data() + 6000);
+          unpack(*apart, packed.data(), count, back.data() + 6000);
+          ASSERT_EQ(back, want) << stride << " " << moves << " " << count;
+        }
+      }
+    }
+  }
+}
+
 TEST(Exec, CountZeroAndEmptyTypesTouchNothing) {
   const PlanPtr column = planned("vector(3, 1, 4, double)");
   pack(*column, nullptr, 0, nullptr);

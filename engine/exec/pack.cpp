@@ -26,27 +26,22 @@ template <bool kPack>
   Mover<kPack>(plan.machine(), total).message(plan, mem, count, packed);
 }
 
-// The way of a small message: nothing but this may lie before its moves.
-template <bool kPack>
-[[gnu::always_inline]] inline void move_message(const Plan& plan, std::byte* mem, int64_t count,
-                                                std::byte* packed) {
-  const FewMoves& few = plan.few();
-  // An unsigned comparison, so that counts of 0 are no concern of few.
-  if (static_cast<uint64_t>(count) - 1 < static_cast<uint64_t>(few.most_elements())) [[likely]] {
-    few.run<kPack>(address(mem, plan.offset()), count, packed);
-  } else {
-    move_more<kPack>(plan, mem, count, packed);
-  }
-}
-
 }  // namespace
 
 void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexcept {
-  move_message<true>(plan, address(mem, 0), count, address(packed, 0));
+  if (are_few(plan, count)) [[likely]] {
+    pack_few(plan, mem, count, packed);
+    return;
+  }
+  move_more<true>(plan, address(mem, 0), count, address(packed, 0));
 }
 
 void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept {
-  move_message<false>(plan, address(mem, 0), count, address(packed, 0));
+  if (are_few(plan, count)) [[likely]] {
+    unpack_few(plan, packed, count, mem);
+    return;
+  }
+  move_more<false>(plan, address(mem, 0), count, address(packed, 0));
 }
 
 }  // namespace lacuna

@@ -133,11 +133,18 @@ void first_elements(const Move& m, int64_t elements, const std::byte* src, std::
   by_field<kScatter>(first);
 }
 
+// What the first level surely holds.
+constexpr int64_t kNearBytes = 32768;
+
 template <typename L>
 void gather_elements(const Move& m) {
   const Fields& f = *m.fields;
   const FieldTable& t = f.gather;
   if (t.steps.empty() || m.inner.count < t.elements) return by_field<false>(m);
+  // Wide runs out of the first level leave by moves of their own: 256 of 52 bytes in 420 ns, by the
+  // table in 550; out of the second level 4096 take 9.4 us, by the table 8.1.
+  const bool is_near = m.outer.count * m.inner.count * (f.extent + f.size) <= kNearBytes;
+  if (is_near && f.fields.size() == 1 && f.size >= 16) return by_field<false>(m);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;

@@ -130,16 +130,21 @@ TEST(Plan, LinesAreAskedForAheadWhereThatPays) {
 
 TEST(Plan, SmallElementsAreSpelledOut) {
   const auto few = [](const char* text) { return planned(text)->few().most_elements(); };
-  EXPECT_EQ(few("vector(16, 1, 24, double)"), 2);
-  EXPECT_EQ(few("vector(33, 1, 24, double)"), 0);
+  EXPECT_EQ(few("vector(16, 1, 24, double)"), 8);
+  EXPECT_EQ(few("vector(128, 1, 24, double)"), 1);
+  EXPECT_EQ(few("vector(129, 1, 24, double)"), 0);
+  EXPECT_EQ(few("resized(0, 40, float)"), 128);
+  EXPECT_EQ(few("vector(33, 3, 24, short)"), 0);
   EXPECT_EQ(few("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), 8);  // 4, 16 + 8, 4
   EXPECT_EQ(few("hvector(2, 7, 100, byte)"), 8);                            // 4 + 4 that overlap
   EXPECT_EQ(few("byte"), 32);
   EXPECT_EQ(few("contiguous(64, byte)"), 8);
   EXPECT_EQ(few("contiguous(65, byte)"), 0);
   EXPECT_EQ(few("contiguous(0, byte)"), 0);
-  EXPECT_EQ(few("hindexed([1, 1], [0, 3_000_000_000], double)"), 0);  // offsets of 32 bits
-  EXPECT_EQ(few("hindexed([1, 1], [3_000_000_000, 3_000_000_016], double)"), 16);
+  // Lists have offsets of 32 bits, strides have more.
+  EXPECT_EQ(few("hindexed([1, 1, 1], [0, 16, 3_000_000_000], double)"), 0);
+  EXPECT_EQ(few("hindexed([1, 1, 1], [3_000_000_000, 3_000_000_016, 3_000_000_048], double)"), 10);
+  EXPECT_EQ(few("hindexed([1, 1], [0, 3_000_000_000], double)"), 64);
 }
 
 TEST(Plan, KernelsComeFromTheTableAskedFor) {
