@@ -138,11 +138,12 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   const Peer& peer = *peer_at(token.sender);
   auto* region = reinterpret_cast<Region*>(peer.arena + token.offset);
   const std::byte* data = payload(region);
-  const int64_t end = token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes;
+  const int64_t behind = token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes;
   const int64_t entered = peer.entered_bytes.load(std::memory_order_relaxed);
-  if (end > entered) {
-    peer.entered_bytes.store(enter_arena(peer.arena, peer.arena_bytes, entered, token.offset, end),
-                             std::memory_order_relaxed);
+  if (behind > entered) {
+    peer.entered_bytes.store(
+        enter_arena(peer.arena, peer.arena_bytes, entered, token.offset, behind),
+        std::memory_order_relaxed);
   }
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   set_bytes(status, bytes);
