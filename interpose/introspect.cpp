@@ -26,7 +26,12 @@ constinit Counter g_counters[static_cast<size_t>(FunctionId::kCount)];
 void note(FunctionId function, Answer answer) noexcept {
   Counter& counter = g_counters[static_cast<size_t>(function)];
   const bool taken = answer.taken && !answer.watched;
-  (taken ? counter.taken : counter.declined).fetch_add(1, std::memory_order_relaxed);
+  std::atomic<int64_t>& number = taken ? counter.taken : counter.declined;
+  if (g_gate.threads) {
+    number.fetch_add(1, std::memory_order_relaxed);
+  } else {  // a locked instruction shows in short messages
+    number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace lacuna

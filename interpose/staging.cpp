@@ -42,7 +42,17 @@ Buffer* borrow_local() noexcept {
   return local.buffer;
 }
 
+alignas(4096) constinit std::byte g_kept_bytes[kKeptBytes] = {};
+constinit std::atomic<bool> g_kept_lent{false};
+constinit Buffer g_kept{g_kept_bytes, kKeptBytes, 0, nullptr, &g_kept_lent};
+
 }  // namespace
+
+Staging borrow_kept() noexcept {
+  if (g_kept_lent.load(std::memory_order_relaxed)) return Staging();
+  g_kept_lent.store(true, std::memory_order_relaxed);
+  return Staging(&g_kept);
+}
 
 void Staging::reset() noexcept {
   if (buffer_ == nullptr) return;

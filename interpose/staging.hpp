@@ -43,6 +43,11 @@ class Staging {
 // the MPI call.
 Staging borrow_staging(int64_t bytes, bool blocking) noexcept;
 
+// One buffer of kKeptBytes that the process keeps for its only thread: where there are several, it
+// must not be asked for. Empty while it is lent, as it is where a callback of the program's sends.
+inline constexpr int64_t kKeptBytes = int64_t{64} << 10;
+Staging borrow_kept() noexcept;
+
 // Returns all buffers that nobody uses to the system.
 void trim_staging() noexcept;
 

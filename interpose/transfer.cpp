@@ -291,7 +291,7 @@ int deliver(Incoming& incoming, MPI_Status* status) noexcept {
 int OwnStatus::finish(Incoming& incoming, int code) noexcept {
   if (!is_written()) return code;
   const int error_class = code == MPI_SUCCESS ? deliver(incoming, &own_) : MPI_SUCCESS;
-  if (callers_ != MPI_STATUS_IGNORE) *callers_ = own_;
+  tell();
   return error_class == MPI_SUCCESS ? code : raise_error(incoming.comm, error_class);
 }
 

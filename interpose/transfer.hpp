@@ -137,6 +137,10 @@ class OwnStatus {
   bool is_written() const noexcept { return own_.MPI_SOURCE != kUnwritten; }
   // After the library's answer: delivers what came; what the call returns.
   int finish(Incoming& incoming, int code) noexcept;
+  // The same where nothing is left to deliver.
+  void tell() const noexcept {
+    if (callers_ != MPI_STATUS_IGNORE) *callers_ = own_;
+  }
 
  private:
   static constexpr int kUnwritten = -123456789;  // no rank and no constant of any ABI

@@ -26,6 +26,12 @@ int arena_descriptor() noexcept;
 // (another PID namespace, another user, not enough address space).
 std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes) noexcept;
 
+// A region of another process's arena is about to be read, the first one that ends behind
+// `entered`: its pages, and those that others will soon be in, are entered in this process's tables
+// at once. What has been entered then.
+int64_t enter_arena(std::byte* arena, int64_t arena_bytes, int64_t entered, int64_t begin,
+                    int64_t end) noexcept;
+
 // Room for a payload, to be given back by the receiver's mark or by release(). Null: none, or too
 // many are out. Any thread.
 Region* reserve(int64_t payload_bytes) noexcept;

@@ -5,6 +5,7 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_PEERS_HPP_
 #define LACUNA_INTERPOSE_DIRECT_PEERS_HPP_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,6 +18,9 @@ struct Peer {
   std::byte* arena = nullptr;
   int64_t arena_bytes = 0;
   int32_t pid = 0;
+  // Up to where its arena has been entered (arena.hpp); of threads that come at once, either is
+  // right.
+  mutable std::atomic<int64_t> entered_bytes{0};
 };
 
 // Collective over MPI_COMM_WORLD: every rank of it that runs lacuna at all must come here, or none

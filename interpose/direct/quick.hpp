@@ -16,6 +16,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/short.hpp"
 #include "interpose/types.hpp"
 
 namespace lacuna {
@@ -59,7 +60,6 @@ int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept;
 // but those that end in a watch, and are jumped to, so that arguments stay where they are and the
 // return address is the program's. None of them is noexcept, which nothing can be jumped to from.
 using NextFunctions = const Next& (*)() noexcept;
-using RecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
 using IrecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 using WaitStep = int(MPI_Request*, MPI_Status*);
 using TestStep = int(MPI_Request*, int*, MPI_Status*);
@@ -98,7 +98,7 @@ template <NextFunctions next>
 inline int light_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype, int source,
                       int tag, MPI_Comm comm, MPI_Status* status) {
   if (!direct::is_futile_receive(datatype, count))
-    return otherwise(buf, count, datatype, source, tag, comm, status);
+    return short_recv<next>(otherwise, buf, count, datatype, source, tag, comm, status);
   return watched_recv<next>(buf, count, datatype, source, tag, comm, status);
 }
 

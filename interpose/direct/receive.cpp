@@ -10,6 +10,7 @@
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "interpose/device.hpp"
+#include "interpose/direct/arena.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
@@ -137,6 +138,13 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   const Peer& peer = *peer_at(token.sender);
   auto* region = reinterpret_cast<Region*>(peer.arena + token.offset);
   const std::byte* data = payload(region);
+  const int64_t behind = token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes;
+  const int64_t entered = peer.entered_bytes.load(std::memory_order_relaxed);
+  if (behind > entered) {
+    peer.entered_bytes.store(
+        enter_arena(peer.arena, peer.arena_bytes, entered, token.offset, behind),
+        std::memory_order_relaxed);
+  }
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   set_bytes(status, bytes);
   incoming.landed = bytes;

@@ -182,7 +182,7 @@ APART = "__attribute__((noinline))"
 WEIGH = """\
 __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
   if (@passes@) return @next@().@symbol@(@arguments@);
-  return look_@shown@(@arguments@);
+  return @after@_@shown@(@arguments@);
 }
 
 """
@@ -286,15 +286,17 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     is_counted, ways = bool(steps), []
     if has_quick and (has_direct or is_counted):
         ways.append(("is_regular()" if has_direct else "is_watching()", "quickly"))
-    if has_quick and "light" in entry:
+    has_light = "light" in entry and not function.large
+    if has_light:
         light = fill(entry["light"], **{"else": f"look_{texts['shown']}"}, **texts)
         steps += fill(QUICK, here="lightly", done=light, inline=APART, **texts)
     if has_quick:
-        after = "lightly" if "light" in entry else "look"
+        after = "lightly" if has_light else "look"
         quick = fill(entry["quick"], **{"else": f"{after}_{texts['shown']}"}, **texts)
         steps += fill(QUICK, here="quickly", done=quick, inline=INLINED, **texts)
     if passes:
-        steps += fill(WEIGH, passes=passes, **texts)
+        weighed = "lightly" if has_light and not has_quick else "look"
+        steps += fill(WEIGH, passes=passes, after=weighed, **texts)
     if has_direct:
         ways.append(("receives_direct()", "look"))
     if has_room:
