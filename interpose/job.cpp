@@ -83,6 +83,15 @@ bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t*
   return in_a_program(first) && in_a_program(last);
 }
 
+const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
+                                         Operation operation) noexcept {
+  const TypeRecord* record = detail::cached_record(datatype);
+  if (record == nullptr || detail::is_still_new(datatype, count, false)) return nullptr;
+  const bool is_left =
+      passing(*record, count, false) != Note::kTaken || is_known_futile(*record, count, operation);
+  return is_left ? record : nullptr;
+}
+
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;

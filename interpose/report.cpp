@@ -67,8 +67,10 @@ std::string site_text(const void* caller) {
   return text;
 }
 
-thread_local const void* t_caller = nullptr;  // of the call that is about to be looked at
-thread_local Look* t_look = nullptr;          // the innermost
+// Of the call that is about to be looked at.
+constinit thread_local const void* t_caller __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local Look* t_look __attribute__((tls_model("initial-exec"))) =
+    nullptr;  // innermost
 
 void count_outcome(const Account& account, size_t outcome, int64_t bytes) noexcept {
   Cell* cell = cell_of(account);
@@ -80,16 +82,31 @@ void count_outcome(const Account& account, size_t outcome, int64_t bytes) noexce
 
 }  // namespace
 
+// Of a type and a count, once and for all (types.hpp, known_to_be_left_alone()).
+static bool is_always_so(Note note) noexcept {
+  switch (note) {
+    case Note::kPredefined:
+    case Note::kUndecoded:
+    case Note::kEmpty:
+    case Note::kContiguous:
+    case Note::kLongRuns:
+    case Note::kMixed:
+    case Note::kOneRun:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // ---- the current call ---------------------------------------------------------------------------
 
 // The lane that the wrapper has chosen, or that of this place.
 Lane* Look::lane_of(Lanes* lanes) noexcept {
   Lane* chosen = lanes->chosen;
   lanes->chosen = nullptr;
-  if (chosen != nullptr && chosen->caller == caller_ &&
-      chosen->which >> 8 == static_cast<uint32_t>(function_))
+  if (chosen != nullptr && chosen->key.caller == caller_ && chosen->key.function == function_)
     return chosen;
-  return &lanes->of(caller_, 0, lane_key(function_, kNoCount));
+  return &lanes->of({.caller = caller_, .function = function_});
 }
 
 void Look::begin() noexcept {
@@ -119,19 +136,21 @@ void Look::end() noexcept {
   if (weight_ == 0) return;
   const int64_t ns = now_ns() - begin_ns_ - elsewhere_ns_;
   book(cell, ends, ns, weight_);
-  if (lane_ == nullptr || lane_->caller != caller_) return;
+  if (lane_ == nullptr || lane_->key.caller != caller_) return;
   // Later calls may pass by without a look where this one has been the library's, and all is known
   // of it.
   lane_->outcome = kNoOutcome;
+  lane_->count = lane_->next_count;
   if (ends) {
     lane_->cell = cell_of({static_cast<uint16_t>(function_), kOtherTypes, site_});
-  } else if (lane_->type != 0) {
-    const bool is_known = told_nothing_ || (times_told_ == 1 && note_ == Note::kPredefined);
+  } else if (lane_->key.type != 0) {
+    const bool is_known =
+        told_nothing_ ? lane_->serial == 0 : times_told_ == 1 && is_always_so(note_);
     lane_->cell = is_known ? cell : nullptr;
     lane_->outcome = told_nothing_ ? kNothing : static_cast<uint32_t>(note_);
     lane_->element_bytes = lane_->count > 0 ? bytes_ / lane_->count : 0;
   }
-  const bool may_pass = lane_->cell != nullptr || (!ends && lane_->type == 0);
+  const bool may_pass = lane_->cell != nullptr || (!ends && lane_->key.type == 0);
   if (may_pass) t_lanes->learn(lane_, ns);
 }
 
@@ -213,13 +232,8 @@ void report_time(const Account& of, Way way, int64_t ns) noexcept {
 void called_from(const void* caller) noexcept { t_caller = caller; }
 
 uint16_t site_of(const void* caller) noexcept {
-  struct Known {
-    const void* caller = nullptr;
-    uint16_t id = 0;
-  };
-  constexpr size_t kKnown = 64;
-  thread_local Known known[kKnown];
-  Known& one = known[(reinterpret_cast<uintptr_t>(caller) * 0x9E3779B97F4A7C15U) >> 58];
+  if (t_lanes == nullptr) return learn_site(caller);
+  Lanes::Site& one = t_lanes->sites[Lanes::slot_of(caller)];
   if (one.caller != caller) one = {caller, learn_site(caller)};
   return one.id;
 }

@@ -15,15 +15,19 @@ namespace {
 
 constexpr int64_t kFirstBucketNs = 64;
 
-struct Table {
+}  // namespace
+
+struct CellTable {
   static constexpr size_t kCells = 1024;
   Cell cells[kCells];
   Lanes lanes;
   std::atomic<bool> owned{true};
-  Table* next = nullptr;
+  CellTable* next = nullptr;
 };
 
-constinit std::atomic<Table*> g_tables{nullptr};
+namespace {
+
+constinit std::atomic<CellTable*> g_tables{nullptr};
 
 uint64_t key_of(const Account& account, unsigned octave) noexcept {
   return ((((uint64_t{account.function} << 16 | account.type) << 16) | account.site) << 8 |
@@ -36,14 +40,15 @@ Account account_of_key(uint64_t key) noexcept {
           static_cast<uint16_t>(key & 0xffff)};
 }
 
-Table* take_table() noexcept {
-  for (Table* table = g_tables.load(std::memory_order_acquire); table != nullptr;
+CellTable* take_table() noexcept {
+  for (CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
        table = table->next) {
     bool owned = false;
     if (table->owned.compare_exchange_strong(owned, true, std::memory_order_acquire)) return table;
   }
-  auto* table = new (std::nothrow) Table;
+  auto* table = new (std::nothrow) CellTable;
   if (table == nullptr) return nullptr;
+  table->lanes.table = table;
   table->next = g_tables.load(std::memory_order_relaxed);
   while (!g_tables.compare_exchange_weak(table->next, table, std::memory_order_acq_rel)) {
   }
@@ -51,7 +56,7 @@ Table* take_table() noexcept {
 }
 
 struct Owner {
-  Table* table = take_table();
+  CellTable* table = take_table();
   Owner() {
     if (table != nullptr) t_lanes = &table->lanes;
   }
@@ -108,13 +113,21 @@ size_t bucket_of(int64_t ns) noexcept {
 
 }  // namespace
 
-Cell* cell_of(const Account& account, unsigned octave) noexcept {
+// Of this thread; null: no memory, or the thread is about to end.
+static Lanes* own_lanes() noexcept {
   thread_local Owner owner;
-  if (owner.table == nullptr) return nullptr;
+  return t_lanes;
+}
+
+Cell* cell_of(const Account& account, unsigned octave) noexcept {
+  const Lanes* lanes = t_lanes != nullptr ? t_lanes : own_lanes();
+  if (lanes == nullptr) return nullptr;
+  CellTable& table = *lanes->table;
   const uint64_t key = key_of(account, octave);
-  size_t at = (key * 0x9E3779B97F4A7C15U) >> 40 & (Table::kCells - 1);
-  for (size_t tried = 0; tried < Table::kCells; ++tried, at = (at + 1) & (Table::kCells - 1)) {
-    Cell& cell = owner.table->cells[at];
+  size_t at = (key * 0x9E3779B97F4A7C15U) >> 40 & (CellTable::kCells - 1);
+  for (size_t tried = 0; tried < CellTable::kCells;
+       ++tried, at = (at + 1) & (CellTable::kCells - 1)) {
+    Cell& cell = table.cells[at];
     const uint64_t found = cell.key.load(std::memory_order_relaxed);
     if (found == key) return &cell;
     if (found != 0) continue;
@@ -195,13 +208,13 @@ void add_cell(const Cell& cell, const std::map<Place, Calls>& calls,
 }  // namespace
 
 void add_cells(const std::vector<std::string>& places, Report* report) {
-  for (Table* table = g_tables.load(std::memory_order_acquire); table != nullptr;
+  for (CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
        table = table->next) {
     for (Lane& lane : table->lanes.lanes) settle(&lane);
   }
   std::map<Place, Calls> calls;
   const auto each = [](const auto& work) {
-    for (const Table* table = g_tables.load(std::memory_order_acquire); table != nullptr;
+    for (const CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
          table = table->next) {
       for (const Cell& cell : table->cells) work(cell);
     }

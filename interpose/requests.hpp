@@ -195,6 +195,13 @@ inline bool is_watching() noexcept { return detail::g_watching > 0; }
 // Whether a call that completes requests may have anything to do for lacuna.
 inline bool anything_under_way() noexcept { return detail::g_watching != 0 || anything_pending(); }
 
+// The same, but for the timing of calls.
+inline bool anything_under_way_but_timing() noexcept {
+  const bool timed = is_watched(kCosted);
+  return detail::g_watching != (timed ? kTimedWatching : 0) ||
+         g_gate.pending.load(std::memory_order_relaxed) != (timed ? 1 : 0);
+}
+
 inline bool any_freed_requests() noexcept {
   return g_gate.freed.load(std::memory_order_relaxed) != 0;
 }

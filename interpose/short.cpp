@@ -24,12 +24,12 @@ int wire_count(const TypeRecord& record, int64_t bytes) noexcept {
 }
 
 // What came is not all that there was room for, or it may be a token.
-[[gnu::noinline]] int finish_unusual(const TypeRecord& record, PlanPtr plan, Staging staging,
-                                     void* buf, int count, int64_t bytes, MPI_Comm comm, int code,
+[[gnu::noinline]] int finish_unusual(const Wire& wire, PlanPtr plan, Staging staging, void* buf,
+                                     int count, int64_t bytes, MPI_Comm comm, int code,
                                      OwnStatus* own) noexcept {
   Incoming incoming;
   incoming.data = staging.data();
-  incoming.wire = {record.wire, wire_count(record, bytes)};
+  incoming.wire = wire;
   incoming.staging = std::move(staging);
   incoming.plan = std::move(plan);
   incoming.buf = buf;
@@ -70,14 +70,17 @@ int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int t
                : next_functions().MPI_Recv(buf, count, datatype, source, tag, comm, status);
   }
   note(FunctionId::kMPI_Recv, taken(MPI_SUCCESS));
-  PlanPtr plan = record.plan;  // a callback of the program's may free the type
+  // A callback of the program's may free the type.
+  PlanPtr plan = record.plan;
+  const int sent = wire_count(record, bytes);
+  const MPI_Datatype wire = record.wire;
   OwnStatus own(status);
-  const int code = next_functions().MPI_Recv(staging.data(), wire_count(record, bytes), record.wire,
-                                             source, tag, comm, own.get());
+  const int code =
+      next_functions().MPI_Recv(staging.data(), sent, wire, source, tag, comm, own.get());
   if (code != MPI_SUCCESS || !own.is_written() || bytes == direct::kTokenBytes ||
       direct::bytes_of(*own.get()) != bytes) {
-    return finish_unusual(record, std::move(plan), std::move(staging), buf, count, bytes, comm,
-                          code, &own);
+    return finish_unusual({wire, sent}, std::move(plan), std::move(staging), buf, count, bytes,
+                          comm, code, &own);
   }
   unpack(*plan, staging.data(), count, buf);
   own.tell();

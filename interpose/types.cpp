@@ -72,6 +72,7 @@ void drop_packed_form(const TypeRecord& record) noexcept {
 
 void recycle(TypeRecord* record) noexcept {
   record->handle.store(0, std::memory_order_release);
+  record->serial.store(0, std::memory_order_release);
   record->plan.reset();
   record->text.clear();
   record->logged.store(0, std::memory_order_relaxed);
@@ -212,7 +213,9 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
     recycle(record);
     return nullptr;
   }
-  g_learned.fetch_add(1, std::memory_order_release);  // after the attribute can be found
+  const uint64_t learned =
+      g_learned.fetch_add(1, std::memory_order_release);  // after the attribute can be found
+  record->serial.store(learned + 1, std::memory_order_release);
   record->handle.store(handle_bits(datatype), std::memory_order_release);
   return record;
 }

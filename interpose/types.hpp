@@ -47,7 +47,10 @@ inline constexpr int64_t kNoVerdict = -1;
 
 struct TypeRecord {
   std::atomic<uintptr_t> handle{0};  // 0: not in use
-  PlanPtr plan;                      // null: never taken
+  // Which of all types it is: no two have one, also where they have the same handle and record one
+  // after the other. 0: a predefined one, or none.
+  std::atomic<uint64_t> serial{0};
+  PlanPtr plan;  // null: never taken
   int64_t size_bytes = 0;
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
@@ -153,13 +156,23 @@ constexpr int64_t verdict_bit(Operation operation) noexcept {
 }
 
 // That so many elements do not pay is known: to send, whichever way; to receive; or (kDirect) both.
-inline bool is_futile(const TypeRecord& record, MPI_Count count, Operation operation) noexcept {
+inline bool is_known_futile(const TypeRecord& record, MPI_Count count,
+                            Operation operation) noexcept {
   int64_t asked = verdict_bit(operation);
   if (operation == Operation::kSend) asked |= verdict_bit(Operation::kDirect);
   if (operation == Operation::kDirect) asked = (1 << kVerdictBits) - 1;
   const int64_t verdict = record.verdict.load(std::memory_order_relaxed);
-  return is_message(operation) && verdict >> kVerdictBits == count && (verdict & asked) == 0 &&
-         !is_watched(kReported);
+  return is_message(operation) && verdict >> kVerdictBits == count && (verdict & asked) == 0;
+}
+
+// The same, and nobody wants to see the call.
+inline bool is_futile(const TypeRecord& record, MPI_Count count, Operation operation) noexcept {
+  return is_known_futile(record, count, operation) && !is_watched(kReported);
+}
+
+// A type without gaps, of which no table is asked; and nobody wants to see the call.
+inline bool is_left_as_it_is(const TypeRecord& record) noexcept {
+  return record.passes && record.note == Note::kContiguous && !is_watched(kReported);
 }
 
 // The same for a call with `count` elements; also where they are one run, are known not to pay, or
@@ -177,6 +190,12 @@ inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count,
   return is_watched(kReported) && leaves_new_types_alone() &&
          detail::is_still_new(datatype, count, is_use);
 }
+
+// The record of a type, if it is known that calls with so many elements are the library's, whatever
+// else they say, and always with the same note; else null. No record of a receive that may meet a
+// token.
+const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
+                                         Operation operation) noexcept;
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after
 // the call has ended, or while other threads may free the type, copies the pointer first.

@@ -44,18 +44,18 @@ int redeem_only(direct::Watch* watch, MPI_Status* status, int code) noexcept {
 bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
                   MPI_Status* statuses, int* code) noexcept {
   constexpr int kMost = 64;
-  if (is_watched(kCosted)) {
-    called_from(caller);  // the look that follows is called from here
+  const auto is_left = [caller] {
+    if (is_watched(kCosted)) called_from(caller);  // the look that follows is called from here
     return false;
-  }
-  if (count < 0 || count > kMost || requests == nullptr || takes_long_way()) return false;
+  };
+  if (count < 0 || count > kMost || requests == nullptr || takes_long_way()) return is_left();
   direct::Watch* watches[kMost];
   bool any = false;
   for (int i = 0; i < count; ++i) {
     watches[i] = detail::find_watch(requests[i]);
     any = any || watches[i] != nullptr;
     // Libraries may have one handle for several requests that were complete at once.
-    if (detail::has_entries(requests[i])) return false;
+    if (detail::has_entries(requests[i])) return is_left();
   }
   MPI_Status own[kMost];
   MPI_Status* told = any && statuses == MPI_STATUSES_IGNORE ? own : statuses;

@@ -38,7 +38,8 @@ inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype,
 // it. Only where the type is sure to live until the call ends.
 inline bool is_futile_receive(MPI_Datatype datatype, int count) noexcept {
   const TypeRecord* record = lacuna::detail::cached_record(datatype);
-  return record != nullptr && is_futile(*record, count, Operation::kReceive) &&
+  return record != nullptr &&
+         (is_futile(*record, count, Operation::kReceive) || is_left_as_it_is(*record)) &&
          !loses_bytes(*record) && !anything_irregular();
 }
 

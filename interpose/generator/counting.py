@@ -4,36 +4,39 @@
 from __future__ import annotations
 
 import re
+from textwrap import indent
 
 from generator.table import Function, fill
 
-# Where calls are timed: those of predefined types that need not be, and completions, are counted.
+# Where calls are timed: those that need not be, and that are the library's whatever they bring, are
+# only counted. Most by this step, which saves no registers.
 COUNTED = """\
 __attribute__((noinline)) static int count_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-  Lane* lane = lane_of(FunctionId::k@symbol@, caller, @key@);
-  if (lane == nullptr@unless@) return choose_@shown@(@arguments@);
-  pass(lane, @count@);
+  if (@unless@!pass_as_last(FunctionId::k@symbol@, caller@type@))
+    return recount_@shown@(@arguments@);
 @goes@}
 
 """
-# The call of a lane that is to be timed, or of one that is no lane yet.
-CHOOSE = """\
-__attribute__((noinline)) static int choose_@shown@(@declaration@) {
+# Others by this one; or they are looked at.
+RECOUNTED = """\
+__attribute__((noinline)) static int recount_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-  if (@plain@) choose_lane(FunctionId::k@symbol@, caller, @key@);
+  if (@plain@) {
+    if (pass_slowly(FunctionId::k@symbol@, caller@slowly@)) {
+@goes@    }
+  }
   return look_@shown@(@arguments@);
 }
 
 """
-COUNTED_QUICKLY = """\
-  t_lanes->passing = lane;
-  return @done@;
+GOES = """\
+  return @next@().@symbol@(@arguments@);
 """
 # What it is left with where that was not quickly done.
 TAKE_BACK = """\
-static int look_after_@shown@(@declaration@) {
-  take_back(t_lanes->passing, @count@);
+__attribute__((noinline)) static int look_after_@shown@(@declaration@) {
+  take_back(@count@);
   return look_@shown@(@arguments@);
 }
 
@@ -54,34 +57,39 @@ def counted(function: Function, texts: dict[str, str]) -> str:
     entry = function.entry
     parameters = {p.name for p in function.parameters}
     is_quick = "quick" in entry and not function.large
-    type_, count, partners = "", "kNoCount", []
+    type_, count, slowly = "", "kNoCount", ""
+    unless: list[str] = []
     if found := re.fullmatch(r"open_to\(\w+, (\w+)\)", entry["gate"]):
         if "few" not in entry:
             return ""
-        type_, count = found[1], entry["few"].partition(": ")[2]
-        plain = [f"plainly_predefined({type_})", f"{count} >= 0"]
+        datatype = found[1]
+        operation, _, count = entry["few"].partition(": ")
+        type_ = f", handle_bits({datatype}), {count}"
+        slowly = f", {datatype}, {count}, Operation::{operation}"
         partners = sorted(parameters & {"dest", "source", "target_rank"})
-        plain += [f"{name} != MPI_PROC_NULL" for name in partners]
-        if entry.get("direct") == "yes":
-            if not is_quick:
-                return ""
-            plain.append("!takes_long_way()")  # else it would be no quick one
-    elif is_quick and "request" in parameters:
-        plain = ["request != nullptr"]
+        unless += [f"{name} == MPI_PROC_NULL" for name in partners]
+        if entry.get("direct") == "yes":  # it may bring a token
+            unless.append("takes_long_way()" if is_quick else "receives_direct()")
+    elif is_quick and parameters & {"request", "requests"}:
+        unless.append(f"{sorted(parameters & {'request', 'requests'})[0]} == nullptr")
+    elif entry["gate"] == "anything_under_way()":
+        unless.append("anything_under_way_but_timing()")
+    elif entry["gate"].endswith("is_watched(kCosted)"):
+        unless += [one for one in entry["gate"].split(" || ") if one != "is_watched(kCosted)"]
     else:
         return ""
-    goes = "  return @next@().@symbol@(@arguments@);\n"
+    plain = [f"!{one}" if one.endswith("()") else one.replace("==", "!=") for one in unless]
+    goes, after = fill(GOES, **texts), ""
     if is_quick:
         done = fill(entry["quick"], **{"else": f"look_after_{texts['shown']}"}, **texts)
-        if type_:
-            goes = "  if (!receives_direct()) return @next@().@symbol@(@arguments@);\n"
-        goes = (goes if type_ else "") + COUNTED_QUICKLY
-        texts = texts | {"done": done}
-    texts = texts | {"count": count, "plain": " && ".join(plain)}
-    texts["key"] = f"{f'handle_bits({type_})' if type_ else '0'}, {count}"
-    unless = [f"{name} == MPI_PROC_NULL" for name in partners]
-    if is_quick and type_:
-        unless.append("takes_long_way()")
-    texts["unless"] = "".join(f" || {condition}" for condition in unless)
-    after = fill(TAKE_BACK, **texts) if is_quick else ""
-    return after + fill(CHOOSE, **texts) + fill(COUNTED, **(texts | {"goes": fill(goes, **texts)}))
+        goes_quickly = f"  return {done};\n"
+        if slowly:
+            plain.append(f"(plainly_predefined({datatype}) || !receives_direct())")
+            goes_quickly = f"  if (!receives_direct()) {goes.lstrip()}{goes_quickly}"
+        goes, after = goes_quickly, fill(TAKE_BACK, count=count, **texts)
+    texts = texts | {"type": type_, "count": count, "slowly": slowly}
+    texts["plain"] = " && ".join(plain) if plain else "true"
+    steps = after
+    steps += fill(RECOUNTED, goes=indent(goes, "    "), **texts)
+    texts["unless"] = "".join(f"{condition} || " for condition in unless)
+    return steps + fill(COUNTED, goes=goes, **texts)

@@ -18,7 +18,7 @@ class Knob:
     what: str
     part: float = 1.0  # of the value: the longest message below the threshold
     default: int = 0  # where nobody changes it; 0: none that a message meets at once
-    moved: int | None = None  # a value for the check that the threshold moves with it
+    moved: tuple[int, ...] = ()  # values for the check that the threshold moves with it
 
     def threshold(self, values: dict[str, int]) -> int | None:
         """Where it says that something changes; None: the library does not tell."""
@@ -42,7 +42,7 @@ KNOBS: dict[str, list[Knob]] = {
             f"{_MPICH}IPC_CMA_P2P_THRESHOLD",
             "longer messages: the receiver copies from the sender's memory, after a handshake",
             default=8192,
-            moved=32768,
+            moved=(2048, 32768),
         ),
         Knob(
             f"{_MPICH}SHM_POSIX_IQUEUE_CELL_SIZE",
@@ -56,7 +56,7 @@ KNOBS: dict[str, list[Knob]] = {
             "btl_sm_eager_limit",
             "eager limit in shared memory; longer messages: a handshake first",
             default=4096,
-            moved=16384,
+            moved=(2048, 16384),
         ),
         Knob(
             f"{_OPEN_MPI}fbox_size",
@@ -83,7 +83,7 @@ KNOBS: dict[str, list[Knob]] = {
             "I_MPI_SHM_CELL_FWD_SIZE",
             "MPIR_CVAR_INTEL_SHM_CELL_FWD_SIZE",
             "cells that go forward in shared memory",
-            moved=131072,
+            moved=(16384, 131072),
         ),
     ],
 }

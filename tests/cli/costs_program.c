@@ -65,6 +65,45 @@ static void many(void) {
   }
 }
 
+// Types that are the library's, each of which may get the handle of the one before; one or two of
+// them in a message.
+static void kinds(void) {
+  double in[16];
+  for (int doubles = 2; doubles < 5; ++doubles) {
+    MPI_Datatype type;
+    MPI_Type_contiguous(doubles, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < 8000; ++i) {
+      MPI_Request requests[2];
+      MPI_Irecv(in, 2, type, g_rank, 1, MPI_COMM_WORLD, &requests[0]);
+      MPI_Isend(g_data, 1 + i % 2, type, g_rank, 1, MPI_COMM_WORLD, &requests[1]);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    MPI_Type_free(&type);
+  }
+}
+
+// The other ways to complete, and large counts where the library has them.
+static void completions(void) {
+  double in[16];
+  for (int i = 0; i < 8000; ++i) {
+    MPI_Request requests[2];
+    int index, count, flag = 0, indices[2];
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+    MPI_Irecv_c(in, 3, MPI_DOUBLE, g_rank, 1, MPI_COMM_WORLD, &requests[0]);
+#else
+    MPI_Irecv(in, 3, MPI_DOUBLE, g_rank, 1, MPI_COMM_WORLD, &requests[0]);
+#endif
+    MPI_Isend(g_data, 3, MPI_DOUBLE, g_rank, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    MPI_Waitsome(2, requests, &count, indices, MPI_STATUSES_IGNORE);
+    MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+    MPI_Testany(2, requests, &index, &flag, MPI_STATUS_IGNORE);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Barrier(MPI_COMM_SELF);
+  }
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -76,6 +115,8 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "structs")) structs();
   if (!strcmp(what, "none")) doubles(50, 375);
   if (!strcmp(what, "many")) many();
+  if (!strcmp(what, "kinds")) kinds();
+  if (!strcmp(what, "completions")) completions();
   MPI_Finalize();
   return 0;
 }

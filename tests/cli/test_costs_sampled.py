@@ -22,13 +22,13 @@ WORDS = {
 JUST_ABOVE = {"mpich": 1026, "openmpi": 513}  # doubles
 
 
-def report_of(tmp_path, mpi, *words):
+def report_of(tmp_path, mpi, *words, **options):
     family = MPIS[mpi]
     file = tmp_path / "costs.json"
     command, found_by = launch_words(mpi, family)
     command += ["-n", "2", "env", f"LD_PRELOAD={preload(family)}"]
     command += [str(BUILD / "bin" / f"cli_costs_program_{family}"), *map(str, words)]
-    environment = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1"}
+    environment = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1"} | options
     done = run_ranks(command, environment | found_by)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(file.read_text())
@@ -51,6 +51,34 @@ def test_what_is_not_timed_is_counted(tmp_path, mpi):
     assert calls["MPI_Irecv"] == calls["MPI_Wait"] == 60000
     assert calls["MPI_Send"] == 120000 and nothing["MPI_Send"] == 60000
     assert of_bytes["MPI_Irecv"] == 60000 * 24 and of_bytes["MPI_Send"] == 60000 * 16
+
+
+@pytest.mark.parametrize("mpi", list(MPIS))
+@pytest.mark.parametrize("direct", ["0", "1"])
+def test_types_and_completions_that_are_not_timed_are_counted(tmp_path, mpi, direct):
+    report = report_of(tmp_path, mpi, "kinds", LACUNA_DIRECT=direct)
+    texts = [one["text"] for one in report["types"]]
+    found = {}
+    for row in report["rows"]:
+        costs = row["costs"]
+        key = row["function"], texts[row["type"]]
+        found[key] = costs["calls"], row["bytes_declined"], costs["error_seconds"]
+        assert row["bytes_taken"] == 0, row
+    for doubles in (2, 3, 4):
+        text = f"contiguous({doubles}, double)"
+        calls, of_bytes, error = found["MPI_Isend", text]
+        assert (calls, of_bytes) == (16000, 16000 * 3 // 2 * doubles * 8)
+        assert error > 0  # not all of them were timed
+        assert found["MPI_Irecv", text][:2] == (16000, 16000 * 2 * doubles * 8)
+    assert sum(calls for (function, _), (calls, *_) in found.items() if "all" in function) == 48000
+
+    report = report_of(tmp_path, mpi, "completions", LACUNA_DIRECT=direct)
+    calls = Counter()
+    for row in report["rows"]:
+        calls[row["function"].removesuffix("_c")] += row["costs"]["calls"]
+    completing = ("Waitany", "Waitsome", "Testall", "Testany", "Waitall")
+    for name in ("Irecv", "Isend", "Barrier", *completing):
+        assert calls[f"MPI_{name}"] == 16000, calls
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
