@@ -85,9 +85,12 @@ __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype da
   return direct::may_be_token(*told) ? direct::redeem(watch, told, code) : code;
 }
 
+// For the steps of wrappers: there are so many that a compiler would not, and then arguments move.
+#define LACUNA_INLINED __attribute__((always_inline)) inline
+
 template <NextFunctions next>
-inline int quick_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype, int source,
-                      int tag, MPI_Comm comm, MPI_Status* status) {
+LACUNA_INLINED int quick_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
+                              int source, int tag, MPI_Comm comm, MPI_Status* status) {
   if (!plainly_predefined(datatype))
     return otherwise(buf, count, datatype, source, tag, comm, status);
   if (direct::is_too_short(datatype, count))
@@ -135,8 +138,8 @@ __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype d
 }
 
 template <NextFunctions next>
-inline int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
-                       int source, int tag, MPI_Comm comm, MPI_Request* request) {
+LACUNA_INLINED int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
+                               int source, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!plainly_predefined(datatype))
     return otherwise(buf, count, datatype, source, tag, comm, request);
   if (direct::is_too_short(datatype, count))
@@ -172,7 +175,7 @@ __attribute__((noinline)) int watched_wait(MPI_Request* request, MPI_Status* sta
 }
 
 template <NextFunctions next>
-inline int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Status* status) {
+LACUNA_INLINED int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Status* status) {
   if (request == nullptr) return otherwise(request, status);
   direct::Watch* watch = detail::find_watch(*request);
   if (watch != nullptr) return watched_wait<next>(request, status, watch);
@@ -192,7 +195,8 @@ __attribute__((noinline)) int watched_test(MPI_Request* request, int* flag, MPI_
 }
 
 template <NextFunctions next>
-inline int quick_test(TestStep* otherwise, MPI_Request* request, int* flag, MPI_Status* status) {
+LACUNA_INLINED int quick_test(TestStep* otherwise, MPI_Request* request, int* flag,
+                              MPI_Status* status) {
   if (request == nullptr || flag == nullptr) return otherwise(request, flag, status);
   direct::Watch* watch = detail::find_watch(*request);
   if (watch != nullptr) return watched_test<next>(request, flag, status, watch);
@@ -234,14 +238,16 @@ __attribute__((noinline)) int quick_waitall_many(WaitallStep* otherwise, int cou
 }
 
 template <NextFunctions next>
-inline int quick_waitall(WaitallStep* otherwise, int count, MPI_Request* requests,
-                         MPI_Status* statuses) {
+LACUNA_INLINED int quick_waitall(WaitallStep* otherwise, int count, MPI_Request* requests,
+                                 MPI_Status* statuses) {
   if (count == 1 && requests != nullptr && is_watching()) {
     if (direct::Watch* watch = detail::find_watch(*requests))
       return watched_waitall<next>(requests, statuses, watch);
   }
   return quick_waitall_many<next>(otherwise, count, requests, statuses);
 }
+
+#undef LACUNA_INLINED
 
 }  // namespace lacuna
 
