@@ -97,27 +97,39 @@ using lacuna::api::type_of;
   return status;
 }
 
-// Messages that the plan's few moves do not serve.
-[[gnu::noinline]] lacuna_status pack_more(const lacuna_plan* plan, const void* mem, int64_t count,
+// Messages that the plan's few moves do not serve, and what is wrong.
+template <bool kPack>
+[[gnu::noinline]] lacuna_status move_more(const lacuna_plan* plan, void* mem, int64_t count,
                                           void* packed) noexcept {
   int64_t bytes = 0;
   if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
     const lacuna_status status = check_message(plan, mem, count, packed);
     if (status != LACUNA_OK) return status;
   }
-  lacuna::pack(plan_of(plan), mem, count, packed);
+  if constexpr (kPack) {
+    lacuna::pack(plan_of(plan), mem, count, packed);
+  } else {
+    lacuna::unpack(plan_of(plan), packed, count, mem);
+  }
   return LACUNA_OK;
 }
 
-[[gnu::noinline]] lacuna_status unpack_more(const lacuna_plan* plan, const void* packed,
-                                            int64_t count, void* mem) noexcept {
-  int64_t bytes = 0;
-  if (!is_plain(plan, mem, count, packed, &bytes)) [[unlikely]] {
-    const lacuna_status status = check_message(plan, mem, count, packed);
-    if (status != LACUNA_OK) return status;
-  }
-  lacuna::unpack(plan_of(plan), packed, count, mem);
-  return LACUNA_OK;
+template <bool kPack>
+[[gnu::always_inline]] inline lacuna_status move(const lacuna_plan* plan, const void* mem,
+                                                 int64_t count, const void* packed) noexcept {
+  const auto more = [=] {
+    return move_more<kPack>(plan, const_cast<void*>(mem), count, const_cast<void*>(packed));
+  };
+  // One by one: as one condition they take three instructions more.
+  if (plan == nullptr) [[unlikely]]
+    return more();
+  if (mem == nullptr) [[unlikely]]
+    return more();
+  if (packed == nullptr) [[unlikely]]
+    return more();
+  if (lacuna::are_few(plan_of(plan), count)) [[likely]]
+    return static_cast<lacuna_status>(lacuna::move_few<kPack>(plan_of(plan), mem, count, packed));
+  return more();
 }
 
 }  // namespace
@@ -153,27 +165,11 @@ lacuna_status lacuna_packed_size(const lacuna_plan* plan, int64_t count, int64_t
 }
 
 lacuna_status lacuna_pack(const lacuna_plan* plan, const void* mem, int64_t count, void* packed) {
-  if (plan == nullptr) [[unlikely]]
-    return pack_more(plan, mem, count, packed);
-  if (mem == nullptr) [[unlikely]]
-    return pack_more(plan, mem, count, packed);
-  if (packed == nullptr) [[unlikely]]
-    return pack_more(plan, mem, count, packed);
-  if (lacuna::are_few(plan_of(plan), count)) [[likely]]
-    return static_cast<lacuna_status>(lacuna::pack_few(plan_of(plan), mem, count, packed));
-  return pack_more(plan, mem, count, packed);
+  return move<true>(plan, mem, count, packed);
 }
 
 lacuna_status lacuna_unpack(const lacuna_plan* plan, const void* packed, int64_t count, void* mem) {
-  if (plan == nullptr) [[unlikely]]
-    return unpack_more(plan, packed, count, mem);
-  if (mem == nullptr) [[unlikely]]
-    return unpack_more(plan, packed, count, mem);
-  if (packed == nullptr) [[unlikely]]
-    return unpack_more(plan, packed, count, mem);
-  if (lacuna::are_few(plan_of(plan), count)) [[likely]]
-    return static_cast<lacuna_status>(lacuna::unpack_few(plan_of(plan), packed, count, mem));
-  return unpack_more(plan, packed, count, mem);
+  return move<false>(plan, mem, count, packed);
 }
 
 lacuna_status lacuna_pack_slice(const lacuna_plan* plan, const void* mem, int64_t count,

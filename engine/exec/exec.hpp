@@ -26,14 +26,11 @@ void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noex
   // An unsigned comparison, so that counts of 0 are no concern of few.
   return static_cast<uint64_t>(count) - 1 < static_cast<uint64_t>(plan.few().most_elements());
 }
-// Of as many: the same as pack and unpack. 0.
-[[gnu::always_inline]] inline int pack_few(const Plan& plan, const void* mem, int64_t count,
-                                           void* packed) noexcept {
-  return plan.few().run<true>(address(mem, plan.offset()), count, address(packed, 0));
-}
-[[gnu::always_inline]] inline int unpack_few(const Plan& plan, const void* packed, int64_t count,
-                                             void* mem) noexcept {
-  return plan.few().run<false>(address(mem, plan.offset()), count, address(packed, 0));
+// Of as many: the same as pack or unpack. 0.
+template <bool kPack>
+[[gnu::always_inline]] inline int move_few(const Plan& plan, const void* mem, int64_t count,
+                                           const void* packed) noexcept {
+  return plan.few().run<kPack>(address(mem, plan.offset()), count, address(packed, 0));
 }
 
 // Bytes [begin, end) of the packed stream of `count` elements, 0 <= begin <= end <= count*size;

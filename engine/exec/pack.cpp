@@ -26,22 +26,24 @@ template <bool kPack>
   Mover<kPack>(plan.machine(), total).message(plan, mem, count, packed);
 }
 
+template <bool kPack>
+[[gnu::always_inline]] inline void move_message(const Plan& plan, const void* mem, int64_t count,
+                                                const void* packed) {
+  if (are_few(plan, count)) [[likely]] {
+    move_few<kPack>(plan, mem, count, packed);
+  } else {
+    move_more<kPack>(plan, address(mem, 0), count, address(packed, 0));
+  }
+}
+
 }  // namespace
 
 void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexcept {
-  if (are_few(plan, count)) [[likely]] {
-    pack_few(plan, mem, count, packed);
-    return;
-  }
-  move_more<true>(plan, address(mem, 0), count, address(packed, 0));
+  move_message<true>(plan, mem, count, packed);
 }
 
 void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept {
-  if (are_few(plan, count)) [[likely]] {
-    unpack_few(plan, packed, count, mem);
-    return;
-  }
-  move_more<false>(plan, address(mem, 0), count, address(packed, 0));
+  move_message<false>(plan, mem, count, packed);
 }
 
 }  // namespace lacuna

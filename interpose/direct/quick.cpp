@@ -13,6 +13,15 @@ int error_class_of(const Watch& watch, MPI_Status* status) noexcept {
   return watch_plain(watch, &incoming) ? deliver(incoming, status) : MPI_SUCCESS;
 }
 
+// Ends a watch: the error class of what its receive has brought, if it has ended well, and on which
+// communicator. The library's own receives bring no tokens.
+int end_and_redeem(Watch* watch, MPI_Status* status, bool is_well, MPI_Comm* comm) noexcept {
+  const Watch old = *watch;
+  lacuna::detail::end_watch(watch);
+  *comm = old.comm;
+  return is_well && !called_by_mpi(old.caller) ? error_class_of(old, status) : MPI_SUCCESS;
+}
+
 }  // namespace
 
 int redeem(const Watch& watch, MPI_Status* status, int code) noexcept {
@@ -23,22 +32,20 @@ int redeem(const Watch& watch, MPI_Status* status, int code) noexcept {
 }
 
 int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept {
-  const Watch old = *watch;
-  lacuna::detail::end_watch(watch);
-  return called_by_mpi(old.caller) ? code : redeem(old, status, code);
+  MPI_Comm comm{};
+  const int error_class = end_and_redeem(watch, status, code == MPI_SUCCESS, &comm);
+  return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
+}
+
+int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept {
+  MPI_Comm comm{};
+  const int error_class = end_and_redeem(watch, status, code == MPI_SUCCESS, &comm);
+  if (error_class == MPI_SUCCESS) return code;
+  status->MPI_ERROR = error_class;
+  return raise_error(comm, MPI_ERR_IN_STATUS);
 }
 
 }  // namespace direct
-
-int redeem_only(direct::Watch* watch, MPI_Status* status, int code) noexcept {
-  const direct::Watch old = *watch;
-  detail::end_watch(watch);
-  if (code != MPI_SUCCESS || called_by_mpi(old.caller)) return code;
-  const int error_class = direct::error_class_of(old, status);
-  if (error_class == MPI_SUCCESS) return MPI_SUCCESS;
-  status->MPI_ERROR = error_class;
-  return raise_error(old.comm, MPI_ERR_IN_STATUS);
-}
 
 // Only watched receives, and requests that are none of lacuna's; a few.
 bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
@@ -71,17 +78,15 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
       detail::end_watch(watch);
       continue;
     }
-    const direct::Watch old = *watch;
-    detail::end_watch(watch);
-    if (!all_well && told[i].MPI_ERROR != MPI_SUCCESS) continue;
-    if (called_by_mpi(old.caller)) continue;
-    const int error_class = direct::error_class_of(old, &told[i]);
+    const bool is_well = all_well || told[i].MPI_ERROR == MPI_SUCCESS;
+    MPI_Comm comm{};
+    const int error_class = direct::end_and_redeem(watch, &told[i], is_well, &comm);
     if (error_class == MPI_SUCCESS) continue;
     if (all_well && !any_failed) {
       for (int j = 0; j < count; ++j) told[j].MPI_ERROR = MPI_SUCCESS;
     }
     told[i].MPI_ERROR = error_class;
-    failed = old.comm;
+    failed = comm;
     any_failed = true;
   }
   if (any_failed) *code = raise_error(failed, MPI_ERR_IN_STATUS);

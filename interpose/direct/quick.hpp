@@ -54,6 +54,8 @@ int redeem(const Watch& watch, MPI_Status* status, int code) noexcept;
 // The same of one that is watched, and now no more; it may be one of the library's own, which has
 // no token.
 int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept;
+// The same for the only request of a call that has a status for each.
+int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept;
 
 }  // namespace direct
 
@@ -147,11 +149,18 @@ LACUNA_INLINED int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_D
   return watched_irecv<next>(buf, count, datatype, source, tag, comm, request);
 }
 
-// A request that was watched may have completed: then it has left MPI_REQUEST_NULL behind.
-inline int end_if_over(direct::Watch* watch, const MPI_Request* request, MPI_Status* status,
-                       int code) noexcept {
+// The library's `call`, which takes a status, may complete a watched request: then it has left
+// MPI_REQUEST_NULL behind, and `redeem` is asked about one with as many bytes as a token has.
+template <auto redeem = direct::redeem_watched, typename Call>
+LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request, MPI_Status* status,
+                               bool is_ignored, const Call& call) noexcept {
+  MPI_Status own;  // set if it ends well
+  if (is_ignored) status = &own;
+  MPI_Status* told = status;
+  asm("" : "+m"(request), "+m"(told), "+m"(watch));  // as above
+  const int code = call(status);
   if (__builtin_expect(*request != no_request(), 0)) return code;
-  if (direct::may_be_token(*status)) return direct::redeem_watched(watch, status, code);
+  if (direct::may_be_token(*told)) return redeem(watch, told, code);
   detail::end_watch(watch);
   return code;
 }
@@ -165,13 +174,8 @@ inline bool is_strange(MPI_Request request) noexcept {
 template <NextFunctions next>
 __attribute__((noinline)) int watched_wait(MPI_Request* request, MPI_Status* status,
                                            direct::Watch* watch) noexcept {
-  MPI_Status own;  // set if it ends well
-  const MPI_Request* kept = request;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  MPI_Status* told = status;
-  asm("" : "+m"(kept), "+m"(told), "+m"(watch));  // as above
-  const int code = next().MPI_Wait(request, status);
-  return end_if_over(watch, kept, told, code);
+  return end_if_over(watch, request, status, status == MPI_STATUS_IGNORE,
+                     [=](MPI_Status* told) { return next().MPI_Wait(request, told); });
 }
 
 template <NextFunctions next>
@@ -185,13 +189,8 @@ LACUNA_INLINED int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Sta
 template <NextFunctions next>
 __attribute__((noinline)) int watched_test(MPI_Request* request, int* flag, MPI_Status* status,
                                            direct::Watch* watch) noexcept {
-  MPI_Status own;  // set if it ends well
-  const MPI_Request* kept = request;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  MPI_Status* told = status;
-  asm("" : "+m"(kept), "+m"(told), "+m"(watch));  // as above
-  const int code = next().MPI_Test(request, flag, status);
-  return end_if_over(watch, kept, told, code);
+  return end_if_over(watch, request, status, status == MPI_STATUS_IGNORE,
+                     [=](MPI_Status* told) { return next().MPI_Test(request, flag, told); });
 }
 
 template <NextFunctions next>
@@ -204,23 +203,12 @@ LACUNA_INLINED int quick_test(TestStep* otherwise, MPI_Request* request, int* fl
                               : otherwise(request, flag, status);
 }
 
-// The call returns `code` and is over for its only request, which has brought as many bytes as a
-// token has.
-int redeem_only(direct::Watch* watch, MPI_Status* status, int code) noexcept;
-
 template <NextFunctions next>
 __attribute__((noinline)) int watched_waitall(MPI_Request* request, MPI_Status* status,
                                               direct::Watch* watch) noexcept {
-  MPI_Status own;  // set if it ends well
-  const MPI_Request* kept = request;
-  if (status == MPI_STATUSES_IGNORE) status = &own;
-  MPI_Status* told = status;
-  asm("" : "+m"(kept), "+m"(told), "+m"(watch));  // as above
-  const int code = next().MPI_Waitall(1, request, status);
-  if (__builtin_expect(*kept != no_request(), 0)) return code;
-  if (direct::may_be_token(*told)) return redeem_only(watch, told, code);
-  detail::end_watch(watch);
-  return code;
+  return end_if_over<direct::redeem_only>(
+      watch, request, status, status == MPI_STATUSES_IGNORE,
+      [=](MPI_Status* told) { return next().MPI_Waitall(1, request, told); });
 }
 
 // False: nothing has been done.

@@ -95,7 +95,7 @@ void tell_of_others(llvm::Function& function, const Library& library, Resolver& 
     bool has_derived = row->is_array;
     for (const unsigned number : row->types) {
       llvm::Value* handle = call->getArgOperand(number);
-      if (row->is_array || has_derived || library.basic(handle) != nullptr) continue;
+      if (has_derived || library.basic(handle) != nullptr) continue;
       has_derived = true;
       if (const Type* type = resolver.resolve(handle)) why += ": " + type->text();
     }

@@ -35,16 +35,7 @@ def lacuna(tmp_path):
     """Calls the command in an empty folder, as a script would: no terminal, no input."""
 
     def call(*words, **environment):
-        return subprocess.run(
-            [str(COMMAND), *map(str, words)],
-            cwd=tmp_path,
-            env=os.environ | environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_quietly([str(COMMAND), *map(str, words)], environment, tmp_path)
 
     return call
 
@@ -83,10 +74,11 @@ def launch_words(mpi, family):
     return words, {"LD_LIBRARY_PATH": str(root / "lib")}
 
 
-def run_ranks(words, environment):
-    """Runs a launcher's command to its end."""
+def run_quietly(words, environment, folder=None):
+    """Runs a command to its end, without a terminal or input."""
     return subprocess.run(
         words,
+        cwd=folder,
         env=os.environ | environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

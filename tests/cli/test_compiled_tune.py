@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, MPI_ROOT, ROOT, launch_words, run_ranks
+from conftest import COMMAND, MPI_ROOT, ROOT, launch_words, run_quietly
 
 from lacuna import compiled_table
 
@@ -139,7 +139,7 @@ def test_a_rule_is_obeyed(mpi, tmp_path, monkeypatch):
     )  # fmt: skip
     assert "1024 bytes are moved as well by the MPI library (`lacuna tune`)" in said
     words, environment = launch_words(mpi, "ompi" if mpi == "openmpi" else "mpich")
-    done = run_ranks([*words, "-n", "1", program, "16", "125", "124", "128"], environment)
+    done = run_quietly([*words, "-n", "1", program, "16", "125", "124", "128"], environment)
     # Packed: so many doubles; left to the library: one of the type.
     wanted = ["16: 16", "128: 1", "16: 16", "125: 1", "124: 124", "128: 1"]
     assert done.stdout.splitlines() == wanted, done.stderr

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 import pytest
-from conftest import BUILD, launch_words, preload, run_ranks
+from conftest import BUILD, launch_words, preload, run_quietly
 from test_watch import MPIS
 
 from lacuna import costs_advice
@@ -29,7 +29,7 @@ def report_of(tmp_path, mpi, *words, **options):
     command += ["-n", "2", "env", f"LD_PRELOAD={preload(family)}"]
     command += [str(BUILD / "bin" / f"cli_costs_program_{family}"), *map(str, words)]
     environment = {"LACUNA_REPORT": str(file), "LACUNA_COSTS": "1"} | options
-    done = run_ranks(command, environment | found_by)
+    done = run_quietly(command, environment | found_by)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(file.read_text())
 

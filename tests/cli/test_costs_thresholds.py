@@ -3,7 +3,7 @@
 `lacuna costs machine` names move it, both ways, by as much as they are moved."""
 
 import pytest
-from conftest import BUILD, launch_words, run_ranks
+from conftest import BUILD, launch_words, run_quietly
 from test_watch import MPIS
 
 from lacuna import costs_knobs
@@ -17,7 +17,7 @@ def longest(mpi, **options):
     family = MPIS[mpi]
     command, environment = launch_words(mpi, family)
     program = BUILD / "bin" / f"cli_costs_copies_{family}"
-    done = run_ranks(
+    done = run_quietly(
         [*command, "-n", "2", str(program), str(LEAST), str(MOST)], environment | options
     )
     assert done.returncode == 0, done.stdout + done.stderr

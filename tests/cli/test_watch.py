@@ -7,7 +7,7 @@ import shlex
 from datetime import datetime, timezone
 
 import pytest
-from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program, run_ranks
+from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program, run_quietly
 
 from lacuna import run
 from lacuna.errors import Exit, LacunaError
@@ -31,7 +31,7 @@ def launch(mpi, ranks, tests, *topics, environment=None, without=(), check=True)
         else:
             words += ["env"]
         words += [path, *topics]
-    result = run_ranks(words, environment | found_by)
+    result = run_quietly(words, environment | found_by)
     assert not check or result.returncode == 0, result.stdout + result.stderr
     return result
 
