@@ -161,8 +161,13 @@ inline void strided_long(const Move& m) noexcept {
 inline void strided_any(const Move& m) noexcept {
   // A line is written whole only by runs that hold one; shorter ones go through the caches.
   if (m.stream && m.width >= 128) {
-    strided_rows(m, [&m](std::byte* dst, const std::byte* src)
-                        LACUNA_INLINE { copy_run_stream(dst, src, m.width); });
+    // The next run is asked for: without, packing 64 MiB of runs of 8 KiB took 1.3 times as long as
+    // through the caches (Zen 5), though its stores save a third of the bytes.
+    const bool has_gaps = m.inner.src_stride != m.width;
+    strided_rows(m, [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+      if (has_gaps) touch<false>(src + m.inner.src_stride, m.width);
+      copy_run_stream(dst, src, m.width);
+    });
     hwy::FlushStream();
   } else if (m.width > kLongRun && m.width < kVeryLongRun) {
     strided_long(m);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Asks the C library for what the host knows about itself, lets the profile of this CPU override
-// it, and keeps the defaults for what neither says. No hwloc here: this runs inside other people's
-// processes (docs/decisions/0007).
+// Asks the C library and the kernel for what the host knows about itself, lets the profile of this
+// CPU override it, and keeps the defaults for what neither says. No hwloc here: this runs inside
+// other people's processes (docs/decisions/0007).
 #include "machine/machine.hpp"
 
 #include <unistd.h>
@@ -63,6 +63,9 @@ Profile told_profile() {
   take(_SC_LEVEL2_CACHE_SIZE, "l2_bytes", profile);
   take(_SC_LEVEL3_CACHE_SIZE, "l3_bytes", profile);
 #endif
+  // glibc adds up all of an AMD package: 384 MiB where a core reaches 32.
+  if (const int64_t l3_bytes = kernel_l3_bytes(); l3_bytes > profile.machine.l2_bytes)
+    profile.set("l3_bytes", static_cast<double>(l3_bytes), Source::kTold);
   derive_thresholds(profile);
   return profile;
 }

@@ -27,6 +27,19 @@ TEST(Machine, NumbersMakeSense) {
   EXPECT_GT(m.parallel_bytes, 0);
 }
 
+TEST(Machine, CachesAreToldInKibibytes) {
+  EXPECT_EQ(cache_bytes("32768K\n"), 32768 * 1024);
+  EXPECT_EQ(cache_bytes("48K"), 48 * 1024);
+  for (const char* wrong : {"", "K", "32768", "32M", "-1K", "0K", "99999999999999999999K", "x"})
+    EXPECT_EQ(cache_bytes(wrong), 0) << wrong;
+}
+
+TEST(Machine, TheThirdLevelIsWhatACpuReaches) {
+  const int64_t l3_bytes = kernel_l3_bytes();
+  if (l3_bytes == 0) GTEST_SKIP() << "this kernel does not tell";
+  EXPECT_EQ(told_profile().machine.l3_bytes, l3_bytes);
+}
+
 TEST(Machine, IsReadOnce) { EXPECT_EQ(&machine(), &machine()); }
 
 TEST(Numbers, DefaultsAreWithinTheLimitsOfTheTable) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which CPU this is, and where its profile is kept.
+// Which CPU this is, what the kernel says of it, and where its profile is kept.
 #include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 
 #include "base/options.hpp"
@@ -16,7 +17,7 @@ namespace {
 std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 // The value of the first line "key : value".
@@ -32,11 +33,11 @@ std::string_view value_of(std::string_view cpuinfo, std::string_view key) {
   return {};
 }
 
-// The first CPU's lines: the kernel makes the file as it is read, and a machine of 512 CPUs would
-// take milliseconds for all of it.
-std::string first_cpuinfo() {
+// What the kernel makes as it is read. Not all of it: /proc/cpuinfo of a machine with 512 CPUs
+// would take milliseconds.
+std::string first_page(const char* path) {
   std::string text(4096, '\0');
-  const int file = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   const ssize_t got = read(file, text.data(), text.size());
   close(file);
@@ -82,9 +83,23 @@ const std::string& host_cpu() {
   static const auto* const name = [] {
     utsname system = {};
     const bool is_named = uname(&system) == 0;
-    return new std::string(cpu_name(first_cpuinfo(), is_named ? system.machine : "unknown"));
+    return new std::string(
+        cpu_name(first_page("/proc/cpuinfo"), is_named ? system.machine : "unknown"));
   }();
   return *name;
+}
+
+int64_t cache_bytes(std::string_view text) {
+  int64_t kib = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), kib);
+  if (error != std::errc() || end == text.data() + text.size() || *end != 'K') return 0;
+  return kib > 0 && kib < int64_t{1} << 40 ? kib * 1024 : 0;
+}
+
+int64_t kernel_l3_bytes() {
+  const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index3/";
+  if (trimmed(first_page((folder + "level").c_str())) != "3") return 0;
+  return cache_bytes(first_page((folder + "size").c_str()));
 }
 
 std::string default_cache_place(const char* xdg_cache_home, const char* home, std::string_view kind,

@@ -55,6 +55,11 @@ void derive_thresholds(Profile& profile);
 std::string cpu_name(std::string_view cpuinfo, std::string_view machine_name);
 const std::string& host_cpu();
 
+// The third-level cache that the first CPU reaches, as the kernel tells it; 0: it does not.
+int64_t kernel_l3_bytes();
+// A size as it writes them, "32768K"; 0 for what is none.
+int64_t cache_bytes(std::string_view text);
+
 // Where the profile of this host is kept: what LACUNA_PROFILE says, else a file named after the CPU
 // in the user's cache folder. Empty if there is no such folder.
 std::string profile_place();
