@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands a person types; CMake does the work (see CMakePresets.json), setup/setup.sh brings what is missing.
 #
-#   make          libraries and programs in build/release, the `lacuna` command in .venv/bin
+#   make          libraries and programs in build/release, the `lacuna` command in .venv/bin; no tests (they are a third of the work)
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
 #   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
@@ -15,7 +15,7 @@ SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]')
 
-.PHONY: all demo optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release dev
+.PHONY: all demo optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests dev
 
 all: release
 
@@ -28,8 +28,13 @@ setup-test:
 setup-aarch64:
 	@setup/setup.sh aarch64
 
+# Once tests have been built here, they go on being built.
 release: setup
-	@cmake --preset release >/dev/null
+	@cmake --preset release $(if $(wildcard build/release/CMakeCache.txt),,-D LACUNA_TESTS=OFF) >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+release-with-tests: setup-test
+	@cmake --preset release -D LACUNA_TESTS=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
 dev: setup
@@ -46,13 +51,12 @@ optimizer:
 # The last command is the released build's, so that the last line is the whole suite's.
 test: setup-test
 	@$(MAKE) dev
-	@$(MAKE) release
+	@$(MAKE) release-with-tests
 	@ctest --preset dev -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
 # Root and iproute2 are needed; skipped, with the reason, where they are not.
-test-hosts: setup-test
-	@$(MAKE) release
+test-hosts: release-with-tests
 	@ctest --preset release -C hosts -L hosts -j $(JOBS)
 
 test-conformance: setup-test release

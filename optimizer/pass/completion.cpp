@@ -26,10 +26,10 @@ class Requests {
       : variable_(variable),
         of_fortran_(of_fortran),
         bytes_(of_fortran ? 4
-                          : variable.getModule()
-                                ->getDataLayout()
-                                .getTypeStoreSize(library.handle_type)
-                                .getFixedValue()) {}
+                          : static_cast<int64_t>(variable.getModule()
+                                                     ->getDataLayout()
+                                                     .getTypeStoreSize(library.handle_type)
+                                                     .getFixedValue())) {}
 
   // Finds all uses; false where one is not known, so that anybody may hold the address.
   bool gather() {
