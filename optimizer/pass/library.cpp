@@ -14,7 +14,7 @@ namespace lacuna {
 namespace {
 
 constexpr llvm::StringLiteral kTemplate = "lacuna_template_";
-constexpr llvm::StringLiteral kKept = "lacuna_kept_blocks";  // one for all files of a program
+constexpr llvm::StringLiteral kKept = "lacuna_kept_pages";  // one for all files of a program
 
 bool is_of_mpi(llvm::StringRef name) {
   return name.starts_with("MPI_") || name.starts_with(kOriginal);

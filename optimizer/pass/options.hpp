@@ -29,9 +29,11 @@ enum class Side { kSend, kReceive };
 // The most bytes of a message that are packed first.
 int64_t most_bytes();
 
-// Messages for which the library's own way is better: [from, to] bytes, in runs of more than
-// `run_from` bytes and up to `run_to` in the mean.
+// Messages for which the library's own way is better, or the preload's where the program is run
+// with it: [from, to] bytes, in runs of more than `run_from` bytes and up to `run_to` in the mean.
+enum class Taker { kLibrary, kPreload };
 struct Left {
+  Taker to_whom;
   int64_t run_from, run_to, from, to;
 };
 std::vector<Left> left(Pattern pattern, Side side);

@@ -1,16 +1,20 @@
-// A constructor may go if it cannot fail (its numbers are in MPI's ranges, whatever the program's
-// input), nobody asks whether it did, and all that is done with its handle is committing and
-// freeing it. What a template still needs it for is the way out that is seldom taken: there the
-// type is made anew, and freed.
+// A constructor may go if it cannot fail (its numbers are in MPI's ranges), nobody asks whether it
+// did, and all that is done with its handle is committing and freeing it. What a template still
+// needs it for is the way out that is seldom taken: there the type is made anew, and freed. A count
+// that may be negative is looked at where the constructor was: if it is, that is called, so that
+// MPI tells of the error there.
 #include "optimizer/pass/remove.hpp"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/DomTreeUpdater.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/KnownBits.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "optimizer/pass/fortran.hpp"
@@ -64,6 +68,7 @@ class Remover {
     made_.clear();
     phis_.clear();
     ways_out_.clear();
+    perhaps_negative_.clear();
     llvm::SmallVector<llvm::Value*, 8> handles;
     if (!add_call(constructor, handles)) return false;
     while (!handles.empty()) {
@@ -221,11 +226,47 @@ class Remover {
           const llvm::SimplifyQuery query(function_.getParent()->getDataLayout(), &call);
           // A large one may be more than a library can hold: not if an int could have it.
           const llvm::KnownBits bits = llvm::computeKnownBits(value, /*Depth=*/0, query);
-          if (bits.countMinLeadingZeros() + 31 < bits.getBitWidth()) return false;
+          if (bits.countMinLeadingZeros() + 31 >= bits.getBitWidth()) continue;
+          if (!can_be_asked(call) || bits.getBitWidth() != 32) return false;
+          perhaps_negative_.emplace_back(&call, value);
         }
       }
     }
     return true;
+  }
+
+  // Whether the constructor can be called in one case only, and with other types than the
+  // program's: those may go, too, and the error is of the count.
+  bool can_be_asked(llvm::CallBase& call) const {
+    return llvm::isa<llvm::CallInst>(call) &&
+           library_.handle_of(library_.packed(), previous(call)->getType()) != nullptr &&
+           raised(&call)->text != "subarray";
+  }
+
+  void ask(llvm::CallBase& call, llvm::ArrayRef<llvm::Value*> values) {
+    llvm::IRBuilder<> builder(&call);
+    llvm::Value* is_negative = builder.getFalse();
+    for (llvm::Value* value : values) {
+      llvm::Value* one = builder.CreateICmpSLT(builder.CreateFreeze(value), builder.getInt32(0));
+      is_negative = builder.CreateOr(is_negative, one);
+    }
+    llvm::DomTreeUpdater updater(tree_, llvm::DomTreeUpdater::UpdateStrategy::Eager);
+    llvm::MDNode* seldom = llvm::MDBuilder(call.getContext()).createBranchWeights(1, 1 << 20);
+    llvm::Instruction* place = llvm::SplitBlockAndInsertIfThen(
+        is_negative, call.getIterator(), /*Unreachable=*/false, seldom, &updater, &loops_);
+    auto* made = llvm::cast<llvm::CallBase>(call.clone());
+    made->insertBefore(place);
+    llvm::Type* handle_type = previous(call)->getType();
+    unsigned argument = 0;
+    for (const char letter : raised(&call)->parameters.drop_back()) {
+      const bool is_list = is_array(letter) && expanded_length(call);
+      for (uint64_t left = is_list ? *expanded_length(call) : 1; left > 0; --left, ++argument) {
+        if (letter == 'h' || (letter == 'H' && is_list))
+          made->setArgOperand(argument, library_.handle_of(library_.packed(), handle_type));
+      }
+    }
+    made->setArgOperand(argument, library_.type_null(handle_type));
+    anew_.insert(made);
   }
 
   bool lies_in_its_array(llvm::CallBase& call) {
@@ -251,6 +292,13 @@ class Remover {
 
   void erase() {
     for (auto [call, number] : ways_out_) make_anew(*call, number);
+    for (llvm::CallBase* call : made_) {
+      llvm::SmallVector<llvm::Value*, 4> values;
+      for (auto [whose, value] : perhaps_negative_) {
+        if (whose == call) values.push_back(value);
+      }
+      if (!values.empty()) ask(*call, values);
+    }
     for (llvm::PHINode* phi : phis_) {
       phi->replaceAllUsesWith(library_.type_null(phi->getType()));
       phi->eraseFromParent();
@@ -280,6 +328,7 @@ class Remover {
   llvm::SmallVector<llvm::CallBase*, 4> made_;
   llvm::SmallSetVector<llvm::PHINode*, 4> phis_;
   llvm::SmallSetVector<std::pair<llvm::CallBase*, unsigned>, 4> ways_out_;
+  llvm::SmallVector<std::pair<llvm::CallBase*, llvm::Value*>, 4> perhaps_negative_;
 };
 
 }  // namespace

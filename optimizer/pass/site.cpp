@@ -44,8 +44,9 @@ llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder) {
                   : run_of(*node.parts[0], builder);
 }
 
-// Whether a message is one of those that were measured to be the library's; nullptr: none is.
-llvm::Value* is_left(const Shape& shape, options::Side side, llvm::IRBuilder<>& builder) {
+// Whether a message is one of those that were measured to be another's; nullptr: none is.
+llvm::Value* is_left(const Shape& shape, options::Side side, options::Taker to_whom,
+                     llvm::IRBuilder<>& builder) {
   llvm::Value* result = nullptr;
   const auto within = [&](llvm::Value* value, int64_t from, int64_t to) {
     // One comparison: what is less than `from` is huge.
@@ -53,6 +54,7 @@ llvm::Value* is_left(const Shape& shape, options::Side side, llvm::IRBuilder<>& 
                                  builder.getInt64(uint64_t(to - from)));
   };
   for (const options::Left& one : options::left(shape.pattern, side)) {
+    if (one.to_whom != to_whom) continue;
     llvm::Value* is_one =
         builder.CreateAnd(within(shape.node->bytes, one.from, one.to),
                           within(run_of(*shape.node, builder), one.run_from + 1, one.run_to));
@@ -120,7 +122,8 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
                    : kMostPacked;
   if (has_gaps && row.peer >= 0) {
     llvm::IRBuilder<> builder(&call);
-    known.is_left = is_left(known.shape, side, builder);
+    known.is_left = is_left(known.shape, side, options::Taker::kLibrary, builder);
+    known.is_preloads = is_left(known.shape, side, options::Taker::kPreload, builder);
   }
   if (row.collective == Collective::kEach) known.most = std::min(known.most, kMostToEach);
   const auto* bytes = constant(node.bytes);
@@ -156,7 +159,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   auto* type = llvm::StructType::get(
       module.getContext(),
       {pointer, pointer, pointer, pointer, pointer, number, number, number, pointer,
-       library_.handle_type, number, number, number, pointer, pointer});
+       library_.handle_type, number, number, number, pointer, pointer, number});
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
@@ -173,7 +176,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
   if (known.type == nullptr) {
     for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 13U, 14U}) set(field, null);
-    for (unsigned field : {5U, 6U, 7U, 11U}) set(field, builder.getInt64(0));
+    for (unsigned field : {5U, 6U, 7U, 11U, 15U}) set(field, builder.getInt64(0));
     set(9, llvm::Constant::getNullValue(library_.handle_type));
     for (unsigned field : {10U, 12U}) set(field, builder.getInt64(1));
     return result;
@@ -216,6 +219,9 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
   set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
   set(12, known.shape.one);
+  set(15, known.is_preloads == nullptr
+              ? builder.getInt64(0)
+              : builder.CreateZExt(known.is_preloads, builder.getInt64Ty()));
   const auto waits = waits_.find(&call);
   if (!is_kept || waits == waits_.end()) {
     set(13, null);
@@ -274,7 +280,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   std::deque<Shaper> shapers;  // they hold the nodes
   llvm::SmallVector<Known, 2> known(row.triples.size());
   std::string why;
-  bool any = false, is_impossible = false;
+  bool any = false, is_impossible = false, may_be_preloads = false;
   CommSize size = CommSize::kStaticShort;
   std::string what;
   for (size_t i = 0; i < row.triples.size(); ++i) {
@@ -301,6 +307,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
       size = CommSize::kStaticLong;
     }
     any = true;
+    may_be_preloads =
+        may_be_preloads || (known[i].is_preloads != nullptr && !is(known[i].is_preloads, 0));
     const auto* count = constant(call.getArgOperand(triple.count));
     what += (what.empty() ? "" : " and ") +
             (count == nullptr ? "?" : std::to_string(count->getSExtValue())) + " x " +
@@ -360,9 +368,9 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   }
   llvm::InlineFunctionInfo info;
   llvm::InlineFunction(*made, info);
-  llvm::Metadata* is_static =
-      llvm::ConstantAsMetadata::get(builder.getInt1(size != CommSize::kShapeStatic));
-  llvm::MDNode* mark = llvm::MDNode::get(builder.getContext(), is_static);
+  llvm::Metadata* is_rare = llvm::ConstantAsMetadata::get(
+      builder.getInt1(size != CommSize::kShapeStatic && !may_be_preloads));
+  llvm::MDNode* mark = llvm::MDNode::get(builder.getContext(), is_rare);
   for (llvm::CallBase* inlined : info.InlinedCallSites) {
     const llvm::Function* callee = inlined->getCalledFunction();
     if (callee == nullptr) continue;

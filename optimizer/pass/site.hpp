@@ -16,8 +16,9 @@ namespace lacuna {
 enum class CommSize { kStaticShort, kStaticLong, kShapeStatic, kDynamic };
 enum class CommNode { kSelf, kProcNull, kOther, kUnknown, kNone };
 
-// Marks the calls of MPI functions in an inlined template, with 1 where all sizes are constant:
-// what is given the program's type there is the way out.
+// Marks the calls of MPI functions in an inlined template, with 1 where all sizes are constant (and
+// not such that the preload moves them better): what is given the program's type there is the way
+// out, which is seldom taken then.
 constexpr llvm::StringLiteral kWayOut = "lacuna.way_out";
 
 const char* words(CommSize size);
@@ -43,7 +44,8 @@ class Specializer {
     llvm::Value* elements = nullptr;
     Shape shape;  // of all elements
     int64_t most = 0;
-    llvm::Value* is_left = nullptr;  // whether the library's own way is better; nullptr: never
+    llvm::Value* is_left = nullptr;      // whether the library's own way is better; nullptr: never
+    llvm::Value* is_preloads = nullptr;  // whether the preload's is
   };
   // Finds the type and its shape, and whether to pack it first; false, and why, if not.
   bool examine(llvm::CallBase& call, const Mover& row, size_t triple, Shaper& shaper, Known& known,

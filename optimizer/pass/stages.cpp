@@ -2,6 +2,7 @@
 #include "optimizer/pass/stages.hpp"
 
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -46,6 +47,24 @@ bool uses_mpi(const llvm::Module& module) {
            return function.isDeclaration() && !function.use_empty() &&
                   (producer(function.getName()) != nullptr || mover(function.getName()) != nullptr);
          });
+}
+
+// Whether a module makes types, of its own or (raised, and linked) of other files. One that does
+// not has nothing to specialize: most files of a program need not wait for the templates.
+bool makes_types(const llvm::Module& module) {
+  return uses_fortran(module) ||
+         llvm::any_of(module.functions(), [](const llvm::Function& function) {
+           const Producer* row = producer(function.getName());
+           return !function.use_empty() &&
+                  (is_raised(function) || (row != nullptr && !row->text.empty()));
+         });
+}
+
+bool wants_remarks(const llvm::Module& module) {
+  const llvm::LLVMContext& context = module.getContext();
+  const llvm::DiagnosticHandler* handler = context.getDiagHandlerPtr();
+  return context.getLLVMRemarkStreamer() != nullptr ||
+         (handler != nullptr && handler->isAnyRemarkEnabled());
 }
 
 bool calls_producer(const llvm::Function& function) {
@@ -141,9 +160,9 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
   options::recall(module);
   if (options::mode() == options::Mode::kOff || !uses_mpi(module))
     return llvm::PreservedAnalyses::all();
-  const auto library = Library::load(module);
-  if (library == nullptr) return llvm::PreservedAnalyses::all();
   options::keep(module);
+  const auto library = makes_types(module) ? Library::load(module) : nullptr;
+  if (library == nullptr) return llvm::PreservedAnalyses::all();
   llvm::FunctionAnalysisManager& functions = function_analyses(module, analyses);
   bool changed = false;
   for (llvm::Function& function : module) {
@@ -171,7 +190,8 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
                                        llvm::ModuleAnalysisManager& analyses) {
   if (options::mode() == options::Mode::kOff) return llvm::PreservedAnalyses::all();
   const bool has_raised = llvm::any_of(module.functions(), is_raised);
-  if (!has_raised && !uses_mpi(module)) return llvm::PreservedAnalyses::all();
+  if (!has_raised && !(wants_remarks(module) && uses_mpi(module)))
+    return llvm::PreservedAnalyses::all();
   // Kernels from before linking are ordinary functions by now, and may have been changed.
   for (llvm::Function& function : module) {
     if (function.getName().starts_with("lacuna.kernel")) function.setName("lacuna.linked");

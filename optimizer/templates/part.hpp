@@ -34,6 +34,10 @@ extern "C" {
 extern "C" char* lacuna_template_take(int64_t bytes);
 extern "C" void lacuna_template_give(char* data);
 
+// Whether the program runs with the preload, and that moves data between processes in one copy now
+// (preload.cpp).
+extern "C" int lacuna_template_is_preloaded();
+
 namespace lacuna {
 
 inline bool may_have_devices() {
@@ -61,11 +65,13 @@ struct Part {
   int64_t one_bytes;  // packed size of one element
   int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
   char** held;       // of a nonblocking one: what was taken for it, until it completes
+  int64_t is_preloads;  // the preload moves it better, where it is there
 
   // Whether to pack first. NULL is MPI_BOTTOM or an error; the MPI library knows which.
   bool takes(const void* buffer) const {
     return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most) &&
-           (is_host != 0 || !may_have_devices());
+           (is_host != 0 || !may_have_devices()) &&
+           (is_preloads == 0 || lacuna_template_is_preloaded() == 0);
   }
   // Where packed data stand that must outlive the call; nullptr: there is no memory.
   char* later() const {

@@ -39,7 +39,7 @@ def compiled(options: exchange.Options) -> None:
     todo = messages()
     for target in mpis.chosen(options.mpis, options.mpi_root):
         with watch.progress_bar() as progress:
-            told, found = compiled_program.measure(target, todo, how, progress)
+            told, (found,) = compiled_program.measure(target, todo, how, progress)
         header["mpi"][target.name] = told["mpi_library"].strip()
         header["compiler"] = told["compiler"]
         _show(target.name, todo, found)

@@ -49,9 +49,13 @@ class How:
 
 
 def measure(
-    target: mpis.Installed, messages: list[Message], how: How, progress: Progress | None
-) -> tuple[dict[str, Any], dict[str, Samples]]:
-    """The program's header, and the samples of all messages."""
+    target: mpis.Installed,
+    messages: list[Message],
+    how: How,
+    progress: Progress | None,
+    starts: int = 1,
+) -> tuple[dict[str, Any], list[dict[str, Samples]]]:
+    """The program's header, and the samples of all messages, of each start of the program."""
     with tempfile.TemporaryDirectory(prefix="lacuna-") as name:
         folder = Path(name)
         program = _build(target, folder, how.packs_all)
@@ -63,12 +67,16 @@ def measure(
             words += ["--samples", str(how.samples), "--seconds", str(how.seconds)]
             return target.command(2, words), dict(os.environ) | target.environment()
 
-        lines = watch.run(target.name, command, "row", progress)
+        runs = [watch.run(target.name, command, "row", progress) for _ in range(starts)]
+    return runs[0][0], [_samples(lines) for lines in runs]
+
+
+def _samples(lines: list[watch.Line]) -> dict[str, Samples]:
     found: dict[str, Samples] = defaultdict(lambda: defaultdict(list))
     for line in lines:
         if line["kind"] == "sample":
             found[line["id"]][line["lane"]].append(line["s"])
-    return lines[0], found
+    return found
 
 
 def ratio(samples: Samples, over: str, under: str) -> float:

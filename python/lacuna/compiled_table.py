@@ -9,7 +9,8 @@ table of `lacuna tune --compiled` names what the library is better for. A JSON f
      "evidence": [...]}
 
 A rule holds for messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to
-`run_to`, in the mean. Other members are for people.
+`run_to`, in the mean. Other members are for people. The table `preload` names what is left to the
+preload, where a program finds that it runs with it.
 """
 
 from __future__ import annotations
@@ -117,22 +118,48 @@ def own_place(kind: str) -> Path | None:
 
 def place(kind: str) -> Path | None:
     """The table in force: what LACUNA_COMPILED_TABLE names, else the user's own, else the one that
-    is shipped; None: the variable says that there is none. `preload` is for programs that run
-    under `lacuna run`, which moves what is large in one copy."""
+    is shipped for this maker of processors, or for all; None: the variable says that there is none.
+    `preload` is for programs that run under `lacuna run` only, which moves what is large in one
+    copy."""
     chosen = os.environ.get(TABLE, "")
     if chosen == "preload":
-        return places.compiled_tables() / "preload.json"
+        return preloads_place()
     if chosen:
         return None if chosen == "none" else Path(chosen)
     own = own_place(kind)
-    return own if own is not None and own.is_file() else places.compiled_tables() / f"{kind}.json"
+    if own is not None and own.is_file():
+        return own
+    makers = places.compiled_tables() / f"{kind}-{_maker()}.json"
+    return makers if makers.is_file() else places.compiled_tables() / f"{kind}.json"
+
+
+def _maker() -> str:
+    """Who made this machine's processor: `amd`, or another."""
+    try:
+        is_amd = "AuthenticAMD" in Path("/proc/cpuinfo").read_text(encoding="utf-8")[:200]
+    except OSError:
+        is_amd = False
+    return "amd" if is_amd else "other"
+
+
+def preloads_place() -> Path:
+    """The table of what the preload moves better than compiled code."""
+    return places.compiled_tables() / "preload.json"
 
 
 def load(kind: str) -> Left:
     """The rules in force."""
     path = place(kind)
-    if path is None:
-        return {}
+    return {} if path is None else _read(path)
+
+
+def preloads() -> Left:
+    """The rules for a program that finds the preload when it runs; where LACUNA_COMPILED_TABLE says
+    `none` or `preload` it need not look."""
+    return {} if os.environ.get(TABLE) in ("none", "preload") else _read(preloads_place())
+
+
+def _read(path: Path) -> Left:
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
         if table["lacuna_compiled_table"] != FORMAT:
@@ -152,12 +179,14 @@ def load(kind: str) -> Left:
         ) from error
 
 
-def pass_options(left: Left) -> list[str]:
+def pass_options(left: Left, preloads: Left) -> list[str]:
     """What the plugin is told, as options of -mllvm."""
     options = [f"-lacuna-most={MOST_BYTES}"]
-    for pattern, sides in left.items():
-        for side, found in sides.items():
-            options += [
-                f"-lacuna-left={pattern}/{side}/{'/'.join(map(str, rule))}" for rule in found
-            ]
+    for rules, end in ((left, ""), (preloads, "/preload")):
+        for pattern, sides in rules.items():
+            for side, found in sides.items():
+                options += [
+                    f"-lacuna-left={pattern}/{side}/{'/'.join(map(str, rule))}{end}"
+                    for rule in found
+                ]
     return options

@@ -177,7 +177,8 @@ def pass_options(family: str, wrapper: Path) -> list[str]:
     """What the plugin is told, as options of -mllvm."""
     templates = places.library(f"lacuna-templates-{family}.bc")
     left = compiled_table.load(kind_of(family, wrapper))
-    return [f"-lacuna-templates={templates}", *compiled_table.pass_options(left)]
+    options = compiled_table.pass_options(left, compiled_table.preloads())
+    return [f"-lacuna-templates={templates}", *options]
 
 
 def command_line(
@@ -243,6 +244,7 @@ def compile_with(language: Language, words: list[str]) -> int:
         return fall_back(request, wrapper, environment, error.what, language.command)
     kind = kind_of(family, wrapper)
     tables = [compiled_table.place(kind), compiled_table.own_place(kind)]
+    tables.append(compiled_table.preloads_place())
     found_in = [wrapper, clang, plugin, templates, *filter(None, tables)]
     found_in += [__file__, compiled_table.__file__]
     keep(language.command, request, [str(path) for path in found_in], before, after)

@@ -2,6 +2,7 @@
 """The tables of `lacuna tune --compiled`: from speeds to rules, and what lacuna-cc is told."""
 
 import json
+import re
 
 import pytest
 
@@ -36,12 +37,16 @@ def test_spans_begin_and_end_where_the_gain_does():
     assert begin == next_begin and next_end == 1 << 30
 
 
-def test_shipped_tables_are_in_order():
+@pytest.mark.parametrize("maker", ["amd", "other"])
+def test_shipped_tables_are_in_order(maker, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
+    monkeypatch.delenv(compiled_table.TABLE, raising=False)
+    monkeypatch.setattr(compiled_table, "_maker", lambda: maker)
+    end = "-amd.json" if maker == "amd" else ".json"
+    assert compiled_table.place("mpich").name == f"mpich{end}"
+    assert compiled_table.place("intelmpi").name == "intelmpi.json"
     for kind in ("mpich", "openmpi", "intelmpi"):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_CACHE_HOME", "/nowhere")
-            patch.delenv(compiled_table.TABLE, raising=False)
-            left = compiled_table.load(kind)
+        left = compiled_table.load(kind)
         rules = [rule for sides in left.values() for found in sides.values() for rule in found]
         assert rules
         assert all(rule[0] < rule[1] and rule[2] <= rule[3] for rule in rules)
@@ -54,10 +59,13 @@ def test_lacuna_cc_is_told(tmp_path, monkeypatch):
     left = left | {"listed": {"send": [[0, 8, 100, 200]], "receive": []}}
     file.write_text(json.dumps({"lacuna_compiled_table": 1, "left": left}))
     monkeypatch.setenv(compiled_table.TABLE, str(file))
-    options = compiled_table.pass_options(compiled_table.load("mpich"))
-    assert options == ["-lacuna-most=67108864", "-lacuna-left=listed/send/0/8/100/200"]
+    options = compiled_table.pass_options(compiled_table.load("mpich"), compiled_table.preloads())
+    assert options[:2] == ["-lacuna-most=67108864", "-lacuna-left=listed/send/0/8/100/200"]
+    for_preload = r"-lacuna-left=\w+/(send|receive)/0/\d+/4097/\d+/preload"
+    assert len(options) == 10
+    assert all(re.fullmatch(for_preload, option) for option in options[2:])
     file.write_text("{}")
     with pytest.raises(LacunaError, match="no table for compiled code"):
         compiled_table.load("mpich")
     monkeypatch.setenv(compiled_table.TABLE, "none")
-    assert compiled_table.load("mpich") == {}
+    assert compiled_table.load("mpich") == compiled_table.preloads() == {}

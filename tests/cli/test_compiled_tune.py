@@ -37,9 +37,10 @@ def lacuna_cc(mpi, *words):
 
 
 def told(mpi):
-    """The rules that the pass is given."""
+    """The rules that the pass is given, but for those of programs that find the preload."""
     said = lacuna_cc(mpi, "-###", "-c", HERE / "left_alone.c")
-    return sorted(set(re.findall(r'"-lacuna-left=([^"]*)"', said)))
+    rules = set(re.findall(r'"-lacuna-left=([^"]*)"', said))
+    return sorted(rule for rule in rules if not rule.endswith("/preload"))
 
 
 def rules_of(file):
@@ -63,7 +64,7 @@ def is_in(cell, rules):
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_what_is_written_is_what_is_used(mpi, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    shipped = ROOT / "optimizer" / "tables" / f"{mpi}.json"
+    shipped = compiled_table.place(mpi)
     assert told(mpi) == rules_of(shipped)  # and is kept, for the next time
     done = subprocess.run(
         [str(COMMAND), "tune", "--compiled", "--quick", "--mpi", mpi],
@@ -144,3 +145,27 @@ def test_a_rule_is_obeyed(mpi, tmp_path, monkeypatch):
     wanted = ["16: 16", "128: 1", "16: 16", "125: 1", "124: 124", "128: 1"]
     assert done.stdout.splitlines() == wanted, done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+def test_a_program_finds_the_preload(mpi, tmp_path, monkeypatch):
+    """What is larger than 4 KiB is left to it while it is there, and switched on."""
+    table = rule_table(tmp_path / "t.json", "strided", "send", [7, 64, 1, 2])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(compiled_table.TABLE, str(table))
+    program, counted = tmp_path / "p", tmp_path / "counted.o"
+    wrapper = MPI_ROOT / mpi / "bin" / "mpicc"
+    subprocess.run([wrapper, "-O2", "-c", HERE / "counted.c", "-o", counted], check=True)
+    said = lacuna_cc(mpi, "-Rpass=lacuna", HERE / "preloaded.c", counted, "-o", program)
+    assert said.count("MPI_Send specialized") == said.count("MPI_Recv specialized") == 2
+    words, environment = launch_words(mpi, "ompi" if mpi == "openmpi" else "mpich")
+    words += ["-n", "2", program, "16", "512", "513", "4096"]
+    alone = ["16: 16", "512: 512", "513: 513", "4096: 4096"] + ["1024: 1024"] * 3
+    done = run_quietly(words, environment)
+    assert done.stdout.splitlines() == alone, done.stderr
+    under = [str(COMMAND), "run", *words]
+    done = run_quietly(under, environment)
+    wanted = ["16: 16", "512: 512", "513: 1", "4096: 1", "1024: 1", "1024: 1024", "1024: 1"]
+    assert done.stdout.splitlines() == wanted, done.stderr
+    done = run_quietly(under, environment | {"LACUNA_DISABLE": "1"})
+    assert done.stdout.splitlines() == alone, done.stderr

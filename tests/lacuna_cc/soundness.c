@@ -129,6 +129,37 @@ static int class_of(int code) {
   MPI_Error_class(code, &found);
   return found;
 }
+// A count of the run time, which may be negative: there is no type, but the error is told where it would have been.
+static int told_errors;
+static void tell_error(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  (void)code;
+  if (rank == 1) printf("an error\n");
+  ++told_errors;
+}
+__attribute__((noinline)) static void made_of(int count) {
+  MPI_Datatype type;
+  MPI_Type_vector(count, 2, 3, MPI_DOUBLE, &type);  // not made
+  if (rank == 1) printf("made of %d: %d\n", count, told_errors);
+  if (told_errors != 0) return;
+  MPI_Type_commit(&type);
+  refill(count);
+  SEND(type, 1);                     // specialized
+  RECV(type, 1, MPI_STATUS_IGNORE);  // specialized
+  tell("made of", NULL, type);
+  MPI_Type_free(&type);
+}
+static void negative_counts(int count) {
+  MPI_Errhandler handler;
+  made_of(5);
+  MPI_Comm_create_errhandler(tell_error, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+  made_of(count);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+}
 __attribute__((noinline)) static void errors(int count, int peer, int tag, void* buffer) {
   MPI_Datatype type = column(8, 3), shorter = column(7, 3);
   MPI_Status status;
@@ -277,6 +308,7 @@ int main(int argc, char** argv) {
   short_receive();
   errors(-argc, argc + 7, -argc - 100, argc > 0 ? NULL : sent);
   handler(-argc);
+  negative_counts(-argc);
   nobody();
   from_bottom();
   asked_about();

@@ -14,6 +14,35 @@
 #define NOINLINE __attribute__((noinline))
 #define UNUSED __attribute__((unused))
 
+// Large counts, where the library has them (Open MPI 5 has not).
+#if MPI_VERSION >= 4
+typedef MPI_Count Large;
+typedef MPI_Count LargeAt;
+#else
+typedef int Large;
+typedef MPI_Aint LargeAt;
+#define MPI_Type_contiguous_c MPI_Type_contiguous
+#define MPI_Type_vector_c MPI_Type_vector
+#define MPI_Type_create_hvector_c MPI_Type_create_hvector
+#define MPI_Type_create_resized_c MPI_Type_create_resized
+#define MPI_Type_indexed_c MPI_Type_indexed
+#define MPI_Type_create_hindexed_c MPI_Type_create_hindexed
+#define MPI_Type_create_indexed_block_c MPI_Type_create_indexed_block
+#define MPI_Type_create_hindexed_block_c MPI_Type_create_hindexed_block
+#define MPI_Type_create_struct_c MPI_Type_create_struct
+#define MPI_Type_create_subarray_c MPI_Type_create_subarray
+#define MPI_Send_c MPI_Send
+#define MPI_Ssend_c MPI_Ssend
+#define MPI_Recv_c MPI_Recv
+#define MPI_Sendrecv_c MPI_Sendrecv
+#define MPI_Isend_c MPI_Isend
+#define MPI_Irecv_c MPI_Irecv
+#define MPI_Bcast_c MPI_Bcast
+#define MPI_Alltoall_c MPI_Alltoall
+#define MPI_Pack_c MPI_Pack
+#define MPI_Unpack_c MPI_Unpack
+#endif
+
 enum { kRoom = 1 << 18, kOrigin = kRoom / 2, kMargin = 48, kPacked = 1 << 17 };
 
 static int g_rank;

@@ -8,6 +8,7 @@ each. A case is the same whatever other cases are beside it, so that one can be 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from random import Random
@@ -21,12 +22,29 @@ from uses import User
 
 Without = frozenset[int]
 
+# Functions that have a form for large counts; those with a position change as one in each case.
+_MOVES = re.compile(r"\bMPI_(?:Send|Ssend|Recv|Sendrecv|Isend|Irecv|Bcast|Alltoall)(?=\()")
+_PACKS = re.compile(r"\bMPI_(?:Pack|Unpack)(?=\()")
+
+
+def with_large_counts(lines: list[str], names: Names) -> list[str]:
+    """Some of the calls in their form for large counts."""
+    packs_large = names.is_large()
+    changed = []
+    for line in lines:
+        if packs_large:
+            line = _PACKS.sub(r"\g<0>_c", line).replace("int at = ", "Large at = ")
+        if names.is_large():
+            line = _MOVES.sub(r"\g<0>_c", line)
+        changed.append(line)
+    return changed
+
 
 def case(seed: int, number: int, is_cpp: bool, without: Without) -> list[str]:
     """The functions of one case, without some of its uses, counted from 0 (and without types that
     have none then)."""
     rng = Random(f"{seed} {number}")
-    names = Names(number)
+    names = Names(number, Random(f"{seed} {number} large"))
     drawer, keeper, user = Draw(rng), Keeper(rng, names, is_cpp), User(rng, names, is_cpp)
     before: list[str] = []
     body: list[str] = []
@@ -60,7 +78,8 @@ def case(seed: int, number: int, is_cpp: bool, without: Without) -> list[str]:
     if is_cpp:
         body = ["try {", *body, "} catch (int) { digest_int(-1); }"]
     head = f"static void case_{number}(void) {{"
-    return [*before, head, *(f"  {line}" for line in body), "}", ""]
+    lines = [*before, head, *(f"  {line}" for line in body), "}", ""]
+    return with_large_counts(lines, names)
 
 
 def program(seed: int, numbers: list[int], is_cpp: bool, without: Without = frozenset()) -> str:

@@ -10,15 +10,20 @@ from draw import BASICS, Drawn
 
 
 class Names:
-    """Fresh names in one case."""
+    """Fresh names in one case, and which of its calls are those of large counts."""
 
-    def __init__(self, case: int) -> None:
+    def __init__(self, case: int, large: Random) -> None:
         self.case = case
         self._next = 0
+        self._large = large  # of its own: what else is drawn does not depend on it
+        self._share = large.choice([0.0, 0.0, 0.4, 1.0])
 
     def fresh(self, stem: str) -> str:
         self._next += 1
         return f"{stem}{self._next}_{self.case}"
+
+    def is_large(self) -> bool:
+        return self._large.random() < self._share
 
 
 class Maker:
@@ -62,41 +67,41 @@ class Maker:
     def _call(self, drawn: Drawn, parts: list[str], target: str) -> str:
         numbers = [self.number(value) for value in drawn.numbers]
         part = parts[0]
+        large = self.names.is_large()
+        end, int_, at_ = ("_c", "Large", "LargeAt") if large else ("", "int", "MPI_Aint")
         match drawn.kind:
             case "contiguous" | "vector":
-                return f"MPI_Type_{drawn.kind}({', '.join(numbers)}, {part}, {target});"
+                return f"MPI_Type_{drawn.kind}{end}({', '.join(numbers)}, {part}, {target});"
             case "hvector":
-                return f"MPI_Type_create_hvector({', '.join(numbers)}, {part}, {target});"
+                return f"MPI_Type_create_hvector{end}({', '.join(numbers)}, {part}, {target});"
             case "resized":
-                return f"MPI_Type_create_resized({part}, {', '.join(numbers)}, {target});"
+                return f"MPI_Type_create_resized{end}({part}, {', '.join(numbers)}, {target});"
             case "dup":
                 return f"MPI_Type_dup({part}, {target});"
             case "indexed" | "hindexed":
                 prefix = "MPI_Type_" if drawn.kind == "indexed" else "MPI_Type_create_"
-                lengths = self._list(drawn.lists[0], "int")
-                at = self._list(drawn.lists[1], self._unit(drawn.kind))
+                lengths = self._list(drawn.lists[0], int_)
+                at = self._list(drawn.lists[1], int_ if drawn.kind == "indexed" else at_)
                 n = self.number(len(drawn.lists[0]))
-                return f"{prefix}{drawn.kind}({n}, {lengths}, {at}, {part}, {target});"
+                return f"{prefix}{drawn.kind}{end}({n}, {lengths}, {at}, {part}, {target});"
             case "indexed_block" | "hindexed_block":
-                at = self._list(drawn.lists[0], self._unit(drawn.kind))
+                unit = int_ if drawn.kind == "indexed_block" else at_
+                at = self._list(drawn.lists[0], unit)
                 n = self.number(len(drawn.lists[0]))
-                return f"MPI_Type_create_{drawn.kind}({n}, {numbers[0]}, {at}, {part}, {target});"
+                given = f"{n}, {numbers[0]}, {at}, {part}, {target}"
+                return f"MPI_Type_create_{drawn.kind}{end}({given});"
             case "struct":
-                lengths = self._list(drawn.lists[0], "int")
-                at = self._list(drawn.lists[1], "MPI_Aint")
+                lengths = self._list(drawn.lists[0], int_)
+                at = self._list(drawn.lists[1], at_)
                 types = self.names.fresh("parts")
                 self.lines.append(f"MPI_Datatype {types}[] = {{{', '.join(parts)}}};")
                 n = len(parts)
-                return f"MPI_Type_create_struct({n}, {lengths}, {at}, {types}, {target});"
+                return f"MPI_Type_create_struct{end}({n}, {lengths}, {at}, {types}, {target});"
         assert drawn.kind == "subarray"
-        lists = [self._list(values, "int") for values in drawn.lists]
+        lists = [self._list(values, int_) for values in drawn.lists]
         order = drawn.words[0]
         given = ", ".join([numbers[0], *lists, order, part, target])
-        return f"MPI_Type_create_subarray({given});"
-
-    @staticmethod
-    def _unit(kind: str) -> str:
-        return "MPI_Aint" if kind.startswith("h") else "int"
+        return f"MPI_Type_create_subarray{end}({given});"
 
     def _list(self, values: tuple[int, ...], unit: str) -> str:
         """An array with these values: a table of constants, one on the stack, or filled."""
