@@ -18,6 +18,7 @@
 #include "interpose/in_room.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/runtime.hpp"
 
 namespace lacuna {
 
@@ -57,6 +58,18 @@ struct Block {
     type = side->datatype();
   }
   bool is_sound_for(int) const noexcept { return is_sound(count, type); }
+  // Side::take would say no, and nobody wants to hear why.
+  bool is_in_vain(Operation operation) const noexcept {
+    if (is_watched(kLogged | kReported | kVerified) || runtime().always) return false;
+    const TypeRecord* record = detail::cached_record(type);
+    int64_t all = 0;
+    if (record == nullptr || count <= 0 ||
+        __builtin_mul_overflow(int64_t{count}, record->size_bytes, &all)) {
+      return false;
+    }
+    return record->passes || (count == 1 && record->one_passes) || all < least_bytes_to_carry() ||
+           !pays(*runtime().messages, operation, load_of(*record, count, all));
+  }
   // -1: the library will say what is wrong.
   int64_t bytes() const noexcept {
     const TypeRecord* record = type_record(type);
@@ -234,11 +247,25 @@ Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, con
                std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
 }
 
+// Whether no side would be taken, without asking the library about the communicator.
+template <typename Out, typename In>
+bool is_in_vain(const Out& out, const In& in) noexcept {
+  if constexpr (requires {
+                  out.is_in_vain(Operation::kSend);
+                  in.is_in_vain(Operation::kReceive);
+                }) {
+    return out.is_in_vain(Operation::kSend) && in.is_in_vain(Operation::kReceive);
+  } else {
+    return false;
+  }
+}
+
 // Whether a call that is not in a room is the library's, as the gate says where there are no rooms.
 template <typename Out, typename In>
 bool is_for_library(const Out& out, const In& in) noexcept {
   if constexpr (requires { out.type; }) {
-    return !open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type);
+    return !open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type) ||
+           is_in_vain(out, in);
   } else {
     return !is_open(kCollectiveSwitch);
   }

@@ -46,6 +46,9 @@ struct Part {
   Flow flow;
 };
 
+// Less between two ranks is the library's, whatever the tables say of messages.
+int64_t least_bytes_to_carry() noexcept;
+
 // One side of a call that is taken, and what MPI gets instead of buffer, displacements and types.
 class Side {
  public:

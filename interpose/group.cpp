@@ -4,6 +4,9 @@
 // not tell after an error that the program's own handler has seen.
 #include "interpose/group.hpp"
 
+#include "interpose/direct/peers.hpp"
+#include "interpose/direct/room.hpp"
+#include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 
 namespace lacuna {
@@ -67,6 +70,11 @@ bool ask_dist_graph(MPI_Comm comm, Neighbors* neighbors) {
 }  // namespace
 
 bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept {
+  direct::Room* room = nullptr;
+  if (receives_direct() && direct::known_room(comm, &room) && room != nullptr) {
+    *group = {false, static_cast<int>(room->rank), static_cast<int>(room->members.size())};
+    return true;
+  }
   const Next& next = next_functions();
   int inter = 0;
   if (!ask(next.MPI_Comm_test_inter, comm, &inter, code) ||

@@ -51,6 +51,7 @@ bool promise(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
              const Account& account, Outgoing* outgoing) noexcept {
   outgoing->region = direct::reserve(bytes);
   if (outgoing->region == nullptr) return false;
+  direct::announce_tokens();
   direct::write_token(outgoing->region, bytes);
   outgoing->data = &outgoing->region->token;
   outgoing->wire = {runtime().packed, direct::kTokenBytes};

@@ -1,36 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives with a vector between each two ranks, natively and with lacuna in turns, in one job:
-// what the thresholds of rooms (interpose/direct/room.cpp) are taken from. Each row is a median.
+// what `lacuna bench preload` starts on each MPI library, and what the thresholds of rooms
+// (interpose/direct/room.cpp) are taken from. Ways have the names that they have in main.cpp.
 //
-// Usage: lacuna-bench-collectives-FAMILY [NAME ...]            under `lacuna run`, any number of
-// ranks
-#include <dlfcn.h>
+// Usage: lacuna-bench-collectives-FAMILY --out FILE [--seconds S] [--most BYTES] [--only
+// NAME[,...]]
+//          under `lacuna run`, any number of ranks; NAME: a call, or call-run/bytes
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/harness/job.hpp"
+#include "bench/harness/json_lines.hpp"
+#include "bench/preload/lines.hpp"
+
+namespace lacuna::bench {
 namespace {
 
-constexpr int kRuns[] = {8, 64, 512, 4096, 32768};
-constexpr int kLeastBytes = 1 << 10;
-constexpr int kMostBytes = 1 << 20;
+constexpr const char* kProgram = "lacuna-bench-collectives";
+constexpr int kLengths[] = {16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20};
+constexpr int kRuns[] = {8, 512, 4096};  // with gaps as long; and one without
 constexpr double kBatchSeconds = 4e-4;
-constexpr int kRounds = 15;
+constexpr int kMostIterations = 200;
+constexpr int kLeastRounds = 5;
+constexpr int kMostRounds = 41;
+constexpr int kMessagesToLearn = 16;  // main.cpp
+
+struct Options {
+  std::string out;
+  double seconds = 0.1;           // for a row
+  int most_bytes = 64 << 10;      // between two ranks
+  std::vector<std::string> only;  // none: all
+};
+
+struct Way {
+  const char* name;
+  bool lacuna;
+};
+constexpr Way kWays[] = {{"nn", false}, {"nn*", false}, {"ll", true}};
 
 int g_rank = 0;
 int g_size = 0;
-
-void lacuna(bool on) {
-  using Switch = void (*)(int);
-  static const auto found =
-      reinterpret_cast<Switch>(dlsym(RTLD_DEFAULT, "lacuna_interposed_switch"));
-  if (found != nullptr) found(on ? 1 : 0);
-}
 
 // What all calls are made of: a block for each rank.
 struct Data {
@@ -65,62 +82,64 @@ struct Data {
 
 struct Case {
   const char* name;
+  const char* function;
   void (*call)(Data& d, MPI_Comm comm);
 };
 
 // Neighbourhoods are lines.
 const Case kCases[] = {
-    {"bcast", [](Data& d, MPI_Comm comm) { MPI_Bcast(d.from.data(), 1, d.type, 0, comm); }},
-    {"gather",
+    {"bcast", "MPI_Bcast",
+     [](Data& d, MPI_Comm comm) { MPI_Bcast(d.from.data(), 1, d.type, 0, comm); }},
+    {"gather", "MPI_Gather",
      [](Data& d, MPI_Comm comm) {
        MPI_Gather(d.from.data(), 1, d.type, d.to.data(), 1, d.type, 0, comm);
      }},
-    {"gatherv",
+    {"gatherv", "MPI_Gatherv",
      [](Data& d, MPI_Comm comm) {
        MPI_Gatherv(d.from.data(), 1, d.type, d.to.data(), d.ones.data(), d.places.data(), d.type, 0,
                    comm);
      }},
-    {"scatter",
+    {"scatter", "MPI_Scatter",
      [](Data& d, MPI_Comm comm) {
        MPI_Scatter(d.from.data(), 1, d.type, d.to.data(), 1, d.type, 0, comm);
      }},
-    {"scatterv",
+    {"scatterv", "MPI_Scatterv",
      [](Data& d, MPI_Comm comm) {
        MPI_Scatterv(d.from.data(), d.ones.data(), d.places.data(), d.type, d.to.data(), 1, d.type,
                     0, comm);
      }},
-    {"allgather",
+    {"allgather", "MPI_Allgather",
      [](Data& d, MPI_Comm comm) {
        MPI_Allgather(d.from.data(), 1, d.type, d.to.data(), 1, d.type, comm);
      }},
-    {"allgatherv",
+    {"allgatherv", "MPI_Allgatherv",
      [](Data& d, MPI_Comm comm) {
        MPI_Allgatherv(d.from.data(), 1, d.type, d.to.data(), d.ones.data(), d.places.data(), d.type,
                       comm);
      }},
-    {"alltoall",
+    {"alltoall", "MPI_Alltoall",
      [](Data& d, MPI_Comm comm) {
        MPI_Alltoall(d.from.data(), 1, d.type, d.to.data(), 1, d.type, comm);
      }},
-    {"alltoallv",
+    {"alltoallv", "MPI_Alltoallv",
      [](Data& d, MPI_Comm comm) {
        MPI_Alltoallv(d.from.data(), d.ones.data(), d.places.data(), d.type, d.to.data(),
                      d.ones.data(), d.places.data(), d.type, comm);
      }},
-    {"alltoallw",
+    {"alltoallw", "MPI_Alltoallw",
      [](Data& d, MPI_Comm comm) {
        MPI_Alltoallw(d.from.data(), d.ones.data(), d.bytes.data(), d.types.data(), d.to.data(),
                      d.ones.data(), d.bytes.data(), d.types.data(), comm);
      }},
-    {"neighbor_allgather",
+    {"neighbor_allgather", "MPI_Neighbor_allgather",
      [](Data& d, MPI_Comm comm) {
        MPI_Neighbor_allgather(d.from.data(), 1, d.type, d.to.data(), 1, d.type, comm);
      }},
-    {"neighbor_alltoall",
+    {"neighbor_alltoall", "MPI_Neighbor_alltoall",
      [](Data& d, MPI_Comm comm) {
        MPI_Neighbor_alltoall(d.from.data(), 1, d.type, d.to.data(), 1, d.type, comm);
      }},
-    {"neighbor_alltoallw",
+    {"neighbor_alltoallw", "MPI_Neighbor_alltoallw",
      [](Data& d, MPI_Comm comm) {
        MPI_Neighbor_alltoallw(d.from.data(), d.ones.data(), d.far.data(), d.types.data(),
                               d.to.data(), d.ones.data(), d.far.data(), d.types.data(), comm);
@@ -136,38 +155,110 @@ double seconds_of(const std::function<void()>& call, int times) {
   return (MPI_Wtime() - start) / times;
 }
 
-double median(std::vector<double>* values) {
-  std::sort(values->begin(), values->end());
-  return (*values)[values->size() / 2];
+int same_for_all(int value) {
+  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return value;
+}
+
+struct Item {
+  const Case* one;
+  int length;
+  int run;  // as long as the length: without gaps
+  std::string id() const {
+    return std::string(one->name) + "-" + (run == length ? "whole" : std::to_string(run)) + "/" +
+           (length < 1 << 10   ? std::to_string(length) + "B"
+            : length < 1 << 20 ? std::to_string(length >> 10) + "KiB"
+                               : std::to_string(length >> 20) + "MiB");
+  }
+};
+
+std::vector<Item> items(const Options& options) {
+  std::vector<Item> found;
+  const auto add = [&](const Item& item) {
+    const auto asked = [&](const std::string& name) {
+      return name == item.one->name || name == item.id();
+    };
+    const auto& only = options.only;
+    if (only.empty() || std::any_of(only.begin(), only.end(), asked)) found.push_back(item);
+  };
+  for (const Case& one : kCases) {
+    for (const int length : kLengths) {
+      if (length > options.most_bytes) continue;
+      for (const int run : kRuns) {
+        if (2 * run <= length) add({&one, length, run});
+      }
+      add({&one, length, length});
+    }
+  }
+  return found;
 }
 
 // On a communicator of its own, that has no habits yet.
-void measure(const Case& one, int length, int run, MPI_Comm topology) {
+void measure(const Item& item, const Options& options, MPI_Comm topology, JsonLines& out) {
   MPI_Comm comm;
   MPI_Comm_dup(topology, &comm);
-  Data data(length, run);
-  const auto call = [&] { one.call(data, comm); };
-  for (const bool on : {false, true}) {
-    lacuna(on);
-    seconds_of(call, 3);
+  Data data(item.length, item.run);
+  const auto call = [&] { item.one->call(data, comm); };
+  int iterations = 1;
+  for (const Way& way : kWays) {
+    switch_lacuna(way.lacuna);
+    seconds_of(call, kMessagesToLearn);
+    const double each = seconds_of(call, 3);
+    const int fit = static_cast<int>(std::min(kBatchSeconds / each, double{kMostIterations}));
+    iterations = same_for_all(std::max(iterations, fit));
   }
-  int times = std::max(1, static_cast<int>(kBatchSeconds / seconds_of(call, 3)));
-  times = std::min(times, 200);
-  MPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::vector<double> seconds[2];
-  for (int i = 0; i < 2 * kRounds; ++i) {
-    const bool on = i % 2 != 0;
-    lacuna(on);
-    call();
-    seconds[on].push_back(seconds_of(call, times));
+  std::vector<double> seconds[std::size(kWays)];
+  bool is_taken = false;
+  const double begin = MPI_Wtime();
+  for (int round = 0, more = 1; more != 0; ++round) {
+    for (size_t turn = 0; turn < std::size(kWays); ++turn) {
+      const size_t shifted = (turn + static_cast<size_t>(round)) % std::size(kWays);
+      const size_t i = round % 2 == 0 ? shifted : std::size(kWays) - 1 - shifted;
+      switch_lacuna(kWays[i].lacuna);
+      call();
+      const int64_t before = taken(item.one->function);
+      seconds[i].push_back(seconds_of(call, iterations));
+      if (kWays[i].lacuna) is_taken = taken(item.one->function) > before;
+    }
+    more = round + 1 < kLeastRounds ||
+           (MPI_Wtime() - begin < options.seconds && round + 1 < kMostRounds);
+    more = same_for_all(more);
   }
-  lacuna(true);
+  switch_lacuna(true);
   MPI_Comm_free(&comm);
-  if (g_rank != 0) return;
-  const double native = median(&seconds[0]) * 1e6, ours = median(&seconds[1]) * 1e6;
-  std::printf("%-20s %8d bytes in runs of %7d: native %9.2f us, lacuna %9.2f us, %6.2f\n", one.name,
-              length, run, native, ours, native / ours);
-  std::fflush(stdout);
+  out.write("{\"kind\": \"row\", \"id\": " + json_string(item.id()) +
+            ", \"bytes\": " + std::to_string(item.length) +
+            ", \"contiguous\": " + truth(item.run == item.length) + "}");
+  for (size_t i = 0; i < std::size(kWays); ++i) {
+    const std::string about = ", \"taken\": " + truth(kWays[i].lacuna && is_taken);
+    out.write(times_line(item.id(), kWays[i].name, about, iterations, seconds[i]));
+  }
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (i + 1 == argc) fail_job(kProgram, "no value for " + std::string(name));
+    const std::string value = argv[++i];
+    if (name == "--out") {
+      options.out = value;
+    } else if (name == "--seconds") {
+      options.seconds = std::atof(value.c_str());
+    } else if (name == "--most") {
+      options.most_bytes = std::atoi(value.c_str());
+    } else if (name == "--only") {
+      for (size_t at = 0; at <= value.size();) {
+        const size_t end = std::min(value.find(',', at), value.size());
+        options.only.push_back(value.substr(at, end - at));
+        at = end + 1;
+      }
+    } else {
+      fail_job(kProgram, "unknown option " + std::string(name));
+    }
+  }
+  if (options.out.empty()) fail_job(kProgram, "--out FILE is needed");
+  return options;
 }
 
 }  // namespace
@@ -176,20 +267,26 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
+  const Options options = parse(argc, argv);
+  const std::vector<Item> all = items(options);
+  if (all.empty()) fail_job(kProgram, "no such call or row in --only");
+  JsonLines out;
+  if (g_rank == 0 && !out.open(options.out))
+    fail_job(kProgram, "cannot write " + options.out + ": " + std::strerror(errno));
+  out.write(header_line(all.size(), ""));
   MPI_Comm line;
   const int periodic = 0;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &g_size, &periodic, 0, &line);
-  for (const Case& one : kCases) {
-    const auto asked = [&](const char* name) { return std::strcmp(name, one.name) == 0; };
-    if (argc > 1 && std::none_of(argv + 1, argv + argc, asked)) continue;
-    const bool among_neighbors = std::string_view(one.name).starts_with("neighbor");
-    for (int length = kLeastBytes; length <= kMostBytes; length *= 4) {
-      for (const int run : kRuns) {
-        if (2 * run <= length) measure(one, length, run, among_neighbors ? line : MPI_COMM_WORLD);
-      }
-      measure(one, length, length, among_neighbors ? line : MPI_COMM_WORLD);
-    }
+  for (const Item& item : all) {
+    const bool among_neighbors = std::string_view(item.one->name).starts_with("neighbor");
+    measure(item, options, among_neighbors ? line : MPI_COMM_WORLD, out);
   }
   MPI_Comm_free(&line);
+  out.write(kEndLine);
   MPI_Finalize();
+  return 0;
 }
+
+}  // namespace lacuna::bench
+
+int main(int argc, char** argv) { return lacuna::bench::main(argc, argv); }

@@ -9,7 +9,6 @@
 //
 // Usage: lacuna-bench-preload-FAMILY --rows FILE --out FILE --ways WAY[,WAY...] [--seconds S]
 //          [--rounds N]                                                            (two ranks)
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 
 #include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"
+#include "bench/preload/lines.hpp"
 #include "bench/preload/message.hpp"
 #include "lacuna/lacuna.h"
 #include "plan/cost.hpp"
@@ -39,8 +39,12 @@ using Clock = std::chrono::steady_clock;
 constexpr double kBatchSeconds = 4e-4;
 constexpr int kMostIterations = 2000;
 constexpr int kLeastRounds = 5;
-constexpr int kLeastSlowRounds = 3;  // of rounds that take longer than that
+// Of rounds that take longer: some libraries send 64 MiB in runs of 8 bytes in seconds.
+constexpr int kLeastSlowRounds = 3;
 constexpr double kSlowRoundSeconds = 0.4;
+constexpr int kLeastSlowestRounds = 1;
+constexpr double kSlowestRoundSeconds = 2;
+constexpr double kSlowSeconds = 0.02;  // of one message
 
 constexpr const char* kProgram = "lacuna-bench-preload";
 [[noreturn]] void fail(const std::string& what) { fail_job(kProgram, what); }
@@ -146,39 +150,26 @@ double batch(const Message& message, const Way& way, int rank, int iterations) {
 // Small messages of a new type are the library's at first (interpose/types.cpp).
 constexpr int kMessagesToLearn = 16;
 
-// A message of each way, checked on both ranks.
-void verify(const Message& message, const Way& way, int rank) {
-  (void)batch(message, way, rank, message.bytes() <= 64 * 1024 ? kMessagesToLearn : 1);
+// A message of each way, checked on both ranks; how long it takes.
+double verify(const Message& message, const Way& way, int rank) {
+  if (message.bytes() <= 64 * 1024) (void)batch(message, way, rank, kMessagesToLearn);
   message.clear();
-  (void)batch(message, way, rank, 1);
+  const double seconds = batch(message, way, rank, 1);
   const std::string wrong = message.check(way.out.form, way.in.form);
   if (!wrong.empty()) fail("wrong data in " + message.id() + " by way " + way.name + ": " + wrong);
+  return seconds;
 }
 
-int iterations_for(const Message& message, const Way& way, int rank) {
+// `first`: what one has taken.
+int iterations_for(const Message& message, const Way& way, int rank, double first) {
+  int is_slow = first > kSlowSeconds;
+  MPI_Bcast(&is_slow, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (is_slow != 0) return 1;
   const double seconds = batch(message, way, rank, 1);
   int wanted = static_cast<int>(
       std::clamp(std::ceil(kBatchSeconds / seconds / 2), 1.0, double{kMostIterations}));
   MPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return wanted;
-}
-
-// What the preload library says about itself; nullptr without it.
-template <typename Symbol>
-Symbol preloaded(const char* name) {
-  return reinterpret_cast<Symbol>(dlsym(RTLD_DEFAULT, name));
-}
-
-// How many calls of a function lacuna has taken in this rank.
-int64_t taken(const char* function) {
-  static const auto calls = preloaded<int64_t (*)(const char*, int)>("lacuna_interposed_calls");
-  return calls != nullptr ? calls(function, 1) : 0;
-}
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.5g", value);
-  return text;
 }
 
 std::string described(const Message& message) {
@@ -203,14 +194,10 @@ struct Track {
 };
 
 std::string line(const Message& message, const Way& way, const Track& track) {
-  std::string samples;
-  for (const double value : track.seconds) samples += (samples.empty() ? "" : ", ") + number(value);
-  return "{\"kind\": \"times\", \"id\": " + json_string(message.id()) +
-         ", \"way\": " + json_string(way.name) +
-         ", \"send_taken\": " + (track.send_taken ? "true" : "false") +
-         ", \"receive_taken\": " + (track.receive_taken ? "true" : "false") +
-         ", \"iterations\": " + std::to_string(track.iterations) + ", \"seconds\": [" + samples +
-         "]}";
+  return times_line(message.id(), way.name,
+                    ", \"send_taken\": " + truth(track.send_taken) +
+                        ", \"receive_taken\": " + truth(track.receive_taken),
+                    track.iterations, track.seconds);
 }
 
 void run(const Row& row, const Options& options, const PredefinedTypes& predefined, int rank,
@@ -221,8 +208,8 @@ void run(const Row& row, const Options& options, const PredefinedTypes& predefin
   const std::vector<Way>& ways = options.ways;
   std::vector<Track> tracks(ways.size());
   for (size_t i = 0; i < ways.size(); ++i) {
-    verify(message, ways[i], rank);
-    tracks[i].iterations = iterations_for(message, ways[i], rank);
+    const double first = verify(message, ways[i], rank);
+    tracks[i].iterations = iterations_for(message, ways[i], rank, first);
   }
   const auto begin = Clock::now();
   for (int round = 0, more = 1; more != 0; ++round) {
@@ -231,20 +218,20 @@ void run(const Row& row, const Options& options, const PredefinedTypes& predefin
       // follows the same one.
       const size_t shifted = (turn + static_cast<size_t>(round)) % ways.size();
       const size_t i = round % 2 == 0 ? shifted : ways.size() - 1 - shifted;
+      const int64_t sends = taken("MPI_Send");
+      const int64_t receives = taken("MPI_Recv");
       tracks[i].seconds.push_back(batch(message, ways[i], rank, tracks[i].iterations));
+      tracks[i].send_taken = taken("MPI_Send") > sends;
+      tracks[i].receive_taken = taken("MPI_Recv") > receives;
     }
     const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
-    const int least = spent / (round + 1) > kSlowRoundSeconds ? kLeastSlowRounds : kLeastRounds;
+    const double each = spent / (round + 1);
+    const int least = each > kSlowestRoundSeconds ? kLeastSlowestRounds
+                      : each > kSlowRoundSeconds  ? kLeastSlowRounds
+                                                  : kLeastRounds;
     more = round + 1 < std::min(least, options.rounds) ||
            (spent < options.seconds && round + 1 < options.rounds);
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  }
-  for (size_t i = 0; i < ways.size(); ++i) {
-    const int64_t sends = taken("MPI_Send");
-    const int64_t receives = taken("MPI_Recv");
-    (void)batch(message, ways[i], rank, 1);
-    tracks[i].send_taken = taken("MPI_Send") > sends;
-    tracks[i].receive_taken = taken("MPI_Recv") > receives;
   }
   out.write(described(message));
   for (size_t i = 0; i < ways.size(); ++i) out.write(line(message, ways[i], tracks[i]));
@@ -262,19 +249,6 @@ std::string machine_json() {
   return text;
 }
 
-std::string header(size_t rows) {
-  const auto name = preloaded<const char* (*)()>("lacuna_interposed_library");
-  const auto about = preloaded<const char* (*)()>("lacuna_interposed_table");
-  const auto place = preloaded<const char* (*)()>("lacuna_interposed_table_place");
-  return "{\"kind\": \"header\", \"mpi_library\": " + json_string(mpi_library()) +
-         ", \"lacuna_loaded\": " + (lacuna_loaded() ? "true" : "false") +
-         ", \"mpi_name\": " + json_string(name != nullptr ? name() : "") +
-         ", \"table\": " + json_string(about != nullptr ? about() : "") +
-         ", \"table_place\": " + json_string(place != nullptr ? place() : "") +
-         ", \"machine\": " + machine_json() + ", \"compiler\": " + json_string(__VERSION__) +
-         ", \"rows\": " + std::to_string(rows) + "}";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -285,12 +259,12 @@ int main(int argc, char** argv) {
   JsonLines out;
   if (rank == 0 && !out.open(options.out))
     fail("cannot write " + options.out + ": " + std::strerror(errno));
-  out.write(header(rows->size()));
+  out.write(header_line(rows->size(), ", \"machine\": " + machine_json()));
   {
     const PredefinedTypes predefined;
     for (const Row& row : *rows) run(row, options, predefined, rank, out);
   }
-  out.write("{\"kind\": \"end\"}");
+  out.write(kEndLine);
   switch_lacuna(true);
   MPI_Finalize();
   return 0;

@@ -36,7 +36,7 @@ constinit int64_t g_backed = 0;  // bytes that the system has given pages for
 constinit int g_descriptor = -1;
 constinit Span g_out[kMostOut] = {};
 constinit int g_count = 0;
-constinit int64_t g_next = kSeatBytes;  // where the next region is looked for
+constinit int64_t g_next = kFrontBytes;  // where the next region is looked for
 
 Region* region_at(int64_t offset) { return reinterpret_cast<Region*>(g_base + offset); }
 
@@ -93,6 +93,8 @@ std::byte* map(int descriptor, int64_t bytes) noexcept {
 
 }  // namespace
 
+constinit TokenPage g_token_page = {};
+
 bool make_arena(int64_t bytes) noexcept {
   const int descriptor = memfd_create("lacuna-arena", MFD_CLOEXEC);
   if (descriptor < 0) return false;
@@ -104,7 +106,13 @@ bool make_arena(int64_t bytes) noexcept {
   g_base = base;
   g_bytes = bytes;
   g_descriptor = descriptor;
-  return back(kSeatBytes);
+  if (!back(kFrontBytes)) return false;
+  // Where pages are larger, receives are always asked what they bring.
+  if (mmap(&g_token_page, sizeof(g_token_page), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor,
+           kSeatBytes) == MAP_FAILED) {
+    g_token_page.word.store(1, std::memory_order_relaxed);
+  }
+  return true;
 }
 
 std::byte* own_arena() noexcept { return g_base; }
@@ -132,14 +140,14 @@ int64_t enter_arena(std::byte* arena, int64_t arena_bytes, int64_t entered, int6
 
 Region* reserve(int64_t payload_bytes) noexcept {
   int64_t bytes = 0;
-  if (payload_bytes > g_bytes - kSeatBytes - static_cast<int64_t>(sizeof(Region)) - kLine)
+  if (payload_bytes > g_bytes - kFrontBytes - static_cast<int64_t>(sizeof(Region)) - kLine)
     return nullptr;
   bytes = (static_cast<int64_t>(sizeof(Region)) + payload_bytes + kLine - 1) / kLine * kLine;
   const std::lock_guard<std::mutex> lock(g_mutex);
   sweep();
   if (g_count == kMostOut) return nullptr;
-  int64_t begin = find_gap(g_next + bytes <= kRound ? g_next : kSeatBytes, bytes);
-  if (g_bytes - begin < bytes) begin = find_gap(kSeatBytes, bytes);
+  int64_t begin = find_gap(g_next + bytes <= kRound ? g_next : kFrontBytes, bytes);
+  if (g_bytes - begin < bytes) begin = find_gap(kFrontBytes, bytes);
   if (g_bytes - begin < bytes || !back(begin + bytes)) return nullptr;
   g_next = begin + bytes;
   int at = g_count++;

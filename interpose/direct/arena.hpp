@@ -7,18 +7,41 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "interpose/direct/region.hpp"
+#include "interpose/next.hpp"
 
 namespace lacuna::direct {
 
 // Makes this process's arena. False: no shared memory, or not as much.
 bool make_arena(int64_t bytes) noexcept;
-// Its first byte: the seats (room.hpp), then regions.
+// Its first byte: the seats (room.hpp), a page for the word below, then regions.
 std::byte* own_arena() noexcept;
 inline constexpr int64_t kSeatBytes = int64_t{4} << 10;
+inline constexpr int64_t kFrontBytes = 2 * kSeatBytes;
+
+// Not 0: some peer sends tokens, perhaps to this process. Set in all arenas before a peer's first
+// token goes out, so whoever has received one sees it.
+struct alignas(kSeatBytes) TokenPage {
+  std::atomic<uint32_t> word;
+};
+inline TokenPage& token_page(std::byte* arena) noexcept {
+  return *reinterpret_cast<TokenPage*>(arena + kSeatBytes);
+}
+// That of this process's arena, at a place that needs no pointer.
+LACUNA_HIDDEN extern TokenPage g_token_page;
+inline bool may_have_tokens() noexcept {
+#if defined(__x86_64__)
+  bool found;  // compilers take three instructions to load it, test it and jump
+  asm volatile("cmpl $0, %1" : "=@ccne"(found) : "m"(g_token_page.word) : "memory");
+  return found;
+#else
+  return g_token_page.word.load(std::memory_order_acquire) != 0;
+#endif
+}
 // How others open it: /proc/<pid>/fd/<descriptor>.
 int arena_descriptor() noexcept;
 

@@ -32,6 +32,9 @@ void stop_peers() noexcept;
 // While this process waits for a peer: what others want from it may be what that one waits for.
 void let_library_work() noexcept;
 
+// To be called before a token goes out.
+void announce_tokens() noexcept;
+
 const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
 int32_t own_pid() noexcept;

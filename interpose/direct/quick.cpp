@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/quick.hpp"
 
+#include "interpose/direct/receive.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
 
@@ -45,6 +46,20 @@ int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept {
   return raise_error(comm, MPI_ERR_IN_STATUS);
 }
 
+MPI_Status assumed_status(const Watch& watch) noexcept {
+  MPI_Status status{};
+  Incoming incoming;
+  if (watch_plain(watch, &incoming) && may_hold_token(incoming)) set_bytes(&status, kTokenBytes);
+  return status;
+}
+
+int end_after_all(Watch* watch, const MPI_Request* request, int code,
+                  int (*redeem)(Watch*, MPI_Status*, int) noexcept) noexcept {
+  if (*request != no_request()) return code;
+  MPI_Status assumed = assumed_status(*watch);
+  return redeem(watch, &assumed, code);
+}
+
 }  // namespace direct
 
 // Only watched receives, and requests that are none of lacuna's; a few.
@@ -65,16 +80,22 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
     if (detail::has_entries(requests[i])) return is_left();
   }
   MPI_Status own[kMost];
-  MPI_Status* told = any && statuses == MPI_STATUSES_IGNORE ? own : statuses;
+  MPI_Status* told = statuses;
+  const bool is_ignored = any && statuses == MPI_STATUSES_IGNORE;
+  const bool is_blind = is_ignored && !direct::may_have_tokens();
+  if (is_ignored && !is_blind) told = own;
   *code = next.MPI_Waitall(count, requests, told);
   if (!any) return true;
+  const bool is_assumed = is_blind && direct::may_have_tokens();
+  if (is_blind) told = own;
   const bool all_well = *code == MPI_SUCCESS;
   MPI_Comm failed{};
   bool any_failed = false;
   for (int i = 0; i < count; ++i) {
     direct::Watch* watch = watches[i];
     if (watch == nullptr || requests[i] != no_request() || detail::is_empty(*watch)) continue;
-    if (!direct::may_be_token(told[i])) {
+    if (is_assumed) told[i] = direct::assumed_status(*watch);
+    if (is_blind != is_assumed || !direct::may_be_token(told[i])) {
       detail::end_watch(watch);
       continue;
     }

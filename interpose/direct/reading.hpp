@@ -8,6 +8,7 @@
 
 #include <sys/uio.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "interpose/direct/flow.hpp"
@@ -16,6 +17,12 @@ namespace lacuna::direct {
 
 // Whether this process can read the memory of that one: so many bytes there are those at `same`.
 bool can_read(int32_t pid, uint64_t place, const void* same, int64_t bytes) noexcept;
+
+// Memory that peers read in the agreement, to learn how fast that is.
+inline constexpr int64_t kSampleBytes = int64_t{64} << 10;
+// Whether reading that much is worth it, which depends on the system and on what it runs in.
+// `same`: this process's own.
+bool is_fast_to_read(int32_t pid, uint64_t place, const std::byte* same) noexcept;
 
 // The runs of what goes out, in packed order, for the peer to read; at most `most`. How many; 0: it
 // is packed, as that is faster or they are too many.

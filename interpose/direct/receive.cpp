@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/receive.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/address.hpp"
@@ -87,20 +90,37 @@ const void* first_byte(const Incoming& incoming) noexcept {
                                   : address(incoming.buf, incoming.plan->offset());
 }
 
+// How many elements a token fills, the last one perhaps in part. There are as many.
+int64_t elements_of_token(const Incoming& incoming) noexcept {
+  const int64_t size = incoming.bytes / incoming.count;
+  return (kTokenBytes + size - 1) / size;
+}
+
 bool read_by_library(const Incoming& incoming, Token* token) noexcept {
   const Next& next = next_functions();
   const MPI_Comm self = runtime().probe_comm;
-  if (!fits_int(incoming.bytes) || !fits_int(incoming.count)) return false;
-  const Staging packed = borrow_staging(incoming.bytes, false);
+  const int64_t count = elements_of_token(incoming);
+  const int64_t bytes = incoming.bytes / incoming.count * count;
+  if (!fits_int(bytes)) return false;
+  const Staging packed = borrow_staging(bytes, false);
   if (!packed) return false;
   int position = 0;
-  if (next.MPI_Pack(incoming.buf, static_cast<int>(incoming.count), incoming.wire.type,
-                    packed.data(), static_cast<int>(incoming.bytes), &position,
-                    self) != MPI_SUCCESS) {
+  if (next.MPI_Pack(incoming.buf, static_cast<int>(count), incoming.wire.type, packed.data(),
+                    static_cast<int>(bytes), &position, self) != MPI_SUCCESS) {
     return false;
   }
   std::memcpy(token, packed.data(), sizeof(*token));
   return true;
+}
+
+// Asked of the system, which says no where a load would be a signal. True where it has no answer.
+bool is_readable(const void* begin, int64_t bytes) noexcept {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return true;
+  const bool refused = write(ends[1], begin, static_cast<size_t>(bytes)) < 0 && errno == EFAULT;
+  close(ends[0]);
+  close(ends[1]);
+  return !refused;
 }
 
 }  // namespace
@@ -128,6 +148,15 @@ bool read_token(Incoming& incoming, Token* token) noexcept {
     pack_slice(*incoming.plan, incoming.buf, incoming.count, 0, kTokenBytes, token);
   }
   return is_token(*token);
+}
+
+bool may_hold_token(Incoming& incoming) noexcept {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  if ((incoming.bytes < 0 && !measure(&incoming)) || incoming.bytes < kTokenBytes) return false;
+  if (may_be_on_device(first_byte(incoming))) return true;
+  return next_functions().MPI_Type_get_extent_x(incoming.wire.type, &lb, &extent) == MPI_SUCCESS &&
+         is_readable(first_byte(incoming), elements_of_token(incoming) * extent);
 }
 
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept {

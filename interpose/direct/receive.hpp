@@ -41,6 +41,11 @@ inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 // Whether what has come, as many bytes as a token has, is one of this job and of a peer.
 bool read_token(Incoming& incoming, Token* token) noexcept;
 
+// Whether a receive into a predefined type that has ended well, nobody knows with how many bytes,
+// wants as many and may be asked for a token. No: its memory need not be the program's, as that of
+// a receive from nobody.
+bool may_hold_token(Incoming& incoming) noexcept;
+
 // Moves the payload of a token to where the receive wants it and sets the count of the status.
 // MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.
 int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept;

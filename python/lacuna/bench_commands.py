@@ -229,7 +229,8 @@ def _preload(
         float | None, typer.Option("--seconds", help="For each message, all ways together.")
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", help="calls or messages; default: both.")
+        str | None,
+        typer.Option("--only", help="calls, messages or collectives; default: all of them."),
     ] = None,
     shape: Annotated[
         list[str] | None,
@@ -242,8 +243,10 @@ def _preload(
     mpi_root: _MpiRoot = None,
 ) -> None:
     """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
-    if only not in (None, "calls", "messages"):
-        raise LacunaError(Exit.USAGE, f"unknown part in --only: {only}", "give calls or messages")
+    if only not in (None, "calls", "messages", "collectives"):
+        raise LacunaError(
+            Exit.USAGE, f"unknown part in --only: {only}", "give calls, messages or collectives"
+        )
     bench_preload.preload(
         bench_preload.Options(
             mpis=spelled_out(mpi or []),
@@ -251,6 +254,7 @@ def _preload(
             seconds=seconds,
             calls=only in (None, "calls"),
             messages=only in (None, "messages"),
+            collectives=only in (None, "collectives"),
             shapes=list(shape or []),
             mpi_root=mpi_root or places.default_mpi_root(),
             json=json_file,

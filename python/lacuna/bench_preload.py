@@ -24,12 +24,15 @@ from lacuna import (
 from lacuna.preload_calls import Calls
 from lacuna.preload_criteria import Row
 from lacuna.preload_program import Target
+from lacuna.preload_times import Line, Times
 
 # nn* is nn once more: how much the same thing differs from itself.
 _WAYS = ["nn", "nn*", "ll", "cc"]
 _SECONDS = 0.25  # of a message
 _QUICK_SECONDS = 0.05
-_AGAIN = 4  # times as long for a message that seems slower
+_COLLECTIVE_SECONDS = 0.1
+_QUICK_COLLECTIVE_BYTES = 1 << 10
+_AGAIN = 4  # times as long for what seems slower
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Options:
     seconds: float | None = None
     calls: bool = True
     messages: bool = True
+    collectives: bool = True
     shapes: list[str] = field(default_factory=list)  # none: all
     mpi_root: Path = field(default_factory=places.default_mpi_root)
     json: Path | None = None
@@ -63,6 +67,8 @@ def preload(options: Options) -> None:
                 calls.append(preload_calls.count(target))
             if options.messages:
                 rows += _messages(target, options, header, progress)
+            if options.collectives:
+                rows += _collectives(target, options, header, progress)
     verdicts = preload_criteria.judge(calls, rows)
     if options.json:
         results.write_json(
@@ -74,10 +80,11 @@ def preload(options: Options) -> None:
         )
     preload_report.show(calls, rows, verdicts)
     written = [options.json] if options.json else []
-    if options.plots and rows:
+    messages = [row for row in rows if row.what == "message"]
+    if options.plots and messages:
         from lacuna import preload_plot  # matplotlib takes a second to load
 
-        written += preload_plot.draw(options.plots, header, rows)
+        written += preload_plot.draw(options.plots, header, messages)
     for path in written:
         print(f"wrote {path}", file=sys.stderr)
 
@@ -90,15 +97,42 @@ def _messages(
     messages = preload_rows.messages(sizes, options.shapes)
     seconds = options.seconds or (_QUICK_SECONDS if options.quick else _SECONDS)
     told, times = preload_program.measure(target, messages, _WAYS, seconds, {}, progress)
-    header["mpi"][target.name] = told["mpi_library"].strip()
-    header["table"][target.name] = told["table"]
-    header["compiler"] = told["compiler"]
+    _note(target, told, header)
     rows = [Row(target.name, one) for one in times]
     doubtful = {row.id for row in rows if row.seems_slower}
     again = [message for message in messages if message.id in doubtful]
     if again:
         _, times = preload_program.measure(target, again, _WAYS, seconds * _AGAIN, {}, progress)
-        by_id = {one.id: one for one in times}
-        for row in rows:
-            row.again = by_id.get(row.id)
+        _add_again(rows, times)
     return rows
+
+
+def _collectives(
+    target: Target, options: Options, header: dict[str, Any], progress: Progress | None
+) -> list[Row]:
+    """The same with collectives."""
+    seconds = options.seconds or (_QUICK_SECONDS if options.quick else _COLLECTIVE_SECONDS)
+    most = _QUICK_COLLECTIVE_BYTES if options.quick else None
+
+    def measure(seconds: float, only: list[str]) -> tuple[Line, list[Times]]:
+        return preload_program.measure_collectives(target, seconds, most, only, progress)
+
+    told, times = measure(seconds, [])
+    _note(target, told, header)
+    rows = [Row(target.name, one, what="collective") for one in times]
+    doubtful = [row.id for row in rows if row.seems_slower]
+    if doubtful:
+        _add_again(rows, measure(seconds * _AGAIN, doubtful)[1])
+    return rows
+
+
+def _note(target: Target, told: Line, header: dict[str, Any]) -> None:
+    header["mpi"][target.name] = told["mpi_library"].strip()
+    header["table"][target.name] = told["table"]
+    header["compiler"] = told["compiler"]
+
+
+def _add_again(rows: list[Row], times: list[Times]) -> None:
+    by_id = {one.id: one for one in times}
+    for row in rows:
+        row.again = by_id.get(row.id)

@@ -24,10 +24,9 @@ class Target:
     launcher: list[str]  # words before the program
     environment: dict[str, str]
 
-    @property
-    def program(self) -> Path:
-        """The benchmark for this library's family."""
-        return places.program(f"lacuna-bench-preload-{places.family_of(self.name)}")
+    def program(self, what: str) -> Path:
+        """A benchmark for this library's family."""
+        return places.program(f"lacuna-bench-{what}-{places.family_of(self.name)}")
 
 
 def bundled(names: list[str], root: Path) -> list[Target]:
@@ -66,17 +65,31 @@ def measure(
         file = Path(folder) / "rows"
         file.write_text("".join(row.line() for row in rows), encoding="utf-8")
 
-        def command(out: Path) -> tuple[list[str], dict[str, str]]:
-            words = [*target.launcher, str(target.program), "--rows", str(file), "--out", str(out)]
-            words += ["--ways", ",".join(ways), "--seconds", str(seconds)]
-            environment = dict(os.environ) | target.environment | options
-            return run.build(words, target.name, environment)
+        words = ["--rows", str(file), "--ways", ",".join(ways), "--seconds", str(seconds)]
+        return _run(target, "preload", words, options, progress)
 
-        lines = watch.run(target.name, command, "row", progress)
-    if not lines[0]["lacuna_loaded"]:
-        raise LacunaError(
-            Exit.CHECK_FAILED,
-            f"lacuna was not loaded into the ranks on {target.name}",
-            "check LD_PRELOAD and that the preload library fits this MPI library",
-        )
+
+def measure_collectives(
+    target: Target, seconds: float, most: int | None, only: list[str], progress: Progress | None
+) -> tuple[Line, list[Times]]:
+    """The same of collectives: those named, or all, up to so many bytes between two ranks."""
+    words = ["--seconds", str(seconds)]
+    words += ["--most", str(most)] if most else []
+    words += ["--only", ",".join(only)] if only else []
+    return _run(target, "collectives", words, {}, progress)
+
+
+def _run(
+    target: Target,
+    what: str,
+    arguments: list[str],
+    options: dict[str, str],
+    progress: Progress | None,
+) -> tuple[Line, list[Times]]:
+    def command(out: Path) -> tuple[list[str], dict[str, str]]:
+        words = [*target.launcher, str(target.program(what)), "--out", str(out), *arguments]
+        return run.build(words, target.name, dict(os.environ) | target.environment | options)
+
+    lines = watch.run(target.name, command, "row", progress)
+    watch.check_loaded(target.name, lines)
     return lines[0], preload_times.collect(lines)

@@ -21,11 +21,12 @@ def show(calls: list[Calls], rows: list[Row], verdicts: list[Verdict]) -> None:
         console = Console(highlight=False, width=_WIDTH)
     if any(one.counts for one in calls):
         console.print(_call_table(calls))
-    for mpi in dict.fromkeys(row.mpi for row in rows):
-        console.print(_speed_table(mpi, [row for row in rows if row.mpi == mpi]))
+    for mpi, what in dict.fromkeys((row.mpi, row.what) for row in rows):
+        chosen = [row for row in rows if (row.mpi, row.what) == (mpi, what)]
+        console.print(_speed_table(mpi, what, chosen))
     if rows:
         console.print(
-            "in brackets: lacuna left both sides to the library; !: slower beyond noise\n",
+            "in brackets: lacuna left it to the library; !: slower beyond noise\n",
             markup=False,
         )
     for verdict in verdicts:
@@ -48,13 +49,14 @@ def _call_table(calls: list[Calls]) -> Table:
     return table
 
 
-def _speed_table(mpi: str, rows: list[Row]) -> Table:
+def _speed_table(mpi: str, what: str, rows: list[Row]) -> Table:
     by_key = {tuple(row.id.split("/")): row for row in rows}
-    sizes = [preload_rows.size_name(size) for size in preload_rows.SIZES]
-    sizes = [size for size in sizes if any(key[1] == size for key in by_key)]
+    sizes = [
+        preload_rows.size_name(size) for size in sorted({preload_rows.size_of(r.id) for r in rows})
+    ]
     title = f"{mpis.TITLE[mpi]}: how many times faster with lacuna"
     table = Table(title=title, box=SIMPLE_HEAD)
-    table.add_column("shape")
+    table.add_column("shape" if what == "message" else "call and runs")
     for size in sizes:
         table.add_column(size, justify="right")
     for shape in dict.fromkeys(key[0] for key in by_key):
@@ -66,6 +68,6 @@ def _speed_table(mpi: str, rows: list[Row]) -> Table:
 def _cell(row: Row) -> str:
     text = f"{row.times.speedup('ll').median:.2f}"
     way = row.times.ways["ll"]
-    if not way["send_taken"] and not way["receive_taken"]:
+    if not any(way.get(side) for side in ("send_taken", "receive_taken", "taken")):
         text = f"({text})"
     return f"{text}!" if row.is_slower else text

@@ -6,16 +6,17 @@ import json
 import pytest
 from conftest import one_line_error
 
-from lacuna import preload_calls, preload_rows, preload_times, tune_table
+from lacuna import preload_calls, preload_criteria, preload_rows, preload_times, tune_table
 from lacuna.preload_criteria import Row
 from lacuna.preload_times import Times
 
 FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
 
 
-def times(**ways):
+def times(size="1KiB", contiguous=False, **ways):
     """A message whose ways take that many times FAST; nn is 1."""
-    about = {"id": "x/1KiB", "bytes": 1024, "pattern": "strided", "mean_run_bytes": 8}
+    about = {"id": f"x/{size}", "bytes": 1024, "pattern": "strided", "mean_run_bytes": 8}
+    about["contiguous"] = contiguous
     lines = {
         way: {"seconds": [value * factor for value in FAST]}
         for way, factor in ({"nn": 1.0, "nn*": 1.0} | ways).items()
@@ -39,6 +40,22 @@ def test_slower_is_what_both_jobs_say():
     assert not row.is_slower
     assert not Row("mpich", times(ll=1.04)).seems_slower
     assert not Row("mpich", times(ll=0.5)).same_seems_slower
+
+
+def test_means_of_all_sizes_and_of_long_messages():
+    rows = [
+        Row("openmpi", times(ll=1.0)),
+        Row("openmpi", times(size="16KiB", ll=0.5)),
+        Row("openmpi", times(size="1MiB", ll=0.25)),
+        Row("openmpi", times(size="1MiB", contiguous=True, ll=1.0)),
+        Row("openmpi", times(ll=1.2), what="collective"),
+    ]
+    message, mean, long, collective = preload_criteria.judge([], rows)
+    assert message.holds and message.found.startswith("0 of 4 are")
+    assert mean.holds and mean.found == "2.00"
+    assert long.holds and long.found == "2.83" and "from 16 KiB on" in long.promise
+    assert not collective.holds and "no collective slower" in collective.promise
+    assert not preload_criteria.judge([], [Row("mpich", times(size="16KiB", ll=0.5))])[2].holds
 
 
 @pytest.mark.parametrize(
@@ -164,6 +181,24 @@ def test_bench_preload(lacuna, tmp_path):
     assert patterns["sorted"] == patterns["random"] == "listed"
     assert rows["transpose/1MiB"]["pattern"] == "transposed"
     assert (tmp_path / "figures/preload.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_bench_preload_of_collectives(lacuna, tmp_path):
+    words = ("bench", "preload", "--quick", "--seconds", 0.002, "--only", "collectives")
+    result = lacuna(*words, "--mpi", "mpich", "--json", "rows.json")
+    assert result.returncode == 0, result.stderr
+    assert "MPICH: no collective slower than 0.95" in result.stdout
+    rows = {row["id"]: row for row in json.loads((tmp_path / "rows.json").read_text())["rows"]}
+    # The quick ones are those of at most 1 KiB.
+    assert {"bcast-8/64B", "alltoallw-512/1KiB", "gather-whole/16B"} < set(rows)
+    assert {row["bytes"] for row in rows.values()} == {16, 64, 256, 1024}
+    for name, row in rows.items():
+        assert set(row["ways"]) == {"nn", "nn*", "ll"}
+        assert row["contiguous"] == ("-whole/" in name)
+        assert row["what"] == "collective" and row["speedup"] > 0
+        assert not row["ways"]["nn"]["taken"]
+    # The least that goes without the library (interpose/direct/room.cpp).
+    assert rows["alltoallw-8/1KiB"]["ways"]["ll"]["taken"]
 
 
 def test_tune_writes_the_table_that_the_ranks_read(lacuna, tmp_path):

@@ -33,7 +33,9 @@ inline std::vector<Mapping> arenas() {
   std::vector<Mapping> found;
   each_line("/proc/self/maps", [&](const std::string& line) {
     unsigned long begin = 0, end = 0;
+    // What is only read is a page of this rank's arena once more.
     if (line.find("memfd:lacuna-arena") == std::string::npos) return;
+    if (line.find(" rw-s ") == std::string::npos) return;
     if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) return;
     found.push_back({reinterpret_cast<const char*>(begin), reinterpret_cast<const char*>(end)});
   });

@@ -126,3 +126,38 @@ TOPIC(collectives_mixed_job) {
   all_calls(collective_calls(), world(), g_rank % 2 == 0, false);
   all_calls(collective_calls(), world(), g_rank % 2 == 1, false);
 }
+
+// What pays by the tables: lists of numbers do, where there are enough of them. Native, and with
+// lacuna in some ranks or in all.
+TOPIC(collectives_mixed_policy) {
+  constexpr int kNumbers = 2048;  // 16 KiB
+  std::vector<int> places;
+  for (int i = 0; i < kNumbers; ++i) places.push_back(4 * i + i * i % 3);
+  MPI_Datatype bare, type;
+  MPI_Type_create_indexed_block(kNumbers, 1, places.data(), MPI_DOUBLE, &bare);
+  MPI_Type_create_resized(bare, 0, kNumbers * 4 * 8, &type);
+  MPI_Type_commit(&type);
+  Buffer from(type, g_size);
+  from.fill(static_cast<unsigned>(g_rank));
+  const auto run = [&](bool on) {
+    lacuna(on);
+    std::vector<Buffer> got(4, Buffer(type, g_size));
+    for (Buffer& one : got) one.fill(99);
+    MPI_Alltoall(from.base(), 1, type, got[0].base(), 1, type, MPI_COMM_WORLD);
+    MPI_Allgather(from.base(), 1, type, got[1].base(), 1, type, MPI_COMM_WORLD);
+    MPI_Gather(from.base(), 1, type, got[2].base(), 1, type, 0, MPI_COMM_WORLD);
+    MPI_Bcast(g_rank == 0 ? from.base() : got[3].base(), 1, type, 0, MPI_COMM_WORLD);
+    return got;
+  };
+  const std::vector<Buffer> native = run(false);
+  for (const bool on : {g_rank % 2 == 0, g_rank % 2 == 1, true}) {
+    const std::vector<Buffer> got = run(on);
+    for (size_t i = 0; i < got.size(); ++i) {
+      context("call " + std::to_string(i));
+      CHECK(got[i] == native[i]);
+    }
+  }
+  lacuna(true);
+  MPI_Type_free(&bare);
+  MPI_Type_free(&type);
+}

@@ -87,10 +87,10 @@ class Soak {
     exchange(order, letters[me_], letters[1 - me_]);
     return static_cast<int64_t>(letters[0].size() + letters[1].size());
   }
-  // One message that fills an arena of 1 MiB but for its seats, seen while it lies there: nothing
+  // One message that fills an arena of 1 MiB but for its front, seen while it lies there: nothing
   // else does.
   void check_empty() {
-    constexpr int kAll = ((1 << 20) - 4096 - 512) / 8;
+    constexpr int kAll = ((1 << 20) - 8192 - 512) / 8;
     std::vector<double> all(2 * kAll), got(kAll);
     MPI_Barrier(pair_);
     for (const int sender : {0, 1}) {

@@ -11,6 +11,9 @@
  * them (probe.hpp); a receive looks there first. Between that look and the moment when the library
  * knows of the receive nothing may be taken out.
  *
+ * Before the first token of all goes out, its sender sets a word that the receiver sees. A receive
+ * that is complete while that word is not set is not looked at.
+ *
  * Every interleaving is looked at, memory being sequentially consistent: what is written before a
  * store with release and read after a load with acquire (payload and `published`, payload and
  * `done`) is in that order here as it is there. Cancelled sends are not in it, as no library cancels
@@ -18,8 +21,8 @@
  *
  * What is asserted: each message arrives once, whole, with its own bytes; a receive never matches a
  * message while an earlier one of the same thread fits it, too; what a probe has told of is what the
- * next receive gets; no piece is written over one that is yet to be read; nobody waits for ever
- * (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
+ * next receive gets; a receive that is not looked at has brought no token; no piece is written over
+ * one that is yet to be read; nobody waits for ever (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
  */
 
 #ifndef SENDERS
@@ -50,6 +53,7 @@ byte published[REGIONS];
 bool done[REGIONS] = true;  /* no receiver needs it */
 bool out[REGIONS];          /* in the sender's list, until a sweep finds it done */
 bool locked;                /* of that list */
+bool told;                  /* tokens are on their way, or will soon be */
 
 /* The library of the receiving rank: messages that wait for a receive, and receives that wait for a
  * message. A message is its tag, its number and the region of its payload; NONE: the payload is in
@@ -176,11 +180,17 @@ proctype Sender(byte me) {
     if
     :: mine == NONE -> arrive(number, NONE)
     :: else ->
+#ifndef BREAK_TOLD_LATE
+      told = true;
+#endif
       if
       /* A synchronous send packs before the call, others after it. */
       :: publish(); arrive(number, mine)
       :: arrive(number, mine); publish()
       fi
+#ifdef BREAK_TOLD_LATE
+      ; told = true
+#endif
     fi;
     i++
   :: else -> break
@@ -221,6 +231,12 @@ inline take(receive) {
     number = 0;
     region = 0
   }
+}
+
+/* The call that completes a receive. While nobody has told of tokens, it would not look. */
+inline complete(receive) {
+  assert(told || region_of[receive] == NONE);
+  take(receive)
 }
 
 /* The first message in `from` that has the tag; NONE: there is none. */
@@ -329,7 +345,7 @@ inline post(receive, tag_) {
 }
 
 proctype Receiver() {
-  byte n, p, k, t, number, region, tag, told;
+  byte n, p, k, t, number, region, tag, found;
   byte now;          /* the receive of this call; the other one may have been freed */
   bool freed;
   bool cancelled;    /* once */
@@ -349,7 +365,7 @@ proctype Receiver() {
     :: freed && brought[1 - now] != NONE -> take(1 - now); freed = false
     :: else
     fi;
-    told = NONE;
+    found = NONE;
     if
     :: !freed && of_tag[0] > 0 -> tag = 0
     :: !freed && of_tag[1] > 0 -> tag = 1
@@ -358,33 +374,33 @@ proctype Receiver() {
     if
     :: !freed && CALLS % 2 == 1 ->  /* MPI_Probe; the receive is for what it has found */
       do
-      :: told == NONE ->
+      :: found == NONE ->
         wait_for(tag);
         atomic {
           look(held, tag);
           if
-          :: number != NONE -> told = number
+          :: number != NONE -> found = number
           :: else ->
             look(queue, tag);
             if
-            :: region == NONE -> told = number
+            :: region == NONE -> found = number
             :: else
             fi
           fi
         };
         if
-        :: told == NONE -> t = TAG(number); hold_up_to(t)
+        :: found == NONE -> t = TAG(number); hold_up_to(t)
         :: else
         fi
       :: else -> break
       od;
-      tag = TAG(told)
+      tag = TAG(found)
     :: true
     fi;
     post(now, tag);
-    assert(told == NONE || told == brought[now]);
+    assert(found == NONE || found == brought[now]);
     if
-    :: (brought[now] != NONE) -> take(now); n++
+    :: (brought[now] != NONE) -> complete(now); n++
     /* MPI_Cancel of one that has not matched. */
     :: atomic { CALLS >= 2 && !cancelled && posted ?? [eval(tag), eval(now)] -> posted ?? eval(tag), eval(now); cancelled = true };
 #ifdef BREAK_CANCELLED

@@ -52,6 +52,7 @@ MODELS = [
             "BREAK_FREE_FIRST": ((2, 2, 2, 0, 0), WRONG),  # freed before it is read
             "BREAK_PUBLISH_FIRST": ((2, 2, 2, 0, 0), WRONG),  # published before it is written
             "BREAK_NO_WAIT": ((2, 2, 2, 0, 0), WRONG),  # read before it is published
+            "BREAK_TOLD_LATE": ((1, 1, 1, 0, 0), WRONG),  # the word is set when the token has gone
             "BREAK_NO_LOCK": ((2, 2, 2, 0, 0), WRONG),  # two threads reserve at once
             "BREAK_NEVER_FREE": ((2, 2, 2, 0, 0), WRONG),  # a region is lost
             "BREAK_WAIT_FOR_ROOM": ((2, 2, 2, 0, 0), STUCK),  # a sender waits for a region
