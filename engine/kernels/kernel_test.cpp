@@ -91,6 +91,8 @@ void check_from(bool far, const KernelTable& table, Shape shape, int64_t width, 
   m.far = far;
   m.ahead = ahead;
   m.ahead_bytes = width;
+  m.asks_always = !far;  // which transposes alone look at
+  m.library_run = far ? 2048 : 16384;
   m.tile_rows = tile_rows;
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);

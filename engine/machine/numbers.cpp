@@ -31,6 +31,10 @@ constexpr WholeRow kWholes[] = {
      kTiB, &Machine::stream_transpose_bytes},
     {"stream_run_bytes", "bytes", "copies of long runs from this size on use non-temporal stores",
      1, kTiB, &Machine::stream_run_bytes},
+    {"ask_bytes", "bytes", "of lines from which unpacking asks for them ahead", 1, kTiB,
+     &Machine::ask_bytes},
+    {"library_run_bytes", "bytes", "runs from this size on are left to the C library's memcpy", 129,
+     kTiB, &Machine::library_run_bytes},
 };
 
 struct RealRow {
