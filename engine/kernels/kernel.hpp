@@ -63,6 +63,10 @@ struct Move {
   int64_t ahead_bytes = 0;
   // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
   bool asks_always = true;
+  // strided, to a side with gaps whose lines meet in few places of the first level: how often each
+  // run is stored where there are so many of them (strided.inl.hpp says why). A hint.
+  int64_t repeats = 1;
+  int64_t repeats_from = 0;
   // strided: runs of so many bytes are left to the C library's memcpy.
   int64_t library_run = 16384;
   // The output will not be read from cache soon: non-temporal stores where they fit.

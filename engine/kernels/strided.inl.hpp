@@ -100,6 +100,33 @@ template <Ahead kAhead, typename Copy>
   for (; j < m.inner.count; ++j) one();
 }
 
+inline bool is_repeated(const Move& m) {
+  return m.repeats > 1 && m.inner.dst_stride != m.width &&
+         m.outer.count * m.inner.count >= m.repeats_from;
+}
+
+// Each run is stored several times. A CPU that fetches the
+// lines of all stores in its queue before the first of them leaves fetches too many, where they
+// meet in the same few places of the first level: they are gone again when their turn comes. Stores
+// that add nothing keep the queue short of lines. Zen 5, 64 KiB out of the second and third level:
+// 8 bytes at 512 27 and, three times, 11 us; 16 at 1024 18 and, six times, 6; 8 at 4096 59 and,
+// sixteen times, 31. Runs of 64 and 256 bytes: no faster, and cold 1.5 times slower.
+template <typename Copy>
+[[gnu::always_inline]] inline void repeated_rows(const Move& m, Copy copy) {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    const std::byte* src = m.src + i * m.outer.src_stride;
+    std::byte* dst = m.dst + i * m.outer.dst_stride;
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      for (int64_t k = 0; k < m.repeats; ++k) {
+        copy(dst, src);
+        asm volatile("" ::: "memory");
+      }
+      src += m.inner.src_stride;
+      dst += m.inner.dst_stride;
+    }
+  }
+}
+
 template <typename Copy>
 [[gnu::always_inline]] inline void strided_rows(const Move& m, Copy copy) {
   if (m.ahead == 0) {
@@ -118,6 +145,10 @@ template <typename Copy>
 
 template <int64_t kWidth>
 void strided(const Move& m) noexcept {
+  if (is_repeated(m)) [[unlikely]] {
+    return repeated_rows(m, [](std::byte* dst, const std::byte* src)
+                                LACUNA_INLINE { copy_block<kWidth>(dst, src); });
+  }
   Move known = m;
   known.width = kWidth;
   strided_rows(known, [](std::byte* dst, const std::byte* src)

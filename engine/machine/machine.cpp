@@ -53,7 +53,8 @@ void derive_thresholds(Profile& profile) {
   Machine& m = profile.machine;
   if (is_default("stream_run_bytes")) m.stream_run_bytes = m.l3_bytes / 2;
   if (is_default("ask_bytes")) m.ask_bytes = is_amd() ? m.l2_bytes : m.l1_bytes;
-  if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 2048;
+  if (is_default("early_stores")) m.early_stores = is_amd() ? 8 : 0;
+  if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
 }
 
 Profile told_profile() {

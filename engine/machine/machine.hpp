@@ -77,6 +77,9 @@ struct Machine {
   // Unpacking asks for its lines ahead where they take this many bytes: more than the first level,
   // or on AMD's (Zen 5), whose stores gain nothing by it sooner, than the second.
   int64_t ask_bytes = int64_t{32} << 10;
+  // Stores in the CPU's queue whose lines are fetched before they leave, for each way of the first
+  // level; 0: not so, or not known. AMD's: 104 entries, 12 ways (Zen 5); 64 and 8 (Zen 4).
+  int64_t early_stores = 0;
   // Runs from this size on are left to the C library's memcpy. With string instructions that are
   // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast); else its own loop of
   // vectors is no better, and from memory 1.25 times slower for runs of 2 KiB.

@@ -33,6 +33,9 @@ constexpr WholeRow kWholes[] = {
      1, kTiB, &Machine::stream_run_bytes},
     {"ask_bytes", "bytes", "of lines from which unpacking asks for them ahead", 1, kTiB,
      &Machine::ask_bytes},
+    {"early_stores", "stores",
+     "in the queue for each way of the first level, that fetch their lines", 0, 1024,
+     &Machine::early_stores},
     {"library_run_bytes", "bytes", "runs from this size on are left to the C library's memcpy", 129,
      kTiB, &Machine::library_run_bytes},
 };

@@ -142,6 +142,22 @@ TEST(Plan, SomeMachinesAskForLinesLater) {
   EXPECT_TRUE(soon.unpack_move.asks_always);
 }
 
+TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
+  Machine early;
+  early.early_stores = 8;
+  const auto move = [&](const char* text) {
+    return planned(text, early)->root(1).sweep.unpack_move;
+  };
+  EXPECT_EQ(move("hvector(9999, 1, 512, double)").repeats, 3);
+  EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 6);
+  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats, 16);
+  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_from, early.l1_bytes / 4096);
+  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
+  EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
+            1);
+}
+
 TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
   KernelTable moves = *kernel_tables().front();
   moves.field_run = 8;

@@ -313,6 +313,21 @@ Dim pack_dim(const Loop& loop) { return {loop.count, loop.mem_stride, loop.packe
 
 Dim reversed(const Dim& dim) { return {dim.count, dim.dst_stride, dim.src_stride}; }
 
+// How often runs at that stride should be stored (Move::repeats), and from how many runs on.
+void set_repeats(const Sweep& sweep, const Machine& machine, Move& unpack) {
+  constexpr int64_t kPlaceBytes = 4096;  // of the first level's lines a page apart meet
+  constexpr int64_t kMostRepeats = 16;
+  const int64_t stride = std::abs(sweep.inner.mem_stride);
+  const int64_t line = machine.line_bytes;
+  if (sweep.how != How::kStrided || machine.early_stores == 0 || stride < 8 * line) return;
+  if (width_class(sweep.width) == Width::kAny || stride % (8 * line) != 0) return;
+  const int64_t apart = std::min(kPlaceBytes, stride & -stride);
+  const int64_t places = kPlaceBytes / apart;
+  // A third of the ways, so that what is read and what others use have room.
+  unpack.repeats = std::clamp<int64_t>(3 * machine.early_stores / places, 1, kMostRepeats);
+  unpack.repeats_from = machine.l1_bytes / kPlaceBytes * places;
+}
+
 void prepare_moves(Sweep& sweep, const Machine& machine) {
   Move& m = sweep.pack_move;
   m.width = sweep.width;
@@ -336,6 +351,7 @@ void prepare_moves(Sweep& sweep, const Machine& machine) {
   sweep.unpack_move = m;
   sweep.unpack_move.outer = reversed(m.outer);
   sweep.unpack_move.inner = reversed(m.inner);
+  set_repeats(sweep, machine, sweep.unpack_move);
   // A transpose's rows are the dimension whose elements are neighbours in the destination.
   if (sweep.how == How::kTranspose) std::swap(sweep.unpack_move.outer, sweep.unpack_move.inner);
 }

@@ -30,6 +30,8 @@ Machine tiny_machine() {
   m.stream_transpose_bytes = 0;
   m.stream_run_bytes = 0;
   m.parallel_bytes = 128;
+  m.early_stores = 8;
+  m.library_run_bytes = 200;
   return m;
 }
 
