@@ -83,8 +83,8 @@ Rivals all_rivals(const std::vector<std::string>& isas) {
   rivals.push_back(mpi_rival());
   rivals.push_back(lacuna_rival());
   for (const std::string& isa : isas) rivals.push_back(lacuna_isa_rival(isa));
-  rivals.push_back(lacuna_slices_rival(true));
-  rivals.push_back(lacuna_slices_rival(false));
+  for (const Slices slices : {Slices::kInOrder, Slices::kRandom, Slices::kAlone})
+    rivals.push_back(lacuna_slices_rival(slices));
   rivals.push_back(mpi_lifecycle_rival());
   rivals.push_back(lacuna_lifecycle_rival());
   return rivals;

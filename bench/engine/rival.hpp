@@ -52,7 +52,9 @@ std::unique_ptr<Rival> mpi_rival();
 // rivals/lacuna.cpp: through the C API; in slices of 8 KiB; with the kernels of one instruction
 // set.
 std::unique_ptr<Rival> lacuna_rival();
-std::unique_ptr<Rival> lacuna_slices_rival(bool in_order);
+// By a stream from begin to end, by one in random order, each alone in random order.
+enum class Slices { kInOrder, kRandom, kAlone };
+std::unique_ptr<Rival> lacuna_slices_rival(Slices slices);
 std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa);
 // rivals/lifecycle.cpp: make the type, commit, pack (unpack), free.
 std::unique_ptr<Rival> mpi_lifecycle_rival();

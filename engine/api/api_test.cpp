@@ -210,6 +210,10 @@ TEST_F(Api, Streams) {
   expect_wrong(lacuna_pack_stream_next(out, 7, packed), LACUNA_INVALID_ARGUMENT, "6 are left");
   expect_wrong(lacuna_pack_stream_next(out, 1, nullptr), LACUNA_INVALID_ARGUMENT, "packed");
   expect_wrong(lacuna_pack_stream_next(nullptr, 1, packed), LACUNA_INVALID_ARGUMENT, "stream");
+  expect_wrong(lacuna_pack_stream_seek(out, 13), LACUNA_INVALID_ARGUMENT, "12 bytes");
+  expect_wrong(lacuna_unpack_stream_seek(nullptr, 0), LACUNA_INVALID_ARGUMENT, "stream");
+  ASSERT_EQ(lacuna_pack_stream_seek(out, 2), LACUNA_OK);
+  ASSERT_EQ(lacuna_pack_stream_next(out, 4, reinterpret_cast<char*>(packed) + 2), LACUNA_OK);
   ASSERT_EQ(lacuna_pack_stream_next(out, 6, reinterpret_cast<char*>(packed) + 6), LACUNA_OK);
   EXPECT_EQ(std::vector<int>(packed, packed + 3), (std::vector<int>{1, 3, 5}));
   ASSERT_EQ(lacuna_unpack_stream_next(in, 8, packed), LACUNA_OK);

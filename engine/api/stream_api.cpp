@@ -25,8 +25,10 @@ lacuna_status create(const lacuna_plan* plan, const void* mem, int64_t count, Ha
     if (status != LACUNA_OK) return status;
     if (stream == nullptr) return invalid("stream is NULL; give the address of a stream pointer");
     const int64_t cap_bytes = lacuna::option_integer(lacuna::OptionId::kPoolMb) << 20;
-    auto* const made = new Stream<kPack>(
-        PlanPtr(&plan_of(plan)), static_cast<std::byte*>(const_cast<void*>(mem)), count, cap_bytes);
+    const int64_t keep_bytes = lacuna::option_integer(lacuna::OptionId::kStreamMb) << 20;
+    auto* const made =
+        new Stream<kPack>(PlanPtr(&plan_of(plan)), static_cast<std::byte*>(const_cast<void*>(mem)),
+                          count, cap_bytes, keep_bytes);
     *stream = reinterpret_cast<Handle*>(made);
     return LACUNA_OK;
   });
@@ -55,6 +57,19 @@ lacuna_status next(Stream<kPack>* stream, int64_t bytes, const void* packed) {
   return LACUNA_OK;
 }
 
+template <bool kPack>
+lacuna_status seek(Stream<kPack>* stream, int64_t begin) {
+  if (stream == nullptr || begin < 0 || begin > stream->total()) [[unlikely]] {
+    return guarded([&] {
+      if (stream == nullptr) return invalid("stream is NULL; give one that was created");
+      return invalid("begin is " + std::to_string(begin) + "; the stream has " +
+                     std::to_string(stream->total()) + " bytes");
+    });
+  }
+  stream->seek(begin);
+  return LACUNA_OK;
+}
+
 }  // namespace
 
 lacuna_status lacuna_pack_stream_create(const lacuna_plan* plan, const void* mem, int64_t count,
@@ -64,6 +79,10 @@ lacuna_status lacuna_pack_stream_create(const lacuna_plan* plan, const void* mem
 
 lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream, int64_t bytes, void* packed) {
   return next(of(stream), bytes, packed);
+}
+
+lacuna_status lacuna_pack_stream_seek(lacuna_pack_stream* stream, int64_t begin) {
+  return seek(of(stream), begin);
 }
 
 void lacuna_pack_stream_destroy(lacuna_pack_stream* stream) { delete of(stream); }
@@ -76,6 +95,10 @@ lacuna_status lacuna_unpack_stream_create(const lacuna_plan* plan, void* mem, in
 lacuna_status lacuna_unpack_stream_next(lacuna_unpack_stream* stream, int64_t bytes,
                                         const void* packed) {
   return next(of(stream), bytes, packed);
+}
+
+lacuna_status lacuna_unpack_stream_seek(lacuna_unpack_stream* stream, int64_t begin) {
+  return seek(of(stream), begin);
 }
 
 lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream) {

@@ -31,6 +31,10 @@ constexpr Option kTable[] = {
      "Most MiB of memory that one process holds for packed data. A call that would need more goes "
      "to the MPI library.",
      0, int64_t{1} << 24},
+    {OptionId::kStreamMb, "LACUNA_STREAM_MB", OptionKind::kInteger, "16",
+     "Most MiB, out of LACUNA_POOL_MB, in which a stream whose pieces are taken out of order keeps "
+     "what they have in common.",
+     0, int64_t{1} << 24},
     {OptionId::kThreads, "LACUNA_THREADS", OptionKind::kInteger, "1",
      "How many threads move one message, where each gets 1 MiB or more of it: the calling thread "
      "and helpers, which sleep in between. Only for ranks that have the cores.",

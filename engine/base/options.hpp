@@ -24,6 +24,7 @@ enum class OptionId : uint8_t {
   kDisableRma,
   kIsa,
   kPoolMb,
+  kStreamMb,
   kThreads,
   kDirect,
   kArenaMb,

@@ -19,9 +19,10 @@ template <bool kPack>
 class Mover {
  public:
   // `total_bytes` of the message decide whether its lines are in a cache, `output_bytes` whether
-  // what is written now will stay in one.
+  // what is written now will stay in one, and whether its pages are in the TLB.
   Mover(const Machine& machine, int64_t total_bytes, int64_t output_bytes)
       : total_bytes_(total_bytes),
+        output_bytes_(output_bytes),
         is_far_(total_bytes >= machine.stream_transpose_bytes),
         stream_transpose_(output_bytes >= machine.stream_transpose_bytes),
         stream_runs_(output_bytes >= machine.stream_run_bytes) {}
@@ -77,6 +78,22 @@ class Mover {
     }
   }
 
+  // Whether iterations of the loop can be taken to places that are not one after the other.
+  static bool moves_apart(const PlanNode& node) {
+    const Sweep& sweep = node.sweep;
+    return (sweep.how == Sweep::How::kTranspose || sweep.how == Sweep::How::kStrided) &&
+           sweep.own == Sweep::Own::kOuter && sweep.around.empty();
+  }
+
+  // The same as iterations, but each `pitch` bytes of `packed` after the one before: the loop's
+  // packed stride, or with moves_apart any.
+  void iterations_apart(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
+                        std::byte* packed, int64_t pitch) const {
+    if (pitch == node.loop.packed_stride) return iterations(node, first, last, mem, packed);
+    kernel_call(node.sweep, last - first, address(mem, first * node.loop.mem_stride), packed,
+                pitch);
+  }
+
   // Entries [first, last) of a list; origins as for iterations.
   void entries(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
                std::byte* packed) const {
@@ -126,7 +143,8 @@ class Mover {
     Move m = kPack ? sweep.pack_move : sweep.unpack_move;
     m.src = kPack ? mem : packed;
     m.dst = kPack ? packed : mem;
-    if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).holds(total_bytes_)) m.ahead = kAhead;
+    if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).hold(total_bytes_, output_bytes_))
+      m.ahead = kAhead;
     return m;
   }
 
@@ -145,11 +163,17 @@ class Mover {
     }
   }
 
-  void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
+  // `pitch`, where it is not 0: the packed stride of the own loop, which is the outer one.
+  void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed,
+                   int64_t pitch = 0) const {
     Move m = prepared(sweep, mem, packed);
     const bool transposes = sweep.how == Sweep::How::kTranspose;
     const bool swapped = transposes && !kPack;
-    if (sweep.own == Sweep::Own::kOuter) (swapped ? m.inner : m.outer).count = count;
+    if (sweep.own == Sweep::Own::kOuter) {
+      Dim& own = swapped ? m.inner : m.outer;
+      own.count = count;
+      if (pitch != 0) (kPack ? own.dst_stride : own.src_stride) = pitch;
+    }
     if (sweep.own == Sweep::Own::kInner) (swapped ? m.outer : m.inner).count = count;
     m.stream = transposes ? stream_transpose_ : stream_runs_;
     m.far = is_far_;
@@ -168,6 +192,7 @@ class Mover {
   }
 
   int64_t total_bytes_;
+  int64_t output_bytes_;
   bool is_far_;
   bool stream_transpose_;
   bool stream_runs_;

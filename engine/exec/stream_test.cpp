@@ -15,6 +15,7 @@ namespace lacuna {
 namespace {
 
 constexpr int64_t kCap = int64_t{1} << 30;
+constexpr int64_t kKeep = int64_t{16} << 20;
 
 PlanPtr planned(const std::string& text) {
   auto type = parse_type(text);
@@ -41,12 +42,12 @@ void expect_same(const std::string& text, int64_t count, const std::vector<int64
   std::vector<std::byte> want(static_cast<size_t>(total));
   pack(*plan, mem.data(), count, want.data());
   std::vector<std::byte> got(want.size());
-  Stream<true> packing(plan, mem.data(), count, cap_bytes);
+  Stream<true> packing(plan, mem.data(), count, cap_bytes, kKeep);
   const std::vector<std::byte> packed = noise(total, 2);
   std::vector<std::byte> want_back = mem;
   unpack(*plan, packed.data(), count, want_back.data());
   std::vector<std::byte> back = mem;
-  Stream<false> unpacking(plan, back.data(), count, cap_bytes);
+  Stream<false> unpacking(plan, back.data(), count, cap_bytes, kKeep);
   size_t piece = 0;
   for (int64_t at = 0; at < total; ++piece) {
     const int64_t bytes = std::min(lengths[piece % lengths.size()], total - at);
@@ -78,19 +79,131 @@ TEST(Stream, IsTheMessage) {
 
 TEST(Stream, ColumnsAreAGroup) {
   const PlanPtr plan = planned("contiguous(1024, resized(0, 8, vector(1024, 1, 1024, double)))");
-  const StreamPart part = stream_part(*plan, 1, 100000, 200000);
-  EXPECT_TRUE(part.is_group);
+  const StreamPart part = stream_part(*plan, nullptr, 1, 100000, 200000);
+  EXPECT_NE(part.loop, nullptr);
   EXPECT_EQ(part.begin, 0);  // three times the eight columns of 8 KiB that share lines
   EXPECT_EQ(part.end, 3 * 65536);
   EXPECT_EQ(part.last, 1024 * 8192);
-  EXPECT_FALSE(stream_part(*planned("vector(1000, 1, 8, double)"), 1, 10, 200000).is_group);
+  const PlanPtr vector = planned("vector(1000, 1, 8, double)");
+  EXPECT_EQ(stream_part(*vector, nullptr, 1, 10, 200000).loop, nullptr);
+}
+
+TEST(Stream, GroupsBeginAtLinesOfMemory) {
+  const PlanPtr plan = planned("contiguous(1024, resized(0, 8, vector(1024, 1, 1024, double)))");
+  auto* const mem = reinterpret_cast<std::byte*>(0x10010);  // six doubles before the next line
+  const StreamPart head = stream_part(*plan, mem, 1, 3 * 8192, 200000);
+  EXPECT_EQ(head.begin, 0);
+  EXPECT_EQ(head.end, 6 * 8192);
+  const StreamPart next = stream_part(*plan, mem, 1, 6 * 8192, 200000);
+  EXPECT_EQ(next.begin, 6 * 8192);
+  EXPECT_EQ(next.end, 30 * 8192);
+  EXPECT_EQ(next.first, 6);
+}
+
+// Pieces of `lengths` in random order, some twice: the bytes of the first time are others.
+void expect_same_in_any_order(const std::string& text, const std::vector<int64_t>& lengths,
+                              int64_t keep_bytes) {
+  const PlanPtr plan = planned(text);
+  const int64_t total = plan->size();
+  std::vector<std::byte> mem = noise(plan->type().true_ub, 1);
+  std::vector<std::byte> want(static_cast<size_t>(total));
+  pack(*plan, mem.data(), 1, want.data());
+  std::vector<std::byte> packed = noise(total, 2);
+  std::vector<std::byte> want_back = mem;
+  unpack(*plan, packed.data(), 1, want_back.data());
+  std::vector<std::byte> got(want.size());
+  std::vector<std::byte> back = mem;
+  std::vector<int64_t> begins;
+  for (int64_t at = 0; at < total; at += lengths[(begins.size() - 1) % lengths.size()])
+    begins.push_back(at);
+  std::vector<size_t> order;
+  for (size_t i = 0; i < begins.size(); ++i) order.push_back(i);
+  uint64_t state = 5;
+  for (size_t i = order.size(); i > 1; --i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    std::swap(order[i - 1], order[(state >> 33) % i]);
+  }
+  Stream<true> packing(plan, mem.data(), 1, kCap, keep_bytes);
+  Stream<false> unpacking(plan, back.data(), 1, kCap, keep_bytes);
+  std::vector<std::byte> other = noise(300000, 3);
+  for (const size_t i : order) {
+    const int64_t bytes = std::min(lengths[i % lengths.size()], total - begins[i]);
+    packing.seek(begins[i]);
+    packing.next(got.data() + begins[i], bytes);
+    if (i % 5 == 0) {
+      unpacking.seek(begins[i]);
+      unpacking.next(other.data(), bytes);
+    }
+    unpacking.seek(begins[i]);
+    unpacking.next(packed.data() + begins[i], bytes);
+    ASSERT_EQ(unpacking.left(), total - begins[i] - bytes);
+  }
+  unpacking.flush();
+  EXPECT_EQ(got, want) << text;
+  EXPECT_EQ(back, want_back) << text;
+}
+
+TEST(Stream, IsTheMessageInAnyOrder) {
+  for (const char* const text :
+       {"contiguous(300, resized(0, 8, vector(500, 1, 301, double)))",
+        "contiguous(129, resized(0, 8, vector(1024, 1, 129, double)))",
+        "contiguous(301, resized(0, 3, vector(500, 3, 1000, char)))",
+        "contiguous(3, resized(0, 400000, contiguous(40, resized(0, 4, vector(1000, 1, 99, "
+        "int)))))",
+        "vector(4000, 1, 3, double)"}) {
+    for (const int64_t keep_bytes : {int64_t{0}, int64_t{1} << 20, kKeep}) {
+      expect_same_in_any_order(text, {8192}, keep_bytes);
+      expect_same_in_any_order(text, {1, 100000, 77, 4096, 300000}, keep_bytes);
+    }
+    // More ranges in a group than are kept apart.
+    expect_same_in_any_order(text, {1999}, kKeep);
+  }
+}
+
+TEST(Stream, WhatComesAgainReplacesWhatIsHeld) {
+  const PlanPtr plan = planned("contiguous(64, resized(0, 8, vector(1000, 1, 64, double)))");
+  std::vector<double> matrix(64000, 0);
+  std::vector<double> first(64000, 1);
+  std::vector<double> second(64000, 2);
+  Stream<false> stream(plan, reinterpret_cast<std::byte*>(matrix.data()), 1, kCap, kKeep);
+  stream.next(reinterpret_cast<std::byte*>(first.data()), 8000);
+  stream.seek(0);
+  stream.next(reinterpret_cast<std::byte*>(second.data()), 512000);
+  stream.flush();
+  EXPECT_EQ(matrix, second);
+}
+
+TEST(Spans, JoinsWhatMeets) {
+  Spans spans;
+  EXPECT_TRUE(spans.add(10, 20));
+  EXPECT_TRUE(spans.add(30, 40));
+  EXPECT_FALSE(spans.covers(10, 40));
+  EXPECT_TRUE(spans.add(20, 30));
+  EXPECT_TRUE(spans.covers(10, 40));
+  EXPECT_EQ(spans.end() - spans.begin(), 1);
+  EXPECT_TRUE(spans.add(50, 60));
+  EXPECT_TRUE(spans.add(0, 5));
+  EXPECT_TRUE(spans.add(3, 55));
+  EXPECT_TRUE(spans.covers(0, 60));
+  EXPECT_EQ(spans.end() - spans.begin(), 1);
+  EXPECT_FALSE(spans.covers(0, 61));
+}
+
+TEST(Spans, RefusesMoreRangesThanItHolds) {
+  Spans spans;
+  for (int64_t i = 0; i < static_cast<int64_t>(Spans::kMost); ++i)
+    EXPECT_TRUE(spans.add(10 * i, 10 * i + 5));
+  EXPECT_FALSE(spans.add(10000, 10001));
+  EXPECT_FALSE(spans.covers(10000, 10001));
+  EXPECT_TRUE(spans.add(5, 10));  // joins two
+  EXPECT_TRUE(spans.add(10000, 10001));
 }
 
 TEST(Stream, FlushBringsWhatCameToMemory) {
   const PlanPtr plan = planned("contiguous(64, resized(0, 8, vector(1000, 1, 64, double)))");
   std::vector<double> matrix(64000, 0);
   std::vector<double> packed(1500, 7);
-  Stream<false> stream(plan, reinterpret_cast<std::byte*>(matrix.data()), 1, kCap);
+  Stream<false> stream(plan, reinterpret_cast<std::byte*>(matrix.data()), 1, kCap, kKeep);
   stream.next(reinterpret_cast<std::byte*>(packed.data()), 12000);
   stream.flush();
   EXPECT_EQ(matrix[0], 7);
@@ -103,7 +216,7 @@ TEST(Stream, EndsInMemoryWhenDestroyed) {
   std::vector<double> packed(100, 7);
   {
     Stream<false> stream(planned("contiguous(64, resized(0, 8, vector(1000, 1, 64, double)))"),
-                         reinterpret_cast<std::byte*>(matrix.data()), 1, kCap);
+                         reinterpret_cast<std::byte*>(matrix.data()), 1, kCap, kKeep);
     stream.next(reinterpret_cast<std::byte*>(packed.data()), 800);
   }
   EXPECT_EQ(matrix[99 * 64], 7);

@@ -61,6 +61,14 @@ struct Move {
   // page. 0: not worth it. A hint: kernels may ignore it.
   int64_t ahead = 0;
   int64_t ahead_bytes = 0;
+  // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
+  bool asks_always = true;
+  // strided, to a side with gaps whose lines meet in few places of the first level: how often each
+  // run is stored where there are so many of them (strided.inl.hpp says why). A hint.
+  int64_t repeats = 1;
+  int64_t repeats_from = 0;
+  // strided: runs of so many bytes are left to the C library's memcpy.
+  int64_t library_run = 16384;
   // The output will not be read from cache soon: non-temporal stores where they fit.
   bool stream = false;
   // transpose: the source is in no cache, though the output will be.
@@ -100,6 +108,9 @@ struct KernelTable {
   KernelFn fn[kShapes][kWidths];
   int64_t field_bytes = 0;  // vectors for the tables of gather_fields and scatter_fields; 0: none
   int64_t field_lane = 4;   // their narrowest lanes
+  // The longest run of elements that are a single run for which such tables may be quicker than
+  // moves.
+  int64_t field_run = 64;
 };
 
 // The kernel and its name, e.g. "transpose.w8.avx3".

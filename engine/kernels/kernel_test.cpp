@@ -75,7 +75,8 @@ std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
   return std::string(info.param->isa);
 }
 
-void check_from(bool far, const KernelTable& table, Shape shape, int64_t width, Dim outer,
+// `hints`: those that change how it is moved, and not what.
+void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width, Dim outer,
                 Dim inner, bool stream, int64_t tile_rows, int64_t tile_cols, int64_t src_shift,
                 int64_t dst_shift, int64_t ahead) {
   Arena arena(span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width),
@@ -88,9 +89,12 @@ void check_from(bool far, const KernelTable& table, Shape shape, int64_t width, 
   m.outer = outer;
   m.inner = inner;
   m.stream = stream;
-  m.far = far;
+  m.far = hints;
   m.ahead = ahead;
   m.ahead_bytes = width;
+  m.asks_always = !hints;
+  m.library_run = hints ? 2048 : 16384;
+  m.repeats = hints ? 3 : 1;
   m.tile_rows = tile_rows;
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);
@@ -106,7 +110,7 @@ void check_from(bool far, const KernelTable& table, Shape shape, int64_t width, 
                              << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
                              << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
                              << " shift " << src_shift << "," << dst_shift << " ahead " << ahead
-                             << " far " << far;
+                             << " hints " << hints;
 }
 
 void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer, Dim inner,
@@ -114,7 +118,7 @@ void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim out
                    int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
   check_from(false, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
              dst_shift, ahead);
-  if (shape == Shape::kTranspose && !stream) {
+  if (shape == Shape::kStrided || !stream) {
     check_from(true, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
                dst_shift, ahead);
   }

@@ -100,6 +100,33 @@ template <Ahead kAhead, typename Copy>
   for (; j < m.inner.count; ++j) one();
 }
 
+inline bool is_repeated(const Move& m) {
+  return m.repeats > 1 && m.inner.dst_stride != m.width &&
+         m.outer.count * m.inner.count >= m.repeats_from;
+}
+
+// Each run is stored several times. A CPU that fetches the
+// lines of all stores in its queue before the first of them leaves fetches too many, where they
+// meet in the same few places of the first level: they are gone again when their turn comes. Stores
+// that add nothing keep the queue short of lines. Zen 5, 64 KiB out of the second and third level:
+// 8 bytes at 512 27 and, three times, 11 us; 16 at 1024 18 and, six times, 6; 8 at 4096 59 and,
+// sixteen times, 31. Runs of 64 and 256 bytes: no faster, and cold 1.5 times slower.
+template <typename Copy>
+[[gnu::always_inline]] inline void repeated_rows(const Move& m, Copy copy) {
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    const std::byte* src = m.src + i * m.outer.src_stride;
+    std::byte* dst = m.dst + i * m.outer.dst_stride;
+    for (int64_t j = 0; j < m.inner.count; ++j) {
+      for (int64_t k = 0; k < m.repeats; ++k) {
+        copy(dst, src);
+        asm volatile("" ::: "memory");
+      }
+      src += m.inner.src_stride;
+      dst += m.inner.dst_stride;
+    }
+  }
+}
+
 template <typename Copy>
 [[gnu::always_inline]] inline void strided_rows(const Move& m, Copy copy) {
   if (m.ahead == 0) {
@@ -118,6 +145,10 @@ template <typename Copy>
 
 template <int64_t kWidth>
 void strided(const Move& m) noexcept {
+  if (is_repeated(m)) [[unlikely]] {
+    return repeated_rows(m, [](std::byte* dst, const std::byte* src)
+                                LACUNA_INLINE { copy_block<kWidth>(dst, src); });
+  }
   Move known = m;
   known.width = kWidth;
   strided_rows(known, [](std::byte* dst, const std::byte* src)
@@ -128,27 +159,25 @@ void strided(const Move& m) noexcept {
 // each, take 1.7 times as long (16 runs of 768 bytes) and keep fewer misses on their way (256 runs
 // of 256 bytes from memory: 1.4).
 constexpr int64_t kLongRun = 128;
-// Up to here better than the C library's memcpy where there are many: from memory that takes 1.25
-// times as long for runs of 2 KiB.
-constexpr int64_t kVeryLongRun = 16384;
-
-// The next runs' first lines are asked for, whatever the message: out of memory 1.1 to 1.8 times
-// faster (256 bytes at 512: 18 to 10 us for 64 KiB), within caches level. Packing runs of less than
-// a KiB it is 1.1 to 1.5 times slower.
+// The next runs' first lines are asked for, whatever the message, where that costs nothing: out of
+// memory 1.1 to 1.8 times faster (256 bytes at 512: 18 to 10 us for 64 KiB), within caches level on
+// Intel's, 1.1 to 1.25 times slower on Zen 5. Packing runs of less than a KiB it is 1.1 to 1.5
+// times slower.
 constexpr int64_t kAskedRun = 1024;
 
 inline void strided_long(const Move& m) noexcept {
   const int64_t width = m.width;  // the compiler must think that a run may change m
   const int64_t ahead = width < 512 ? 512 / width : 1;
+  const bool asks = m.asks_always || m.ahead > 0;
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
   for (int64_t i = 0; i < m.outer.count; ++i) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     for (int64_t j = m.inner.count; j > 0; --j) {
-      if (dst_stride != width) {
+      if (dst_stride != width && asks) {
         touch<true>(dst + ahead * dst_stride, width);
-      } else if (width >= kAskedRun) {
+      } else if (width >= kAskedRun && asks) {
         touch<false>(src + src_stride, width);
       }
       copy_vectors(dst, src, width);
@@ -169,7 +198,7 @@ inline void strided_any(const Move& m) noexcept {
       copy_run_stream(dst, src, m.width);
     });
     hwy::FlushStream();
-  } else if (m.width > kLongRun && m.width < kVeryLongRun) {
+  } else if (m.width > kLongRun && m.width < m.library_run) {
     strided_long(m);
   } else {
     constexpr int64_t kSmall = 16384;
@@ -226,8 +255,8 @@ template <bool kScatter, typename Offset, typename Copy>
 }
 
 // Packs the first entries of a row whose runs are lanes; returns how many. Measured on Granite
-// Rapids, 1000 entries: 0.19 ns each for 8 bytes and 0.16 for 4, one by one 0.25. Scatters gain
-// nothing: their stores leave one by one.
+// Rapids, 1000 entries: 0.19 ns each for 8 bytes and 0.16 for 4, one by one 0.25. On Zen 5 0.50,
+// one by one 0.34. Scatters gain nothing: their stores leave one by one.
 template <int64_t kWidth>
 [[gnu::always_inline]] inline int64_t gather_lanes(const int32_t* places, int64_t count,
                                                    const std::byte* src, std::byte* dst) {
@@ -253,7 +282,8 @@ template <int64_t kWidth>
   return j;
 }
 
-template <int64_t kWidth, bool kScatter>
+// kLanes: entries that are lanes are gathered.
+template <int64_t kWidth, bool kScatter, bool kLanes = false>
 void listed(const Move& m) noexcept {
   const auto copy = [](std::byte* dst, const std::byte* src)
                         LACUNA_INLINE { copy_block<kWidth>(dst, src); };
@@ -263,7 +293,8 @@ void listed(const Move& m) noexcept {
     if (m.places == nullptr) {
       listed_row<kScatter>(m.offsets, 0, m.inner.count, kWidth, m.ahead, src, dst, copy);
     } else {
-      const int64_t done = kScatter ? 0 : gather_lanes<kWidth>(m.places, m.inner.count, src, dst);
+      int64_t done = 0;
+      if constexpr (kLanes) done = gather_lanes<kWidth>(m.places, m.inner.count, src, dst);
       listed_row<kScatter>(m.places, done, m.inner.count, kWidth, m.ahead, src, dst, copy);
     }
   }
@@ -306,6 +337,21 @@ template <bool kScatter>
 void by_field(const Move& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;
   const Fields& f = *m.fields;
+  if (f.fields.size() == 1) {
+    // No second pass to keep the lines for: all rows at once.
+    const Field& field = f.fields.front();
+    Move pass = m;
+    pass.width = field.bytes;
+    if (kScatter) {
+      pass.dst += field.mem_offset;
+    } else {
+      pass.src += field.mem_offset;
+      pass.ahead = 0;
+    }
+    pass.ahead_bytes = f.span - field.mem_offset;
+    pass.stream = false;
+    return strided_of_width(pass);
+  }
   const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     Move pass;

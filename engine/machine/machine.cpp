@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/options.hpp"
+#include "base/x86.hpp"
 #include "machine/profile.hpp"
 
 namespace lacuna {
@@ -51,6 +52,9 @@ void derive_thresholds(Profile& profile) {
   };
   Machine& m = profile.machine;
   if (is_default("stream_run_bytes")) m.stream_run_bytes = m.l3_bytes / 2;
+  if (is_default("ask_bytes")) m.ask_bytes = is_amd() ? m.l2_bytes : m.l1_bytes;
+  if (is_default("early_stores")) m.early_stores = is_amd() ? 8 : 0;
+  if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
 }
 
 Profile told_profile() {

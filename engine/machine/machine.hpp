@@ -74,6 +74,17 @@ struct Machine {
       {12, 7, 6, 10, 8, 100, 12, 18, 12, 18, 7, 12},
   }};
 
+  // Unpacking asks for its lines ahead where they take this many bytes: more than the first level,
+  // or on AMD's (Zen 5), whose stores gain nothing by it sooner, than the second.
+  int64_t ask_bytes = int64_t{32} << 10;
+  // Stores in the CPU's queue whose lines are fetched before they leave, for each way of the first
+  // level; 0: not so, or not known. AMD's: 104 entries, 12 ways (Zen 5); 64 and 8 (Zen 4).
+  int64_t early_stores = 0;
+  // Runs from this size on are left to the C library's memcpy. With string instructions that are
+  // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast); else its own loop of
+  // vectors is no better, and from memory 1.25 times slower for runs of 2 KiB.
+  int64_t library_run_bytes = 16384;
+
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
   // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves
   // 50 KiB to 500 KiB.

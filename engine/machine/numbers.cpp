@@ -31,6 +31,13 @@ constexpr WholeRow kWholes[] = {
      kTiB, &Machine::stream_transpose_bytes},
     {"stream_run_bytes", "bytes", "copies of long runs from this size on use non-temporal stores",
      1, kTiB, &Machine::stream_run_bytes},
+    {"ask_bytes", "bytes", "of lines from which unpacking asks for them ahead", 1, kTiB,
+     &Machine::ask_bytes},
+    {"early_stores", "stores",
+     "in the queue for each way of the first level, that fetch their lines", 0, 1024,
+     &Machine::early_stores},
+    {"library_run_bytes", "bytes", "runs from this size on are left to the C library's memcpy", 129,
+     kTiB, &Machine::library_run_bytes},
 };
 
 struct RealRow {

@@ -70,6 +70,7 @@ TEST(Profile, AReportIsAProfile) {
   }
   made.set("tlb_entries", 72, Source::kMeasured);
   made.set("l1_bytes", 49152, Source::kTold);
+  derive_thresholds(made);
   const Result<Profile> read = parse_profile(report_json(made, "/somewhere"), host());
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->sources, made.sources);

@@ -24,20 +24,22 @@ int64_t filling(int64_t cache_bytes, int64_t width, int64_t stride, const Machin
 //     but for whole lines;
 //   - whole lines out of the second level at strides of many lines;
 //   - packing out of the second level.
+// On Zen 5 what is in the second level is not asked for either (machine.ask_bytes): 16 of 128 bytes
+// 2.1 and 2.7 us, 64 of 128 0.74 and 0.81; from the third on 1.2 times faster.
 void set_ahead(Sweep& sweep, int64_t span, const Machine& machine) {
   const int64_t line = machine.line_bytes;
   const int64_t page = machine.page_bytes;
   const int64_t stride = std::abs(sweep.inner.mem_stride);
   if (stride < line / 2) return;
-  const int64_t beyond_l1 = filling(machine.l1_bytes, sweep.width, stride, machine);
+  const int64_t beyond_near = filling(machine.ask_bytes, sweep.width, stride, machine);
   const int64_t beyond_l2 = filling(machine.l2_bytes, sweep.width, stride, machine);
   const int64_t beyond_tlb =
       machine.tlb2_entries * std::max<int64_t>(1, page / stride) * sweep.width;
   if (stride >= line && stride <= page / 2) sweep.pack_ahead = {beyond_l2};
   if (stride >= line && span < line) {
-    sweep.unpack_ahead = {beyond_l1, stride <= page / 3 ? Sizes::kNoEnd : beyond_tlb};
+    sweep.unpack_ahead = {beyond_near, stride <= page / 3 ? Sizes::kNoEnd : beyond_tlb};
   } else if (stride >= line && stride <= 4 * line) {
-    sweep.unpack_ahead = {beyond_l1};
+    sweep.unpack_ahead = {beyond_near};
   } else {
     sweep.unpack_ahead = {beyond_l2};
   }
@@ -49,7 +51,7 @@ void set_ahead(Sweep& sweep, int64_t span, const Machine& machine) {
 void set_listed_ahead(Sweep& sweep, const Machine& machine) {
   if (sweep.width <= 8) return;
   sweep.unpack_ahead = {
-      filling(machine.l1_bytes, sweep.width, sweep.width + machine.line_bytes, machine)};
+      filling(machine.ask_bytes, sweep.width, sweep.width + machine.line_bytes, machine)};
 }
 
 }  // namespace lacuna

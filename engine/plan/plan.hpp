@@ -29,12 +29,12 @@ namespace lacuna {
 // Where equal runs are, in bytes; half of what the layout's offsets take of the caches.
 using PlacesPtr = std::shared_ptr<const std::vector<int32_t>>;
 
-// From `from` up to `below` bytes; none, unless set.
+// Messages from `from` bytes on, of which fewer than `below` are moved at a time; none, unless set.
 struct Sizes {
   static constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
   int64_t from = kNoEnd;
   int64_t below = kNoEnd;
-  bool holds(int64_t bytes) const { return bytes >= from && bytes < below; }
+  bool hold(int64_t message, int64_t now) const { return message >= from && now < below; }
 };
 
 // How whole iterations of a loop (entries of a list) are moved: loops around one kernel.

@@ -116,16 +116,58 @@ TEST(Plan, LinesAreAskedForAheadWhereThatPays) {
   // A page each: as long as the TLB holds them.
   const Sweep pages = sweep("hvector(100000, 1, 4112, double)");
   EXPECT_EQ(pages.unpack_ahead.below, host.tlb2_entries * 8);
-  EXPECT_FALSE(pages.pack_ahead.holds(1 << 30));
+  EXPECT_FALSE(pages.pack_ahead.hold(1 << 30, 1 << 30));
   // Whole lines, far apart: beyond the second level.
   EXPECT_EQ(sweep("hvector(100000, 64, 1024, byte)").unpack_ahead.from, host.l2_bytes);
   // Neighbours: the hardware follows.
-  EXPECT_FALSE(sweep("hvector(100000, 1, 16, double)").unpack_ahead.holds(1 << 30));
+  EXPECT_FALSE(sweep("hvector(100000, 1, 16, double)").unpack_ahead.hold(1 << 30, 1 << 30));
   // A field at the front of each element, and one a line further.
   EXPECT_EQ(sweep("hvector(1000, 1, 192, struct([3, 1], [0, 64], [double, int]))").ahead_bytes, 68);
   // Lists of blocks longer than a double.
-  EXPECT_FALSE(sweep("indexed_block(1, [0, 3, 7, 12], double)").unpack_ahead.holds(1 << 30));
-  EXPECT_TRUE(sweep("indexed_block(3, [0, 9, 21, 36], double)").unpack_ahead.holds(1 << 30));
+  EXPECT_FALSE(
+      sweep("indexed_block(1, [0, 3, 7, 12], double)").unpack_ahead.hold(1 << 30, 1 << 30));
+  EXPECT_TRUE(
+      sweep("indexed_block(3, [0, 9, 21, 36], double)").unpack_ahead.hold(1 << 30, 1 << 30));
+}
+
+TEST(Plan, SomeMachinesAskForLinesLater) {
+  Machine late;
+  late.ask_bytes = late.l2_bytes;
+  late.library_run_bytes = 2048;
+  const Sweep column = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
+  EXPECT_EQ(column.unpack_ahead.from, late.l2_bytes / 64 * 8);
+  EXPECT_FALSE(column.unpack_move.asks_always);
+  EXPECT_EQ(column.unpack_move.library_run, 2048);
+  const Sweep soon = planned("hvector(100000, 1, 192, double)", Machine())->root(1).sweep;
+  EXPECT_TRUE(soon.unpack_move.asks_always);
+}
+
+TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
+  Machine early;
+  early.early_stores = 8;
+  const auto move = [&](const char* text) {
+    return planned(text, early)->root(1).sweep.unpack_move;
+  };
+  EXPECT_EQ(move("hvector(9999, 1, 512, double)").repeats, 3);
+  EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 6);
+  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats, 16);
+  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_from, early.l1_bytes / 4096);
+  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
+  EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
+            1);
+}
+
+TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
+  KernelTable moves = *kernel_tables().front();
+  moves.field_run = 8;
+  const Machine host;
+  const auto shape = [&](const char* text) {
+    return make_plan(parse_type(text).value(), moves, host)->root(1).sweep.unpack.shape;
+  };
+  EXPECT_EQ(shape("hvector(1000, 12, 32, byte)"), Shape::kStrided);
+  EXPECT_EQ(shape("hvector(1000, 1, 16, struct([1, 3], [0, 5], [char, char]))"),
+            Shape::kScatterFields);
 }
 
 TEST(Plan, SmallElementsAreSpelledOut) {

@@ -198,7 +198,9 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   double by_runs = 0;
   for (const Field& run : runs) by_runs += pass_cycles(run.bytes);
   const double by_pack_runs = runs.size() == 1 ? far_pack_cycles(runs[0].bytes) : by_runs;
-  auto fields = make_fields(std::move(runs), extent, kernels.field_bytes, kernels.field_lane);
+  const bool served = runs.size() > 1 || runs[0].bytes <= kernels.field_run;
+  auto fields =
+      make_fields(std::move(runs), extent, served ? kernels.field_bytes : 0, kernels.field_lane);
   if (table_cycles(fields->gather, true) > by_pack_runs) fields->gather = {};
   if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
   if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
@@ -311,7 +313,22 @@ Dim pack_dim(const Loop& loop) { return {loop.count, loop.mem_stride, loop.packe
 
 Dim reversed(const Dim& dim) { return {dim.count, dim.dst_stride, dim.src_stride}; }
 
-void prepare_moves(Sweep& sweep) {
+// How often runs at that stride should be stored (Move::repeats), and from how many runs on.
+void set_repeats(const Sweep& sweep, const Machine& machine, Move& unpack) {
+  constexpr int64_t kPlaceBytes = 4096;  // of the first level's lines a page apart meet
+  constexpr int64_t kMostRepeats = 16;
+  const int64_t stride = std::abs(sweep.inner.mem_stride);
+  const int64_t line = machine.line_bytes;
+  if (sweep.how != How::kStrided || machine.early_stores == 0 || stride < 8 * line) return;
+  if (width_class(sweep.width) == Width::kAny || stride % (8 * line) != 0) return;
+  const int64_t apart = std::min(kPlaceBytes, stride & -stride);
+  const int64_t places = kPlaceBytes / apart;
+  // A third of the ways, so that what is read and what others use have room.
+  unpack.repeats = std::clamp<int64_t>(3 * machine.early_stores / places, 1, kMostRepeats);
+  unpack.repeats_from = machine.l1_bytes / kPlaceBytes * places;
+}
+
+void prepare_moves(Sweep& sweep, const Machine& machine) {
   Move& m = sweep.pack_move;
   m.width = sweep.width;
   m.outer = pack_dim(sweep.outer);
@@ -327,11 +344,14 @@ void prepare_moves(Sweep& sweep) {
   }
   m.fields = sweep.fields.get();
   m.ahead_bytes = sweep.ahead_bytes;
+  m.asks_always = machine.ask_bytes <= machine.l1_bytes;
+  m.library_run = machine.library_run_bytes;
   m.tile_rows = sweep.tile_rows;
   m.tile_cols = sweep.tile_cols;
   sweep.unpack_move = m;
   sweep.unpack_move.outer = reversed(m.outer);
   sweep.unpack_move.inner = reversed(m.inner);
+  set_repeats(sweep, machine, sweep.unpack_move);
   // A transpose's rows are the dimension whose elements are neighbours in the destination.
   if (sweep.how == How::kTranspose) std::swap(sweep.unpack_move.outer, sweep.unpack_move.inner);
 }
@@ -369,7 +389,7 @@ Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machi
   } else {
     sweep.why = "pieces of different shapes, one by one";
   }
-  prepare_moves(sweep);
+  prepare_moves(sweep, machine);
   return sweep;
 }
 

@@ -193,10 +193,12 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan*
                                                               int64_t begin, int64_t end,
                                                               void* mem);
 
-/* Streams: the packed form of `count` elements from its begin to its end, in pieces of any lengths.
- * Cheaper than slices one after the other where neighbouring pieces share lines: a column of a
+/* Streams: the packed form of `count` elements from its begin to its end, or in any order, in
+ * pieces of any lengths. Cheaper than slices where neighbouring pieces share lines: a column of a
  * matrix reads a line for each of its elements, which the next column needs again. A stream reads
- * and writes such lines once, through a buffer of at most 1 MiB. For one thread at a time. */
+ * and writes such lines once, through a buffer of at most 1.25 MiB; once it is sought in, through
+ * buffers that grow to what was not yet taken of the message, at most LACUNA_STREAM_MB (pieces
+ * that find no room there are moved as slices). For one thread at a time. */
 
 /* While it lives, `mem` must not be written: pieces may have been read ahead. The plan may be
  * destroyed before it. */
@@ -207,10 +209,13 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_create(const lacuna
 /* packed[0, bytes) <- the next `bytes` of the packed stream; no more than there are left. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream,
                                                                   int64_t bytes, void* packed);
+/* The next piece begins at byte `begin` of the packed stream. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_seek(lacuna_pack_stream* stream,
+                                                                  int64_t begin);
 LACUNA_API void lacuna_pack_stream_destroy(lacuna_pack_stream* stream);
 
-/* What has come is surely in memory only after a flush, after the last byte of the message, and
- * after the stream is destroyed. */
+/* What has come is surely in memory only after a flush, after the last byte of a message that was
+ * never sought in, and after the stream is destroyed. Of bytes that came twice the later stay. */
 typedef struct lacuna_unpack_stream lacuna_unpack_stream;
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_create(
     const lacuna_plan* plan, void* mem, int64_t count, lacuna_unpack_stream** stream);
@@ -218,6 +223,8 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_create(
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_next(lacuna_unpack_stream* stream,
                                                                     int64_t bytes,
                                                                     const void* packed);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_seek(lacuna_unpack_stream* stream,
+                                                                    int64_t begin);
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream);
 LACUNA_API void lacuna_unpack_stream_destroy(lacuna_unpack_stream* stream);
 

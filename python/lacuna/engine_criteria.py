@@ -216,14 +216,20 @@ def _calls(rows: list[CorpusRow], times: Times) -> list[Verdict]:
 
 def _slices(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     chosen = [row for row in rows if "slices" in row.tags]
-    return [
-        _most(
-            f"slices of 8 KiB {order} over the whole",
-            limit,
-            _each(chosen, lambda row, op, cache, rival=rival: times.faster(row, op, cache, rival)),
-        )
+
+    def over_whole(rival: str) -> dict[str, float]:
+        return _each(chosen, lambda row, op, cache: times.faster(row, op, cache, rival))
+
+    verdicts = [
+        _most(f"slices of 8 KiB {order} over the whole", limit, over_whole(rival))
         for rival, (order, limit) in _SLICES.items()
     ]
+    alone = over_whole("lacuna-slices-alone")
+    if alone:
+        worst = max(alone, key=lambda name: alone[name])
+        what = "slices of 8 KiB in random order, each alone, over the whole"
+        verdicts.append(Verdict(what, "none promised", f"{alone[worst]:.3g} ({worst})", None))
+    return verdicts
 
 
 def _lifecycles(rows: list[CorpusRow], times: Times) -> list[Verdict]:

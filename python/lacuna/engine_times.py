@@ -40,7 +40,7 @@ class Times:
                 for row in found
                 if row["rival"].startswith("lacuna-")
                 and row["rival"].removeprefix("lacuna-")
-                not in ("slices", "slices-random", "lifecycle")
+                not in ("slices", "slices-random", "slices-alone", "lifecycle")
             )
         )
 

@@ -30,6 +30,8 @@ Machine tiny_machine() {
   m.stream_transpose_bytes = 0;
   m.stream_run_bytes = 0;
   m.parallel_bytes = 128;
+  m.early_stores = 8;
+  m.library_run_bytes = 200;
   return m;
 }
 
@@ -91,8 +93,21 @@ Slices in_order(Slices slices) {
   return slices;
 }
 
-// Now and then a stream that gets no buffer.
-int64_t stream_cap(Choices& choices) { return choices.below(4) == 0 ? 0 : int64_t{1} << 30; }
+// Now and then a stream that gets no buffer, or little.
+int64_t stream_bytes(Choices& choices) { return choices.below(4) == 0 ? 0 : int64_t{1} << 30; }
+
+// All of the message through the stream, in order or not.
+template <typename AnyStream>
+void stream_through(AnyStream& stream, std::byte* packed, int64_t total, Choices& choices) {
+  const bool seeks = choices.below(2) == 0;
+  Slices slices = random_slices(choices, total);
+  if (!seeks) slices = in_order(std::move(slices));
+  for (const auto& [begin, end] : slices) {
+    if (seeks) stream.seek(begin);
+    stream.next(packed + begin, end - begin);
+    if (choices.below(8) == 0) stream.flush();
+  }
+}
 
 std::string check_pack(const Case& c, const Plan& plan, const Expected& expected,
                        Choices& choices) {
@@ -117,11 +132,9 @@ std::string check_pack(const Case& c, const Plan& plan, const Expected& expected
   wrong = differ("pack in slices", packed.data(), expected.packed().data(), bytes);
   if (!wrong.empty()) return wrong;
   std::memset(packed.data(), 0x5A, bytes);
-  Stream<true> stream(PlanPtr(&plan), address(buffer, 0), c.count, stream_cap(choices));
-  for (const auto& [begin, end] : in_order(random_slices(choices, expected.packed_bytes()))) {
-    stream.next(packed.data() + begin, end - begin);
-    if (choices.below(8) == 0) stream.flush();
-  }
+  Stream<true> stream(PlanPtr(&plan), address(buffer, 0), c.count, stream_bytes(choices),
+                      stream_bytes(choices));
+  stream_through(stream, packed.data(), expected.packed_bytes(), choices);
   return differ("pack as a stream", packed.data(), expected.packed().data(), bytes);
 }
 
@@ -148,11 +161,10 @@ std::string check_unpack(const Case& c, const Plan& plan, const Expected& expect
   wrong = differ("unpack in slices", mem.data(), want.data(), want.size());
   if (!wrong.empty()) return wrong;
   expected.fill(mem.data(), mem.size(), 2);
-  Stream<false> stream(PlanPtr(&plan), address(buffer, 0), c.count, stream_cap(choices));
-  for (const auto& [begin, end] : in_order(random_slices(choices, expected.packed_bytes()))) {
-    stream.next(packed.data() + begin, end - begin);
-    if (choices.below(8) == 0) stream.flush();
-  }
+  Stream<false> stream(PlanPtr(&plan), address(buffer, 0), c.count, stream_bytes(choices),
+                       stream_bytes(choices));
+  stream_through(stream, packed.data(), expected.packed_bytes(), choices);
+  stream.flush();
   return differ("unpack as a stream", mem.data(), want.data(), want.size());
 }
 

@@ -85,7 +85,7 @@ class Streamed : public ThroughApi {
 // As fragments may arrive: each slice alone, in random order.
 class Shuffled : public ThroughApi {
  public:
-  Shuffled() : ThroughApi("lacuna-slices-random") {}
+  explicit Shuffled(std::string name = "lacuna-slices-alone") : ThroughApi(std::move(name)) {}
 
   bool prepare(const Problem& problem) override {
     if (!problem.row().is_sliced || !ThroughApi::prepare(problem)) return false;
@@ -116,11 +116,41 @@ class Shuffled : public ThroughApi {
     }
   }
 
- private:
+ protected:
   int64_t end_of(int64_t begin) const { return std::min(begin + kSliceBytes, bytes_); }
 
   int64_t bytes_ = 0;
   std::vector<int64_t> begins_;
+};
+
+// The same order, by a stream that keeps what slices have in common.
+class Sought : public Shuffled {
+ public:
+  Sought() : Shuffled("lacuna-slices-random") {}
+
+  void pack(const std::byte* mem, std::byte* packed, int64_t times) override {
+    for (int64_t i = 0; i < times; ++i) {
+      lacuna_pack_stream* stream = nullptr;
+      (void)!lacuna_pack_stream_create(plan_, mem, count_, &stream);
+      for (const int64_t begin : begins_) {
+        (void)!lacuna_pack_stream_seek(stream, begin);
+        (void)!lacuna_pack_stream_next(stream, end_of(begin) - begin, packed + begin);
+      }
+      lacuna_pack_stream_destroy(stream);
+    }
+  }
+
+  void unpack(const std::byte* packed, std::byte* mem, int64_t times) override {
+    for (int64_t i = 0; i < times; ++i) {
+      lacuna_unpack_stream* stream = nullptr;
+      (void)!lacuna_unpack_stream_create(plan_, mem, count_, &stream);
+      for (const int64_t begin : begins_) {
+        (void)!lacuna_unpack_stream_seek(stream, begin);
+        (void)!lacuna_unpack_stream_next(stream, end_of(begin) - begin, packed + begin);
+      }
+      lacuna_unpack_stream_destroy(stream);
+    }
+  }
 };
 
 class OneIsa : public Rival {
@@ -154,8 +184,9 @@ class OneIsa : public Rival {
 
 std::unique_ptr<Rival> lacuna_rival() { return std::make_unique<ThroughApi>(); }
 
-std::unique_ptr<Rival> lacuna_slices_rival(bool in_order) {
-  if (in_order) return std::make_unique<Streamed>();
+std::unique_ptr<Rival> lacuna_slices_rival(Slices slices) {
+  if (slices == Slices::kInOrder) return std::make_unique<Streamed>();
+  if (slices == Slices::kRandom) return std::make_unique<Sought>();
   return std::make_unique<Shuffled>();
 }
 

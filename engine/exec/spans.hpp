@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Spans: a set of bytes of the packed stream as few ranges, in order and apart from each other. For
+// what came of a message whose pieces come in any order.
+#ifndef LACUNA_ENGINE_EXEC_SPANS_HPP_
+#define LACUNA_ENGINE_EXEC_SPANS_HPP_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace lacuna {
+
+struct Span {
+  int64_t begin;
+  int64_t end;
+};
+
+class Spans {
+ public:
+  static constexpr size_t kMost = 32;
+
+  // Adds [begin, end), which is not empty; false, and nothing changes, where that would make more
+  // than kMost ranges.
+  bool add(int64_t begin, int64_t end) noexcept {
+    Span* const first = std::lower_bound(spans_.data(), spans_.data() + count_, begin,
+                                         [](const Span& s, int64_t at) { return s.end < at; });
+    Span* const stop = spans_.data() + count_;
+    Span* last = first;  // [first, last): those that become one with it
+    for (; last != stop && last->begin <= end; ++last) {
+      begin = std::min(begin, last->begin);
+      end = std::max(end, last->end);
+    }
+    if (first == last) {
+      if (count_ == kMost) return false;
+      std::move_backward(first, stop, stop + 1);
+      ++count_;
+    } else {
+      std::move(last, stop, first + 1);
+      count_ -= static_cast<size_t>(last - first) - 1;
+    }
+    *first = {begin, end};
+    return true;
+  }
+
+  bool covers(int64_t begin, int64_t end) const noexcept {
+    const Span* const found = std::lower_bound(
+        this->begin(), this->end(), begin, [](const Span& s, int64_t at) { return s.end <= at; });
+    return found != this->end() && found->begin <= begin && found->end >= end;
+  }
+
+  void clear() noexcept { count_ = 0; }
+  const Span* begin() const noexcept { return spans_.data(); }
+  const Span* end() const noexcept { return spans_.data() + count_; }
+
+ private:
+  std::array<Span, kMost> spans_;
+  size_t count_ = 0;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_EXEC_SPANS_HPP_
