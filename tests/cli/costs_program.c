@@ -104,8 +104,8 @@ static void completions(void) {
   }
 }
 
-// Types that lacuna moves, in an order that changes, and now and then one that is the library's, all
-// from one place; two types in a call.
+// Types that lacuna moves, in an order that changes, and now and then one that is the library's,
+// all from one place; two types in a call.
 static void moved(void) {
   static double in[2][kN * kN];
   MPI_Datatype types[] = {vector(2), vector(3), MPI_DOUBLE};
