@@ -90,7 +90,10 @@ inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
 }
 
 // A receive of any type may meet a token, whoever calls.
-inline bool receives_direct() noexcept { return is_open(kDirectSwitch); }
+inline bool receives_direct(uint32_t open) noexcept { return (open & kDirectSwitch) != 0; }
+inline bool receives_direct() noexcept {
+  return receives_direct(g_gate.open.load(std::memory_order_acquire));
+}
 
 inline bool open_to(uint32_t family, MPI_Datatype one, MPI_Datatype other) noexcept {
   const uint32_t open = g_gate.open.load(std::memory_order_acquire);

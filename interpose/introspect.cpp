@@ -15,16 +15,16 @@
 namespace lacuna {
 namespace {
 
-struct Counter {
+struct CallCounter {
   std::atomic<int64_t> taken{0};
   std::atomic<int64_t> declined{0};
 };
-constinit Counter g_counters[static_cast<size_t>(FunctionId::kCount)];
+constinit CallCounter g_counters[static_cast<size_t>(FunctionId::kCount)];
 
 }  // namespace
 
 void note(FunctionId function, Answer answer) noexcept {
-  Counter& counter = g_counters[static_cast<size_t>(function)];
+  CallCounter& counter = g_counters[static_cast<size_t>(function)];
   const bool taken = answer.taken && !answer.watched;
   std::atomic<int64_t>& number = taken ? counter.taken : counter.declined;
   if (g_gate.threads) {
@@ -56,7 +56,7 @@ LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
   const auto names = wrapped_names();
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::strcmp(names[i], function) != 0) continue;
-    const Counter& counter = g_counters[i];
+    const CallCounter& counter = g_counters[i];
     return (taken != 0 ? counter.taken : counter.declined).load(std::memory_order_relaxed);
   }
   return -1;

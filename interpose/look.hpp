@@ -8,11 +8,9 @@
 #include "interpose/answer.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/report.hpp"
+#include "interpose/sampling.hpp"
 
 namespace lacuna {
-
-struct Lane;
-struct Lanes;
 
 // Counts the calls that got past the gate, for lacuna_interposed_calls().
 void note(FunctionId function, Answer answer) noexcept;
@@ -49,12 +47,14 @@ class Look {
   TypeId type() const noexcept { return type_; }
   // How many calls its time stands for; 0: it is not timed.
   uint16_t weight() const noexcept { return static_cast<uint16_t>(weight_); }
-  // Something is known of the call's data. Of several types, the first is the call's.
-  void told(TypeId type, Note note, int64_t bytes) noexcept {
+  // Something is known of the call's data. Of several types, the first is the call's. True: it is
+  // booked later; false: it is for the caller to book.
+  bool told(TypeId type, Note note, int64_t bytes) noexcept {
     if (times_told_ == 0 || type_ == kOtherTypes) type_ = type;
     ++times_told_;
     note_ = note;
     bytes_ += bytes;
+    return weight_ == 0 && keep(type, static_cast<size_t>(note), bytes);
   }
   // Time that is booked on another call.
   void leave_out(int64_t ns) noexcept { elsewhere_ns_ += ns; }
@@ -62,7 +62,11 @@ class Look {
  private:
   void begin() noexcept;
   void end() noexcept;
+  void end_untimed() noexcept;
   void tell_nothing() noexcept;
+  bool might_pass() const noexcept;
+  // For the lot. False: there are too many things.
+  bool keep(TypeId type, size_t outcome, int64_t bytes) noexcept;
   Lane* lane_of(Lanes* lanes) noexcept;
   Account account_here() const noexcept;
 
@@ -80,6 +84,9 @@ class Look {
   int64_t begin_ns_ = 0;
   int64_t elsewhere_ns_ = 0;
   int64_t bytes_ = 0;
+  // Of a call that is not timed: what it was told, as in a Lot.
+  uint64_t kept_[kMostTold];
+  int64_t kept_bytes_[kMostTold];
   Look* outer_ = nullptr;  // a library may call back into the program, and that into us
 };
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -41,7 +42,9 @@ Sites& sites() {
   return *all;
 }
 
-uint16_t learn_site(const void* caller) noexcept try {
+}  // namespace
+
+uint16_t site_of(const void* caller) noexcept try {
   Sites& known = sites();
   const std::lock_guard<std::mutex> lock(known.mutex);
   if (const auto found = known.ids.find(caller); found != known.ids.end()) return found->second;
@@ -53,6 +56,8 @@ uint16_t learn_site(const void* caller) noexcept try {
 } catch (...) {
   return 0;
 }
+
+namespace {
 
 // "FILE+0xOFFSET NAME"; the address is of the call, not of what follows it.
 std::string site_text(const void* caller) {
@@ -72,10 +77,10 @@ constinit thread_local const void* t_caller __attribute__((tls_model("initial-ex
 constinit thread_local Look* t_look __attribute__((tls_model("initial-exec"))) =
     nullptr;  // innermost
 
-void count_outcome(const Account& account, size_t outcome, int64_t bytes) noexcept {
+void count_outcome(const Account& account, size_t outcome, int64_t times, int64_t bytes) noexcept {
   Cell* cell = cell_of(account);
   if (cell == nullptr) return;
-  add(&cell->outcomes[outcome], 1);
+  add(&cell->outcomes[outcome], times);
   const bool taken = outcome == static_cast<size_t>(Note::kTaken);
   add(taken ? &cell->bytes_taken : &cell->bytes_declined, bytes);
 }
@@ -104,9 +109,13 @@ static bool is_always_so(Note note) noexcept {
 Lane* Look::lane_of(Lanes* lanes) noexcept {
   Lane* chosen = lanes->chosen;
   lanes->chosen = nullptr;
-  if (chosen != nullptr && chosen->key.caller == caller_ && chosen->key.function == function_)
+  if (chosen != nullptr && chosen->caller == caller_ && chosen->function == function_)
     return chosen;
-  return &lanes->of({.caller = caller_, .function = function_});
+  Lane*& last = lanes->last_of(function_, caller_);
+  if (role_ == Role::kEnds) return &lanes->of({.caller = caller_, .function = function_});
+  if (!looks_as_last(function_, caller_))
+    last = &lanes->of({.caller = caller_, .function = function_});
+  return last;
 }
 
 void Look::begin() noexcept {
@@ -116,41 +125,101 @@ void Look::begin() noexcept {
   if (!is_watched(kCosted)) return;
   if (t_caller != nullptr) caller_ = t_caller;
   t_caller = nullptr;
-  site_ = site_of(caller_);
-  if (outer_ != nullptr) return;
-  if (t_lanes != nullptr) {
+  if (outer_ != nullptr || t_lanes == nullptr) {
+    site_ = site_of(caller_);
+  } else {
     lane_ = lane_of(t_lanes);
+    site_ = lane_->site;
     weight_ = lane_->weight();
-    if (weight_ != 0) settle(lane_);
+    if (weight_ == 0) {
+      for (uint64_t& one : kept_) one = 0;
+      return;
+    }
+    settle(lane_);
   }
-  if (weight_ != 0) begin_ns_ = now_ns();
+  if (outer_ == nullptr) begin_ns_ = now_ns();
+}
+
+// As the last ones: one more of the lot.
+void Look::end_untimed() noexcept {
+  Lot& lot = lane_->lot;
+  const auto octave = static_cast<uint16_t>(role_ == Role::kEnds ? 0 : octave_of(bytes_));
+  if (lot.calls == 0 || lot.octave != octave || lot.type != type_ ||
+      std::memcmp(lot.told, kept_, sizeof kept_) != 0) {
+    book_lot(lane_);
+    lot.type = type_;
+    lot.octave = octave;
+    for (size_t i = 0; i < kMostTold; ++i) {
+      lot.told[i] = kept_[i];
+      lot.bytes[i] = 0;
+    }
+  }
+  ++lot.calls;
+  for (size_t i = 0; i < kMostTold && kept_[i] != 0; ++i) lot.bytes[i] += kept_bytes_[i];
+}
+
+bool Look::keep(TypeId type, size_t outcome, int64_t bytes) noexcept {
+  const uint64_t told = told_once(type, outcome);
+  for (size_t i = 0; i < kMostTold; ++i) {
+    if (kept_[i] == 0) {
+      kept_[i] = told;
+      kept_bytes_[i] = bytes;
+      return true;
+    }
+    if (tells_the_same(kept_[i], told)) {
+      kept_[i] += uint64_t{1} << 32;
+      kept_bytes_[i] += bytes;
+      return true;
+    }
+  }
+  return false;
+}
+
+void book_lot(Lane* lane) noexcept {
+  Lot& lot = lane->lot;
+  if (lot.calls == 0) return;
+  const auto function = static_cast<uint16_t>(lane->function);
+  for (size_t i = 0; i < kMostTold && lot.told[i] != 0; ++i) {
+    const uint64_t told = lot.told[i];
+    count_outcome({function, type_told(told), lane->site}, outcome_told(told),
+                  times_told(told) * lot.calls, lot.bytes[i]);
+  }
+  if (Cell* cell = cell_of({function, lot.type, lane->site}, lot.octave))
+    add(&cell->calls, lot.calls);
+  lot.calls = 0;
+}
+
+// Whether calls like this one may pass: it was the library's, and all is known of it.
+bool Look::might_pass() const noexcept {
+  return told_nothing_ || (times_told_ == 1 && is_always_so(note_));
 }
 
 void Look::end() noexcept {
   t_look = outer_;
   if (outer_ != nullptr || !is_watched(kCosted)) return;
+  if (lane_ != nullptr && might_pass() && looks_as_last(function_, caller_))
+    t_lanes->last_of(function_, caller_) = &t_lanes->none;
+  if (weight_ == 0) return end_untimed();
   const bool ends = role_ == Role::kEnds;
   Cell* cell = cell_of(account_here(), ends ? 0 : octave_of(bytes_));
   if (cell == nullptr) return;
   add(&cell->calls, 1);
-  if (weight_ == 0) return;
   const int64_t ns = now_ns() - begin_ns_ - elsewhere_ns_;
   book(cell, ends, ns, weight_);
-  if (lane_ == nullptr || lane_->key.caller != caller_) return;
-  // Later calls may pass by without a look where this one has been the library's, and all is known
-  // of it.
+  if (lane_ == nullptr || lane_->caller != caller_) return;
   lane_->outcome = kNoOutcome;
   lane_->count = lane_->next_count;
+  const bool has_type = lane_->type.load(std::memory_order_relaxed) != MPI_Datatype{};
   if (ends) {
     lane_->cell = cell_of({static_cast<uint16_t>(function_), kOtherTypes, site_});
-  } else if (lane_->key.type != 0) {
+  } else if (has_type) {
     const bool is_known =
         told_nothing_ ? lane_->serial == 0 : times_told_ == 1 && is_always_so(note_);
     lane_->cell = is_known ? cell : nullptr;
     lane_->outcome = told_nothing_ ? kNothing : static_cast<uint32_t>(note_);
     lane_->element_bytes = lane_->count > 0 ? bytes_ / lane_->count : 0;
   }
-  const bool may_pass = lane_->cell != nullptr || (!ends && lane_->key.type == 0);
+  const bool may_pass = lane_->cell != nullptr || (!ends && !has_type);
   if (may_pass) t_lanes->learn(lane_, ns);
 }
 
@@ -160,7 +229,8 @@ Account Look::account_here() const noexcept {
 
 void Look::tell_nothing() noexcept {
   told_nothing_ = true;
-  if (is_watched(kReported)) count_outcome(account_of(kOtherTypes), kNothing, 0);
+  if (!is_watched(kReported) || (weight_ == 0 && keep(kOtherTypes, kNothing, 0))) return;
+  count_outcome(account_of(kOtherTypes), kNothing, 1, 0);
 }
 
 Account account_of(TypeId type) noexcept {
@@ -201,8 +271,8 @@ TypeId report_type(uint64_t hash, int64_t learn_ns,
 
 void report_outcome(TypeId type, Note note, int64_t bytes) noexcept {
   if (t_look == nullptr) return;
-  t_look->told(type, note, bytes);
-  count_outcome(account_of(type), static_cast<size_t>(note), bytes);
+  if (t_look->told(type, note, bytes)) return;
+  count_outcome(account_of(type), static_cast<size_t>(note), 1, bytes);
 }
 
 bool is_timed(const Account& of) noexcept {
@@ -230,13 +300,7 @@ void report_time(const Account& of, Way way, int64_t ns) noexcept {
 }
 
 void called_from(const void* caller) noexcept { t_caller = caller; }
-
-uint16_t site_of(const void* caller) noexcept {
-  if (t_lanes == nullptr) return learn_site(caller);
-  Lanes::Site& one = t_lanes->sites[Lanes::slot_of(caller)];
-  if (one.caller != caller) one = {caller, learn_site(caller)};
-  return one.id;
-}
+const void* told_caller() noexcept { return t_caller; }
 
 int64_t now_ns() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

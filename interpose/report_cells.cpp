@@ -207,6 +207,13 @@ void add_cell(const Cell& cell, const std::map<Place, Calls>& calls,
 
 }  // namespace
 
+void forget_lanes_of(const TypeRecord& record) noexcept {
+  const uintptr_t type = record.handle.load(std::memory_order_relaxed);
+  for (CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
+       table = table->next)
+    table->lanes.forget(type);
+}
+
 void add_cells(const std::vector<std::string>& places, Report* report) {
   for (CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
        table = table->next) {

@@ -45,6 +45,9 @@ unsigned octave_of(int64_t bytes) noexcept;
 // A call that stands for `weight` has taken so long.
 void book(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept;
 
+// What called_from() was told and no look has taken yet, or null.
+const void* told_caller() noexcept;
+
 // The rows of all threads; `places` by the numbers of sites.
 void add_cells(const std::vector<std::string>& places, Report* report);
 

@@ -9,9 +9,10 @@
 // A lane is one place of the program that calls, with one type and one octave of counts; a
 // completion, or a call that is looked at anyway, is told apart by its place alone.
 //
-// A call that passes takes a step of some 20 instructions: the place's last lane must be that of
-// the call, with the same count; what has passed is told by `skip` alone. Other lanes are found by
-// their hash, and what their counts differ by is noted.
+// A call that passes takes a step of some 17 instructions: the last lane of the function and the
+// place must be of the same type and count; what has passed is told by `left` alone. Other lanes
+// are found by their hash, and what their counts differ by is noted. Calls that are looked at but
+// not timed are booked by the lot (look.hpp).
 #ifndef LACUNA_INTERPOSE_SAMPLING_HPP_
 #define LACUNA_INTERPOSE_SAMPLING_HPP_
 
@@ -21,6 +22,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/policy.hpp"
+#include "interpose/report.hpp"
 
 namespace lacuna {
 
@@ -33,49 +35,72 @@ inline void add(Counter* counter, int64_t value) noexcept {
 
 struct Cell;
 struct CellTable;
+struct TypeRecord;
 inline constexpr uint32_t kNoOutcome = ~0U;
 
 inline constexpr MPI_Count kNoCount = -1;
-// A predefined type's, for it is never another one (types.hpp, TypeRecord).
-LACUNA_HIDDEN extern constinit std::atomic<uint64_t> g_no_serial;
 
 // What a lane is of.
 struct LaneKey {
   const void* caller = nullptr;
-  uintptr_t type = 0;  // the handle; 0: any
+  MPI_Datatype type{};  // none: any
   FunctionId function{};
-  unsigned octave = 0;  // of the count
-  const std::atomic<uint64_t>* serial = &g_no_serial;
+  unsigned octave = 0;                 // of the count
+  const TypeRecord* record = nullptr;  // of a derived type
 
   bool operator==(const LaneKey&) const noexcept = default;
 };
 
+// What calls that are looked at, but not timed, were told of their data: the same each time.
+inline constexpr size_t kMostTold = 2;
+struct Lot {
+  uint64_t told[kMostTold];  // what, and how often; 0: nothing
+  int64_t bytes[kMostTold];
+  uint32_t calls;
+  TypeId type;      // the calls'
+  uint16_t octave;  // of all their bytes
+};
+
+// One such thing; how often stands above it.
+constexpr uint64_t told_once(TypeId type, size_t outcome) noexcept {
+  return uint64_t{1} << 32 | uint64_t{type} << 8 | outcome;
+}
+constexpr TypeId type_told(uint64_t told) noexcept { return static_cast<TypeId>(told >> 8); }
+constexpr size_t outcome_told(uint64_t told) noexcept { return told & 0xff; }
+constexpr int64_t times_told(uint64_t told) noexcept { return static_cast<int64_t>(told >> 32); }
+constexpr bool tells_the_same(uint64_t one, uint64_t other) noexcept {
+  return static_cast<uint32_t>(one) == static_cast<uint32_t>(other);
+}
+
 struct alignas(64) Lane {
-  LaneKey key;
-  uint64_t serial = 0;            // of its type: another one may have the handle by now
-  MPI_Count count = kNoCount;     // of the call that was timed last
-  std::atomic<uint32_t> skip{0};  // so many calls are left that pass
-  uint32_t gap = 0;               // skip, as it was drawn
+  // What a call that passes compares and counts, in one line.
+  const void* caller = nullptr;
+  // Another thread forgets a type that is freed: another one may have the handle by then.
+  std::atomic<MPI_Datatype> type{};
+  MPI_Count count = kNoCount;  // of the call that was timed last
+  int32_t left = 0;            // so many calls pass before one is timed
+  int32_t gap = 0;             // that, as it was drawn
+  FunctionId function{};
+  uint16_t site = 0;
   // What is not needed for a call that passes with that count:
   std::atomic<int64_t> elements{0};  // of those with other counts, less `count` for each
-  uint32_t looked_at = 0;            // of those that have passed: counted elsewhere
+  int32_t looked_at = 0;             // of those that have passed: booked by the lot
   uint32_t seen = 0;                 // calls that were timed
   uint32_t outcome = 0;              // of those that have passed
+  unsigned octave = 0;
+  Lot lot{};
+  const TypeRecord* record = nullptr;
+  uint64_t serial = 0;  // of its record
   int64_t mean_ns = 0;
   MPI_Count next_count = kNoCount;  // of the call that is about to be timed
   int64_t element_bytes = 0;
   Cell* cell = nullptr;  // where those that have passed will be counted; null: nowhere
 
-  bool is_of(const LaneKey& one) const noexcept { return key == one && is_of_its_type(); }
-  bool is_of_its_type() const noexcept {
-    return key.serial->load(std::memory_order_relaxed) == serial;
-  }
-  uint32_t left() const noexcept { return skip.load(std::memory_order_relaxed); }
+  bool is_of(const LaneKey& one) const noexcept;
   // A call that is looked at: how many it stands for; 0: it is one that passes.
   uint32_t weight() noexcept {
-    const uint32_t now = left();
-    if (now == 0) return gap + 1;
-    skip.store(now - 1, std::memory_order_relaxed);
+    if (left == 0) return static_cast<uint32_t>(gap) + 1;
+    --left;
     ++looked_at;
     return 0;
   }
@@ -85,54 +110,53 @@ struct alignas(64) Lane {
 struct Lanes {
   static constexpr unsigned kBits = 8;
   static constexpr size_t kLanes = size_t{1} << kBits;
+  static constexpr size_t kPlaces = 16;
+  // By function and place alone: the lane of the last call; never null. (Of a call that moves data
+  // and is looked at only until one is such as might pass.)
+  Lane* last[static_cast<size_t>(FunctionId::kCount)][kPlaces];
+  Lane none;  // of no place
   Lane lanes[kLanes];
-  Lane* last[kLanes];       // by place alone: the lane of the last call from there; never null
-  Lane* chosen = nullptr;   // whose next call is about to be looked at
-  Lane* passing = nullptr;  // whose call has passed last
+  Lane* chosen = nullptr;  // whose next call is about to be looked at
   uint64_t random = 0x9E3779B97F4A7C15U;
-  struct Site {
-    const void* caller = nullptr;
-    uint16_t id = 0;
-  };
-  Site sites[kLanes];  // report.hpp, site_of()
   CellTable* table = nullptr;
 
   Lanes() noexcept {
-    for (Lane*& one : last) one = lanes;
+    for (auto& places : last) {
+      for (Lane*& one : places) one = &none;
+    }
   }
-  static size_t slot_of(const void* caller) noexcept {
-    const auto low = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));
-    return (low * 0x9E3779B1U) >> (32 - kBits);
+  // By eight bytes of code: a call and what it hands over take more.
+  Lane*& last_of(FunctionId function, const void* caller) noexcept {
+    const auto address = reinterpret_cast<uintptr_t>(caller);
+    return last[static_cast<size_t>(function)][address / 8 % kPlaces];
   }
   // Its own, or else made anew.
   Lane& of(const LaneKey& key) noexcept;
   // A call of the lane has taken so long: how many pass until the next is timed.
   void learn(Lane* lane, int64_t ns) noexcept;
+  // By its handle's bits.
+  void forget(uintptr_t type) noexcept;
 
  private:
   Lane& place_of(const LaneKey& key) noexcept;
 };
 
-// Counts those that have passed.
+// Counts those that have passed, and books the lot.
 void settle(Lane* lane) noexcept;
+void book_lot(Lane* lane) noexcept;
+
+// The type is freed: no calls on what has its handle next pass for it. Of all threads.
+void forget_lanes_of(const TypeRecord& record) noexcept;
 
 // Of this thread; null until it has a table (report_cells.hpp). A pointer alone, so that this
 // needs no room that a library which is loaded late would not get.
 extern thread_local constinit Lanes* t_lanes __attribute__((tls_model("initial-exec")));
 
 namespace detail {
-// Of a place and a function alone.
-__attribute__((always_inline)) inline bool is_lane_of(const Lane& lane, FunctionId function,
-                                                      const void* caller) noexcept {
-  return lane.key.caller == caller && lane.key.function == function;
-}
-
-__attribute__((always_inline)) inline bool pass(Lanes* lanes, Lane* lane) noexcept {
-  const uint32_t left = lane->left();
-  if (__builtin_expect(left == 0, 0)) return false;
-  lane->skip.store(left - 1, std::memory_order_relaxed);
-  lanes->passing = lane;
-  return true;
+__attribute__((always_inline)) inline bool pass(Lane* lane) noexcept {
+  if (__builtin_expect(--lane->left >= 0, 1)) return true;
+  lane->left = 0;
+  return false;
 }
 }  // namespace detail
 
@@ -142,29 +166,42 @@ __attribute__((always_inline)) inline bool pass_as_last(FunctionId function,
                                                         const void* caller) noexcept {
   Lanes* lanes = t_lanes;
   if (__builtin_expect(lanes == nullptr, 0)) return false;
-  Lane* lane = lanes->last[Lanes::slot_of(caller)];
-  return __builtin_expect(detail::is_lane_of(*lane, function, caller), 1) &&
-         detail::pass(lanes, lane);
+  Lane* lane = lanes->last_of(function, caller);
+  return __builtin_expect(lane->caller == caller, 1) && detail::pass(lane);
 }
-// Of what moves data in one type:
+// Of what moves data in one type. (`count` is as wide as the function's: so are those of its
+// lanes.)
+template <typename Count>
 __attribute__((always_inline)) inline bool pass_as_last(FunctionId function, const void* caller,
-                                                        uintptr_t type, MPI_Count count) noexcept {
+                                                        MPI_Datatype type, Count count) noexcept {
   Lanes* lanes = t_lanes;
   if (__builtin_expect(lanes == nullptr, 0)) return false;
-  Lane* lane = lanes->last[Lanes::slot_of(caller)];
-  const bool is_like_it = detail::is_lane_of(*lane, function, caller) && lane->key.type == type &&
-                          lane->count == count && lane->is_of_its_type();
-  return __builtin_expect(is_like_it, 1) && detail::pass(lanes, lane);
+  Lane* lane = lanes->last_of(function, caller);
+  const bool is_like_it = lane->caller == caller &&
+                          lane->type.load(std::memory_order_relaxed) == type &&
+                          static_cast<Count>(lane->count) == count;
+  return __builtin_expect(is_like_it, 1) && detail::pass(lane);
 }
 
-// The same by all that is known of the place. False: the look that follows is at such a call, or at
-// one that cannot pass. Of completions and what else has no type, where nothing of it is lacuna's:
+// Whether the last call from there, of what moves data in one type, was looked at, and the next
+// like it would be, too.
+inline bool looks_as_last(FunctionId function, const void* caller) noexcept {
+  Lanes* lanes = t_lanes;
+  if (lanes == nullptr) return false;
+  const Lane* lane = lanes->last_of(function, caller);
+  return lane->caller == caller && lane->type.load(std::memory_order_relaxed) == MPI_Datatype{} &&
+         lane->record == nullptr;
+}
+
+// pass_as_last() by all that is known of the place. False: the look that follows is at such a call,
+// or at one that cannot pass. Of completions and what else has no type, where nothing of it is
+// lacuna's:
 bool pass_slowly(FunctionId function, const void* caller) noexcept;
 // Of what moves data in one type:
 bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
                  Operation operation) noexcept;
-// The call that has passed last does not, after all.
-void take_back(MPI_Count count) noexcept;
+// The call that has passed just now does not, after all.
+void take_back(FunctionId function, const void* caller, MPI_Count count) noexcept;
 
 }  // namespace lacuna
 

@@ -26,6 +26,7 @@
 #include "interpose/next.hpp"
 #include "interpose/report_native.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/sampling.hpp"
 #include "interpose/verify.hpp"
 #include "mpi/decode.hpp"
 #include "plan/cache.hpp"
@@ -71,6 +72,7 @@ void drop_packed_form(const TypeRecord& record) noexcept {
 }
 
 void recycle(TypeRecord* record) noexcept {
+  if (record->has_lanes.exchange(false, std::memory_order_relaxed)) forget_lanes_of(*record);
   record->handle.store(0, std::memory_order_release);
   record->serial.store(0, std::memory_order_release);
   record->plan.reset();

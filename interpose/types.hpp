@@ -68,7 +68,8 @@ struct TypeRecord {
   Note note = Note::kPredefined;  // without a plan: why
   std::string text;               // only for the log
   mutable std::atomic<TypeId> reported_as{kOtherTypes};
-  mutable std::atomic<uint32_t> logged{0};  // by operation and note
+  mutable std::atomic<uint32_t> logged{0};     // by operation and note
+  mutable std::atomic<bool> has_lanes{false};  // calls on it may pass (sampling.hpp)
   // What the tables say of messages with the last count that was asked about (job.cpp).
   mutable std::atomic<int64_t> verdict{kNoVerdict};
   TypeRecord* next_free = nullptr;

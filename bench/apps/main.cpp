@@ -123,7 +123,7 @@ Phases run_phases(Way& way, int rounds, const Job& job) {
 Sample measure(const Runner& runner, const Job& job) {
   Way& way = *runner.way;
   Sample sample;
-  switch_lacuna(runner.lane->is_lacuna);
+  switch_lacuna(runner.lane->is_lacuna, runner.lane->has_costs);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = Clock::now();
   way.create();
@@ -146,7 +146,7 @@ std::vector<Runner> prepare(const ExchangeRow& row, const std::vector<Message>& 
     if (lane.is_lacuna && !job.is_loaded) continue;
     auto way = make_way(lane.way, messages[i]);
     if (way == nullptr) fail(row.id + ": no way " + lane.way + " for " + lane.name);
-    switch_lacuna(lane.is_lacuna);
+    switch_lacuna(lane.is_lacuna, lane.has_costs);
     way->create();
     const std::string wrong = way->verify();
     way->destroy();
@@ -177,7 +177,7 @@ double one_round(Way& way) {
 double calibrate(std::vector<Runner>& runners) {
   double all = 0;
   for (Runner& runner : runners) {
-    switch_lacuna(runner.lane->is_lacuna);
+    switch_lacuna(runner.lane->is_lacuna, runner.lane->has_costs);
     runner.way->create();
     const double seconds = one_round(*runner.way);
     runner.way->destroy();

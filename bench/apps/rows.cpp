@@ -32,6 +32,7 @@ ExchangeRow read_row(const Json& json) {
     lane.name = one.at("name");
     lane.way = one.at("way");
     lane.is_lacuna = one.value("lacuna", false);
+    lane.has_costs = one.value("costs", false);
     lane.type = one.value("type", json.value("type", ""));
     lane.count = one.value("count", json.value("count", 1));
     lane.has_own_type = one.contains("type");

@@ -16,6 +16,7 @@ struct LaneRow {
   std::string name;
   std::string way;
   bool is_lacuna = false;  // switched on while it runs
+  bool has_costs = false;  // and calls counted and timed (LACUNA_COSTS)
   std::string type;        // text, with index lists as lists.hpp describes them
   int count = 1;
   bool has_own_type = false;  // the type is made from the text, whatever the row's test is

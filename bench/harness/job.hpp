@@ -48,11 +48,14 @@ inline bool lacuna_loaded() { return dlsym(RTLD_DEFAULT, "lacuna_interposed") !=
 // Takes the preload library out of the way, or puts it back: what a native rival is timed with.
 // MPI_Pcontrol(0) is not enough, as receives are still looked at then: a peer might send by the
 // direct path. Between a barrier and messages of this kind nobody does.
-inline void switch_lacuna(bool on) {
+inline void switch_lacuna_to(int way) {
   static const auto found =
       reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "lacuna_interposed_switch"));
-  if (found != nullptr) found(on ? 1 : 0);
+  if (found != nullptr) found(way);
 }
+inline void switch_lacuna(bool on) { switch_lacuna_to(on ? 1 : 0); }
+// The same, where some lanes are with LACUNA_COSTS and some are not.
+inline void switch_lacuna(bool on, bool costs) { switch_lacuna_to(!on ? 0 : costs ? 1 : 2); }
 
 }  // namespace lacuna::bench
 

@@ -22,7 +22,7 @@ __attribute__((noinline)) static int count_@shown@(@declaration@) {
 RECOUNTED = """\
 __attribute__((noinline)) static int recount_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-  if (@plain@) {
+@looks@  if (@plain@) {
     if (pass_slowly(FunctionId::k@symbol@, caller@slowly@)) {
 @goes@    }
   }
@@ -33,10 +33,13 @@ __attribute__((noinline)) static int recount_@shown@(@declaration@) {
 GOES = """\
   return @next@().@symbol@(@arguments@);
 """
+LOOKS = """\
+  if (looks_as_last(FunctionId::k@symbol@, caller)) return look_@shown@(@arguments@);
+"""
 # What it is left with where that was not quickly done.
 TAKE_BACK = """\
 __attribute__((noinline)) static int look_after_@shown@(@declaration@) {
-  take_back(@count@);
+  take_back(FunctionId::k@symbol@, __builtin_return_address(0), @count@);
   return look_@shown@(@arguments@);
 }
 
@@ -64,7 +67,7 @@ def counted(function: Function, texts: dict[str, str]) -> str:
             return ""
         datatype = found[1]
         operation, _, count = entry["few"].partition(": ")
-        type_ = f", handle_bits({datatype}), {count}"
+        type_ = f", {datatype}, {count}"
         slowly = f", {datatype}, {count}, Operation::{operation}"
         partners = sorted(parameters & {"dest", "source", "target_rank"})
         unless += [f"{name} == MPI_PROC_NULL" for name in partners]
@@ -89,6 +92,7 @@ def counted(function: Function, texts: dict[str, str]) -> str:
         goes, after = goes_quickly, fill(TAKE_BACK, count=count, **texts)
     texts = texts | {"type": type_, "count": count, "slowly": slowly}
     texts["plain"] = " && ".join(plain) if plain else "true"
+    texts["looks"] = fill(LOOKS, **texts) if slowly else ""
     steps = after
     steps += fill(RECOUNTED, goes=indent(goes, "    "), **texts)
     texts["unless"] = "".join(f"{condition} || " for condition in unless)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import indent
 
 from generator.counting import COSTED, counted
 from generator.table import Function, fill
@@ -190,6 +191,17 @@ WAY = """\
   if (__builtin_expect(@gate@, 0)) return @way@_@shown@(@arguments@);
 """
 
+# One look at the gate.
+OPENED = """\
+  const uint32_t open = g_gate.open.load(std::memory_order_acquire);
+  if (__builtin_expect((open & @family@) != 0, 1)) {
+    if (__builtin_expect((open & kCostsSwitch) != 0, 0)) return count_@shown@(@arguments@);
+    if (!plainly_predefined(@datatype@)) {
+@direct_derived@      return @way@_@shown@(@arguments@);
+    }
+  }
+@direct@"""
+
 EXPORTS = """\
 {
   global:
@@ -303,15 +315,25 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if has_room:
         ways.append(("receives_direct()", "look"))
     ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
+    lines = [fill(WAY, gate=one, way=way, **texts) for one, way in ways]
     if is_counted:
         # The first way of a quick one is closed where calls are timed.
         first = 1 if has_quick else 0
-        for way in dict.fromkeys(way for _, way in ways[first:]):
-            steps += fill(COSTED, way=way, **texts)
-        ways[first:] = [(one, f"{way}_or_count") for one, way in ways[first:]]
+        if one := re.fullmatch(r"open_to\((\w+), (\w+)\)", gate):
+            opened = {"family": one[1], "datatype": one[2], "way": ways[-1][1]}
+            direct = fill(WAY, gate="receives_direct(open)", way="look", **texts)
+            opened["direct"] = direct if has_direct else ""
+            opened["direct_derived"] = indent(opened["direct"], "    ")
+            lines[first:] = [fill(OPENED, **opened, **texts)]
+        else:
+            for way in dict.fromkeys(way for _, way in ways[first:]):
+                steps += fill(COSTED, way=way, **texts)
+            lines[first:] = [
+                fill(WAY, gate=one, way=f"{way}_or_count", **texts) for one, way in ways[first:]
+            ]
     texts["take"] = fill(entry["take"], **texts)
     texts |= {"refuse": refuse, "role": role, "steps": steps}
-    texts["ways"] = "".join(fill(WAY, gate=gate, way=way, **texts) for gate, way in ways)
+    texts["ways"] = "".join(lines)
     return fill(TAKEN, **texts)
 
 

@@ -18,6 +18,7 @@ from lacuna.results import Row
 METHODS = {
     "native": ("derived", False),
     "lacuna": ("derived", True),
+    "lacuna_costs": ("derived", True),
     "by_hand": ("by_hand", False),
     "mpi_pack": ("mpi_pack", False),
     "mpi_pack_lacuna": ("mpi_pack", True),
@@ -26,8 +27,13 @@ METHODS = {
     "specialised_each": ("specialised_each", False),
     "contiguous": ("contiguous", False),  # the scale: always there
 }
-# Only where they are asked for: what lacuna-c++ makes of the applications, and its rival.
-ASKED = ("each", "specialised", "specialised_each")
+# Of those, which are under LACUNA_COSTS, too.
+COSTED = ("lacuna_costs",)
+# Only where they are asked for: what `lacuna run --costs` costs, what lacuna-c++ makes of the
+# applications, and its rival.
+ASKED = (*COSTED, "each", "specialised", "specialised_each")
+# The alltoall has no calls between partners.
+_PAIRS = ("each", "specialised", "specialised_each")
 # The languages that the applications are there in, and which tests those are.
 LANGUAGES = {"c++": ("",), "fortran": ("WRF_", "NAS_", "SPECFEM3D_")}
 _QUICK = (5, 0.3)  # samples, and seconds for one row
@@ -83,13 +89,16 @@ def choose(found: list[Row], globs: list[str], methods: list[str], quick: bool) 
     wanted = [*methods, "contiguous"] if methods else [m for m in METHODS if m not in ASKED]
     names = [name for name in METHODS if name in wanted]
     lanes = [{"name": name, "way": METHODS[name][0], "lacuna": METHODS[name][1]} for name in names]
+    for lane in lanes:
+        if lane["name"] in COSTED:
+            lane["costs"] = True
     return [{k: v for k, v in row.items() if k != "quick"} | _lanes(row, lanes) for row in chosen]
 
 
 def _lanes(row: Row, lanes: list[Row]) -> Row:
-    """Those of a test: the alltoall has no calls between partners."""
+    """Those of a test."""
     is_pair = row["test"] != "FFT"
-    return {"lanes": [lane for lane in lanes if is_pair or lane["name"] not in ASKED]}
+    return {"lanes": [lane for lane in lanes if is_pair or lane["name"] not in _PAIRS]}
 
 
 def _fits(row: Row, glob: str) -> bool:

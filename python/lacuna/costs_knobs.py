@@ -78,12 +78,12 @@ KNOBS: dict[str, list[Knob]] = {
         Knob("OMPI_MCA_btl_tcp_eager_limit", "btl_tcp_eager_limit", "eager limit over TCP"),
     ],
     "intelmpi": [
-        # It says -1 of its own settings: it chooses them, and does not tell.
+        # It tells of its settings what it has been told, and -1 otherwise: it chooses them then.
         Knob(
-            "I_MPI_SHM_CELL_FWD_SIZE",
-            "MPIR_CVAR_INTEL_SHM_CELL_FWD_SIZE",
-            "cells that go forward in shared memory",
-            moved=(16384, 131072),
+            "I_MPI_SHM_CMA_THRESHOLD",
+            "MPIR_CVAR_INTEL_SHM_CMA_THRESHOLD",
+            "from there on the receiver copies from the sender's memory, after a handshake",
+            moved=(16384, 65536),
         ),
     ],
 }

@@ -143,6 +143,7 @@ def _run_job(
     progress: Progress | None,
 ) -> None:
     wants_lacuna = any(lane.get("lacuna") for row in rows for lane in row["lanes"])
+    wants_costs = any(lane.get("costs") for row in rows for lane in row["lanes"])
     words = [
         *("--samples", str(options.samples), "--seconds", str(options.seconds)),
         *("--verify-only", str(int(options.verify_only))),
@@ -154,6 +155,8 @@ def _run_job(
         def command(out: Path) -> tuple[list[str], dict[str, str]]:
             everything = [str(program), "--rows", str(file), "--out", str(out), *words]
             environment = dict(os.environ) | target.environment()
+            if wants_costs:
+                environment |= {"LACUNA_REPORT": f"{folder}/report.json", "LACUNA_COSTS": "1"}
             started = target.command(ranks, everything)
             if wants_lacuna:
                 return run.build(started, target.kind, environment)

@@ -81,6 +81,32 @@ def test_types_and_completions_that_are_not_timed_are_counted(tmp_path, mpi, dir
         assert calls[f"MPI_{name}"] == 16000, calls
 
 
+@pytest.mark.parametrize("mpi", list(MPIS))
+@pytest.mark.parametrize("direct", ["0", "1"])
+def test_what_is_moved_and_not_timed_is_counted(tmp_path, mpi, direct):
+    report = report_of(tmp_path, mpi, "moved", LACUNA_DIRECT=direct, LACUNA_ALWAYS="1")
+    texts = [one["text"] for one in report["types"]]
+    calls, of_bytes, errors = Counter(), Counter(), Counter()
+    for row in report["rows"]:
+        key = row["function"], texts[row["type"]]
+        calls[key] += row["costs"]["calls"]
+        of_bytes[key] += row["bytes_taken"] + row["bytes_declined"]
+        errors[row["function"]] += row["costs"]["error_seconds"]
+    two, three = (f"vector(64, 1, {stride}, double)" for stride in (2, 3))
+    of_double = 2 * len(range(0, 6000, 7))
+    of_three = 2 * len([i for i in range(0, 6000, 5) if i % 7])
+    expected = {two: 12000 - of_double - of_three, three: of_three, "double": of_double}
+    for function in ("MPI_Isend", "MPI_Irecv"):
+        for text, times in expected.items():
+            assert calls[function, text] == times, (function, text)
+            assert of_bytes[function, text] == times * (8 if text == "double" else 512)
+        assert errors[function] > 0  # not all of them were timed
+    sendrecv = [key for key in calls if key[0] == "MPI_Sendrecv"]
+    assert sum(calls[key] for key in sendrecv) == 12000
+    assert sum(of_bytes[key] for key in sendrecv) == 12000 * 1024
+    assert sum(calls[key] for key in calls if key[0] == "MPI_Waitall") == 12000
+
+
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 @pytest.mark.parametrize("what", [*WORDS, "none"])
 def test_each_mistake_is_told_apart(tmp_path, mpi, what):

@@ -48,3 +48,13 @@ def test_mpich_sends_at_once_what_fits_a_cell():
     for value in (4096, 16384):
         after = longest("mpich", **out_of_the_way, **{knob.variable: str(value)})[1]
         assert after - before == value - cell, value
+
+
+def test_intel_mpi_hands_over_from_where_the_setting_says():
+    knob = costs_knobs.movable("intelmpi")
+    before = longest("intelmpi")[1]
+    for value in knob.moved:
+        after = longest("intelmpi", **{knob.variable: str(value)})[1]
+        assert after == value - 1  # and nothing goes with the data
+        assert before is None or before > max(knob.moved)
+        assert knob.explains(after, after + 1, {knob.control: value})
