@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,12 +43,21 @@ constexpr Lane kLanes[] = {
     {"repacked-lacuna", Way::kPacked, true}, {"derived-lacuna", Way::kDerived, true},
 };
 
-constexpr int kLeastRounds = 11;
+// A round is four turns, there and back, each once more with `packed` and `repacked` in each
+// other's place: what a lane finds that the one before it has left is then the same for both. Whose
+// turn a sample is from matters (a transpose of 2 MiB took 200 us there and 300 back), so medians
+// are taken of each turn's by themselves (costs_pieces.py). Tried: a round's mean as one sample; a
+// slow message in one of four then shows.
+constexpr size_t kTurns = 4;
+constexpr size_t kTwin[] = {0, 1, 3, 2, 4, 6, 5, 7};
+static_assert(std::size(kTwin) == std::size(kLanes));
+
+constexpr int kLeastRounds = 7;
 constexpr int kMessagesToLearn = 16;  // small ones of a new type are the library's at first
 
 struct Track {
   int iterations = 1;
-  std::vector<double> seconds;  // of one message, by round
+  std::vector<double> seconds;  // of one message, by round and turn
   std::vector<double> inside;   // of its copy or packing
 };
 
@@ -147,18 +157,22 @@ void measure_split(const bench::Row& row, const SplitOptions& options,
   }
   const auto begin = Clock::now();
   for (int round = 0, more = 1; more != 0; ++round) {
-    for (size_t turn = 0; turn < lanes.size(); ++turn) {
-      // Another one begins each time, and every second time they go backwards.
-      const size_t shifted = (turn + static_cast<size_t>(round)) % lanes.size();
-      const size_t i = round % 2 == 0 ? shifted : lanes.size() - 1 - shifted;
-      split.batch(lanes[i], tracks[i].iterations, &tracks[i]);
+    for (size_t turn = 0; turn < kTurns; ++turn) {
+      for (size_t step = 0; step < lanes.size(); ++step) {
+        // Another one begins each round.
+        const size_t shifted = (step + static_cast<size_t>(round)) % lanes.size();
+        const size_t place = turn % 2 == 0 ? shifted : lanes.size() - 1 - shifted;
+        const size_t i = turn < kTurns / 2 ? place : kTwin[place];
+        split.batch(lanes[i], tracks[i].iterations, &tracks[i]);
+      }
     }
     more = round + 1 < options.rounds &&
            (round + 1 < kLeastRounds || seconds_since(begin) < options.seconds);
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   std::string text = "{\"kind\": \"row\", \"id\": " + bench::json_string(message.id()) +
-                     ", \"bytes\": " + std::to_string(message.bytes()) + ", \"lanes\": {";
+                     ", \"bytes\": " + std::to_string(message.bytes()) +
+                     ", \"turns\": " + std::to_string(kTurns) + ", \"lanes\": {";
   for (size_t i = 0; i < lanes.size(); ++i) {
     text += std::string(i == 0 ? "" : ", ") + "\"" + lanes[i].name +
             "\": {\"iterations\": " + std::to_string(tracks[i].iterations) +

@@ -36,7 +36,7 @@ from lacuna.errors import Exit, LacunaError
 KIND = "costs"
 _ROUNDS = 15
 _QUICK_ROUNDS = 7
-_SECONDS = 0.4  # of a row
+_SECONDS = 0.6  # of a row
 _QUICK_SECONDS = 0.15
 _LEAST, _MOST, _QUICK_MOST = 64, 4 << 20, 1 << 20
 _TURN = 64 << 10  # below and above it, Memory-LogP is fitted apart

@@ -33,7 +33,7 @@ _SUFFIX = {"native": "", "lacuna": "-lacuna"}
 
 @dataclass(frozen=True)
 class Split:
-    """Seconds of a message and of its pieces: medians over rounds."""
+    """Seconds of a message and of its pieces: see middle()."""
 
     mpi: str
     id: str
@@ -45,7 +45,7 @@ class Split:
     l_m: float
     L: float  # as in the paper
     rest: float
-    rest_share: float  # of the whole, the median over rounds
+    rest_share: float  # of the whole
     contiguous: float  # a message without gaps that nobody has written since the last one
     samples: dict[str, list[float]]
 
@@ -73,9 +73,15 @@ class Split:
         }
 
 
+def middle(values: list[float], turns: int) -> float:
+    """The mean of the medians of each turn of a round: times differ by what has gone before."""
+    return statistics.mean(statistics.median(values[turn::turns]) for turn in range(turns))
+
+
 def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
     """Of a line of the program: one for each mode that was measured."""
     lanes = row["lanes"]
+    turns = row.get("turns", 1)
     found = []
     for mode in MODES:
         suffix = _SUFFIX[mode]
@@ -102,10 +108,10 @@ def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
             ],
             "derived": [derived for *_, derived in rounds],
         }
-        medians = {name: statistics.median(values) for name, values in samples.items()}
-        share = statistics.median(
+        medians = {name: middle(values, turns) for name, values in samples.items()}
+        shares = [
             rest / whole for rest, whole in zip(samples["rest"], samples["derived"], strict=True)
-        )
+        ]
         found.append(
             Split(
                 mpi,
@@ -114,8 +120,8 @@ def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
                 mode,
                 medians["derived"],
                 *(medians[name] for name in (*PIECES, "rest")),
-                share,
-                statistics.median(lanes["contiguous"]["seconds"]),
+                middle(shares, turns),
+                middle(lanes["contiguous"]["seconds"], turns),
                 samples,
             )
         )
