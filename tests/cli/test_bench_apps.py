@@ -124,6 +124,40 @@ def test_errors(lacuna, tmp_path):
     one_line_error(lacuna("report", "none.json"), 3, "none.json")
 
 
+CHROMIUM = shutil.which("chromium")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (apt-get install -y chromium)")
+def test_a_browser_shows_all_figures(lacuna, tmp_path):
+    words = ("--mpi", "mpich", "--only", "NAS_LU_x-12", *SHORT, "--json", "x.json")
+    assert lacuna("bench", "apps", *words).returncode == 0
+    assert lacuna("report", "x.json", "--output", "page").returncode == 0
+    count = (
+        "<script>addEventListener('load', () => {const all = [...document.images];"
+        "const shown = all.filter(one => one.complete && one.naturalWidth > 100);"
+        "document.title = `${shown.length} of ${all.length} are shown`})</script></body>"
+    )
+    page = (tmp_path / "page" / "report.html").read_text()
+    (tmp_path / "counted.html").write_text(page.replace("</body>", count))
+    # No name is found, so nothing can be loaded.
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ]
+    told = subprocess.run(
+        [CHROMIUM, *options, "--virtual-time-budget=3000", "--dump-dom", tmp_path / "counted.html"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    ).stdout
+    figures = page.count("<img")
+    assert figures >= 3
+    assert f"<title>{figures} of {figures} are shown</title>" in told
+
+
 def check_page(folder, *words):
     """All figures are in the page; nothing is loaded from elsewhere."""
     page = (folder / "report.html").read_text()
