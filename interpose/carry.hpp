@@ -60,15 +60,15 @@ struct Block {
   bool is_sound_for(int) const noexcept { return is_sound(count, type); }
   // Side::take would say no, and nobody wants to hear why.
   bool is_in_vain(Operation operation) const noexcept {
-    if (is_watched(kLogged | kReported | kVerified) || runtime().always) return false;
+    if (is_watched(kAnyWatched) || runtime().always) return false;
     const TypeRecord* record = detail::cached_record(type);
     int64_t all = 0;
     if (record == nullptr || count <= 0 ||
         __builtin_mul_overflow(int64_t{count}, record->size_bytes, &all)) {
       return false;
     }
-    return record->passes || (count == 1 && record->one_passes) || all < least_bytes_to_carry() ||
-           !pays(*runtime().messages, operation, load_of(*record, count, all));
+    return record->passes || (count == 1 && record->one_passes) ||
+           !pays_to_carry(operation, *record, count, all);
   }
   // -1: the library will say what is wrong.
   int64_t bytes() const noexcept {

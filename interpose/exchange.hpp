@@ -46,8 +46,9 @@ struct Part {
   Flow flow;
 };
 
-// Less between two ranks is the library's, whatever the tables say of messages.
-int64_t least_bytes_to_carry() noexcept;
+// Whether `bytes` with gaps between two ranks are better packed, in a collective.
+bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count count,
+                   int64_t bytes) noexcept;
 
 // One side of a call that is taken, and what MPI gets instead of buffer, displacements and types.
 class Side {

@@ -28,6 +28,7 @@ inline constexpr uint32_t kLogged = 1;
 inline constexpr uint32_t kReported = 2;
 inline constexpr uint32_t kVerified = 4;
 inline constexpr uint32_t kCosted = 8;  // and kReported
+inline constexpr uint32_t kAnyWatched = kLogged | kReported | kVerified;
 
 struct Gate {
   // The families that are on. 0 before MPI_Init, from MPI_Finalize on, and after MPI_Pcontrol(0).

@@ -147,8 +147,7 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
   if (room == nullptr) return std::nullopt;
   const direct::Door door = direct::enter_room(comm, room, call, bytes(*room));
   // Who wants to see the call is told of its data on the way without a room.
-  if (door == direct::Door::kPassed && !is_watched(kLogged | kReported | kVerified))
-    return kDeclined;
+  if (door == direct::Door::kPassed && !is_watched(kAnyWatched)) return kDeclined;
   if (door != direct::Door::kOpen) return std::nullopt;
   finish_freed_requests();
   int error_class = MPI_SUCCESS;

@@ -27,7 +27,7 @@ inline bool is_short(MPI_Datatype datatype, int count, Operation operation) noex
   const int64_t verdict = record->verdict.load(std::memory_order_relaxed);
   return count > 0 && verdict >> kVerdictBits == count && (verdict & asked) == yes &&
          record->uniform && count * record->size_bytes <= kKeptBytes && !anything_irregular() &&
-         !is_watched(~uint32_t{0});
+         !is_watched(kAnyWatched);
 }
 
 // The whole call, where it is_short().

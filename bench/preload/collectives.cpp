@@ -10,13 +10,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/harness/arguments.hpp"
 #include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"
 #include "bench/preload/lines.hpp"
@@ -237,27 +237,21 @@ void measure(const Item& item, const Options& options, MPI_Comm topology, JsonLi
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (i + 1 == argc) fail_job(kProgram, "no value for " + std::string(name));
-    const std::string value = argv[++i];
-    if (name == "--out") {
-      options.out = value;
-    } else if (name == "--seconds") {
-      options.seconds = std::atof(value.c_str());
-    } else if (name == "--most") {
-      options.most_bytes = std::atoi(value.c_str());
-    } else if (name == "--only") {
-      for (size_t at = 0; at <= value.size();) {
-        const size_t end = std::min(value.find(',', at), value.size());
-        options.only.push_back(value.substr(at, end - at));
-        at = end + 1;
-      }
-    } else {
-      fail_job(kProgram, "unknown option " + std::string(name));
+  const auto fail = [](const std::string& what) { fail_job(kProgram, what); };
+  const auto names = [&](const std::string& value) {
+    for (size_t at = 0; at <= value.size();) {
+      const size_t end = std::min(value.find(',', at), value.size());
+      options.only.push_back(value.substr(at, end - at));
+      at = end + 1;
     }
-  }
-  if (options.out.empty()) fail_job(kProgram, "--out FILE is needed");
+  };
+  read_arguments(argc, argv,
+                 {text_argument("--out", options.out),
+                  seconds_argument("--seconds", options.seconds),
+                  count_argument("--most", options.most_bytes),
+                  {"--only", names}},
+                 fail);
+  if (options.out.empty()) fail("--out FILE is needed");
   return options;
 }
 

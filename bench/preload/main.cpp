@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/harness/arguments.hpp"
 #include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"
 #include "bench/preload/lines.hpp"
@@ -100,24 +101,14 @@ std::vector<Way> parse_ways(const std::string& text) {
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) fail("no value for " + name);
-    const char* value = argv[++i];
-    if (name == "--rows") {
-      options.rows = value;
-    } else if (name == "--out") {
-      options.out = value;
-    } else if (name == "--ways") {
-      options.ways = parse_ways(value);
-    } else if (name == "--seconds") {
-      options.seconds = std::atof(value);
-    } else if (name == "--rounds") {
-      options.rounds = std::max(std::atoi(value), 1);
-    } else {
-      fail("unknown option " + name);
-    }
-  }
+  const auto ways = [&](const std::string& value) { options.ways = parse_ways(value); };
+  read_arguments(argc, argv,
+                 {text_argument("--rows", options.rows),
+                  text_argument("--out", options.out),
+                  {"--ways", ways},
+                  seconds_argument("--seconds", options.seconds),
+                  count_argument("--rounds", options.rounds, 1)},
+                 fail);
   if (options.rows.empty() || options.out.empty() || options.ways.empty())
     fail("--rows FILE, --out FILE and --ways WAY[,WAY...] are needed");
   return options;

@@ -3,7 +3,6 @@
 // calls timed by it, in turns, in one job (docs/costs.md). Two ranks; writes a table on stdout.
 //
 // Usage: lacuna run --costs FILE mpiexec -n 2 lacuna-overhead-FAMILY [ROUNDS]
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -68,16 +67,10 @@ class Stencil {
 // The ways, as the preload library knows them.
 constexpr int kWays[] = {0, 2, 1};
 
-void switch_to(int way) {
-  static const auto found =
-      reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "lacuna_interposed_switch"));
-  if (found != nullptr) found(way);
-}
-
 template <typename Step>
 double batch_ns(int way, int steps, const Step& step) {
   MPI_Barrier(MPI_COMM_WORLD);
-  switch_to(way);
+  lacuna::bench::switch_lacuna_to(way);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = Clock::now();
   for (int i = 0; i < steps; ++i) step();
@@ -130,7 +123,7 @@ int main(int argc, char** argv) {
     Stencil stencil;
     measure("step of a stencil", rounds, [&] { stencil.step(); });
   }
-  switch_to(1);
+  lacuna::bench::switch_lacuna(true);
   MPI_Finalize();
   return 0;
 }

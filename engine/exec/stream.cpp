@@ -37,6 +37,13 @@ int64_t sharing(const PlanNode& node, const Machine& machine) {
   return (line + stride - 1) / stride;
 }
 
+// How many of `each` packed bytes are a group of at most `most_bytes`; 0: they have none.
+int64_t group_iterations(const PlanNode& node, int64_t each, const Machine& machine,
+                         int64_t most_bytes) {
+  const int64_t together = sharing(node, machine);
+  return together == 0 ? 0 : most_bytes / (together * each) * together;
+}
+
 // Where iterations of `each` bytes lie in a buffer: columns a power of two apart would all lie in
 // the same few places of the first level, which cost 3 to 4 times the whole transpose (1024^2
 // doubles in groups of 256 KiB, Zen 5: 686 us, and 205 at an odd number of lines).
@@ -71,9 +78,8 @@ StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t 
       case Kind::kLoop: {
         const int64_t size = node->children[0]->size;
         const int64_t i = (at - begin) / size;
-        const int64_t together = sharing(*node, plan.machine());
-        if (together > 0 && together * size <= most_bytes) {
-          const int64_t its = most_bytes / (together * size) * together;
+        const int64_t its = group_iterations(*node, size, plan.machine(), most_bytes);
+        if (its > 0) {
           const int64_t head = before_line(mem, node->loop.mem_stride, line);
           const int64_t first = i < head ? 0 : head + (i - head) / its * its;
           const int64_t last = i < head ? head : first + its;
@@ -233,8 +239,8 @@ int64_t Stream<kPack>::whole_groups(int64_t bytes) const {
   const int64_t here = part_.end - part_.begin;
   if (at_ != part_.begin || bytes < here) return 0;
   if (bytes >= part_.last - at_) return part_.last - at_;
-  const int64_t together = sharing(*part_.loop, plan_->machine()) * part_.each;
-  const int64_t group = most_bytes_ / together * together;
+  const int64_t group =
+      part_.each * group_iterations(*part_.loop, part_.each, plan_->machine(), most_bytes_);
   return here + (bytes - here) / group * group;
 }
 

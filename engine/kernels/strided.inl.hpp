@@ -105,10 +105,10 @@ inline bool is_repeated(const Move& m) {
          m.outer.count * m.inner.count >= m.repeats_from;
 }
 
-// Each run is stored several times. A CPU that fetches the
-// lines of all stores in its queue before the first of them leaves fetches too many, where they
-// meet in the same few places of the first level: they are gone again when their turn comes. Stores
-// that add nothing keep the queue short of lines. Zen 5, 64 KiB out of the second and third level:
+// Each run is stored several times. A CPU that fetches the lines of all stores in its queue before
+// the first of them leaves fetches too many, where they meet in the same few places of the first
+// level: they are gone again when their turn comes. Stores that add nothing keep the queue short of
+// lines. Zen 5, 64 KiB out of the second and third level:
 // 8 bytes at 512 27 and, three times, 11 us; 16 at 1024 18 and, six times, 6; 8 at 4096 59 and,
 // sixteen times, 31. Runs of 64 and 256 bytes: no faster, and cold 1.5 times slower.
 template <typename Copy>
@@ -337,21 +337,6 @@ template <bool kScatter>
 void by_field(const Move& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;
   const Fields& f = *m.fields;
-  if (f.fields.size() == 1) {
-    // No second pass to keep the lines for: all rows at once.
-    const Field& field = f.fields.front();
-    Move pass = m;
-    pass.width = field.bytes;
-    if (kScatter) {
-      pass.dst += field.mem_offset;
-    } else {
-      pass.src += field.mem_offset;
-      pass.ahead = 0;
-    }
-    pass.ahead_bytes = f.span - field.mem_offset;
-    pass.stream = false;
-    return strided_of_width(pass);
-  }
   const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     Move pass;

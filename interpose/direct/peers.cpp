@@ -230,7 +230,6 @@ bool reads_all(const std::vector<Card>& cards, int own) noexcept {
   const size_t next = (static_cast<size_t>(own) + 1) % cards.size();
   const auto* same = reinterpret_cast<const std::byte*>(&g_sample);
   return is_fast_to_read(cards[next].pid, cards[next].sample_there, same);
-  return ok;
 }
 
 bool agree_on_node(MPI_Comm node, bool willing) {

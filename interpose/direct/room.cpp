@@ -46,8 +46,12 @@ std::byte* arena_of(uint32_t member) noexcept {
   return member == own_index() ? own_arena() : peer_at(member)->arena;
 }
 
+Seat& seat_in(std::byte* arena, const Room& room, uint64_t turn) noexcept {
+  return reinterpret_cast<Row*>(arena)[room.number].seats[turn % kSeats];
+}
+
 Seat& seat(uint32_t member, const Room& room, uint64_t turn) noexcept {
-  return reinterpret_cast<Row*>(arena_of(member))[room.number].seats[turn % kSeats];
+  return seat_in(arena_of(member), room, turn);
 }
 
 uint64_t word_of(uint64_t turn, const Call& call, uint64_t said) noexcept {
@@ -59,7 +63,7 @@ uint64_t word_of(uint64_t turn, const Call& call, uint64_t said) noexcept {
 uint64_t turn_of(uint64_t word) noexcept { return word >> kTurnShift; }
 
 void say(const Room& room, const Call& call, uint64_t said, int64_t offset) noexcept {
-  Seat& mine = reinterpret_cast<Row*>(own_arena())[room.number].seats[room.turn % kSeats];
+  Seat& mine = seat_in(own_arena(), room, room.turn);
   mine.offset.store(offset, std::memory_order_relaxed);
   mine.word.store(word_of(room.turn, call, said), std::memory_order_release);
 }

@@ -29,11 +29,11 @@ METHODS = {
 }
 # Of those, which are under LACUNA_COSTS, too.
 COSTED = ("lacuna_costs",)
-# Only where they are asked for: what `lacuna run --costs` costs, what lacuna-c++ makes of the
-# applications, and its rival.
-ASKED = (*COSTED, "each", "specialised", "specialised_each")
-# The alltoall has no calls between partners.
+# What lacuna-c++ makes of the applications, and its rival: of calls between partners, which the
+# alltoall has none of.
 _PAIRS = ("each", "specialised", "specialised_each")
+# Only where they are asked for: those, and what `lacuna run --costs` costs.
+ASKED = (*COSTED, *_PAIRS)
 # The languages that the applications are there in, and which tests those are.
 LANGUAGES = {"c++": ("",), "fortran": ("WRF_", "NAS_", "SPECFEM3D_")}
 _QUICK = (5, 0.3)  # samples, and seconds for one row

@@ -136,7 +136,8 @@ def place(kind: str) -> Path | None:
 def _maker() -> str:
     """Who made this machine's processor: `amd`, or another."""
     try:
-        is_amd = "AuthenticAMD" in Path("/proc/cpuinfo").read_text(encoding="utf-8")[:200]
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:  # of all CPUs
+            is_amd = "AuthenticAMD" in lines.read(200)
     except OSError:
         is_amd = False
     return "amd" if is_amd else "other"

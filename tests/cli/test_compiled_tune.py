@@ -126,18 +126,21 @@ def test_the_table_for_programs_under_the_preload(tmp_path, monkeypatch):
     assert len(wanted) == len(compiled_table.PATTERNS) * len(compiled_table.SIDES)
 
 
+def counted(mpi, folder, source, *options):
+    """What lacuna-cc says of a program that prints the counts of its messages; and the program."""
+    program, counting = folder / "p", folder / "counted.o"
+    wrapper = MPI_ROOT / mpi / "bin" / "mpicc"
+    subprocess.run([wrapper, "-O2", "-c", HERE / "counted.c", "-o", counting], check=True)
+    return lacuna_cc(mpi, *options, HERE / source, counting, "-o", program), program
+
+
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_a_rule_is_obeyed(mpi, tmp_path, monkeypatch):
     """Columns of 1024 bytes are the library's, those of 128 are packed: also by the run time."""
     table = rule_table(tmp_path / "t.json", "strided", "send", [7, 64, 1000, 2000])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(compiled_table.TABLE, str(table))
-    program, counted = tmp_path / "p", tmp_path / "counted.o"
-    wrapper = MPI_ROOT / mpi / "bin" / "mpicc"
-    subprocess.run([wrapper, "-O2", "-c", HERE / "counted.c", "-o", counted], check=True)
-    said = lacuna_cc(
-        mpi, "-Rpass-missed=lacuna", HERE / "left_alone.c", counted, "-o", program
-    )  # fmt: skip
+    said, program = counted(mpi, tmp_path, "left_alone.c", "-Rpass-missed=lacuna")
     assert "1024 bytes are moved as well by the MPI library (`lacuna tune`)" in said
     words, environment = launch_words(mpi, "ompi" if mpi == "openmpi" else "mpich")
     done = run_quietly([*words, "-n", "1", program, "16", "125", "124", "128"], environment)
@@ -153,10 +156,7 @@ def test_a_program_finds_the_preload(mpi, tmp_path, monkeypatch):
     table = rule_table(tmp_path / "t.json", "strided", "send", [7, 64, 1, 2])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(compiled_table.TABLE, str(table))
-    program, counted = tmp_path / "p", tmp_path / "counted.o"
-    wrapper = MPI_ROOT / mpi / "bin" / "mpicc"
-    subprocess.run([wrapper, "-O2", "-c", HERE / "counted.c", "-o", counted], check=True)
-    said = lacuna_cc(mpi, "-Rpass=lacuna", HERE / "preloaded.c", counted, "-o", program)
+    said, program = counted(mpi, tmp_path, "preloaded.c", "-Rpass=lacuna")
     assert said.count("MPI_Send specialized") == said.count("MPI_Recv specialized") == 2
     words, environment = launch_words(mpi, "ompi" if mpi == "openmpi" else "mpich")
     words += ["-n", "2", program, "16", "512", "513", "4096"]
