@@ -2,6 +2,7 @@
 //
 // What only the direct path can get wrong: probes, messages that look like its own, and statuses.
 // The other topics run with LACUNA_DIRECT=1 as well.
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -282,6 +283,66 @@ TOPIC(direct_truncation) {
   }
   MPI_Comm_free(&comm);
   MPI_Type_free(&type);
+}
+
+// Payloads of one piece and of many, which end in the middle of a line, of a piece and of what is
+// packed at once: runs that all have one length, runs of many lengths, and rows that become
+// columns.
+TOPIC(direct_pieces) {
+  for (const int blocks : {511, 513, 2050, 4099, 20011, 120007, 300007}) {
+    std::vector<int> lengths(static_cast<size_t>(blocks / 2)), places(lengths.size());
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      lengths[i] = 1 + static_cast<int>(i % 3);
+      places[i] = static_cast<int>(6 * i);
+    }
+    const int edge = static_cast<int>(std::sqrt(blocks));
+    MPI_Datatype one_column = column(edge, edge);
+    MPI_Datatype shifted, types[3];
+    MPI_Type_create_resized(one_column, 0, 8, &shifted);
+    MPI_Type_vector(blocks, 1, 3, MPI_DOUBLE, &types[0]);
+    MPI_Type_indexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_DOUBLE,
+                     &types[1]);
+    MPI_Type_contiguous(edge, shifted, &types[2]);
+    std::vector<double> memory(static_cast<size_t>(blocks) * 3);
+    for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<double>(i);
+    for (int kind = 0; kind < 3; ++kind) {
+      context(std::to_string(blocks) + " blocks, kind " + std::to_string(kind));
+      MPI_Datatype type = types[kind];
+      MPI_Type_commit(&type);
+      std::vector<double> sent;
+      if (kind == 0) {
+        for (int i = 0; i < blocks; ++i) sent.push_back(3.0 * i);
+      } else if (kind == 1) {
+        for (size_t i = 0; i < lengths.size(); ++i)
+          for (int k = 0; k < lengths[i]; ++k) sent.push_back(static_cast<double>(places[i] + k));
+      } else {
+        for (int c = 0; c < edge; ++c)
+          for (int r = 0; r < edge; ++r) sent.push_back(static_cast<double>(r * edge + c));
+      }
+      const int count = static_cast<int>(sent.size());
+      if (g_rank == 0) {
+        MPI_Send(memory.data(), 1, type, 1, 3, MPI_COMM_WORLD);
+        MPI_Send(memory.data(), 1, type, 1, 4, MPI_COMM_WORLD);
+      } else if (g_rank == 1) {
+        std::vector<double> flat(sent.size() + 1, -1), apart(memory.size(), -1);
+        MPI_Recv(flat.data(), count, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(flat.back() == -1);
+        flat.pop_back();
+        CHECK(flat == sent);
+        MPI_Recv(apart.data(), 1, type, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        int64_t there = 0;
+        bool same = true;
+        for (size_t i = 0; i < apart.size(); ++i) {
+          there += apart[i] == memory[i];
+          same = same && (apart[i] == memory[i] || apart[i] == -1);
+        }
+        CHECK(same && there == count);
+      }
+      MPI_Type_free(&type);
+    }
+    MPI_Type_free(&shifted);
+    MPI_Type_free(&one_column);
+  }
 }
 
 // More than an arena holds, unread: what finds no room goes another way, and all of it arrives.
