@@ -31,8 +31,7 @@ inline bool is_same_life(MPI_Datatype datatype, uint64_t serial) noexcept {
   return record != nullptr && record->serial.load(std::memory_order_relaxed) == serial;
 }
 
-// True: the call has said no, and is the library's. Inlined, as its arguments would have to go
-// through memory: 95 instead of 150 instructions with a type of one side and of the other.
+// True: the call has said no, and is the library's. 95 to 154 instructions, out of line as many.
 __attribute__((always_inline)) inline bool passes_by(const Call& call, MPI_Comm comm,
                                                      const Shape& shape,
                                                      const void* caller) noexcept {
