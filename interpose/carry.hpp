@@ -271,6 +271,25 @@ bool is_for_library(const Out& out, const In& in) noexcept {
   }
 }
 
+// -1: there is one for each pair.
+template <typename Data>
+int64_t count_of(const Data& data) noexcept {
+  if constexpr (requires { data.count; }) return int64_t{data.count};
+  return -1;
+}
+
+// What has not been done in a room: whether it is the library's.
+template <typename Out, typename In>
+bool is_left_to_library(const direct::Call& call, MPI_Comm comm, const Start& start, const Out& out,
+                        const In& in) noexcept {
+  if (!is_for_library(out, in)) return false;
+  if constexpr (requires { out.type; }) {
+    if (start.blocking() && receives_direct())
+      direct::remember_passed(call, comm, {out.type, count_of(out), in.type, count_of(in)});
+  }
+  return true;
+}
+
 // A whole call with two sides: in a room (in_room.hpp, where `bytes` and `fill` are explained), or
 // each side by itself with the shares that `share` asks for.
 template <typename Bytes, typename Fill, typename Share, typename Out, typename In, typename Forms,
@@ -279,7 +298,7 @@ Answer do_call(const direct::Call& call, MPI_Comm comm, const Bytes& bytes, cons
                const Share& share, const Out& out, const In& in, const Start& start,
                const Forms& forms, Rest... rest) noexcept {
   if (const auto answer = call_in_room(call, comm, start, bytes, fill)) return *answer;
-  if (is_for_library(out, in)) return kDeclined;
+  if (is_left_to_library(call, comm, start, out, in)) return kDeclined;
   return carry_sides(share(), out, in, start, forms, rest...);
 }
 

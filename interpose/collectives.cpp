@@ -13,9 +13,9 @@ Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MP
   Block<Count> data(buffer, count, datatype);
   const auto bytes = [&](const direct::Room&) { return data.bytes(); };
   const auto fill = [&](Places* places) { return places->bcast(data, root); };
-  if (const auto answer = call_in_room({Kind::kBcast, root}, comm, start, bytes, fill))
-    return *answer;
-  if (is_for_library(data, data)) return kDeclined;
+  const direct::Call call{Kind::kBcast, root};
+  if (const auto answer = call_in_room(call, comm, start, bytes, fill)) return *answer;
+  if (is_left_to_library(call, comm, start, data, data)) return kDeclined;
   const Shares shares = share_bcast(root, comm, start);
   if (!shares.known) return shares.answer;
   const bool gives = shares.gives.pairs > 0;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "interpose/collectives.hpp"
+#include "interpose/direct/passing.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/turn.hpp"
 #include "interpose/gate.hpp"
@@ -145,6 +146,7 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
     room = direct::room_on(comm);
   }
   if (room == nullptr) return std::nullopt;
+  if (!g_gate.threads) direct::g_last_room = {comm, room};
   const direct::Door door = direct::enter_room(comm, room, call, bytes(*room));
   // Who wants to see the call is told of its data on the way without a room.
   if (door == direct::Door::kPassed && !is_watched(kAnyWatched)) return kDeclined;

@@ -38,21 +38,23 @@ bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexce
 
 namespace {
 
-// Whether a token may go instead of the payload: to a rank of this node.
-bool may_be_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
-                   Job* job) noexcept {
+// To whom a token may go instead of the payload: a rank of this node. Else null.
+const direct::Peer* find_peer(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                              MPI_Comm comm, Job* job) noexcept {
   // A receive that is too small for the payload must be told so: it may not be too small for a
   // token only.
-  return examine(Operation::kDirect, buf, count, datatype, job) &&
-         job->bytes > direct::kTokenBytes && direct::is_peer(comm, dest);
+  if (!examine(Operation::kDirect, buf, count, datatype, job) ||
+      job->bytes <= direct::kTokenBytes) {
+    return nullptr;
+  }
+  return direct::peer_of(comm, dest);
 }
 
 bool promise(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
-             const Account& account, Outgoing* outgoing) noexcept {
+             const Account& account, const direct::Peer& peer, Outgoing* outgoing) noexcept {
   outgoing->region = direct::reserve(bytes);
   if (outgoing->region == nullptr) return false;
-  direct::announce_tokens();
-  direct::write_token(outgoing->region, bytes);
+  direct::write_token(outgoing->region, bytes, peer);
   outgoing->data = &outgoing->region->token;
   outgoing->wire = {runtime().packed, direct::kTokenBytes};
   outgoing->plan = &plan;
@@ -65,8 +67,9 @@ bool promise(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
 bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                  Outgoing* outgoing) noexcept {
   Job job;
-  if (!may_be_direct(buf, count, datatype, dest, comm, &job) ||
-      !promise(*job.record->plan, buf, count, job.bytes, account_of(*job.record), outgoing)) {
+  const direct::Peer* peer = find_peer(buf, count, datatype, dest, comm, &job);
+  if (peer == nullptr || !promise(*job.record->plan, buf, count, job.bytes, account_of(*job.record),
+                                  *peer, outgoing)) {
     return false;
   }
   log_type(*job.record, Note::kDirect, job.bytes);
@@ -153,9 +156,9 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
                  Wire* wire, SendSource* source) noexcept {
   if (source->dest == MPI_PROC_NULL) return false;
   Job direct;
-  if (may_send_tokens(source->mode) &&
-      may_be_direct(buf, count, datatype, source->dest, source->comm, &direct)) {
-    source->life = direct::life_of(source->comm);
+  if (may_send_tokens(source->mode)) {
+    source->peer = find_peer(buf, count, datatype, source->dest, source->comm, &direct);
+    if (source->peer != nullptr) source->life = direct::life_of(source->comm);
   }
   Job packed;
   if (examine(Operation::kSend, buf, count, datatype, &packed) &&
@@ -179,7 +182,8 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
 bool make_token(const SendSource& source, Outgoing* outgoing) noexcept {
   return source.life != 0 && is_open(kP2pSwitch) && is_open(kDirectSwitch) &&
          direct::life_of(source.comm) == source.life &&
-         promise(*source.plan, source.buf, source.count, source.bytes, source.account, outgoing);
+         promise(*source.plan, source.buf, source.count, source.bytes, source.account, *source.peer,
+                 outgoing);
 }
 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,

@@ -6,6 +6,7 @@
 #define LACUNA_INTERPOSE_TRANSFER_HPP_
 
 #include "interpose/bodies.hpp"
+#include "interpose/direct/peers.hpp"
 #include "interpose/direct/probe.hpp"
 #include "interpose/direct/region.hpp"
 #include "interpose/staging.hpp"
@@ -77,6 +78,7 @@ struct SendSource {
   // A token instead, as long as the communicator lives that had this life (direct/peers.hpp). 0:
   // never.
   uint64_t life = 0;
+  const direct::Peer* peer = nullptr;
   SendMode mode = SendMode::kStandard;
   int dest = 0;
   int tag = 0;

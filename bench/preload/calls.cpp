@@ -3,7 +3,8 @@
 // types that are made for one small message. `lacuna bench preload` runs this with and without
 // lacuna, and reads how many instructions each lacuna_counted_* has taken. The first rank sends to
 // itself, so that nothing is waited for and every run takes the same instructions; a second one is
-// there so that the direct path is open.
+// there so that the direct path is open. Contiguous calls are counted twice: as long as no token
+// has come (docs/direct.md), and when one has.
 //
 // Usage: lacuna-bench-calls-FAMILY TIMES
 #include <mpi.h>
@@ -19,6 +20,8 @@ constexpr int kWarmUps = 20;  // symbols are looked up in the first calls
 constexpr int kTag = 1;
 double g_from[kDoubles * kDoubles * kDoubles];
 double g_to[kMany];
+constexpr int kColumn = 8192;  // its data come by the direct path
+double g_matrix[2 * kColumn];
 
 template <int kCount>
 MPI_Request post_receive() {
@@ -113,17 +116,20 @@ using Call = void (*)();
 
 #define LACUNA_COUNTED(call) \
   extern "C" __attribute__((noinline)) void lacuna_counted_##call() { call(); }
+#define LACUNA_COUNTED_TWICE(call) \
+  LACUNA_COUNTED(call)             \
+  extern "C" __attribute__((noinline)) void lacuna_counted_later_##call() { call(); }
 
 // The names are known to preload_calls.py.
-LACUNA_COUNTED(send)
-LACUNA_COUNTED(recv)
-LACUNA_COUNTED(isend_wait)
-LACUNA_COUNTED(irecv_wait)
-LACUNA_COUNTED(irecv_status)
-LACUNA_COUNTED(irecv_test)
-LACUNA_COUNTED(irecv_waitall)
-LACUNA_COUNTED(short_recv)
-LACUNA_COUNTED(short_irecv_wait)
+LACUNA_COUNTED_TWICE(send)
+LACUNA_COUNTED_TWICE(recv)
+LACUNA_COUNTED_TWICE(isend_wait)
+LACUNA_COUNTED_TWICE(irecv_wait)
+LACUNA_COUNTED_TWICE(irecv_status)
+LACUNA_COUNTED_TWICE(irecv_test)
+LACUNA_COUNTED_TWICE(irecv_waitall)
+LACUNA_COUNTED_TWICE(short_recv)
+LACUNA_COUNTED_TWICE(short_irecv_wait)
 LACUNA_COUNTED(new_vector)
 LACUNA_COUNTED(new_struct)
 LACUNA_COUNTED(new_subarray)
@@ -133,31 +139,47 @@ namespace {
 struct Step {
   Call warm_up;
   Call counted;
+  Call counted_later;  // none: what it receives does not matter to it
   MPI_Request (*other_side)();
 };
 constexpr Step kSteps[] = {
-    {send, lacuna_counted_send, post_receive<kMany>},
-    {recv, lacuna_counted_recv, post_send<kMany>},
-    {isend_wait, lacuna_counted_isend_wait, post_receive<kMany>},
-    {irecv_wait, lacuna_counted_irecv_wait, post_send<kMany>},
-    {irecv_status, lacuna_counted_irecv_status, post_send<kMany>},
-    {irecv_test, lacuna_counted_irecv_test, post_send<kMany>},
-    {irecv_waitall, lacuna_counted_irecv_waitall, post_send<kMany>},
-    {short_recv, lacuna_counted_short_recv, post_send<kDoubles>},
-    {short_irecv_wait, lacuna_counted_short_irecv_wait, post_send<kDoubles>},
-    {new_vector, lacuna_counted_new_vector, post_receive<kDoubles>},
-    {new_struct, lacuna_counted_new_struct, post_receive<kDoubles>},
-    {new_subarray, lacuna_counted_new_subarray, post_receive<kDoubles>},
+    {send, lacuna_counted_send, lacuna_counted_later_send, post_receive<kMany>},
+    {recv, lacuna_counted_recv, lacuna_counted_later_recv, post_send<kMany>},
+    {isend_wait, lacuna_counted_isend_wait, lacuna_counted_later_isend_wait, post_receive<kMany>},
+    {irecv_wait, lacuna_counted_irecv_wait, lacuna_counted_later_irecv_wait, post_send<kMany>},
+    {irecv_status, lacuna_counted_irecv_status, lacuna_counted_later_irecv_status,
+     post_send<kMany>},
+    {irecv_test, lacuna_counted_irecv_test, lacuna_counted_later_irecv_test, post_send<kMany>},
+    {irecv_waitall, lacuna_counted_irecv_waitall, lacuna_counted_later_irecv_waitall,
+     post_send<kMany>},
+    {short_recv, lacuna_counted_short_recv, lacuna_counted_later_short_recv, post_send<kDoubles>},
+    {short_irecv_wait, lacuna_counted_short_irecv_wait, lacuna_counted_later_short_irecv_wait,
+     post_send<kDoubles>},
+    {new_vector, lacuna_counted_new_vector, nullptr, post_receive<kDoubles>},
+    {new_struct, lacuna_counted_new_struct, nullptr, post_receive<kDoubles>},
+    {new_subarray, lacuna_counted_new_subarray, nullptr, post_receive<kDoubles>},
 };
 
 void repeat(Call Step::* call, int times) {
   for (int i = 0; i < times; ++i) {
     for (const Step& step : kSteps) {
+      if (step.*call == nullptr) continue;
       MPI_Request request = step.other_side();
       (step.*call)();
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   }
+}
+
+// To the first rank: of a type with gaps, as which it is received, or not.
+void send_column(int rank) {
+  MPI_Datatype column;
+  MPI_Type_vector(kColumn, 1, 2, MPI_DOUBLE, &column);
+  MPI_Type_commit(&column);
+  if (rank == 1) MPI_Send(g_matrix, 1, column, 0, kTag, MPI_COMM_WORLD);
+  if (rank == 0)
+    MPI_Recv(g_matrix, kColumn, MPI_DOUBLE, 1, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Type_free(&column);
 }
 
 }  // namespace
@@ -174,6 +196,12 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     repeat(&Step::warm_up, kWarmUps);
     repeat(&Step::counted, times);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  send_column(rank);
+  if (rank == 0) {
+    repeat(&Step::warm_up, kWarmUps);
+    repeat(&Step::counted_later, times);
   }
   MPI_Finalize();
   return 0;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
-#include <new>
 
 namespace lacuna::direct {
 namespace {
@@ -75,6 +74,8 @@ void enter_pages(std::byte* begin, int64_t bytes) noexcept {
 #endif
 }
 
+constinit bool g_shows_page = false;
+
 // A page that the system refused at its first use would be a signal.
 bool back(int64_t end) noexcept {
   if (end <= g_backed) return true;
@@ -94,6 +95,9 @@ std::byte* map(int descriptor, int64_t bytes) noexcept {
 }  // namespace
 
 constinit TokenPage g_token_page = {};
+constinit uint64_t g_settled_word = 0;
+
+bool shows_token_page() noexcept { return g_shows_page; }
 
 bool make_arena(int64_t bytes) noexcept {
   const int descriptor = memfd_create("lacuna-arena", MFD_CLOEXEC);
@@ -111,6 +115,8 @@ bool make_arena(int64_t bytes) noexcept {
   if (mmap(&g_token_page, sizeof(g_token_page), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor,
            kSeatBytes) == MAP_FAILED) {
     g_token_page.word.store(1, std::memory_order_relaxed);
+  } else {
+    g_shows_page = true;
   }
   return true;
 }
@@ -153,9 +159,11 @@ Region* reserve(int64_t payload_bytes) noexcept {
   int at = g_count++;
   for (; at > 0 && g_out[at - 1].begin > begin; --at) g_out[at] = g_out[at - 1];
   g_out[at] = {begin, begin + bytes};
-  auto* region = new (region_at(begin)) Region;
+  Region* region = region_at(begin);
+  // Who finds a token that was here before (is_outstanding() in receive.cpp) sees this first.
+  __atomic_store_n(&region->token.id, 0, __ATOMIC_RELAXED);
   region->published.store(0, std::memory_order_relaxed);
-  region->done.store(0, std::memory_order_relaxed);
+  region->done.store(0, std::memory_order_release);
   return region;
 }
 

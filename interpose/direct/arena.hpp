@@ -23,24 +23,27 @@ std::byte* own_arena() noexcept;
 inline constexpr int64_t kSeatBytes = int64_t{4} << 10;
 inline constexpr int64_t kFrontBytes = 2 * kSeatBytes;
 
-// Not 0: some peer sends tokens, perhaps to this process. Set in all arenas before a peer's first
-// token goes out, so whoever has received one sees it.
+// Who sends a token counts it in its own arena and then writes a word in the receiver's that was
+// never there before; only then does the token go out. So whoever has received one sees another
+// word than before, and can see later how many there were (settle_tokens(), peers.hpp).
+inline constexpr size_t kMostTold = 504;  // peers
 struct alignas(kSeatBytes) TokenPage {
-  std::atomic<uint32_t> word;
+  std::atomic<uint64_t> word;                            // by whoever has sent a token here last
+  alignas(kLine) std::atomic<uint64_t> sent[kMostTold];  // from here to each peer
 };
+static_assert(sizeof(TokenPage) == kSeatBytes);
 inline TokenPage& token_page(std::byte* arena) noexcept {
   return *reinterpret_cast<TokenPage*>(arena + kSeatBytes);
 }
-// That of this process's arena, at a place that needs no pointer.
+// That of this process's arena, at a place that needs no pointer: to be read only.
 LACUNA_HIDDEN extern TokenPage g_token_page;
+// False where pages are larger: then what is at that place says nothing.
+bool shows_token_page() noexcept;
+// The word when all tokens that had been sent here had been landed.
+LACUNA_HIDDEN extern uint64_t g_settled_word;
+// Whether a token may have come that has not been landed. Not where there are threads.
 inline bool may_have_tokens() noexcept {
-#if defined(__x86_64__)
-  bool found;  // compilers take three instructions to load it, test it and jump
-  asm volatile("cmpl $0, %1" : "=@ccne"(found) : "m"(g_token_page.word) : "memory");
-  return found;
-#else
-  return g_token_page.word.load(std::memory_order_acquire) != 0;
-#endif
+  return g_token_page.word.load(std::memory_order_acquire) != g_settled_word;
 }
 // How others open it: /proc/<pid>/fd/<descriptor>.
 int arena_descriptor() noexcept;

@@ -20,6 +20,7 @@
 
 #include "base/options.hpp"
 #include "interpose/direct/arena.hpp"
+#include "interpose/direct/passing.hpp"
 #include "interpose/direct/reading.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/next.hpp"
@@ -64,12 +65,19 @@ uint64_t build_id() noexcept {
   return hash;
 }
 
+// One of a communicator's ranks that are peers, and which of those it is.
+struct NodeRank {
+  int rank;
+  uint32_t peer;
+  bool operator<(const NodeRank& other) const noexcept { return rank < other.rank; }
+};
+
 // The ranks of a communicator that are peers, ascending; hangs on it as an attribute. Never
 // returned to the system, only reused (types.hpp says why).
 struct Ranks {
   std::atomic<uintptr_t> handle{0};
   std::atomic<uint64_t> life{0};
-  std::vector<int> peers;
+  std::vector<NodeRank> peers;
   Room room;
   Ranks* next_free = nullptr;
 };
@@ -112,7 +120,7 @@ Ranks* new_ranks() {
 }
 
 // Which ranks of `comm` are on this node, but for this one, and, where they all are, who they are.
-bool find_ranks(MPI_Comm comm, std::vector<int>* found, Room* room) {
+bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
   const Next& next = next_functions();
   int inter = 0;
   MPI_Group group;
@@ -134,7 +142,8 @@ bool find_ranks(MPI_Comm comm, std::vector<int>* found, Room* room) {
   *room = Room{};
   for (int i = 0; ok && i < n; ++i) {
     const int rank = there[static_cast<size_t>(i)];
-    if (rank != MPI_UNDEFINED && i != static_cast<int>(g_index)) found->push_back(rank);
+    if (rank != MPI_UNDEFINED && i != static_cast<int>(g_index))
+      found->push_back({rank, static_cast<uint32_t>(i)});
   }
   std::sort(found->begin(), found->end());
   if (!ok || inter != 0 || found->size() + 1 != static_cast<size_t>(size)) return ok;
@@ -263,8 +272,6 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   return (common & kTakesPart) != 0;
 }
 
-constinit std::atomic<bool> g_announced{false};
-
 }  // namespace
 
 bool agree(bool willing) noexcept try {
@@ -290,6 +297,7 @@ bool agree(bool willing) noexcept try {
 void stop_peers() noexcept {
   if (!g_started) return;
   g_started = false;
+  g_last_room.room = nullptr;
   next_functions().MPI_Comm_free_keyval(&g_keyval);
   next_functions().MPI_Group_free(&g_node);
   next_functions().MPI_Comm_free(&g_idle);
@@ -302,12 +310,34 @@ void let_library_work() noexcept {
   next_functions().MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, g_idle, &flag, MPI_STATUS_IGNORE);
 }
 
-void announce_tokens() noexcept {
-  if (g_announced.load(std::memory_order_acquire)) return;
-  for (const Peer& peer : *g_peers) {
-    if (peer.arena != nullptr) token_page(peer.arena).word.store(1, std::memory_order_release);
+uint64_t announce_token(const Peer& peer) noexcept {
+  const auto index = static_cast<uint64_t>(&peer - g_peers->data());
+  std::atomic<uint64_t>& sent = token_page(own_arena()).sent[index % kMostTold];
+  uint64_t count = 0;
+  if (g_gate.threads) {
+    count = sent.fetch_add(1, std::memory_order_release) + 1;
+  } else {
+    count = sent.load(std::memory_order_relaxed) + 1;
+    sent.store(count, std::memory_order_release);
   }
-  g_announced.store(true, std::memory_order_release);
+  token_page(peer.arena)
+      .word.store((uint64_t{g_index} + 1) << kReceiverShift | count, std::memory_order_release);
+  return index << kReceiverShift | count;
+}
+
+// The word is read first: what has been counted when it was written is seen then, also if another
+// peer has overwritten it, as each counts before it writes.
+bool settle_tokens() noexcept {
+  if (!shows_token_page() || g_peers->size() > kMostTold) return false;
+  const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
+  for (const Peer& peer : *g_peers) {
+    if (peer.arena == nullptr) continue;
+    const auto& sent = token_page(peer.arena).sent[g_index];
+    if (sent.load(std::memory_order_acquire) != peer.landed.load(std::memory_order_relaxed))
+      return false;
+  }
+  g_settled_word = word;
+  return true;
 }
 
 const Secret& secret() noexcept { return g_secret; }
@@ -352,10 +382,13 @@ bool has_ended(int32_t pid) noexcept {
   return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-bool is_peer(MPI_Comm comm, int rank) noexcept {
-  if (rank < 0 || comm == MPI_COMM_NULL) return false;
+const Peer* peer_of(MPI_Comm comm, int rank) noexcept {
+  if (rank < 0 || comm == MPI_COMM_NULL) return nullptr;
   const Ranks* ranks = ranks_of(comm);
-  return ranks != nullptr && std::binary_search(ranks->peers.begin(), ranks->peers.end(), rank);
+  if (ranks == nullptr) return nullptr;
+  const auto& here = ranks->peers;
+  const auto found = std::lower_bound(here.begin(), here.end(), NodeRank{rank, 0});
+  return found != here.end() && found->rank == rank ? &(*g_peers)[found->peer] : nullptr;
 }
 
 }  // namespace lacuna::direct

@@ -21,6 +21,7 @@ struct Peer {
   // Up to where its arena has been entered (arena.hpp); of threads that come at once, either is
   // right.
   mutable std::atomic<int64_t> entered_bytes{0};
+  mutable std::atomic<uint64_t> landed{0};  // of its tokens, here
 };
 
 // Collective over MPI_COMM_WORLD: every rank of it that runs lacuna at all must come here, or none
@@ -32,8 +33,11 @@ void stop_peers() noexcept;
 // While this process waits for a peer: what others want from it may be what that one waits for.
 void let_library_work() noexcept;
 
-// To be called before a token goes out.
-void announce_tokens() noexcept;
+// To be called before a token goes out to this peer: its id.
+uint64_t announce_token(const Peer& peer) noexcept;
+// Whether all tokens that were sent here have been landed: then receives need not be asked what
+// they bring before the next one. Not where there are threads.
+bool settle_tokens() noexcept;
 
 const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
@@ -46,9 +50,9 @@ bool has_ended(int32_t pid) noexcept;
 // Null: no such peer.
 const Peer* peer_at(uint32_t index) noexcept;
 
-// Whether this rank of `comm` (of its remote group, for an intercommunicator) is another process of
-// the node.
-bool is_peer(MPI_Comm comm, int rank) noexcept;
+// This rank of `comm` (of its remote group, for an intercommunicator), where it is another process
+// of the node; else null.
+const Peer* peer_of(MPI_Comm comm, int rank) noexcept;
 
 // Tells apart communicators that have had the same handle, one after the other. 0: `comm` is gone,
 // or has not been asked about lately.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/quick.hpp"
 
+#include <algorithm>
+
+#include "interpose/direct/peers.hpp"
 #include "interpose/direct/receive.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
@@ -8,6 +11,13 @@
 namespace lacuna {
 namespace direct {
 namespace {
+
+// How many receives are asked what they bring until the next look at whether they must be. Each
+// time that it was too early costs microseconds, some 2 (is_readable() in receive.cpp), so it is
+// put off twice as long then: tokens that keep coming are not worth it.
+constexpr int kFirstAsks = 32;
+constexpr int kMostAsks = 1 << 16;
+constinit int g_asks_next = kFirstAsks;
 
 int error_class_of(const Watch& watch, MPI_Status* status) noexcept {
   Incoming incoming;
@@ -49,12 +59,28 @@ int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept {
 MPI_Status assumed_status(const Watch& watch) noexcept {
   MPI_Status status{};
   Incoming incoming;
-  if (watch_plain(watch, &incoming) && may_hold_token(incoming)) set_bytes(&status, kTokenBytes);
+  if (watch_plain(watch, &incoming) && finds_token(incoming)) set_bytes(&status, kTokenBytes);
   return status;
+}
+
+constinit bool g_asks = false;
+constinit int g_asks_left = 0;
+
+void ask_more() noexcept {
+  if (g_asks) return;
+  g_asks = true;
+  g_asks_left = g_asks_next;
+  g_asks_next = std::min(2 * g_asks_next, kMostAsks);
+}
+
+void ask_less() noexcept {
+  g_asks_left = g_asks_next;
+  g_asks = !settle_tokens();
 }
 
 int end_after_all(Watch* watch, const MPI_Request* request, int code,
                   int (*redeem)(Watch*, MPI_Status*, int) noexcept) noexcept {
+  if (may_have_tokens()) ask_more();
   if (*request != no_request()) return code;
   MPI_Status assumed = assumed_status(*watch);
   return redeem(watch, &assumed, code);
@@ -82,12 +108,14 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
   MPI_Status own[kMost];
   MPI_Status* told = statuses;
   const bool is_ignored = any && statuses == MPI_STATUSES_IGNORE;
-  const bool is_blind = is_ignored && !direct::may_have_tokens();
+  const bool is_blind = is_ignored && !direct::g_asks;
   if (is_ignored && !is_blind) told = own;
   *code = next.MPI_Waitall(count, requests, told);
   if (!any) return true;
   const bool is_assumed = is_blind && direct::may_have_tokens();
   if (is_blind) told = own;
+  if (is_assumed) direct::ask_more();
+  if (is_ignored && !is_blind && !direct::has_to_ask()) direct::ask_less();
   const bool all_well = *code == MPI_SUCCESS;
   MPI_Comm failed{};
   bool any_failed = false;

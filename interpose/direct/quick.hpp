@@ -57,9 +57,17 @@ int redeem(const Watch& watch, MPI_Status* status, int code) noexcept;
 int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept;
 // The same for the only request of a call that has a status for each.
 int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept;
-// What to give them where no status was asked for, and the first token of all may have come
-// meanwhile: one that says so if the receive may have brought it.
+// What to give them where no status was asked for, and a token may have come meanwhile: one that
+// says so if the receive has brought it.
 MPI_Status assumed_status(const Watch& watch) noexcept;
+// Whether receives are asked what they bring, for there may be tokens that have not been landed:
+// from the first time that one may have come in a call that did not ask, until all are seen to have
+// been, which is looked at once in a while.
+LACUNA_HIDDEN extern bool g_asks;
+LACUNA_HIDDEN extern int g_asks_left;
+inline bool has_to_ask() noexcept { return __builtin_expect(--g_asks_left > 0, 1); }
+void ask_more() noexcept;
+void ask_less() noexcept;
 // Of a call that may have ended well, or not, or not at all.
 int end_after_all(Watch* watch, const MPI_Request* request, int code,
                   int (*redeem)(Watch*, MPI_Status*, int) noexcept) noexcept;
@@ -170,9 +178,9 @@ LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request,
   return code;
 }
 
-// The same where no token has come to this process before and no status is asked for, which
-// libraries write for 6 to 11 instructions. A call that `ends` leaves nothing under way if it goes
-// well.
+// The same where all tokens that were sent to this process have been landed and no status is asked
+// for, which libraries write for 6 to 11 instructions, and in MPI_Waitall for 50. A call that
+// `ends` leaves nothing under way if it goes well.
 template <bool ends, auto redeem = direct::redeem_watched, typename Call>
 LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request,
                                const Call& call) noexcept {
@@ -185,10 +193,12 @@ LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request,
   return code;
 }
 
-// A constant that is not one to the compiler, which would set anew what is equal to it.
-inline MPI_Status* unknown(MPI_Status* constant) noexcept {
-  asm("" : "+r"(constant));
-  return constant;
+// What is no constant to the compiler behind a comparison with one: else it would set anew what is
+// equal to it.
+template <typename Value>
+LACUNA_INLINED Value still(Value value) noexcept {
+  asm("" : "+r"(value));
+  return value;
 }
 
 // A request, not watched, that is none of lacuna's. False: it may be.
@@ -212,6 +222,13 @@ __attribute__((noinline)) int asking_wait(MPI_Request* request, MPI_Status*,
                      [=](MPI_Status* told) { return next().MPI_Wait(request, told); });
 }
 
+// Asks, having seen whether it must be.
+template <auto asking, typename... Arguments>
+__attribute__((noinline)) int settle_and_ask(Arguments... arguments) noexcept {
+  direct::ask_less();
+  return asking(arguments...);
+}
+
 template <NextFunctions next>
 __attribute__((noinline)) int blind_wait(MPI_Request* request, MPI_Status* none,
                                          direct::Watch* watch) noexcept {
@@ -223,9 +240,11 @@ LACUNA_INLINED int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Sta
   if (request == nullptr) return otherwise(request, status);
   direct::Watch* watch = detail::find_watch(*request);
   if (watch != nullptr) {
-    if (status != unknown(MPI_STATUS_IGNORE)) return watched_wait<next>(request, status, watch);
-    return direct::may_have_tokens() ? asking_wait<next>(request, status, watch)
-                                     : blind_wait<next>(request, status, watch);
+    if (status != MPI_STATUS_IGNORE) return watched_wait<next>(request, status, watch);
+    status = still(status);
+    if (!direct::g_asks) return blind_wait<next>(request, status, watch);
+    return direct::has_to_ask() ? asking_wait<next>(request, status, watch)
+                                : settle_and_ask<asking_wait<next>>(request, status, watch);
   }
   return is_strange(*request) ? next().MPI_Wait(request, status) : otherwise(request, status);
 }
@@ -257,10 +276,11 @@ LACUNA_INLINED int quick_test(TestStep* otherwise, MPI_Request* request, int* fl
   if (request == nullptr) return otherwise(request, flag, status);
   direct::Watch* watch = detail::find_watch(*request);
   if (watch != nullptr) {
-    if (status != unknown(MPI_STATUS_IGNORE))
-      return watched_test<next>(request, flag, status, watch);
-    return direct::may_have_tokens() ? asking_test<next>(request, flag, status, watch)
-                                     : blind_test<next>(request, flag, status, watch);
+    if (status != MPI_STATUS_IGNORE) return watched_test<next>(request, flag, status, watch);
+    status = still(status);
+    if (!direct::g_asks) return blind_test<next>(request, flag, status, watch);
+    return direct::has_to_ask() ? asking_test<next>(request, flag, status, watch)
+                                : settle_and_ask<asking_test<next>>(request, flag, status, watch);
   }
   return is_strange(*request) ? next().MPI_Test(request, flag, status)
                               : otherwise(request, flag, status);
@@ -309,10 +329,14 @@ LACUNA_INLINED int quick_waitall(WaitallStep* otherwise, int count, MPI_Request*
                                  MPI_Status* statuses) {
   if (count == 1 && requests != nullptr && is_watching()) {
     if (direct::Watch* watch = detail::find_watch(*requests)) {
-      if (statuses != unknown(MPI_STATUSES_IGNORE))
+      count = still(count);
+      if (statuses != MPI_STATUSES_IGNORE)
         return watched_waitall<next>(count, requests, statuses, watch);
-      return direct::may_have_tokens() ? asking_waitall<next>(count, requests, statuses, watch)
-                                       : blind_waitall<next>(count, requests, statuses, watch);
+      statuses = still(statuses);
+      if (!direct::g_asks) return blind_waitall<next>(count, requests, statuses, watch);
+      return direct::has_to_ask()
+                 ? asking_waitall<next>(count, requests, statuses, watch)
+                 : settle_and_ask<asking_waitall<next>>(count, requests, statuses, watch);
     }
   }
   return quick_waitall_many<next>(count, requests, statuses, otherwise);

@@ -150,13 +150,32 @@ bool read_token(Incoming& incoming, Token* token) noexcept {
   return is_token(*token);
 }
 
-bool may_hold_token(Incoming& incoming) noexcept {
+namespace {
+
+// Not every receive has memory of the program's, as one from nobody.
+bool may_be_read(Incoming& incoming) noexcept {
   MPI_Count lb = 0;
   MPI_Count extent = 0;
   if ((incoming.bytes < 0 && !measure(&incoming)) || incoming.bytes < kTokenBytes) return false;
   if (may_be_on_device(first_byte(incoming))) return true;
   return next_functions().MPI_Type_get_extent_x(incoming.wire.type, &lb, &extent) == MPI_SUCCESS &&
          is_readable(first_byte(incoming), elements_of_token(incoming) * extent);
+}
+
+// What lies in memory may also be a token that has been landed, or that was sent from here: then
+// its region has been given back, and perhaps belongs to another one.
+bool is_outstanding(const Token& token) noexcept {
+  auto* region = reinterpret_cast<Region*>(peer_at(token.sender)->arena + token.offset);
+  return token.id >> kReceiverShift == own_index() &&
+         region->done.load(std::memory_order_acquire) == 0 &&
+         __atomic_load_n(&region->token.id, __ATOMIC_ACQUIRE) == token.id;
+}
+
+}  // namespace
+
+bool finds_token(Incoming& incoming) noexcept {
+  Token token;
+  return may_be_read(incoming) && read_token(incoming, &token) && is_outstanding(token);
 }
 
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
@@ -167,6 +186,7 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   const Peer& peer = *peer_at(token.sender);
   auto* region = reinterpret_cast<Region*>(peer.arena + token.offset);
   const std::byte* data = payload(region);
+  peer.landed.fetch_add(1, std::memory_order_relaxed);
   const int64_t behind = token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes;
   const int64_t entered = peer.entered_bytes.load(std::memory_order_relaxed);
   if (behind > entered) {

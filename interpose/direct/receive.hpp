@@ -42,9 +42,8 @@ inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 bool read_token(Incoming& incoming, Token* token) noexcept;
 
 // Whether a receive into a predefined type that has ended well, nobody knows with how many bytes,
-// wants as many and may be asked for a token. No: its memory need not be the program's, as that of
-// a receive from nobody.
-bool may_hold_token(Incoming& incoming) noexcept;
+// has brought a token that has not been landed.
+bool finds_token(Incoming& incoming) noexcept;
 
 // Moves the payload of a token to where the receive wants it and sets the count of the status.
 // MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.

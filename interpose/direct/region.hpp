@@ -31,8 +31,10 @@ struct Token {
   uint32_t unused;
   int64_t offset;  // of the region in the sender's arena
   int64_t bytes;   // of payload
-  int64_t zero[5];
+  uint64_t id;     // no two of a sender's have one; the receiver in its upper bits
+  int64_t zero[4];
 };
+inline constexpr int kReceiverShift = 48;
 inline constexpr int64_t kTokenBytes = sizeof(Token);
 static_assert(kTokenBytes == 80 && kTokenBytes % 16 == 0);
 

@@ -8,66 +8,38 @@
 #include <bit>
 
 #include "interpose/direct/arena.hpp"
+#include "interpose/direct/passing.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/direct/seat.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/types.hpp"
 
 namespace lacuna::direct {
 namespace {
 
-// What a member says in a turn: in one word the turn, the call, and these.
-constexpr uint64_t kYes = 1;
-constexpr uint64_t kGaps = 2;
-constexpr uint64_t kEnough = 4;
-constexpr int kCallShift = 3;
-constexpr int kRootShift = 8;
-constexpr int kTurnShift = 24;
-static_assert(kKinds <= 1 << (kRootShift - kCallShift));
-
-struct Seat {
-  std::atomic<uint64_t> word;
-  std::atomic<int64_t> offset;
-};
-// A member may be some turns ahead of another, who is still reading what it has said.
-constexpr uint64_t kSeats = 8;
-struct Row {
-  alignas(kLine) Seat seats[kSeats];
-};
 constexpr int kRooms = kSeatBytes / sizeof(Row);
 static_assert(kRooms == 32);
 
-// By their numbers; and the last turn there was in any, so that what is left on a seat is never
-// taken for new.
+// By their numbers.
 constinit std::atomic<uint32_t> g_used{0};
-constinit std::atomic<uint64_t> g_last_turn{0};
 
 std::byte* arena_of(uint32_t member) noexcept {
   return member == own_index() ? own_arena() : peer_at(member)->arena;
 }
 
-Seat& seat_in(std::byte* arena, const Room& room, uint64_t turn) noexcept {
-  return reinterpret_cast<Row*>(arena)[room.number].seats[turn % kSeats];
+Row& row(uint32_t member, int number) noexcept {
+  return reinterpret_cast<Row*>(arena_of(member))[number];
 }
 
 Seat& seat(uint32_t member, const Room& room, uint64_t turn) noexcept {
-  return seat_in(arena_of(member), room, turn);
-}
-
-uint64_t word_of(uint64_t turn, const Call& call, uint64_t said) noexcept {
-  const auto kind = static_cast<uint64_t>(call.kind);
-  const uint64_t root = static_cast<uint64_t>(call.root) & 0xffff;
-  return turn << kTurnShift | root << kRootShift | kind << kCallShift | said;
+  return row(member, room.number).seats[turn % kSeats];
 }
 
 uint64_t turn_of(uint64_t word) noexcept { return word >> kTurnShift; }
 
-void say(const Room& room, const Call& call, uint64_t said, int64_t offset) noexcept {
-  Seat& mine = seat_in(own_arena(), room, room.turn);
-  mine.offset.store(offset, std::memory_order_relaxed);
-  mine.word.store(word_of(room.turn, call, said), std::memory_order_release);
-}
-
+constexpr uint64_t kEver = std::numeric_limits<uint64_t>::max();
 constexpr int kMostInVain = 4;
 constexpr uint64_t kMostPassed = 1024;
 
@@ -83,16 +55,6 @@ void learn(Room* room, const Call& call, bool taken, bool refused) noexcept {
   }
 }
 
-void raise_to(std::atomic<uint64_t>* most, uint64_t value) noexcept {
-  uint64_t seen = most->load(std::memory_order_relaxed);
-  if (!g_gate.threads) {
-    if (seen < value) most->store(value, std::memory_order_relaxed);
-    return;
-  }
-  while (seen < value && !most->compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-}
-
 // Whether it was free in this process.
 bool claim(int number) noexcept {
   const uint32_t bit = uint32_t{1} << number;
@@ -101,6 +63,15 @@ bool claim(int number) noexcept {
 
 void give_up(int number) noexcept {
   g_used.fetch_and(~(uint32_t{1} << number), std::memory_order_release);
+}
+
+// False: another type might not be told from it later.
+bool find_serial(MPI_Datatype datatype, uint64_t* serial) noexcept {
+  *serial = 0;
+  if (plainly_predefined(datatype)) return true;
+  const TypeRecord* record = lacuna::detail::cached_record(datatype);
+  if (record != nullptr) *serial = record->serial.load(std::memory_order_relaxed);
+  return *serial != 0;
 }
 
 // Tells all members, and learns what they tell.
@@ -147,6 +118,7 @@ void agree_on_number(MPI_Comm comm, Room* room) noexcept {
   }
   room->turn = last_turn;
   room->number = number;
+  room->own = &row(own_index(), number);
 }
 
 // A seat on which something was said that was taken is used again when everybody has read it: who
@@ -162,6 +134,9 @@ void wait_for_readers(Room* room) noexcept {
 }
 
 }  // namespace
+
+constinit LastRoom g_last_room = {};
+constinit std::atomic<uint64_t> g_last_turn{0};
 
 // Two ranks, runs of 8 bytes to 32 KiB with gaps as long (`lacuna-bench-collectives`). With 4 KiB
 // MPICH takes 1.95 to 25 times as long, Open MPI 1.5 to 3, and Intel MPI, whose MPI_Bcast and
@@ -213,22 +188,41 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
   // Whatever the bytes: a rank may not know its type just now, where threads learn types.
   if (room->number <= Room::kUnasked) agree_on_number(comm, room);
   if (room->number < 0) return Door::kClosed;
-  ++room->turn;
-  raise_to(&g_last_turn, room->turn);
+  begin_turn(room);
   if (room->taken != 0 && room->turn >= room->taken + kSeats) {
     wait_for_readers(room);
     room->taken = 0;
   }
   const Habit& habit = room->habits[static_cast<size_t>(call.kind)];
-  const bool is_open_now = is_due && is_open(kCollectiveSwitch);
+  const bool is_on = is_open(kCollectiveSwitch);
+  const bool is_open_now = is_due && is_on;
+  room->shut_until = 0;
   if (is_open_now && room->turn >= habit.closed_until) return Door::kOpen;
+  if (is_on && bytes >= 0) room->shut_until = is_due ? habit.closed_until : kEver;
   say(*room, call, 0, 0);
   // Of other calls the gate knows the types.
   const bool has_types = call.kind == Kind::kAlltoallw || call.kind == Kind::kNeighborAlltoallw;
   return has_types && is_open_now && habit.is_small ? Door::kPassed : Door::kClosed;
 }
 
+void remember_passed(const Call& call, MPI_Comm comm, const Shape& shape) noexcept {
+  Room* const room = g_last_room.room;
+  if (room == nullptr || g_last_room.comm != comm || room->shut_until == 0) return;
+  // Who wants to see calls is told of each.
+  if (is_watched(kAnyWatched)) return;
+  // Of counts that are not in the shape, what they bring is known of this call only.
+  if (room->shut_until == kEver && (shape.out_count < 0 || shape.in_count < 0)) return;
+  Passed& passed = room->passed[static_cast<size_t>(call.kind)];
+  passed.until = 0;
+  if (!find_serial(shape.out, &passed.out_serial) || !find_serial(shape.in, &passed.in_serial))
+    return;
+  passed.shape = shape;
+  passed.root = call.root;
+  passed.until = room->shut_until;
+}
+
 void close_room(Room* room) noexcept {
+  if (g_last_room.room == room) g_last_room.room = nullptr;
   if (room->number >= 0) give_up(room->number);
   room->number = Room::kRefused;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "interpose/direct/flow.hpp"
+#include "mpi/header.hpp"
 
 namespace lacuna::direct {
 
@@ -89,16 +90,39 @@ struct Habit {
   static constexpr uint64_t kFirstPass = 32;
 };
 
+// What a call moves, as far as it says it: below 0 where counts are arrays.
+struct Shape {
+  MPI_Datatype out;
+  int64_t out_count;
+  MPI_Datatype in;
+  int64_t in_count;
+  bool operator==(const Shape&) const = default;
+};
+
+// A call of some kind that was the library's (passing.hpp): those like it are, before `until`.
+struct Passed {
+  uint64_t until = 0;  // a turn
+  Shape shape{};
+  uint64_t out_serial = 0;  // of the types' records: another may have the same handle later
+  uint64_t in_serial = 0;
+  int root = 0;
+};
+
+struct Row;  // of seats (seat.hpp)
+
 struct Room {
   std::vector<Member> members;  // by rank, this process too; no memory is needed later
   std::vector<Offer> offers;    // of each of them
   size_t rank = 0;              // this process
   int number = kUnasked;        // of its seats in each arena
+  Row* own = nullptr;           // those in this process's, as soon as there is a number
   uint64_t turn = 0;            // how many calls there have been
   uint64_t taken = 0;           // one that others may still be voting on
   Lot to_all;                   // of the current call (gives_one)
   Outflow outflow_to_all;
   Habit habits[kKinds];
+  uint64_t shut_until = 0;  // a turn: calls like the current one are not voted on before
+  Passed passed[kKinds];
   // Of a topology, once they have been asked for.
   std::vector<int> sources;
   std::vector<int> targets;

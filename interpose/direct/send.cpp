@@ -84,8 +84,9 @@ int64_t piece_of(int64_t payload_bytes) noexcept {
   return std::clamp(payload_bytes / kPieces, kLeastPiece, kMostPiece);
 }
 
-void write_token(Region* region, int64_t payload_bytes) noexcept {
-  region->token = {secret(), own_index(), 0, offset_of(region), payload_bytes, {}};
+void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept {
+  region->token = {secret(),      own_index(),        0, offset_of(region),
+                   payload_bytes, announce_token(to), {}};
 }
 
 void publish(Region* region, const Plan& plan, const void* buf, int64_t count) noexcept {

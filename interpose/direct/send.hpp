@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "interpose/direct/peers.hpp"
 #include "interpose/direct/region.hpp"
 #include "plan/plan.hpp"
 
@@ -18,7 +19,8 @@ inline int64_t whole_granules(int64_t bytes, int64_t granule) noexcept {
   return (bytes + granule - 1) / granule * granule;
 }
 
-void write_token(Region* region, int64_t payload_bytes) noexcept;
+// Tells the peer, too, that it will come.
+void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept;
 
 // Packs `count` elements at `buf` into the region, piece by piece, each published as soon as it is
 // there.

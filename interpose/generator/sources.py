@@ -95,6 +95,7 @@ WRAPPERS = """\
 #include "interpose/bodies.hpp"
 #include "interpose/cache.hpp"
 #include "interpose/collectives.hpp"
+#include "interpose/direct/passing.hpp"
 #include "interpose/direct/quick.hpp"
 #include "interpose/files.hpp"
 #include "interpose/gate.hpp"
@@ -184,6 +185,15 @@ WEIGH = """\
 __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
   if (@passes@) return @next@().@symbol@(@arguments@);
   return @after@_@shown@(@arguments@);
+}
+
+"""
+# A collective that passes as the one before (direct/passing.hpp).
+PASS = """\
+__attribute__((noinline)) static int pass_@shown@(@declaration@) {
+  if (direct::passes_by({direct::Kind::@call@}, comm, {@shape@}, __builtin_return_address(0)))
+    return @next@().@symbol@(@arguments@);
+  return look_@shown@(@arguments@);
 }
 
 """
@@ -312,7 +322,11 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         steps += fill(WEIGH, passes=passes, after=weighed, **texts)
     if has_direct:
         ways.append(("receives_direct()", "look"))
-    if has_room:
+    if has_room and (like := entry.get("like")):
+        call, shape = like.split(": ")
+        steps += fill(PASS, call=call, shape=shape, **texts)
+        ways.append(("receives_direct()", "pass"))
+    elif has_room:
         ways.append(("receives_direct()", "look"))
     ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
     lines = [fill(WAY, gate=one, way=way, **texts) for one, way in ways]

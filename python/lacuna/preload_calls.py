@@ -32,8 +32,10 @@ _NEW_TYPES = {
     "new_struct": "new struct",
     "new_subarray": "new subarray",
 }
-_COUNTED = _CONTIGUOUS | _NEW_TYPES
-CONTIGUOUS = list(_CONTIGUOUS.values())
+# Again, when a token has come (docs/direct.md).
+_LATER = {f"later_{name}": f"{shown}, later" for name, shown in _CONTIGUOUS.items()}
+_COUNTED = _CONTIGUOUS | _LATER | _NEW_TYPES
+CONTIGUOUS = [*_CONTIGUOUS.values(), *_LATER.values()]
 NEW_TYPES = list(_NEW_TYPES.values())
 _PREFIX = "lacuna_counted_"
 _TIMES = 200

@@ -2,7 +2,8 @@
 //
 // The first token of all, which comes while others wait for what they have posted, and ask for no
 // status: nobody looks at receives before (interpose/direct/quick.hpp). One job has one such moment
-// for each rank, so this has a job of its own.
+// for each rank, so this has a job of its own. After it, others that come when nobody looks again,
+// as all before them have been landed.
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -109,4 +110,77 @@ TOPIC(direct_first_token) {
     default:
       wait_for_all_of_one();
   }
+}
+
+namespace {
+
+// So many without a status that the receiver may have stopped asking: it asks 32 times at first,
+// and twice as often each time that it was too early.
+void pass_many(int messages) {
+  for (int i = 0; i < messages; ++i) {
+    if (g_rank == 0) send_plain(i, 1);
+    if (g_rank != 1) continue;
+    std::vector<double> got(kCount, -1);
+    MPI_Request request = post(&got, 0, kPlain);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(got == numbers(i));
+  }
+}
+
+void wait_in_vain() {
+  std::vector<double> none(kCount, -1);
+  MPI_Request request = post(&none, 0, kPlain);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(none == std::vector<double>(kCount, -1));
+}
+
+void test_until_done() {
+  std::vector<double> got(kCount, -1);
+  MPI_Request request = post(&got, 0, kGaps);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  CHECK(got == numbers(100));
+}
+
+// What the receiver does while it waits for `first`, or for nothing but an empty message.
+struct Way {
+  void (*receive)();
+  double first;
+};
+constexpr Way kWays[] = {{wait_for_one, 100},
+                         {test_until_done, 100},
+                         {wait_for_several, 200},
+                         {wait_for_all_of_one, 300},
+                         {wait_in_vain, 0}};
+
+}  // namespace
+
+TOPIC(direct_settled_tokens) {
+  int asks = 32;
+  for (const Way& way : kWays) {
+    asks *= 2;
+    pass_many(asks);
+    if (g_rank == 1) {
+      way.receive();
+      continue;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (g_rank != 0) continue;
+    let_others_wait();
+    if (way.first == 0) {
+      MPI_Send(nullptr, 0, MPI_DOUBLE, 1, kPlain, MPI_COMM_WORLD);
+      continue;
+    }
+    send_gaps(way.first, 1);
+    if (way.first == 200) send_plain(250, 1);
+  }
+  // One that is landed by another call than those that look.
+  if (g_rank == 0) send_gaps(600, 1);
+  if (g_rank == 1) {
+    std::vector<double> got(kCount, -1);
+    MPI_Recv(got.data(), kCount, MPI_DOUBLE, 0, kGaps, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(got == numbers(600));
+  }
+  pass_many(asks);
 }

@@ -11,8 +11,10 @@
  * them (probe.hpp); a receive looks there first. Between that look and the moment when the library
  * knows of the receive nothing may be taken out.
  *
- * Before the first token of all goes out, its sender sets a word that the receiver sees. A receive
- * that is complete while that word is not set is not looked at.
+ * Before a token goes out, its sender counts it and then writes a word that was never there before.
+ * The receiver, who counts what it has landed, may keep the word that it has read if as many were
+ * sent, looking at that after the word (settle). A receive that is complete while the word is still
+ * that one is not looked at.
  *
  * Every interleaving is looked at, memory being sequentially consistent: what is written before a
  * store with release and read after a load with acquire (payload and `published`, payload and
@@ -53,7 +55,10 @@ byte published[REGIONS];
 bool done[REGIONS] = true;  /* no receiver needs it */
 bool out[REGIONS];          /* in the sender's list, until a sweep finds it done */
 bool locked;                /* of that list */
-bool told;                  /* tokens are on their way, or will soon be */
+byte sent;                  /* tokens */
+byte word;                  /* a token that will soon be on its way */
+byte landed;                /* tokens, too; what follows is the receiver's */
+byte settled;               /* the word when as many had been landed as were sent */
 
 /* The library of the receiving rank: messages that wait for a receive, and receives that wait for a
  * message. A message is its tag, its number and the region of its payload; NONE: the payload is in
@@ -165,7 +170,7 @@ inline publish() {
 }
 
 proctype Sender(byte me) {
-  byte i, r, p, mine, number;
+  byte i, r, p, mine, number, count;
   byte k, l, t, s, fits;
   do
   :: i < MESSAGES ->
@@ -180,8 +185,14 @@ proctype Sender(byte me) {
     if
     :: mine == NONE -> arrive(number, NONE)
     :: else ->
+#ifdef BREAK_COUNTED_LATE
+      word = sent + 1;
+      sent++;
+#else
+      atomic { sent++; count = sent };
 #ifndef BREAK_TOLD_LATE
-      told = true;
+      d_step { word = count; count = 0 };
+#endif
 #endif
       if
       /* A synchronous send packs before the call, others after it. */
@@ -189,7 +200,7 @@ proctype Sender(byte me) {
       :: arrive(number, mine); publish()
       fi
 #ifdef BREAK_TOLD_LATE
-      ; told = true
+      ; word = count
 #endif
     fi;
     i++
@@ -218,8 +229,9 @@ inline take(receive) {
     :: else -> break
     od;
 #if !defined(BREAK_FREE_FIRST) && !defined(BREAK_NEVER_FREE)
-    done[region] = true
+    done[region] = true;
 #endif
+    landed++
   fi;
   atomic {
     arrived[number] = arrived[number] + 1;
@@ -233,10 +245,37 @@ inline take(receive) {
   }
 }
 
-/* The call that completes a receive. While nobody has told of tokens, it would not look. */
+/* The call that completes a receive. While the word is the settled one, it would not look. */
 inline complete(receive) {
-  assert(told || region_of[receive] == NONE);
-  take(receive)
+  assert(word != settled || region_of[receive] == NONE);
+  take(receive);
+  if
+  :: settle()
+  :: true
+  fi
+}
+
+/* From now on, until the word changes, nothing can come that has not been landed. */
+inline settle() {
+#ifdef BREAK_WORD_LAST
+  if
+  :: landed == sent -> settled = word
+  :: else
+  fi
+#else
+  seen = word;
+  d_step {
+#ifdef BREAK_UNCOUNTED
+    settled = seen;
+#else
+    if
+    :: landed == sent -> settled = seen
+    :: else
+    fi;
+#endif
+    seen = 0
+  }
+#endif
 }
 
 /* The first message in `from` that has the tag; NONE: there is none. */
@@ -345,7 +384,7 @@ inline post(receive, tag_) {
 }
 
 proctype Receiver() {
-  byte n, p, k, t, number, region, tag, found;
+  byte n, p, k, t, number, region, tag, found, seen;
   byte now;          /* the receive of this call; the other one may have been freed */
   bool freed;
   bool cancelled;    /* once */

@@ -53,6 +53,9 @@ MODELS = [
             "BREAK_PUBLISH_FIRST": ((2, 2, 2, 0, 0), WRONG),  # published before it is written
             "BREAK_NO_WAIT": ((2, 2, 2, 0, 0), WRONG),  # read before it is published
             "BREAK_TOLD_LATE": ((1, 1, 1, 0, 0), WRONG),  # the word is set when the token has gone
+            "BREAK_COUNTED_LATE": ((1, 2, 2, 0, 0), WRONG),  # a token is counted after the word
+            "BREAK_WORD_LAST": ((1, 2, 2, 0, 0), WRONG),  # settled by a word read after the counts
+            "BREAK_UNCOUNTED": ((1, 2, 2, 0, 0), WRONG),  # settled while a token is on its way
             "BREAK_NO_LOCK": ((2, 2, 2, 0, 0), WRONG),  # two threads reserve at once
             "BREAK_NEVER_FREE": ((2, 2, 2, 0, 0), WRONG),  # a region is lost
             "BREAK_WAIT_FOR_ROOM": ((2, 2, 2, 0, 0), STUCK),  # a sender waits for a region
