@@ -209,6 +209,16 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_create(const lacuna
 /* packed[0, bytes) <- the next `bytes` of the packed stream; no more than there are left. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream,
                                                                   int64_t bytes, void* packed);
+/* The same without a copy: *packed is where the next `bytes` of the packed stream are, to be read
+ * only, until the next call on this stream (what is in flight then must have left it). In a buffer
+ * of the stream, which stays in the second-level cache where pieces are taken in order; where they
+ * are one run of `mem` of 4 KiB or more, in `mem` itself, and nothing is moved. Each byte moves
+ * once; twice where a piece goes over the end of a group of columns. LACUNA_OUT_OF_MEMORY, and
+ * nothing is taken: the piece does not fit into LACUNA_POOL_MB; lacuna_pack_stream_next needs no
+ * memory. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_lend(lacuna_pack_stream* stream,
+                                                                  int64_t bytes,
+                                                                  const void** packed);
 /* The next piece begins at byte `begin` of the packed stream. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_seek(lacuna_pack_stream* stream,
                                                                   int64_t begin);
@@ -223,6 +233,16 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_create(
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_next(lacuna_unpack_stream* stream,
                                                                     int64_t bytes,
                                                                     const void* packed);
+/* The same without a copy: *packed is where to put the next `bytes` of the packed stream, in `mem`
+ * itself or in a buffer of the stream, as for packing. The place is lent until it is taken back by
+ * lacuna_unpack_stream_filled; until then the stream answers all calls but this and destroy with
+ * LACUNA_INVALID_ARGUMENT. The next piece is still the same. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_lend(lacuna_unpack_stream* stream,
+                                                                    int64_t bytes, void** packed);
+/* Takes the place back; its first `bytes`, no more than were lent, have come, and the next piece
+ * begins after them. Its other bytes may have any value in `mem` until they come. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_filled(lacuna_unpack_stream* stream,
+                                                                      int64_t bytes);
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_seek(lacuna_unpack_stream* stream,
                                                                     int64_t begin);
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream);
