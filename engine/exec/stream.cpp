@@ -27,16 +27,18 @@ Stream<kPack>::Stream(PlanPtr plan, std::byte* mem, int64_t count, int64_t cap_b
       most_bytes_(first_group_bytes()),
       places_(group_buffer_bytes(most_bytes_), cap_bytes) {}
 
-// Long columns are a group in the third level, where the second has no room for those of a line.
+// Large in messages that come from memory, where four lines of a row are too few to ask for at
+// once; and where the columns of one line are long.
 template <bool kPack>
 int64_t Stream<kPack>::first_group_bytes() const {
-  const int64_t most = most_group_bytes(plan_->machine());
+  const Machine& machine = plan_->machine();
+  const int64_t small = most_group_bytes(machine);
+  const int64_t large = most_sought_group_bytes(machine, INT64_MAX);
+  if (total_ > machine.l3_bytes / 2) return large;
   const auto has_groups = [&](int64_t bytes) {
     return stream_part(*plan_, mem_, count_, 0, bytes).loop != nullptr;
   };
-  return total_ > kMostGroupBytes && !has_groups(most) && has_groups(kMostGroupBytes)
-             ? kMostGroupBytes
-             : most;
+  return total_ > large && !has_groups(small) && has_groups(large) ? large : small;
 }
 
 template <bool kPack>

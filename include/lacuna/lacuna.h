@@ -196,9 +196,10 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan*
 /* Streams: the packed form of `count` elements from its begin to its end, or in any order, in
  * pieces of any lengths. Cheaper than slices where neighbouring pieces share lines: a column of a
  * matrix reads a line for each of its elements, which the next column needs again. A stream reads
- * and writes such lines once, through a buffer of at most 1.25 MiB; once it is sought in, through
+ * and writes such lines once, through a buffer of at most 2.25 MiB; once it is sought in, through
  * buffers that grow to what was not yet taken of the message, at most LACUNA_STREAM_MB (pieces
- * that find no room there are moved as slices). For one thread at a time. */
+ * that find no room there are moved as slices). Pieces are copied (_next) or lent (_lend), in any
+ * mixture. For one thread at a time. */
 
 /* While it lives, `mem` must not be written: pieces may have been read ahead. The plan may be
  * destroyed before it. */
@@ -210,12 +211,12 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_create(const lacuna
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream,
                                                                   int64_t bytes, void* packed);
 /* The same without a copy: *packed is where the next `bytes` of the packed stream are, to be read
- * only, until the next call on this stream (what is in flight then must have left it). In a buffer
- * of the stream, which stays in the second-level cache where pieces are taken in order; where they
- * are one run of `mem` of 4 KiB or more, in `mem` itself, and nothing is moved. Each byte moves
- * once; twice where a piece goes over the end of a group of columns. LACUNA_OUT_OF_MEMORY, and
- * nothing is taken: the piece does not fit into LACUNA_POOL_MB; lacuna_pack_stream_next needs no
- * memory. */
+ * only, until the next call on this stream (who reads them, a device too, must be done by then) and
+ * while `mem` is not written. They are in `mem` itself where they are one run there and the stream
+ * finds it, and nothing is moved; else in a buffer of the stream, each byte moved once, and twice
+ * where a piece goes over the end of a group of columns, or over the end of a column whose length
+ * in lines is cut or a multiple of 32. LACUNA_OUT_OF_MEMORY, and nothing is taken: the piece does
+ * not fit into LACUNA_POOL_MB; lacuna_pack_stream_next needs no memory. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_lend(lacuna_pack_stream* stream,
                                                                   int64_t bytes,
                                                                   const void** packed);
