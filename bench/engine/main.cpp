@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/engine/measure.hpp"
@@ -83,8 +84,7 @@ Rivals all_rivals(const std::vector<std::string>& isas) {
   rivals.push_back(mpi_rival());
   rivals.push_back(lacuna_rival());
   for (const std::string& isa : isas) rivals.push_back(lacuna_isa_rival(isa));
-  for (const Slices slices : {Slices::kInOrder, Slices::kRandom, Slices::kAlone})
-    rivals.push_back(lacuna_slices_rival(slices));
+  for (auto& rival : lacuna_slices_rivals()) rivals.push_back(std::move(rival));
   rivals.push_back(mpi_lifecycle_rival());
   rivals.push_back(lacuna_lifecycle_rival());
   return rivals;

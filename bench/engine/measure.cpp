@@ -132,11 +132,11 @@ std::string verify(const Problem& problem, const std::vector<Rival*>& rivals) {
     if (!rival->is_checked()) continue;
     problem.fill_memory(kMemSalt);
     problem.fill_packed(kPackedSalt);
-    rival->pack(problem.buffer(), problem.packed(), 1);
+    rival->pack_checked(problem.buffer(), problem.packed());
     std::string wrong = problem.check_packed(kMemSalt);
     if (wrong.empty()) {
       problem.fill_packed(kPackedSalt);
-      rival->unpack(problem.packed(), problem.buffer(), 1);
+      rival->unpack_checked(problem.packed(), problem.buffer());
       wrong = problem.check_memory(kPackedSalt, kMemSalt);
     }
     if (!wrong.empty()) return rival->name() + ": " + wrong;

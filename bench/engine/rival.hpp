@@ -33,6 +33,10 @@ class Rival {
   // rival's own and not this interface's. `mem` is offset 0 of the typemap.
   virtual void pack(const std::byte* mem, std::byte* packed, int64_t times) = 0;
   virtual void unpack(const std::byte* packed, std::byte* mem, int64_t times) = 0;
+  // What the result is checked by: the same once, its bytes in `packed` even where a rival that is
+  // timed leaves them elsewhere.
+  virtual void pack_checked(const std::byte* mem, std::byte* packed) { pack(mem, packed, 1); }
+  virtual void unpack_checked(const std::byte* packed, std::byte* mem) { unpack(packed, mem, 1); }
   virtual void release() {}
 
  private:
@@ -49,13 +53,12 @@ std::unique_ptr<Rival> by_hand_rival();
 std::string by_hand_target();
 // rivals/mpi_pack.cpp: the library this program is linked to.
 std::unique_ptr<Rival> mpi_rival();
-// rivals/lacuna.cpp: through the C API; in slices of 8 KiB; with the kernels of one instruction
-// set.
+// rivals/lacuna.cpp: through the C API; with the kernels of one instruction set.
 std::unique_ptr<Rival> lacuna_rival();
-// By a stream from begin to end, by one in random order, each alone in random order.
-enum class Slices { kInOrder, kRandom, kAlone };
-std::unique_ptr<Rival> lacuna_slices_rival(Slices slices);
 std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa);
+// rivals/slices.cpp: slices of 8 KiB, for rows that are sliced: by a stream in order and in random
+// order, copied and lent, each alone; and what lent ones are held against.
+Rivals lacuna_slices_rivals();
 // rivals/lifecycle.cpp: make the type, commit, pack (unpack), free.
 std::unique_ptr<Rival> mpi_lifecycle_rival();
 std::unique_ptr<Rival> lacuna_lifecycle_rival();

@@ -226,6 +226,64 @@ TEST_F(Api, Streams) {
   lacuna_unpack_stream_destroy(nullptr);
 }
 
+TEST_F(Api, LentPieces) {
+  lacuna_plan* plan = nullptr;
+  lacuna_type* type = parsed("vector(3, 1, 2, int)");
+  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+  lacuna_type_destroy(type);
+  const int mem[] = {1, 2, 3, 4, 5, 6};
+  int back[6] = {};
+  lacuna_pack_stream* out = nullptr;
+  lacuna_unpack_stream* in = nullptr;
+  ASSERT_EQ(lacuna_pack_stream_create(plan, mem, 1, &out), LACUNA_OK);
+  ASSERT_EQ(lacuna_unpack_stream_create(plan, back, 1, &in), LACUNA_OK);
+  const void* from = nullptr;
+  void* to = nullptr;
+  expect_wrong(lacuna_pack_stream_lend(nullptr, 1, &from), LACUNA_INVALID_ARGUMENT, "stream");
+  expect_wrong(lacuna_pack_stream_lend(out, 13, &from), LACUNA_INVALID_ARGUMENT, "12 are left");
+  expect_wrong(lacuna_pack_stream_lend(out, -1, &from), LACUNA_INVALID_ARGUMENT, "bytes is -1");
+  expect_wrong(lacuna_pack_stream_lend(out, 1, nullptr), LACUNA_INVALID_ARGUMENT, "packed");
+  EXPECT_EQ(from, nullptr);
+  expect_wrong(lacuna_unpack_stream_filled(in, 0), LACUNA_INVALID_ARGUMENT, "no place");
+  expect_wrong(lacuna_unpack_stream_filled(nullptr, 0), LACUNA_INVALID_ARGUMENT, "stream");
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(lacuna_pack_stream_lend(out, 8, &from), LACUNA_OK);
+    EXPECT_EQ(std::memcmp(from, (const int[]){1, 3}, 8), 0);
+    ASSERT_EQ(lacuna_pack_stream_seek(out, 0), LACUNA_OK);
+  }
+  ASSERT_EQ(lacuna_unpack_stream_lend(in, 8, &to), LACUNA_OK);
+  std::memcpy(to, (const int[]){7, 8}, 8);
+  // While it is lent nothing else goes, and nothing of it is lost.
+  void* second = nullptr;
+  const int packed[3] = {4, 4, 4};
+  expect_wrong(lacuna_unpack_stream_lend(in, 4, &second), LACUNA_INVALID_ARGUMENT, "is lent");
+  expect_wrong(lacuna_unpack_stream_next(in, 4, packed), LACUNA_INVALID_ARGUMENT, "is lent");
+  expect_wrong(lacuna_unpack_stream_seek(in, 0), LACUNA_INVALID_ARGUMENT, "is lent");
+  expect_wrong(lacuna_unpack_stream_flush(in), LACUNA_INVALID_ARGUMENT, "is lent");
+  expect_wrong(lacuna_unpack_stream_filled(in, 9), LACUNA_INVALID_ARGUMENT, "8 were lent");
+  expect_wrong(lacuna_unpack_stream_filled(in, -1), LACUNA_INVALID_ARGUMENT, "8 were lent");
+  EXPECT_EQ(second, nullptr);
+  ASSERT_EQ(lacuna_unpack_stream_filled(in, 8), LACUNA_OK);
+  expect_wrong(lacuna_unpack_stream_filled(in, 0), LACUNA_INVALID_ARGUMENT, "no place");
+  ASSERT_EQ(lacuna_unpack_stream_lend(in, 0, &to), LACUNA_OK);
+  ASSERT_EQ(lacuna_unpack_stream_filled(in, 0), LACUNA_OK);
+  ASSERT_EQ(lacuna_unpack_stream_next(in, 4, packed), LACUNA_OK);
+  ASSERT_EQ(lacuna_unpack_stream_flush(in), LACUNA_OK);
+  EXPECT_EQ(std::vector<int>(back, back + 6), (std::vector<int>{7, 0, 8, 0, 4, 0}));
+  lacuna_pack_stream_destroy(out);
+  lacuna_unpack_stream_destroy(in);
+  // More than a buffer can be.
+  type = parsed("vector(3000000000000, 1, 2, int)");
+  lacuna_plan_destroy(plan);
+  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+  lacuna_type_destroy(type);
+  ASSERT_EQ(lacuna_pack_stream_create(plan, mem, 1, &out), LACUNA_OK);
+  expect_wrong(lacuna_pack_stream_lend(out, int64_t{1} << 43, &from), LACUNA_OUT_OF_MEMORY,
+               "LACUNA_POOL_MB");
+  lacuna_pack_stream_destroy(out);
+  lacuna_plan_destroy(plan);
+}
+
 TEST_F(Api, AbsoluteAddressesHaveANullBuffer) {
   const double value = 3.5;
   const int64_t one = 1;

@@ -11,12 +11,21 @@ using lacuna::PlanPtr;
 using lacuna::Stream;
 
 using lacuna::api::check_elements;
+using lacuna::api::fail;
 using lacuna::api::guarded;
 using lacuna::api::invalid;
 using lacuna::api::plan_of;
 
 Stream<true>* of(lacuna_pack_stream* stream) { return reinterpret_cast<Stream<true>*>(stream); }
 Stream<false>* of(lacuna_unpack_stream* stream) { return reinterpret_cast<Stream<false>*>(stream); }
+
+constexpr const char* kIsLent =
+    "a place of the stream is lent; give it back by lacuna_unpack_stream_filled";
+
+template <bool kPack>
+bool is_lent(const Stream<kPack>* stream) {
+  return !kPack && stream->lent() != Stream<kPack>::kNone;
+}
 
 template <bool kPack, typename Handle>
 lacuna_status create(const lacuna_plan* plan, const void* mem, int64_t count, Handle** stream) {
@@ -34,34 +43,56 @@ lacuna_status create(const lacuna_plan* plan, const void* mem, int64_t count, Ha
   });
 }
 
+std::string left_of(int64_t bytes, int64_t left) {
+  return "bytes is " + std::to_string(bytes) + "; " + std::to_string(left) +
+         " are left of the stream";
+}
+
 template <bool kPack>
 [[gnu::cold, gnu::noinline]] lacuna_status wrong_piece(const Stream<kPack>* stream,
                                                        int64_t bytes) noexcept {
   return guarded([&] {
     if (stream == nullptr) return invalid("stream is NULL; give one that was created");
-    if (bytes < 0 || bytes > stream->left()) {
-      return invalid("bytes is " + std::to_string(bytes) + "; " + std::to_string(stream->left()) +
-                     " are left of the stream");
-    }
+    if (is_lent(stream)) return invalid(kIsLent);
+    if (bytes < 0 || bytes > stream->left()) return invalid(left_of(bytes, stream->left()));
     return invalid("packed is NULL; give a buffer for the packed stream");
   });
 }
 
 template <bool kPack>
 lacuna_status next(Stream<kPack>* stream, int64_t bytes, const void* packed) {
-  if (stream == nullptr || bytes < 0 || bytes > stream->left() || (packed == nullptr && bytes != 0))
-      [[unlikely]] {
+  if (stream == nullptr || is_lent(stream) || bytes < 0 || bytes > stream->left() ||
+      (packed == nullptr && bytes != 0)) [[unlikely]] {
     return wrong_piece(stream, bytes);
   }
   stream->next(static_cast<std::byte*>(const_cast<void*>(packed)), bytes);
   return LACUNA_OK;
 }
 
+template <bool kPack, typename Place>
+lacuna_status lend(Stream<kPack>* stream, int64_t bytes, Place** packed) {
+  if (stream == nullptr || is_lent(stream) || bytes < 0 || bytes > stream->left() ||
+      packed == nullptr) [[unlikely]] {
+    return wrong_piece(stream, bytes);
+  }
+  Place* const place = stream->lend(bytes);
+  if (place == nullptr) [[unlikely]] {
+    return guarded([&] {
+      return fail(LACUNA_OUT_OF_MEMORY,
+                  "no buffer for a piece of " + std::to_string(bytes) +
+                      " bytes; LACUNA_POOL_MB is the most that all buffers take together");
+    });
+  }
+  *packed = place;
+  return LACUNA_OK;
+}
+
 template <bool kPack>
 lacuna_status seek(Stream<kPack>* stream, int64_t begin) {
-  if (stream == nullptr || begin < 0 || begin > stream->total()) [[unlikely]] {
+  if (stream == nullptr || is_lent(stream) || begin < 0 || begin > stream->total()) [[unlikely]] {
     return guarded([&] {
       if (stream == nullptr) return invalid("stream is NULL; give one that was created");
+      if (is_lent(stream)) return invalid(kIsLent);
       return invalid("begin is " + std::to_string(begin) + "; the stream has " +
                      std::to_string(stream->total()) + " bytes");
     });
@@ -81,6 +112,11 @@ lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream, int64_t bytes,
   return next(of(stream), bytes, packed);
 }
 
+lacuna_status lacuna_pack_stream_lend(lacuna_pack_stream* stream, int64_t bytes,
+                                      const void** packed) {
+  return lend(of(stream), bytes, packed);
+}
+
 lacuna_status lacuna_pack_stream_seek(lacuna_pack_stream* stream, int64_t begin) {
   return seek(of(stream), begin);
 }
@@ -97,13 +133,35 @@ lacuna_status lacuna_unpack_stream_next(lacuna_unpack_stream* stream, int64_t by
   return next(of(stream), bytes, packed);
 }
 
+lacuna_status lacuna_unpack_stream_lend(lacuna_unpack_stream* stream, int64_t bytes,
+                                        void** packed) {
+  return lend(of(stream), bytes, packed);
+}
+
+lacuna_status lacuna_unpack_stream_filled(lacuna_unpack_stream* stream, int64_t bytes) {
+  Stream<false>* const mine = of(stream);
+  if (mine == nullptr || bytes < 0 || bytes > mine->lent()) [[unlikely]] {
+    return guarded([&] {
+      if (mine == nullptr) return invalid("stream is NULL; give one that was created");
+      if (!is_lent(mine)) return invalid("no place of the stream is lent");
+      return invalid("bytes is " + std::to_string(bytes) + "; " + std::to_string(mine->lent()) +
+                     " were lent");
+    });
+  }
+  mine->filled(bytes);
+  return LACUNA_OK;
+}
+
 lacuna_status lacuna_unpack_stream_seek(lacuna_unpack_stream* stream, int64_t begin) {
   return seek(of(stream), begin);
 }
 
 lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream) {
-  if (stream == nullptr)
-    return guarded([] { return invalid("stream is NULL; give one that was created"); });
+  if (stream == nullptr || is_lent(of(stream))) {
+    return guarded([&] {
+      return invalid(stream == nullptr ? "stream is NULL; give one that was created" : kIsLent);
+    });
+  }
   of(stream)->flush();
   return LACUNA_OK;
 }

@@ -14,105 +14,6 @@
 #include "exec/mover.hpp"
 
 namespace lacuna {
-namespace {
-
-using Kind = LayoutNode::Kind;
-
-// The group's lines and its packed form, both in the second level with room to spare. Of 1024^2
-// doubles, pieces of 8 KiB, times the whole, packed and unpacked (Granite Rapids, 2 MiB of second
-// level): groups of 128 KiB 1.9 and 8, 256 KiB 2.6 and 2.0, 512 KiB 1.9 and 1.5, 1 MiB 2.1 and 1.8.
-int64_t most_group_bytes(const Machine& machine) {
-  return std::min<int64_t>(machine.l2_bytes / 4, 1 << 20);
-}
-
-// Iterations of `node` that share lines with each other, where one of them visits more lines than
-// stay in the first level until the next comes; 0: there are none such.
-int64_t sharing(const PlanNode& node, const Machine& machine) {
-  if (node.kind != Kind::kLoop || node.children[0]->kind != Kind::kLoop) return 0;
-  const int64_t line = machine.line_bytes;
-  const int64_t stride = std::abs(node.loop.mem_stride);
-  const Loop& inner = node.children[0]->loop;
-  if (stride == 0 || stride >= line || std::abs(inner.mem_stride) < line) return 0;
-  if (inner.count <= machine.l1_bytes / line / 8) return 0;
-  return (line + stride - 1) / stride;
-}
-
-// How many of `each` packed bytes are a group of at most `most_bytes`; 0: they have none.
-int64_t group_iterations(const PlanNode& node, int64_t each, const Machine& machine,
-                         int64_t most_bytes) {
-  const int64_t together = sharing(node, machine);
-  return together == 0 ? 0 : most_bytes / (together * each) * together;
-}
-
-// Where iterations of `each` bytes lie in a buffer: columns a power of two apart would all lie in
-// the same few places of the first level, which cost 3 to 4 times the whole transpose (1024^2
-// doubles in groups of 256 KiB, Zen 5: 686 us, and 205 at an odd number of lines).
-int64_t pitch_of(const PlanNode& loop, int64_t each, int64_t line) {
-  constexpr int64_t kLeastPadded = 1024;
-  if (each < kLeastPadded || !Mover<true>::moves_apart(loop)) return each;
-  return ((each + line - 1) / line | 1) * line;
-}
-
-// Of groups of `most_bytes`, the padding of which is at most this share.
-int64_t buffer_bytes(int64_t most_bytes) { return most_bytes + most_bytes / 8; }
-
-// How many iterations from the loop's first on begin in its line.
-int64_t before_line(const std::byte* mem, int64_t stride, int64_t line) {
-  if (stride <= 0) return 0;
-  const int64_t over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(mem)) & (line - 1);
-  return over == 0 ? 0 : (line - over + stride - 1) / stride;
-}
-
-}  // namespace
-
-StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t at,
-                       int64_t most_bytes) noexcept {
-  const PlanNode* node = &plan.root(count);
-  const int64_t line = plan.machine().line_bytes;
-  mem = address(mem, plan.offset());
-  // The traversal of `node` that holds `at`.
-  int64_t begin = 0;
-  int64_t end = count * plan.size();
-  for (;;) {
-    switch (node->kind) {
-      case Kind::kLoop: {
-        const int64_t size = node->children[0]->size;
-        const int64_t i = (at - begin) / size;
-        const int64_t its = group_iterations(*node, size, plan.machine(), most_bytes);
-        if (its > 0) {
-          const int64_t head = before_line(mem, node->loop.mem_stride, line);
-          const int64_t first = i < head ? 0 : head + (i - head) / its * its;
-          const int64_t last = i < head ? head : first + its;
-          return {begin + first * size,
-                  std::min(begin + last * size, end),
-                  end,
-                  node,
-                  mem,
-                  first,
-                  size};
-        }
-        begin += i * size;
-        end = begin + size;
-        mem = address(mem, i * node->loop.mem_stride);
-        node = node->children[0].get();
-        break;
-      }
-      case Kind::kSeq: {
-        const std::vector<int64_t>& packed = node->layout->packed_offsets;
-        const auto after = std::upper_bound(packed.begin(), packed.end(), at - begin);
-        const size_t i =
-            std::min(static_cast<size_t>(after - packed.begin()) - 1, node->children.size() - 1);
-        begin += packed[i];
-        mem = address(mem, node->layout->mem_offsets[i]);
-        node = node->children[i].get();
-        end = begin + node->size;
-        break;
-      }
-      default:
-        return {begin, end, end, nullptr, nullptr, 0, 0};
-    }
-  }
-}
 
 template <bool kPack>
 Stream<kPack>::Stream(PlanPtr plan, std::byte* mem, int64_t count, int64_t cap_bytes,
@@ -123,12 +24,27 @@ Stream<kPack>::Stream(PlanPtr plan, std::byte* mem, int64_t count, int64_t cap_b
       total_(count * plan_->size()),
       cap_bytes_(cap_bytes),
       keep_bytes_(keep_bytes),
-      most_bytes_(most_group_bytes(plan_->machine())) {}
+      most_bytes_(first_group_bytes()),
+      places_(group_buffer_bytes(most_bytes_), cap_bytes) {}
+
+// Large in messages that come from memory, where four lines of a row are too few to ask for at
+// once; and where the columns of one line are long.
+template <bool kPack>
+int64_t Stream<kPack>::first_group_bytes() const {
+  const Machine& machine = plan_->machine();
+  const int64_t small = most_group_bytes(machine);
+  const int64_t large = most_sought_group_bytes(machine, INT64_MAX);
+  if (total_ > machine.l3_bytes / 2) return large;
+  const auto has_groups = [&](int64_t bytes) {
+    return stream_part(*plan_, mem_, count_, 0, bytes).loop != nullptr;
+  };
+  return total_ > large && !has_groups(small) && has_groups(large) ? large : small;
+}
 
 template <bool kPack>
 Stream<kPack>::~Stream() {
   flush();
-  if (spare_ != nullptr) release_buffer(spare_);
+  if (apart_ != nullptr) release_buffer(apart_);
 }
 
 template <bool kPack>
@@ -140,13 +56,16 @@ void Stream<kPack>::move(int64_t begin, int64_t end, std::byte* packed) const {
   }
 }
 
-// Memory is written as it would be by the whole message; the buffer stays in the caches.
+// Memory is written as it would be by the whole message; the buffer stays in the caches, as who
+// takes a piece of it reads it next. (Past them, large groups took 0.7 of the time, and with a
+// consumer that copies what it is lent 1.2 times as long: 1000^2 doubles in random order, Zen 5.)
 template <bool kPack>
 void Stream<kPack>::move_iterations(const Slot& slot, int64_t first, int64_t last) const {
   const StreamPart& group = slot.group;
-  const Mover<kPack> mover(plan_->machine(), total_, kPack ? group.end - group.begin : total_);
+  const Machine& machine = plan_->machine();
+  const Mover<kPack> mover(machine, total_, kPack ? most_group_bytes(machine) : total_);
   mover.iterations_apart(*group.loop, group.first + first, group.first + last, group.mem,
-                         slot.buffer->data + first * slot.pitch, slot.pitch);
+                         slot.place + first * slot.group.pitch, slot.group.pitch);
 }
 
 template <bool kPack>
@@ -155,7 +74,7 @@ void Stream<kPack>::write_back(const Slot& slot) const {
   // Part of an iteration.
   const auto cut = [&](int64_t begin, int64_t end) {
     const int64_t at = begin - group.begin;
-    move(begin, end, slot.buffer->data + at / group.each * slot.pitch + at % group.each);
+    move(begin, end, slot.place + at / group.each * slot.group.pitch + at % group.each);
   };
   for (const Span& span : slot.held) {
     const int64_t first = (span.begin - group.begin + group.each - 1) / group.each;
@@ -173,21 +92,14 @@ void Stream<kPack>::write_back(const Slot& slot) const {
 }
 
 template <bool kPack>
-bool Stream<kPack>::through(Slot& slot, std::byte* packed, int64_t bytes) {
+void Stream<kPack>::through(const Slot& slot, std::byte* packed, int64_t bytes) const {
   const StreamPart& group = slot.group;
   const int64_t at = at_ - group.begin;
-  if constexpr (!kPack) {
-    if (!slot.held.add(at_, at_ + bytes)) {
-      write_back(slot);
-      slot.held.clear();
-      slot.held.add(at_, at_ + bytes);
-    }
-  }
-  const bool is_dense = slot.pitch == group.each;
+  const bool is_dense = group.pitch == group.each;
   int64_t i = is_dense ? 0 : at / group.each;
   int64_t within = is_dense ? at : at % group.each;
   for (int64_t left = bytes; left > 0; ++i, within = 0) {
-    std::byte* const kept = slot.buffer->data + i * slot.pitch + within;
+    std::byte* const kept = slot.place + i * group.pitch + within;
     const int64_t now = is_dense ? left : std::min(left, group.each - within);
     // Through the caches: a piece is on its way to somewhere. (Past them, with a fence for each 8
     // KiB, all of it took 1.3 to 1.6 times as long on Zen 5.)
@@ -195,13 +107,30 @@ bool Stream<kPack>::through(Slot& slot, std::byte* packed, int64_t bytes) {
     packed += now;
     left -= now;
   }
+}
+
+template <bool kPack>
+void Stream<kPack>::passed(Slot& slot, int64_t bytes) {
+  const StreamPart& group = slot.group;
   if constexpr (kPack) {
     slot.given += bytes;
-    return slot.given >= group.end - group.begin;
+    if (slot.given < group.end - group.begin) return;
+  } else {
+    if (!slot.held.add(at_, at_ + bytes)) {
+      write_back(slot);
+      slot.held.clear();
+      slot.held.add(at_, at_ + bytes);
+    }
+    if (!slot.held.cover(group.begin, group.end)) return;
+    write_back(slot);
   }
-  if (!slot.held.covers(group.begin, group.end)) return false;
-  write_back(slot);
-  return true;
+  drop(static_cast<size_t>(&slot - slots_.data()));
+}
+
+template <bool kPack>
+void Stream<kPack>::find_part() {
+  if (at_ < part_.begin || at_ >= part_.end)
+    part_ = stream_part(*plan_, mem_, count_, at_, most_bytes_);
 }
 
 template <bool kPack>
@@ -209,8 +138,7 @@ void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
   // Looking for a group costs about as much as moving this.
   constexpr int64_t kLeastStep = 4096;
   while (bytes > 0) {
-    if (at_ < part_.begin || at_ >= part_.end)
-      part_ = stream_part(*plan_, mem_, count_, at_, most_bytes_);
+    find_part();
     int64_t now = 0;
     if (part_.loop == nullptr) {
       now = std::min(bytes, std::max(part_.end - at_, kLeastStep));
@@ -222,7 +150,8 @@ void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
     } else {
       now = std::min(bytes, part_.end - at_);
       if (Slot* const held = slot()) {
-        if (through(*held, packed, now)) drop(static_cast<size_t>(held - slots_.data()));
+        through(*held, packed, now);
+        passed(*held, now);
       } else {
         move(at_, at_ + now, packed);
       }
@@ -235,20 +164,72 @@ void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
 }
 
 template <bool kPack>
+std::byte* Stream<kPack>::lend(int64_t bytes) noexcept {
+  std::byte* place = bytes > 0 ? together(bytes) : nullptr;
+  is_apart_ = place == nullptr;
+  if (is_apart_) {
+    place = apart(bytes);
+    if (place == nullptr) return nullptr;
+    if (kPack) next(place, bytes);
+  } else if (kPack) {
+    move_on(bytes);
+  }
+  if (!kPack) lent_ = bytes;
+  return place;
+}
+
+template <bool kPack>
+void Stream<kPack>::filled(int64_t bytes) noexcept {
+  lent_ = kNone;
+  if (bytes == 0) return;
+  if (is_apart_) return next(apart_->data, bytes);
+  move_on(bytes);
+}
+
+template <bool kPack>
+void Stream<kPack>::move_on(int64_t bytes) {
+  if (lent_slot_ != nullptr) passed(*lent_slot_, bytes);
+  at_ += bytes;
+  in_order_ = true;
+}
+
+template <bool kPack>
+std::byte* Stream<kPack>::together(int64_t bytes) {
+  lent_slot_ = nullptr;
+  find_part();
+  if (at_ + bytes > part_.end) return nullptr;
+  if (part_.loop == nullptr)
+    return part_.mem == nullptr ? nullptr : part_.mem + (at_ - part_.begin);
+  const int64_t at = at_ - part_.begin;
+  if (part_.pitch != part_.each && at % part_.each + bytes > part_.each) return nullptr;
+  lent_slot_ = slot();
+  if (lent_slot_ == nullptr) return nullptr;
+  return lent_slot_->place + at / part_.each * part_.pitch + at % part_.each;
+}
+
+template <bool kPack>
+std::byte* Stream<kPack>::apart(int64_t bytes) {
+  if (apart_ == nullptr || apart_->capacity < bytes) {
+    Buffer* const larger = acquire_buffer(std::max<int64_t>(bytes, 1), cap_bytes_);
+    if (larger == nullptr) return nullptr;
+    if (apart_ != nullptr) release_buffer(apart_);
+    apart_ = larger;
+  }
+  return apart_->data;
+}
+
+template <bool kPack>
 int64_t Stream<kPack>::whole_groups(int64_t bytes) const {
   const int64_t here = part_.end - part_.begin;
   if (at_ != part_.begin || bytes < here) return 0;
   if (bytes >= part_.last - at_) return part_.last - at_;
-  const int64_t group =
-      part_.each * group_iterations(*part_.loop, part_.each, plan_->machine(), most_bytes_);
-  return here + (bytes - here) / group * group;
+  return here + (bytes - here) / part_.step * part_.step;
 }
 
 template <bool kPack>
 typename Stream<kPack>::Slot* Stream<kPack>::slot() {
-  for (Slot& one : slots_) {
-    if (one.group.begin == part_.begin) return &one;
-  }
+  const auto found = std::find(begins_.begin(), begins_.end(), part_.begin);
+  if (found != begins_.end()) return &slots_[static_cast<size_t>(found - begins_.begin())];
   Slot* const made = new_slot();
   if (kPack && made != nullptr) move_iterations(*made, 0, (part_.end - part_.begin) / part_.each);
   return made;
@@ -263,17 +244,19 @@ typename Stream<kPack>::Slot* Stream<kPack>::new_slot() {
     if (!kPack) write_back(slots_.front());
     drop(0);
   }
-  Buffer* const buffer = spare_ != nullptr ? std::exchange(spare_, nullptr)
-                                           : acquire_buffer(buffer_bytes(most_bytes_), cap_bytes_);
-  if (buffer == nullptr) {
+  const int64_t left = (total_ + most_bytes_ - 1) / most_bytes_;
+  const auto more = static_cast<int64_t>(most_slots_ - slots_.size());
+  std::byte* const place = places_.take(std::min(left, more));
+  if (place == nullptr) {
     most_slots_ = slots_.size();  // it is not asked for with every piece
     return nullptr;
   }
   try {
-    slots_.push_back(
-        {part_, pitch_of(*part_.loop, part_.each, plan_->machine().line_bytes), buffer, 0, {}});
+    begins_.push_back(part_.begin);
+    slots_.push_back({part_, place, 0, {}});
   } catch (const std::bad_alloc&) {
-    release_buffer(buffer);
+    begins_.resize(slots_.size());
+    places_.give(place);
     return nullptr;
   }
   return &slots_.back();
@@ -281,13 +264,9 @@ typename Stream<kPack>::Slot* Stream<kPack>::new_slot() {
 
 template <bool kPack>
 void Stream<kPack>::drop(size_t index) {
-  Buffer* const buffer = slots_[index].buffer;
+  places_.give(slots_[index].place);
   slots_.erase(slots_.begin() + static_cast<ptrdiff_t>(index));
-  if (spare_ == nullptr) {
-    spare_ = buffer;
-  } else {
-    release_buffer(buffer);
-  }
+  begins_.erase(begins_.begin() + static_cast<ptrdiff_t>(index));
 }
 
 template <bool kPack>
@@ -300,11 +279,19 @@ void Stream<kPack>::forget(int64_t begin, int64_t end) {
 template <bool kPack>
 void Stream<kPack>::seek(int64_t at) noexcept {
   if (at == at_) return;
+  if (!is_sought_) prepare_to_seek();
   at_ = at;
   in_order_ = false;
-  if (most_slots_ == 1)
-    most_slots_ =
-        static_cast<size_t>(std::max<int64_t>(1, keep_bytes_ / buffer_bytes(most_bytes_)));
+}
+
+template <bool kPack>
+void Stream<kPack>::prepare_to_seek() {
+  is_sought_ = true;
+  flush();
+  part_ = {};
+  most_bytes_ = most_sought_group_bytes(plan_->machine(), keep_bytes_);
+  places_.resize(group_buffer_bytes(most_bytes_));
+  most_slots_ = static_cast<size_t>(std::max<int64_t>(1, keep_bytes_ / places_.each_bytes()));
 }
 
 template <bool kPack>

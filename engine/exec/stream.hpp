@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Stream: one message, packed or unpacked in pieces of any lengths, from its begin to its end or in
-// any order. What a slice must do alone, a stream does once for its neighbours: where iterations of
-// a loop share lines (the columns of a matrix), it moves all that share them at once, a *group*,
-// and keeps them until the pieces get there. After the resumable state of Gropp, Lusk & Swider
-// 1999, section 4, which keeps the place; here a slice finds its place by itself, and what is kept
-// are lines.
+// any order; copied to and from places of the caller, or lent. What a slice must do alone, a stream
+// does once for its neighbours: where iterations of a loop share lines (the columns of a matrix),
+// it moves all that share them at once, a *group*, and keeps them until the pieces get there. After
+// the resumable state of Gropp, Lusk & Swider 1999, section 4, which keeps the place; here a slice
+// finds its place by itself, and what is kept are lines.
 #ifndef LACUNA_ENGINE_EXEC_STREAM_HPP_
 #define LACUNA_ENGINE_EXEC_STREAM_HPP_
 
@@ -14,28 +14,12 @@
 #include <vector>
 
 #include "exec/buffers.hpp"
+#include "exec/places.hpp"
 #include "exec/spans.hpp"
+#include "exec/stream_part.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
-
-// Bytes [begin, end) of the packed stream around a place: a group, which is read and written whole
-// and followed by others up to `last`; or, where `loop` is null, what has none.
-struct StreamPart {
-  int64_t begin = 0;
-  int64_t end = 0;
-  int64_t last = 0;
-  // A group is iterations [first, first + (end - begin) / each) of this loop.
-  const PlanNode* loop = nullptr;
-  std::byte* mem = nullptr;  // the loop's origin
-  int64_t first = 0;
-  int64_t each = 0;  // packed bytes of an iteration
-};
-
-// The part around byte `at` of `count` elements at `mem`; groups have at most `most_bytes`, and
-// begin at lines of memory where iterations do. O(depth * log(pieces)).
-StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t at,
-                       int64_t most_bytes) noexcept;
 
 template <bool kPack>
 class Stream {
@@ -53,6 +37,16 @@ class Stream {
   int64_t left() const { return total_ - at_; }
   // The next `bytes` <= left() of the packed form, out of memory to `packed` or back.
   void next(std::byte* packed, int64_t bytes) noexcept;
+  // The same without a copy: where they are (packing), or where they may be put (unpacking;
+  // filled() takes them). The place is the caller's until the next call. In the user's memory where
+  // they are one run there, else in a buffer of the stream. Null, and nothing changes: there is
+  // none.
+  std::byte* lend(int64_t bytes) noexcept;
+  // Unpacking: the first `bytes` <= lent() of the place have come.
+  void filled(int64_t bytes) noexcept;
+  // Unpacking: of a place that was not taken back; kNone: there is none.
+  int64_t lent() const { return lent_; }
+  static constexpr int64_t kNone = -1;
   // The next piece begins at byte `at`, 0 <= at <= total().
   void seek(int64_t at) noexcept;
   // Unpacking: what came so far is in memory afterwards. Packing: what is held is forgotten, and
@@ -63,25 +57,37 @@ class Stream {
   // A group in a buffer.
   struct Slot {
     StreamPart group;
-    int64_t pitch;  // iteration i is at i * pitch
-    Buffer* buffer;
+    std::byte* place;
     int64_t given = 0;  // packing: bytes that pieces took
     Spans held;         // unpacking: what came, until all of it did
   };
 
+  int64_t first_group_bytes() const;
   // Bytes [begin, end) as a slice.
   void move(int64_t begin, int64_t end, std::byte* packed) const;
+  // part_ becomes the one that holds at_.
+  void find_part();
+  // Where the next `bytes` are together already, made so where that takes a group; else null.
+  std::byte* together(int64_t bytes);
+  // At least so many bytes of the stream's own, for what is not together.
+  std::byte* apart(int64_t bytes);
   // Of at most `bytes` from here on, whole groups; 0: one is begun or will not be complete.
   int64_t whole_groups(int64_t bytes) const;
+  // What together() gave was taken, or has come.
+  void move_on(int64_t bytes);
   // That of part_, made where there is room; null where there is none.
   Slot* slot();
   Slot* new_slot();
-  // One piece of its group; true when it was the last.
-  bool through(Slot& slot, std::byte* packed, int64_t bytes);
+  // The next `bytes` of its group between buffer and `packed`.
+  void through(const Slot& slot, std::byte* packed, int64_t bytes) const;
+  // They were taken, or have come.
+  void passed(Slot& slot, int64_t bytes);
   // Iterations of the group between memory and the buffer.
   void move_iterations(const Slot& slot, int64_t first, int64_t last) const;
   void write_back(const Slot& slot) const;
   void drop(size_t index);
+  // From one small group to as many large ones as may be kept.
+  void prepare_to_seek();
   // What is held of these groups is not wanted any more.
   void forget(int64_t begin, int64_t end);
 
@@ -92,12 +98,20 @@ class Stream {
   int64_t cap_bytes_;
   int64_t keep_bytes_;
   int64_t most_bytes_;  // of a group
+  Places places_;
   size_t most_slots_ = 1;
   int64_t at_ = 0;           // where the next piece begins
   bool in_order_ = true;     // it continues the one before
+  bool is_sought_ = false;   // at any time
   StreamPart part_;          // the last that was asked for
   std::vector<Slot> slots_;  // the oldest first
-  Buffer* spare_ = nullptr;
+  // Where their groups begin: many slots are looked through for each piece.
+  std::vector<int64_t> begins_;
+  Buffer* apart_ = nullptr;
+  // The place that was lent last.
+  bool is_apart_ = false;
+  Slot* lent_slot_ = nullptr;  // null: in the user's memory, unless it is apart
+  int64_t lent_ = kNone;
 };
 
 extern template class Stream<true>;

@@ -177,16 +177,16 @@ TEST(Spans, JoinsWhatMeets) {
   Spans spans;
   EXPECT_TRUE(spans.add(10, 20));
   EXPECT_TRUE(spans.add(30, 40));
-  EXPECT_FALSE(spans.covers(10, 40));
+  EXPECT_FALSE(spans.cover(10, 40));
   EXPECT_TRUE(spans.add(20, 30));
-  EXPECT_TRUE(spans.covers(10, 40));
+  EXPECT_TRUE(spans.cover(10, 40));
   EXPECT_EQ(spans.end() - spans.begin(), 1);
   EXPECT_TRUE(spans.add(50, 60));
   EXPECT_TRUE(spans.add(0, 5));
   EXPECT_TRUE(spans.add(3, 55));
-  EXPECT_TRUE(spans.covers(0, 60));
+  EXPECT_TRUE(spans.cover(0, 60));
   EXPECT_EQ(spans.end() - spans.begin(), 1);
-  EXPECT_FALSE(spans.covers(0, 61));
+  EXPECT_FALSE(spans.cover(0, 61));
 }
 
 TEST(Spans, RefusesMoreRangesThanItHolds) {
@@ -194,7 +194,7 @@ TEST(Spans, RefusesMoreRangesThanItHolds) {
   for (int64_t i = 0; i < static_cast<int64_t>(Spans::kMost); ++i)
     EXPECT_TRUE(spans.add(10 * i, 10 * i + 5));
   EXPECT_FALSE(spans.add(10000, 10001));
-  EXPECT_FALSE(spans.covers(10000, 10001));
+  EXPECT_FALSE(spans.cover(10000, 10001));
   EXPECT_TRUE(spans.add(5, 10));  // joins two
   EXPECT_TRUE(spans.add(10000, 10001));
 }

@@ -196,9 +196,10 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan*
 /* Streams: the packed form of `count` elements from its begin to its end, or in any order, in
  * pieces of any lengths. Cheaper than slices where neighbouring pieces share lines: a column of a
  * matrix reads a line for each of its elements, which the next column needs again. A stream reads
- * and writes such lines once, through a buffer of at most 1.25 MiB; once it is sought in, through
+ * and writes such lines once, through a buffer of at most 2.25 MiB; once it is sought in, through
  * buffers that grow to what was not yet taken of the message, at most LACUNA_STREAM_MB (pieces
- * that find no room there are moved as slices). For one thread at a time. */
+ * that find no room there are moved as slices). Pieces are copied (_next) or lent (_lend), in any
+ * mixture. For one thread at a time. */
 
 /* While it lives, `mem` must not be written: pieces may have been read ahead. The plan may be
  * destroyed before it. */
@@ -209,6 +210,16 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_create(const lacuna
 /* packed[0, bytes) <- the next `bytes` of the packed stream; no more than there are left. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_next(lacuna_pack_stream* stream,
                                                                   int64_t bytes, void* packed);
+/* The same without a copy: *packed is where the next `bytes` of the packed stream are, to be read
+ * only, until the next call on this stream (who reads them, a device too, must be done by then) and
+ * while `mem` is not written. They are in `mem` itself where they are one run there and the stream
+ * finds it, and nothing is moved; else in a buffer of the stream, each byte moved once, and twice
+ * where a piece goes over the end of a group of columns, or over the end of a column whose length
+ * in lines is cut or a multiple of 32. LACUNA_OUT_OF_MEMORY, and nothing is taken: the piece does
+ * not fit into LACUNA_POOL_MB; lacuna_pack_stream_next needs no memory. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_lend(lacuna_pack_stream* stream,
+                                                                  int64_t bytes,
+                                                                  const void** packed);
 /* The next piece begins at byte `begin` of the packed stream. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_seek(lacuna_pack_stream* stream,
                                                                   int64_t begin);
@@ -223,6 +234,16 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_create(
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_next(lacuna_unpack_stream* stream,
                                                                     int64_t bytes,
                                                                     const void* packed);
+/* The same without a copy: *packed is where to put the next `bytes` of the packed stream, in `mem`
+ * itself or in a buffer of the stream, as for packing. The place is lent until it is taken back by
+ * lacuna_unpack_stream_filled; until then the stream answers all calls but this and destroy with
+ * LACUNA_INVALID_ARGUMENT. The next piece is still the same. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_lend(lacuna_unpack_stream* stream,
+                                                                    int64_t bytes, void** packed);
+/* Takes the place back; its first `bytes`, no more than were lent, have come, and the next piece
+ * begins after them. Its other bytes may have any value in `mem` until they come. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_filled(lacuna_unpack_stream* stream,
+                                                                      int64_t bytes);
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_seek(lacuna_unpack_stream* stream,
                                                                     int64_t begin);
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream);

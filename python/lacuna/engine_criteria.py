@@ -21,7 +21,17 @@ _PREDICTED_SHARE = 0.8
 _MOST_NS = {"tiny/struct": 12.0, "tiny/vector-16": 10.0}
 _STRUCT_ARRAY = "structs/three-1024"
 _STRUCT_ARRAY_OVER_MPI = {"openmpi": 10.0, "mpich": 25.0}
-_SLICES = {"lacuna-slices": ("in order", 1.15), "lacuna-slices-random": ("in random order", 1.4)}
+_SLICES = {"": ("in order", 1.15), "-random": ("in random order", 1.4)}
+# Rivals, what becomes of their slices, and what they are held against.
+_SLICED = {
+    "lacuna-slices": ("slices of 8 KiB, copied,", "the whole", "lacuna"),
+    "lacuna-lent": ("slices of 8 KiB, lent,", "the whole", "lacuna"),
+    "lacuna-touched-lent": (
+        "slices of 8 KiB, lent, each byte touched,",
+        "the whole, touched",
+        "lacuna-touched-whole",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -217,14 +227,15 @@ def _calls(rows: list[CorpusRow], times: Times) -> list[Verdict]:
 def _slices(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     chosen = [row for row in rows if "slices" in row.tags]
 
-    def over_whole(rival: str) -> dict[str, float]:
-        return _each(chosen, lambda row, op, cache: times.faster(row, op, cache, rival))
+    def over(rival: str, base: str) -> dict[str, float]:
+        return _each(chosen, lambda row, op, cache: times.faster(row, op, cache, rival, base=base))
 
     verdicts = [
-        _most(f"slices of 8 KiB {order} over the whole", limit, over_whole(rival))
-        for rival, (order, limit) in _SLICES.items()
+        _most(f"{what} {order} over {whole}", limit, over(rival + suffix, base))
+        for rival, (what, whole, base) in _SLICED.items()
+        for suffix, (order, limit) in _SLICES.items()
     ]
-    alone = over_whole("lacuna-slices-alone")
+    alone = over("lacuna-slices-alone", "lacuna")
     if alone:
         worst = max(alone, key=lambda name: alone[name])
         what = "slices of 8 KiB in random order, each alone, over the whole"

@@ -14,6 +14,8 @@ CACHES = ("warm", "cold")
 OPS = ("pack", "unpack")
 # Made and freed for each message: an experiment of its own, over types that other rows have.
 NOT_IN_MEANS = "lifecycle"
+# lacuna-WORD and lacuna-WORD-more are not an instruction set.
+_NO_ISAS = ("slices", "lent", "touched", "lifecycle")
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -38,9 +40,7 @@ class Times:
             dict.fromkeys(
                 row["rival"]
                 for row in found
-                if row["rival"].startswith("lacuna-")
-                and row["rival"].removeprefix("lacuna-")
-                not in ("slices", "slices-random", "slices-alone", "lifecycle")
+                if row["rival"].startswith("lacuna-") and row["rival"].split("-")[1] not in _NO_ISAS
             )
         )
 

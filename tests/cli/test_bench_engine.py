@@ -182,8 +182,14 @@ def test_the_other_criteria_are_judged():
     assert verdict(made_up(ns, ["tiny/struct"]), "one call, tiny/struct").is_met
     assert verdict(made_up(ns, ["tiny/vector-16"]), "one call, tiny/vector-16").is_met is False
     sliced = made_up(ns | {"lacuna-slices": 13, "lacuna-slices-random": 24}, ["index/random-1m"])
-    assert verdict(sliced, "in order").is_met
-    assert verdict(sliced, "in random order over").is_met is False
+    assert verdict(sliced, "slices of 8 KiB, copied, in order").is_met
+    assert verdict(sliced, "slices of 8 KiB, copied, in random order").is_met is False
+    assert verdict(sliced, "slices of 8 KiB, lent, in order").is_met is None
+    touched = {"lacuna-touched-whole": 20, "lacuna-touched-lent": 22, "lacuna-lent": 13}
+    lent = made_up(ns | touched | {"lacuna-touched-lent-random": 29}, ["index/random-1m"])
+    assert verdict(lent, "slices of 8 KiB, lent, in order").is_met
+    assert verdict(lent, "lent, each byte touched, in order").is_met
+    assert verdict(lent, "lent, each byte touched, in random order").is_met is False
     alone = made_up(ns | {"lacuna-slices-alone": 120}, ["index/random-1m"])
     assert verdict(alone, "each alone").found.startswith("10 (")
     whole = made_up(ns | {"mpi-lifecycle": 9, "lacuna-lifecycle": 10}, ["lifecycle/vector-4k"])

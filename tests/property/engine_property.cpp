@@ -96,15 +96,32 @@ Slices in_order(Slices slices) {
 // Now and then a stream that gets no buffer, or little.
 int64_t stream_bytes(Choices& choices) { return choices.below(4) == 0 ? 0 : int64_t{1} << 30; }
 
+// A piece of the message at `packed`, copied or lent; of a lent place now and then less is filled,
+// and the rest comes by another way.
+template <bool kPack>
+void piece_through(Stream<kPack>& stream, std::byte* packed, int64_t bytes, Choices& choices) {
+  std::byte* const place = choices.below(3) == 0 ? nullptr : stream.lend(bytes);
+  if (place == nullptr) return stream.next(packed, bytes);
+  if constexpr (kPack) {
+    std::memcpy(packed, place, static_cast<size_t>(bytes));
+  } else {
+    std::memcpy(place, packed, static_cast<size_t>(bytes));
+    const int64_t came = choices.below(4) == 0 ? choices.below(bytes + 1) : bytes;
+    std::memset(place + came, 0x77, static_cast<size_t>(bytes - came));
+    stream.filled(came);
+    stream.next(packed + came, bytes - came);
+  }
+}
+
 // All of the message through the stream, in order or not.
-template <typename AnyStream>
-void stream_through(AnyStream& stream, std::byte* packed, int64_t total, Choices& choices) {
+template <bool kPack>
+void stream_through(Stream<kPack>& stream, std::byte* packed, int64_t total, Choices& choices) {
   const bool seeks = choices.below(2) == 0;
   Slices slices = random_slices(choices, total);
   if (!seeks) slices = in_order(std::move(slices));
   for (const auto& [begin, end] : slices) {
     if (seeks) stream.seek(begin);
-    stream.next(packed + begin, end - begin);
+    piece_through(stream, packed + begin, end - begin, choices);
     if (choices.below(8) == 0) stream.flush();
   }
 }

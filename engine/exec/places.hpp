@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Places: pieces of memory of one size, out of few buffers of the pool. Many of them lie on huge
+// pages, where one by one they would take as many entries of the TLB as the matrix that is packed
+// into them.
+#ifndef LACUNA_ENGINE_EXEC_PLACES_HPP_
+#define LACUNA_ENGINE_EXEC_PLACES_HPP_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "exec/buffers.hpp"
+
+namespace lacuna {
+
+class Places {
+ public:
+  // `cap_bytes` as for acquire_buffer.
+  Places(int64_t each_bytes, int64_t cap_bytes) : each_bytes_(each_bytes), cap_bytes_(cap_bytes) {}
+  ~Places() { clear(); }
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+
+  int64_t each_bytes() const { return each_bytes_; }
+  // Places of another size from here on; none is taken.
+  void resize(int64_t each_bytes) noexcept {
+    clear();
+    each_bytes_ = each_bytes;
+  }
+  // The one that was given back last, or a new one; `wanted` >= 1 with this one are likely to be
+  // asked for. Null: no memory.
+  std::byte* take(int64_t wanted) noexcept {
+    if (free_.empty() && !grow(std::clamp<int64_t>(kBufferBytes / each_bytes_, 1, wanted)))
+      return nullptr;
+    std::byte* const place = free_.back();
+    free_.pop_back();
+    return place;
+  }
+  // Its bytes stay until it is taken again.
+  void give(std::byte* place) noexcept { free_.push_back(place); }  // there is room for all
+
+ private:
+  static constexpr int64_t kBufferBytes = 4 << 20;
+
+  void clear() noexcept {
+    for (Buffer* const buffer : buffers_) release_buffer(buffer);
+    buffers_.clear();
+    free_.clear();
+    taken_ = 0;
+  }
+
+  bool grow(int64_t count) noexcept {
+    Buffer* buffer = nullptr;
+    try {
+      buffers_.reserve(buffers_.size() + 1);
+      free_.reserve(static_cast<size_t>(taken_ + count));
+      buffer = acquire_buffer(count * each_bytes_, cap_bytes_);
+    } catch (const std::bad_alloc&) {
+    }
+    if (buffer == nullptr) return false;
+    buffers_.push_back(buffer);
+    taken_ += count;
+    while (count-- > 0) free_.push_back(buffer->data + count * each_bytes_);
+    return true;
+  }
+
+  int64_t each_bytes_;
+  int64_t cap_bytes_;
+  int64_t taken_ = 0;  // places in buffers_
+  std::vector<Buffer*> buffers_;
+  std::vector<std::byte*> free_;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_EXEC_PLACES_HPP_

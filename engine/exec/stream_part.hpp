@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// StreamPart: what of a message a stream moves at once. Where iterations of a loop share lines (the
+// columns of a matrix), as many as fit into a share of the second level are a *group*.
+#ifndef LACUNA_ENGINE_EXEC_STREAM_PART_HPP_
+#define LACUNA_ENGINE_EXEC_STREAM_PART_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/plan.hpp"
+
+namespace lacuna {
+
+// Bytes [begin, end) of the packed stream around a place: a group, which is read and written whole
+// and followed by others up to `last`; or, where `loop` is null, what has none.
+struct StreamPart {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t last = 0;
+  // A group is iterations [first, first + (end - begin) / each) of this loop.
+  const PlanNode* loop = nullptr;
+  // The loop's origin. Without a loop: where byte `begin` is, if the part is one run; else null.
+  std::byte* mem = nullptr;
+  int64_t first = 0;
+  int64_t each = 0;   // packed bytes of an iteration
+  int64_t step = 0;   // of a group that is not cut at its begin or end
+  int64_t pitch = 0;  // in a buffer, iteration i of the group is at i * pitch
+};
+
+// No group has more.
+inline constexpr int64_t kMostGroupBytes = 2 << 20;
+// Of a group's packed form, on this machine: of a stream in order, and of one that is sought in and
+// may keep so many.
+int64_t most_group_bytes(const Machine& machine) noexcept;
+int64_t most_sought_group_bytes(const Machine& machine, int64_t keep_bytes) noexcept;
+// Of its buffer.
+int64_t group_buffer_bytes(int64_t most_bytes) noexcept;
+
+// The part around byte `at` of `count` elements at `mem`; groups have at most `most_bytes`, and
+// begin at lines of memory where iterations do. O(depth * log(pieces)).
+StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t at,
+                       int64_t most_bytes) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_EXEC_STREAM_PART_HPP_
