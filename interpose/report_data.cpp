@@ -108,6 +108,10 @@ void merge(const Report& other, Report* report) {
   report->rows = values(rows);
   report->reporting += other.reporting;
   report->seconds = std::max(report->seconds, other.seconds);
+  report->compiled.registered += other.compiled.registered;
+  report->compiled.used += other.compiled.used;
+  report->compiled.others += other.compiled.others;
+  report->compiled.moves += other.compiled.moves;
   bound(report);
 }
 
@@ -123,7 +127,13 @@ std::vector<uint8_t> serialized(const Report& report) {
                     row.pack_ns, row.unpack_ns, row.slowest_ns, row.ranks, row.site, row.timed,
                     row.call_ns, row.wait_ns, row.variance_ns2});
   }
-  return Json::to_cbor({report.reporting, report.seconds, types, rows, report.costs});
+  const CompiledCounts& compiled = report.compiled;
+  return Json::to_cbor({report.reporting,
+                        report.seconds,
+                        types,
+                        rows,
+                        report.costs,
+                        {compiled.registered, compiled.used, compiled.others, compiled.moves}});
 }
 
 Report parsed(const std::vector<uint8_t>& bytes) {
@@ -141,6 +151,8 @@ Report parsed(const std::vector<uint8_t>& bytes) {
                            row.at(12), row.at(13)});
   }
   json.at(4).get_to(report.costs);
+  const Json& compiled = json.at(5);
+  report.compiled = {compiled.at(0), compiled.at(1), compiled.at(2), compiled.at(3)};
   return report;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "interpose/compiled.hpp"
 #include "interpose/report.hpp"
 #include "interpose/types.hpp"
 
@@ -67,6 +68,7 @@ struct Report {
   int64_t pool_mb = 0;
   std::vector<ReportType> types;  // [0]: all that are not named
   std::vector<ReportRow> rows;
+  CompiledCounts compiled;
   bool costs = false;
   CostCurve copies;    // memcpy, on rank 0
   CostCurve messages;  // without gaps, one way, between ranks 0 and 1; empty: there is no rank 1

@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "base/options.hpp"
+#include "interpose/compiled.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report_costs.hpp"
@@ -64,6 +65,7 @@ Report mine() {
   report.flavour = runtime().flavour;
   report.pool_mb = option_integer(OptionId::kPoolMb);
   report.ranks = runtime().size;
+  report.compiled = compiled_counts();
   return report;
 }
 

@@ -252,6 +252,16 @@ std::string short_site(const std::string& site) {
   return slash == std::string::npos ? site : site.substr(slash + 1);
 }
 
+// What the program's compiler has made for its types.
+std::string compiled_words(const CompiledCounts& compiled) {
+  if (compiled.registered == 0) return "";
+  return format(
+      "lacuna: compiled kernels: %lld registered, %lld types use theirs (packed or unpacked %lld "
+      "times), %lld were for another type\n",
+      static_cast<long long>(compiled.registered), static_cast<long long>(compiled.used),
+      static_cast<long long>(compiled.moves), static_cast<long long>(compiled.others));
+}
+
 std::string cost_table(const Report& report) {
   std::string text = format(
       "lacuna: seconds of calls, all ranks: o copying, l_p packing over that, l_m the library, L "
@@ -297,6 +307,7 @@ std::string report_table(const Report& report) {
     text += format("lacuna: the numbers of %lld of them alone\n",
                    static_cast<long long>(report.reporting));
   }
+  text += compiled_words(report.compiled);
   if (report.rows.empty()) {
     return text + "lacuna: no calls on derived types\n";
   }
@@ -362,6 +373,11 @@ std::string report_json(const Report& report) {
                          {"reporting_ranks", report.reporting},
                          {"seconds", report.seconds},
                          {"pool_mb", report.pool_mb},
+                         {"compiled_kernels",
+                          {{"registered", report.compiled.registered},
+                           {"used", report.compiled.used},
+                           {"of_another_type", report.compiled.others},
+                           {"moves", report.compiled.moves}}},
                          {"types", types},
                          {"rows", rows}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -21,6 +21,7 @@
 
 #include "base/options.hpp"
 #include "interpose/bodies.hpp"
+#include "interpose/compiled.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
@@ -181,7 +182,8 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   } else if (plan->is_contiguous()) {
     record->note = Note::kContiguous;
   } else {
-    record->plan = plan;
+    const PlanPtr compiled = plan_with_registered(handle_bits(datatype), plan);
+    record->plan = compiled != nullptr ? compiled : plan;
     record->one_pattern = pattern_of(plan->root(1));
     record->many_pattern = pattern_of(plan->root(2));
     record->piece_bytes = piece_bytes(*type);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/address.hpp"
 
@@ -163,6 +164,22 @@ template <bool kPack>
   }
   return 0;
 }
+
+template <bool kPack>
+int FewMoves::compiled(const FewMoves& few, std::byte* mem, int64_t elements,
+                       std::byte* packed) noexcept {
+  return (kPack ? few.compiled_.pack : few.compiled_.unpack)(
+      few.compiled_.numbers.data(), address(mem, -few.origin_), elements, packed);
+}
+
+FewMoves::FewMoves(const Layout& layout, CompiledMoves compiled, int64_t most_elements)
+    : pack_(&FewMoves::compiled<true>),
+      unpack_(&FewMoves::compiled<false>),
+      most_elements_(most_elements),
+      // As many as there are runs: what they cost is about what other moves do.
+      regular_moves_(layout.element.node->leaf_runs),
+      compiled_(std::move(compiled)),
+      origin_(layout.element.offset) {}
 
 template <bool kPack>
 void FewMoves::choose() {

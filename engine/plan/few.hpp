@@ -21,19 +21,33 @@
 
 namespace lacuna {
 
+// Functions that somebody else has made for one type: of a program, by its compiler (lacuna-cc).
+struct CompiledMoves {
+  // `count` >= 1 elements; `mem` is their buffer. Always 0.
+  using Fn = int(const int64_t* numbers, std::byte* mem, int64_t count, std::byte* packed);
+  Fn* pack = nullptr;
+  Fn* unpack = nullptr;
+  std::vector<int64_t> numbers;
+};
+
 class FewMoves {
  public:
   // None, for what has more or longer runs than this is for.
   FewMoves() = default;
   explicit FewMoves(const Layout& layout);
+  // The functions, for up to so many elements of this layout.
+  FewMoves(const Layout& layout, CompiledMoves compiled, int64_t most_elements);
   FewMoves(FewMoves&&) = default;
   FewMoves& operator=(FewMoves&&) = default;
 
   // Up to so many elements are faster moved so than by kernels; 0: none.
   int64_t most_elements() const { return most_elements_; }
+  // Equal moves at one stride.
+  bool is_regular() const { return regular_width_ != 0; }
+  bool is_compiled() const { return compiled_.pack != nullptr; }
   // Of one element.
   int64_t moves() const {
-    return regular_width_ != 0 ? regular_moves_ : static_cast<int64_t>(moves_.size());
+    return regular_moves_ != 0 ? regular_moves_ : static_cast<int64_t>(moves_.size());
   }
 
   // Moves `elements`, 1 to most_elements(); `mem`: the origin of the first. Always 0, so that a
@@ -61,6 +75,8 @@ class FewMoves {
   static int listed(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
   static int listed_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <bool kPack>
+  static int compiled(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kElements, bool kPack>
   void listed_side_by_side(std::byte* mem, std::byte* packed) const;
 
@@ -79,6 +95,8 @@ class FewMoves {
   int64_t stride_ = 0;
   int64_t extent_ = 0;
   int64_t size_ = 0;
+  CompiledMoves compiled_;
+  int64_t origin_ = 0;  // from the buffer
 };
 
 }  // namespace lacuna

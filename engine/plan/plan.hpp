@@ -122,6 +122,7 @@ class Plan : public RefCounted {
 
  private:
   friend Ref<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&);
+  friend Ref<const Plan> with_compiled_moves(const Plan& plan, CompiledMoves moves);
 
   TypePtr type_;
   Layout layout_;
@@ -143,6 +144,10 @@ const KernelTable& default_kernels();
 // were made.
 PlanPtr make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
                   const Machine& host = machine());
+
+// The same plan, by whose functions small messages go, where that pays; null: it does not. The
+// functions are the program's, which must not be unloaded while the plan lives.
+PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves);
 
 // Text for people: numbers of the type, layout, kernels, and which rule chose what, for `count`
 // elements (explain.cpp).

@@ -220,6 +220,7 @@ EXPORTS = """\
     lacuna_interposed_calls;
     lacuna_interposed_library;
     lacuna_interposed_moves;
+    lacuna_interposed_register;
     lacuna_interposed_switch;
     lacuna_interposed_table;
     lacuna_interposed_table_place;

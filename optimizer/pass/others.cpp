@@ -50,7 +50,6 @@ constexpr Other kOthers[] = {
     {"MPI_Allgather", 7, {2, 5}},
     {"MPI_Allgatherv", 8, {2, 6}},
     {"MPI_Alltoallv", 9, {3, 7}},
-    {"MPI_Alltoallw", 9, {3, 7}, kArrays, true},
     {"MPI_Ibcast", 6, {2, 2}},
     {"MPI_Igather", 9, {2, 5}},
     {"MPI_Iscatter", 9, {2, 5}},

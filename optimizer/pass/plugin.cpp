@@ -9,6 +9,7 @@
 //                       handles lowered again; the second partial evaluation is LLVM's, too
 //
 // With link-time optimization, the same twice: in each file, and over all of the program.
+#include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 
@@ -25,9 +26,19 @@ struct Early : llvm::PassInfoMixin<Early> {
   }
 };
 
+// Of one file. With these flags it is to be linked with others before it is done.
 struct Late : llvm::PassInfoMixin<Late> {
   static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-    return lacuna::specialize_all(module, analyses);
+    const bool is_linked_later = module.getModuleFlag("ThinLTO") != nullptr ||
+                                 module.getModuleFlag("EnableSplitLTOUnit") != nullptr;
+    return lacuna::specialize_all(module, analyses, !is_linked_later);
+  }
+};
+
+// Of all files together.
+struct Last : llvm::PassInfoMixin<Last> {
+  static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+    return lacuna::specialize_all(module, analyses, true);
   }
 };
 
@@ -40,7 +51,7 @@ void register_passes(llvm::PassBuilder& builder) {
   builder.registerPipelineStartEPCallback(add<Early>);
   builder.registerOptimizerEarlyEPCallback(add<Late>);
   builder.registerFullLinkTimeOptimizationEarlyEPCallback(add<Early>);
-  builder.registerFullLinkTimeOptimizationLastEPCallback(add<Late>);
+  builder.registerFullLinkTimeOptimizationLastEPCallback(add<Last>);
 }
 
 }  // namespace

@@ -24,13 +24,14 @@ std::string text_of(llvm::Value* number) {
   return integer == nullptr ? "?" : std::to_string(integer->getSExtValue());
 }
 
+constexpr size_t kMostInRemark = 8;  // which is a line
+
 template <class List, class Text>
-std::string listed(const List& list, Text text) {
-  constexpr size_t kMost = 8;  // a remark is a line
+std::string listed(const List& list, size_t most, Text text) {
   std::string result = "[";
   for (size_t i = 0; i < list.size(); ++i) {
     if (i > 0) result += ", ";
-    if (i == kMost && list.size() > kMost + 1) {
+    if (i == most && list.size() > most + 1) {
       result += "...";
       break;
     }
@@ -41,7 +42,12 @@ std::string listed(const List& list, Text text) {
 
 }  // namespace
 
-std::string Type::text() const {
+std::string Type::text(llvm::SmallVectorImpl<llvm::Value*>* unknown) const {
+  const size_t most = unknown == nullptr ? kMostInRemark : SIZE_MAX - 1;
+  const auto written = [unknown](llvm::Value* number) {
+    if (unknown != nullptr && !llvm::isa<llvm::ConstantInt>(number)) unknown->push_back(number);
+    return text_of(number);
+  };
   if (basic != nullptr) return basic->name;
   std::string result = made_by->text.str() + "(";
   const bool has_list = llvm::any_of(made_by->parameters,
@@ -52,23 +58,21 @@ std::string Type::text() const {
     const char letter = made_by->parameters[i];
     std::string word;
     if (letter == 'h') {
-      word = parts[0]->text();
-      if (made_by->text == "resized") {  // text has the type last
-        continue;
-      }
+      if (made_by->text == "resized") continue;  // text has the type last
+      word = parts[0]->text(unknown);
     } else if (letter == 'H') {
-      word = listed(parts, [](const Type* part) { return part->text(); });
+      word = listed(parts, most, [&](const Type* part) { return part->text(unknown); });
     } else {
       const auto& list = numbers[number++];
       if (i == 0 && has_list) continue;  // the lists tell the count
-      word = is_array(letter) ? listed(list, text_of) : text_of(list[0]);
+      word = is_array(letter) ? listed(list, most, written) : written(list[0]);
       if (made_by->text == "subarray" && letter == 'i') word = order;
       if (listed_by != nullptr && list.empty()) word = "[?]";
     }
     result += (first ? "" : ", ") + word;
     first = false;
   }
-  if (made_by->text == "resized") result += ", " + parts[0]->text();
+  if (made_by->text == "resized") result += ", " + parts[0]->text(unknown);
   return result + ")";
 }
 

@@ -11,9 +11,11 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "optimizer/pass/alltoallw.hpp"
 #include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/merge.hpp"
 #include "optimizer/pass/others.hpp"
+#include "optimizer/pass/register.hpp"
 #include "optimizer/pass/remove.hpp"
 #include "optimizer/pass/site.hpp"
 #include "optimizer/pass/unroll.hpp"
@@ -186,8 +188,8 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
-llvm::PreservedAnalyses specialize_all(llvm::Module& module,
-                                       llvm::ModuleAnalysisManager& analyses) {
+llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses,
+                                       bool is_last) {
   if (options::mode() == options::Mode::kOff) return llvm::PreservedAnalyses::all();
   const bool has_raised = llvm::any_of(module.functions(), is_raised);
   if (!has_raised && !(wants_remarks(module) && uses_mpi(module)))
@@ -221,6 +223,8 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
       for (auto [call, row] : sites) specializer.prove(*call, *row);
       for (auto [call, row] : sites) changed = specializer.specialize(*call, *row) || changed;
       changed = specializer.finish() || changed;
+      Made made;
+      changed = specialize_alltoallw(function, *library, resolver, remarks, made) || changed;
       if (changed) {
         simplify(function, functions);
         if (inline_kernels(function)) simplify(function, functions);
@@ -229,6 +233,11 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module,
         functions.invalidate(function, llvm::PreservedAnalyses::none());
       }
       warn_of_loops(function, remarks);
+      if (is_last) register_kernels(function, *library, resolver, remarks, made);
+      for (llvm::Function* each : made) {
+        inline_kernels(*each);
+        simplify(*each, functions);
+      }
     }
   }
   for (llvm::Function& function : module) {

@@ -9,7 +9,9 @@
 namespace lacuna {
 
 llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
-llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
+// `is_last`: no other files follow.
+llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses,
+                                       bool is_last);
 
 }  // namespace lacuna
 

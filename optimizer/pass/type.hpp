@@ -8,6 +8,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
 
 #include <deque>
 #include <string>
@@ -30,8 +31,9 @@ struct Type {
   llvm::CallBase* listed_by = nullptr;
 
   bool is_constant() const;
-  // As docs/types.md writes it, with ? for a number of the run time.
-  std::string text() const;
+  // As docs/types.md writes it, with ? for a number of the run time. Long lists are cut, unless
+  // those numbers are asked for, in the order of their places.
+  std::string text(llvm::SmallVectorImpl<llvm::Value*>* unknown = nullptr) const;
 };
 
 bool equal(const Type& one, const Type& other);

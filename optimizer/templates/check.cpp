@@ -45,7 +45,63 @@ void tell(const char* site, const char* what, int64_t at) {
                what, site, static_cast<long long>(at));
 }
 
+// Where a type's elements lie, and memory for `elements` of them.
+struct Span {
+  Span(MPI_Datatype type, int64_t elements) {
+    MPI_Aint lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+    if (MPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+        MPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS) {
+      return;
+    }
+    const int64_t last = int64_t(extent) * (elements - 1);
+    low = true_lb + (last < 0 ? last : 0);
+    bytes = true_extent + (last < 0 ? -last : last);
+    if (bytes > kMostMemory) bytes = 0;
+  }
+  int64_t low = 0;
+  int64_t bytes = 0;  // 0: not known, none, or too much
+};
+
 }  // namespace
+
+// Kernels of any count of elements of a type.
+extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_counted(MPI_Datatype type,
+                                                                           lacuna::Counted* pack,
+                                                                           lacuna::Counted* unpack,
+                                                                           const int64_t* numbers,
+                                                                           const char* site) {
+  for (int elements = 1; elements <= 3; ++elements) {
+    const Span span(type, elements);
+    int size = 0;
+    if (span.bytes <= 0 || MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
+        size > kMostMemory / 4) {
+      return;
+    }
+    const int bytes = size * elements;
+    const Memory mine(span.bytes), its(span.bytes), packed(bytes), expected(bytes);
+    if (mine.data == nullptr || its.data == nullptr || packed.data == nullptr ||
+        expected.data == nullptr) {
+      return;
+    }
+    fill(mine.data, span.bytes, 1);
+    fill(packed.data, bytes, 2);
+    int at = 0;
+    if (MPI_Pack(mine.data - span.low, elements, type, expected.data, bytes, &at, MPI_COMM_SELF) !=
+        MPI_SUCCESS) {
+      return;
+    }
+    pack(numbers, mine.data - span.low, elements, packed.data);
+    const int64_t in_pack = at == bytes ? difference(packed.data, expected.data, bytes) : at;
+    if (in_pack >= 0) tell(site, "the compiled pack", in_pack);
+    fill(its.data, span.bytes, 3);
+    std::memcpy(mine.data, its.data, size_t(span.bytes));
+    at = 0;
+    MPI_Unpack(expected.data, bytes, &at, its.data - span.low, elements, type, MPI_COMM_SELF);
+    unpack(numbers, mine.data - span.low, elements, expected.data);
+    const int64_t in_unpack = difference(mine.data, its.data, span.bytes);
+    if (in_unpack >= 0) tell(site, "the compiled unpack", in_unpack);
+  }
+}
 
 // `elements` of the type, which starts at any buffer; `is_done` belongs to the site.
 extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const Part& part,
@@ -57,15 +113,9 @@ extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const Part& p
       __atomic_exchange_n(is_done, 1, __ATOMIC_RELAXED) != 0) {
     return;
   }
-  MPI_Aint lb = 0, extent = 0, true_lb = 0, true_extent = 0;
-  if (MPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
-      MPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS) {
-    return;
-  }
-  const int64_t last = int64_t(extent) * (elements - 1);
-  const int64_t low = true_lb + (last < 0 ? last : 0);
-  const int64_t span = true_extent + (last < 0 ? -last : last);
-  if (span <= 0 || span > kMostMemory) return;
+  const Span its_span(type, elements);
+  const int64_t low = its_span.low, span = its_span.bytes;
+  if (span <= 0) return;
   const Memory mine(span), its(span), packed(part.bytes), expected(part.bytes);
   if (mine.data == nullptr || its.data == nullptr || packed.data == nullptr ||
       expected.data == nullptr) {

@@ -47,6 +47,8 @@ inline bool may_have_devices() {
 // Moves the first `bytes` packed bytes, and no more, between memory and packed.
 using Prefix = void(char* mem, char* packed, const int64_t* shape, int64_t bytes);
 using Move = void(char* mem, char* packed, const int64_t* shape);
+// A kernel that is registered (register.cpp): of any count of elements.
+using Counted = int(const int64_t* numbers, char* mem, int64_t count, char* packed);
 
 // The order of members is known to optimizer/pass/site.cpp.
 struct Part {

@@ -108,13 +108,67 @@ static void between(void) {
   MPI_Comm_free(&inter);
   MPI_Type_free(&type);
 }
-// No template: each rank's type is another argument, or the type is that of a file or a request.
+// Types in arrays: what is of one type in all places is packed.
+static MPI_Datatype shown_types[2];
+static void types_of_each(int n, int ranks) {
+  MPI_Datatype type = column(8, 3), own = column(n, 4), mixed[2] = {type, own}, structs[2], same[2] = {own, own}, doubles[2];
+  MPI_Datatype* list = malloc((size_t)ranks * sizeof *list);
+  MPI_Datatype struct_type, parts[2] = {MPI_INT, MPI_DOUBLE};
+  int lengths[2] = {1, 1}, counts[2] = {2, 1}, got_counts[2], places[2] = {4096, 256}, got_places[2] = {8192, 64}, none[2] = {0, 0};
+  MPI_Aint fields[2] = {offsetof(struct both, number), offsetof(struct both, value)};
+  MPI_Type_create_struct(2, lengths, fields, parts, &struct_type);
+  MPI_Type_commit(&struct_type);
+  for (int i = 0; i < ranks; ++i) list[i] = own, doubles[i] = MPI_DOUBLE;
+  MPI_Alltoall(counts, 1, MPI_INT, got_counts, 1, MPI_INT, MPI_COMM_WORLD);
+  refill(rank + 20);
+  MPI_Alltoallw(sent, counts, places, list, got, got_counts, got_places, same, MPI_COMM_WORLD);  // specialized
+  tell("a list", NULL, type);
+  refill(rank + 21);
+  for (int i = 0; i < ranks; ++i) got_counts[i] *= n;
+  MPI_Alltoallw(sent, counts, places, list, got, got_counts, got_places, doubles, MPI_COMM_WORLD);  // specialized
+  tell("to doubles", NULL, type);
+  refill(rank + 22);
+  MPI_Alltoallw(sent, none, places, list, got, none, got_places, same, MPI_COMM_WORLD);  // specialized
+  tell("nothing", NULL, type);
+  // Not all of one type: found when it runs. Both ranks have 8 doubles for rank 0 and n for rank 1.
+  refill(rank + 23);
+  counts[0] = counts[1] = 1;
+  got_counts[0] = got_counts[1] = rank == 0 ? 8 : n;
+  MPI_Alltoallw(sent, counts, places, mixed, got, got_counts, got_places, doubles, MPI_COMM_WORLD);  // specialized
+  tell("mixed", NULL, type);
+  // More than is packed.
+  refill(rank + 24);
+  counts[0] = counts[1] = 50;
+  MPI_Alltoallw(sent, counts, none, list, got, counts, none, list, MPI_COMM_SELF);  // specialized
+  tell("much", NULL, type);
+  refill(rank + 25);
+  memcpy(got, sent, kBytes);
+  counts[0] = counts[1] = 1;
+  MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, got, counts, got_places, same, MPI_COMM_WORLD);  // specialized
+  tell("each in place", NULL, type);
+  // Signatures stay what they are, and nobody knows what others put into a variable.
+  refill(rank + 26);
+  for (int i = 0; i < ranks; ++i) list[i] = struct_type;
+  look_at(list);
+  structs[0] = structs[1] = struct_type;
+  MPI_Alltoallw(sent, counts, places, structs, got, counts, got_places, structs, MPI_COMM_WORLD);  // left: several types
+  tell("structs of each", NULL, type);
+  look_at(shown_types);
+  memcpy(shown_types, same, sizeof same);
+  MPI_Alltoallw(sent, counts, places, shown_types, got, counts, got_places, shown_types, MPI_COMM_WORLD);  // left: no type is seen
+  tell("shown", NULL, type);
+  free(list);
+  MPI_Type_free(&struct_type);
+  MPI_Type_free(&own);
+  MPI_Type_free(&type);
+}
+// No template: the type is that of a file or a request, or nobody has written one.
 static void without_templates(int ranks) {
   MPI_Datatype type = column(8, 3), types[2] = {type, type};
   int ones[2] = {1, 1}, places[2] = {0, 2}, in_bytes[2] = {0, 4096};
   MPI_Request request;
   refill(rank + 14);
-  MPI_Alltoallw(sent, ones, in_bytes, types, got, ones, in_bytes, types, MPI_COMM_WORLD);  // left: in an array as long as there are ranks
+  MPI_Alltoallw(sent, ones, in_bytes, types, got, ones, in_bytes, types, MPI_COMM_WORLD);  // specialized
   tell("types of each", NULL, type);
   MPI_Alltoallv(sent, ones, places, type, got, ones, places, type, MPI_COMM_WORLD);  // left: function: vector(8, 1, 3, double)
   tell("counts of each", NULL, type);
@@ -157,6 +211,7 @@ int main(int argc, char** argv) {
   of_several();
   flat();
   between();
+  types_of_each(argc + 5, argc + 1);
   without_templates(argc);
   errors(-argc);
   MPI_Finalize();

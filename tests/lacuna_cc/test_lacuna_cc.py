@@ -251,6 +251,40 @@ def test_checks(library: str, tmp_path: Path) -> None:
     assert lines <= sites
 
 
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path) -> None:
+    """The preload takes those that fit the type; without it nothing changes."""
+    source, program = HERE / "registered.c", tmp_path / "registered"
+    told: list[str] = []
+    remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(program))
+    lines = source.read_text().splitlines()
+    wanted = {str(number) for number, line in enumerate(lines, 1) if line.endswith("// registers")}
+    assert wanted <= {line.split(":")[1] for line in remarks.splitlines() if " registers " in line}
+    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
+    plain = run(library, tmp_path / "plain")
+    assert run(library, program) == plain
+    family = "ompi" if library == "openmpi" else library
+    preload = Path(os.environ["LACUNA_BUILD_DIR"]) / "lib" / f"liblacuna-{family}.so"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LACUNA_ALWAYS", "1")
+        patch.setenv("LACUNA_REPORT", str(tmp_path / "report.json"))
+        assert run(library, program, preload=preload) == plain
+        counted = json.loads((tmp_path / "report.json").read_text())["compiled_kernels"]
+        # Each type that is used, on both ranks; words at a stride need no kernel.
+        assert counted["used"] == 2 * (3 * 3 + 1 + 30), counted
+        assert counted["moves"] > 0
+        # Those that by_hand() gives, on both ranks; that of a library is not even registered.
+        assert counted["of_another_type"] == 4, counted
+        patch.setenv("LACUNA_REPORT", "1")
+        assert run(library, program, preload=preload, told=told) == plain
+        assert re.search(r"lacuna: compiled kernels: \d+ registered, \d+ types use theirs", told[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LACUNA_CHECK", "1")
+        lacuna_cc(library, str(source), "-o", str(tmp_path / "checked"))
+    assert run(library, tmp_path / "checked", told=told) == plain
+    assert "lacuna check" not in told[-1], told[-1]
+
+
 def symbols(program: Path) -> set[str]:
     listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
     return set(re.findall(r" U (MPI_\w+)", listing.stdout))

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optimizer/pass/alltoallw.hpp"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+
+#include "optimizer/pass/site.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr llvm::StringLiteral kName = "MPI_Alltoallw";
+
+// A handle that is written to the object, and is there at the call. Which elements have it is asked
+// when the program runs, so that nothing has to be known of other writes.
+llvm::Value* written(llvm::Value* object, const llvm::CallBase& call, const Library& library,
+                     const llvm::DominatorTree& tree) {
+  llvm::SmallVector<llvm::Value*, 8> places = {object};
+  for (unsigned looked = 0; !places.empty() && looked < 256; ++looked) {
+    for (llvm::User* user : places.pop_back_val()->users()) {
+      if (llvm::isa<llvm::GetElementPtrInst, llvm::PHINode>(user) && looked + places.size() < 256)
+        places.push_back(user);
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      if (store == nullptr || store->getValueOperand()->getType() != library.handle_type ||
+          tree.dominates(&call, store)) {  // it comes later
+        continue;
+      }
+      llvm::Value* handle = store->getValueOperand();
+      if (library.basic(handle) == nullptr && !llvm::isa<llvm::Constant>(handle) &&
+          tree.dominates(handle, &call)) {
+        return handle;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// The C++ struct Each of optimizer/templates/alltoallw.cpp for one side; null, and why, if its
+// types are not known.
+llvm::Value* side(llvm::CallBase& call, unsigned types, const Library& library, Resolver& resolver,
+                  const llvm::DominatorTree& tree, Made& made, std::string& what,
+                  std::string& why) {
+  llvm::Value* object = llvm::getUnderlyingObject(call.getArgOperand(types));
+  llvm::Value* handle = written(object, call, library, tree);
+  if (handle == nullptr) {
+    why = "its types come in an array in which no type is seen to be put";
+    return nullptr;
+  }
+  const Type* type = resolver.resolve(handle);
+  if (type == nullptr) {
+    why = resolver.why();
+    return nullptr;
+  }
+  llvm::IRBuilder<> builder(&call);
+  Counted counted;
+  if (!make_counted(*type, library, builder, counted, made, why)) return nullptr;
+  // The other ranks may have the type itself, so that what is sent is of its signature.
+  if (counted.one.unit == library.packed()) {
+    why = "data of several types, which a collective may not send packed: " + type->text();
+    return nullptr;
+  }
+  llvm::Value* numbers = in_frame(counted.numbers, builder);
+  if (options::checks()) check_counted(call, handle, counted, numbers, library, builder);
+  const llvm::SmallVector<llvm::Value*, 8> fields = {
+      types == 3 ? counted.pack : counted.unpack,
+      numbers,
+      handle,
+      counted.one.node->bytes,
+      library.handle_of(counted.one.unit),
+      builder.getInt64(uint64_t(counted.one.unit->bytes))};
+  llvm::SmallVector<llvm::Type*, 8> parts;
+  for (llvm::Value* field : fields) parts.push_back(field->getType());
+  auto* each = llvm::StructType::get(call.getContext(), parts);
+  llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+  llvm::Value* result = entry.CreateAlloca(each);
+  for (unsigned i = 0; i < fields.size(); ++i)
+    builder.CreateStore(fields[i], builder.CreateStructGEP(each, result, i));
+  what += (what.empty() ? "" : " and ") + type->text();
+  return result;
+}
+
+bool specialize(llvm::CallBase& call, const Library& library, Resolver& resolver,
+                const llvm::DominatorTree& tree, llvm::OptimizationRemarkEmitter& remarks,
+                Made& made) {
+  llvm::Function* body = library.template_of(kName);
+  const bool only_reports = options::mode() == options::Mode::kReport;
+  if (body == nullptr || call.arg_size() + 2 != body->arg_size() || call.hasOperandBundles())
+    return false;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    if (call.getArgOperand(i)->getType() != body->getArg(i)->getType()) return false;
+  }
+  std::string what, why;
+  llvm::Value* null =
+      llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(call.getContext()));
+  llvm::Value *sent = nullptr, *got = nullptr;
+  if (!only_reports) {
+    sent = side(call, 3, library, resolver, tree, made, what, why);
+    got = side(call, 7, library, resolver, tree, made, what, why);
+  }
+  if (sent == nullptr && got == nullptr) {
+    remarks.emit([&] {
+      return llvm::OptimizationRemarkMissed("lacuna", "Dynamic", &call)
+             << llvm::ore::NV("Function", kName)
+             << " left as it is: " << llvm::ore::NV("Reason", why);
+    });
+    return false;
+  }
+  remarks.emit([&] {
+    return llvm::OptimizationRemark("lacuna", "Specialized", &call)
+           << llvm::ore::NV("Function", kName) << " specialized: all types "
+           << llvm::ore::NV("What", what) << "; size "
+           << llvm::ore::NV("CommSize", words(CommSize::kShapeStatic));
+  });
+  llvm::SmallVector<llvm::Value*, 16> args(call.args());
+  args.push_back(sent == nullptr ? null : sent);
+  args.push_back(got == nullptr ? null : got);
+  llvm::IRBuilder<> builder(&call);
+  split_normal_edge(call);
+  llvm::CallBase* replaced = same_kind(call, body, args, builder);
+  call.replaceAllUsesWith(replaced);
+  call.eraseFromParent();
+  return true;
+}
+
+}  // namespace
+
+bool specialize_alltoallw(llvm::Function& function, const Library& library, Resolver& resolver,
+                          llvm::OptimizationRemarkEmitter& remarks, Made& made) {
+  llvm::SmallVector<llvm::CallBase*, 4> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+    if (callee != nullptr && callee->isDeclaration() && callee->getName() == kName)
+      calls.push_back(call);
+  }
+  if (calls.empty()) return false;
+  const llvm::DominatorTree tree(function);
+  bool any = false;
+  for (llvm::CallBase* call : calls)
+    any = specialize(*call, library, resolver, tree, remarks, made) || any;
+  return any;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tells the preload, where the program runs with it (`lacuna run`), of kernels for a type that was
+// just committed and that calls may use which are not compiled for it. Without the preload this is
+// a load, a comparison and a call each time.
+#include "optimizer/templates/part.hpp"
+
+// Weak, as in preload.cpp.
+extern "C" [[gnu::weak]] void* dlsym(void* handle, const char* name);
+
+namespace {
+
+using lacuna::Counted;
+using Register = void(MPI_Datatype type, const char* structure, const int64_t* values,
+                      int64_t value_count, Counted* pack, Counted* unpack, const int64_t* numbers,
+                      int64_t number_count);
+
+void nobody(MPI_Datatype, const char*, const int64_t*, int64_t, Counted*, Counted*, const int64_t*,
+            int64_t) {}
+
+}  // namespace
+
+extern "C" [[gnu::noinline]] void lacuna_template_register(MPI_Datatype type, const char* structure,
+                                                           const int64_t* values,
+                                                           int64_t value_count, Counted* pack,
+                                                           Counted* unpack, const int64_t* numbers,
+                                                           int64_t number_count) {
+  static Register* known = nullptr;
+  Register* its = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (its == nullptr) {
+    // RTLD_DEFAULT is the null handle.
+    void* found = &dlsym == nullptr ? nullptr : dlsym(nullptr, "lacuna_interposed_register");
+    its = found == nullptr ? nobody : reinterpret_cast<Register*>(found);
+    __atomic_store_n(&known, its, __ATOMIC_RELAXED);
+  }
+  its(type, structure, values, value_count, pack, unpack, numbers, number_count);
+}
