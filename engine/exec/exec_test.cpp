@@ -44,6 +44,26 @@ TEST(Exec, UnpacksAColumnAndNothingElse) {
   EXPECT_EQ(matrix, (std::vector<double>{-1, 2, -1, -1, -1, 6, -1, -1, -1, 10, -1, -1}));
 }
 
+// On both sides of the lengths at which the C library's memcpy takes over.
+TEST(Exec, OneRunOfManyLengths) {
+  for (const size_t bytes : {129u, 2047u, 2048u, 4080u, 16384u, 16385u, 50000u}) {
+    const PlanPtr plan = planned("contiguous(" + std::to_string(bytes) + ", byte)");
+    std::vector<std::byte> from(bytes + 2);
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256 + 1);
+    for (const bool packs : {true, false}) {
+      std::vector<std::byte> to(bytes + 2);
+      if (packs) {
+        pack(*plan, from.data() + 1, 1, to.data() + 1);
+      } else {
+        unpack(*plan, from.data() + 1, 1, to.data() + 1);
+      }
+      EXPECT_EQ(std::memcmp(to.data() + 1, from.data() + 1, bytes), 0) << bytes;
+      EXPECT_EQ(to.front(), std::byte{0});
+      EXPECT_EQ(to.back(), std::byte{0});
+    }
+  }
+}
+
 // Runs of every length that a few moves make up, on both sides of the counts they are for.
 TEST(Exec, FewMovesOfEveryLength) {
   for (size_t length = 1; length <= 70; ++length) {

@@ -186,7 +186,7 @@ void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std
   FieldStep copies[kSteps];  // as in gather_periods
   for (size_t s = 0; s < kSteps; ++s) copies[s] = t.steps[s];
   for (int64_t p = 0; p < periods; ++p) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (const FieldStep& step : copies) {
       L::store_mine(L::permuted(L::load(src + step.load), step), L::mine(step), dst + step.store);
     }
@@ -247,6 +247,15 @@ void scatter_elements(const Move& m) {
         break;
       case 3:
         scatter_periods<L, 3>(f, periods, src, dst);
+        break;
+      case 4:
+        scatter_periods<L, 4>(f, periods, src, dst);
+        break;
+      case 5:
+        scatter_periods<L, 5>(f, periods, src, dst);
+        break;
+      case 6:
+        scatter_periods<L, 6>(f, periods, src, dst);
         break;
       default:
         scatter_periods_any<L>(f, periods, src, dst);

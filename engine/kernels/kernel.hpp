@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,6 +68,14 @@ struct Move {
   // run is stored where there are so many of them (strided.inl.hpp says why). A hint.
   int64_t repeats = 1;
   int64_t repeats_from = 0;
+  int64_t repeats_below = std::numeric_limits<int64_t>::max();
+  // strided: many runs of one load each, a line apart, are moved by one instruction up to this
+  // width.
+  int64_t one_by_one = 16;
+  // strided: beyond the first level, and off the lines' boundaries, vectors of half a line.
+  bool half_lines = false;
+  // Runs that no single vector holds exactly are moved under masks, where the kernels have those.
+  bool masks = false;
   // strided: runs of so many bytes are left to the C library's memcpy.
   int64_t library_run = 16384;
   // The output will not be read from cache soon: non-temporal stores where they fit.
@@ -103,6 +112,7 @@ std::string_view width_name(Width width);
 
 // All kernels of one instruction set. A null entry declines; the reference has none for kAny shapes
 // it serves all widths.
+inline constexpr int64_t kNearRun = 2048;
 struct KernelTable {
   std::string_view isa;  // "reference", "sse4", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];
@@ -111,6 +121,11 @@ struct KernelTable {
   // The longest run of elements that are a single run for which such tables may be quicker than
   // moves.
   int64_t field_run = 64;
+  // Runs are better moved under masks than by several moves.
+  bool masks = false;
+  // For one run of at least kNearRun bytes in the first level, where the C library's memcpy takes
+  // string instructions; null: it does as well.
+  void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
 };
 
 // The kernel and its name, e.g. "transpose.w8.avx3".

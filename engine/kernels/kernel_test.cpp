@@ -95,6 +95,9 @@ void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width
   m.asks_always = !hints;
   m.library_run = hints ? 2048 : 16384;
   m.repeats = hints ? 3 : 1;
+  m.one_by_one = hints ? 64 : 16;
+  m.half_lines = hints;
+  m.masks = hints;
   m.tile_rows = tile_rows;
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);
@@ -163,11 +166,26 @@ TEST_P(Kernels, StridedUnpacksAllWidths) {
 
 // More than the first-level cache holds: other moves for some widths.
 TEST_P(Kernels, StridedBeyondTheFirstLevel) {
-  for (int64_t width : {24, 64, 96}) {
-    check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * 130, 301 * width},
-                  {301, 130, width}, false, 64, 64, 1, 2);
-    check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * width, 301 * 130},
-                  {301, width, 130}, false, 64, 64, 2, 1, 3);
+  for (int64_t width : {8, 24, 32, 64, 96, 160, 700}) {
+    const int64_t stride = width + 64 + width % 3;
+    for (const int64_t ahead : {0, 3}) {
+      check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * stride, 301 * width},
+                    {301, stride, width}, false, 64, 64, 1, 2, ahead);
+      check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * width, 301 * stride},
+                    {301, width, stride}, false, 64, 64, 2, 1, ahead);
+    }
+  }
+}
+
+TEST_P(Kernels, OneNearRun) {
+  if (GetParam()->copy_near == nullptr) GTEST_SKIP() << "left to the C library";
+  for (const int64_t width : {kNearRun, kNearRun + 1, int64_t{4080}, int64_t{16384}}) {
+    for (const int64_t shift : {0, 1, 40}) {
+      Arena arena({0, width}, {0, width}, shift, shift / 8);
+      arena.expect(0, 0, width);
+      GetParam()->copy_near(arena.dst(), arena.src(), width);
+      EXPECT_TRUE(arena.right()) << width << " shift " << shift;
+    }
   }
 }
 

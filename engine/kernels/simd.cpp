@@ -118,7 +118,10 @@ const KernelTable& table() {
       field_lane(),
       // Zen 5, longer single runs by tables and by moves: 12 of 32 bytes unpacked 3.4 and 2.1 us,
       // 20 of 32 packed 1.6 and 1.3, 52 of 56 packed and unpacked 5.2 and 3.6.
-      is_amd() ? 8 : 64};
+      is_amd() ? 8 : 64,
+      is_amd() && HWY_TARGET == HWY_AVX3,
+      // Zen 5, by memcpy and so: 4080 bytes 29 and 17 ns, 16 KiB 105 and 66.
+      is_amd() && HWY_TARGET == HWY_AVX3 ? &copy_near : nullptr};
   return kTable;
 }
 #undef LACUNA_GATHER_FIELDS

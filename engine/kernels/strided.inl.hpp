@@ -35,74 +35,99 @@ inline bool lies_in_a_line(const std::byte* p, int64_t outer_stride, int64_t inn
 
 // Runs whose lines the first level surely holds.
 constexpr int64_t kNearRuns = 512;
+constexpr int64_t kShortRow = 16;
 
-// The inner loop of one row; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later
-// are asked for: those of the side with gaps, the other is dense and the hardware follows it.
-// Packing blocks wider than 16 bytes loses by it (40 and 128 bytes: 1.3).
-//
-// Four blocks in flight, but where each block is one load from a line of its own: there all by one
-// instruction, which is what the hardware learns strides by (Granite Rapids, blocks of 4 and 8
-// bytes at 64, out of memory: 1.3 faster; 64 bytes out of the first level: 1.1 slower). Out of the
-// first level there is nothing to learn: 512 doubles at 192 bytes 211 and, four at a time, 153 ns.
-template <Ahead kAhead, typename Copy>
-[[gnu::always_inline]] inline void strided_row(const Move& m, int64_t row, Copy copy) {
+// Whether all runs are moved by one instruction, which is what hardware learns strides by: each is
+// one load from a line of its own, or a line (Zen 5: 64 bytes at 128 unpacked 558 ns, four at a
+// time 700; 32 at 256 1.31 and 1.22 us, so not those). Granite Rapids, blocks of 4 and 8 bytes at
+// 64, out of memory: 1.3 times as fast as four at a time, 64 bytes out of the first level 0.9
+// times. Zen 5, at strides that Move::one_by_one leaves out: 8 bytes at 64 0.85 times, at 1056 0.9
+// times. Out of the first level there is nothing to learn: 512 doubles at 192 bytes 211 and, four
+// at a time, 153 ns.
+template <Ahead kAhead>
+[[gnu::always_inline]] inline bool goes_one_by_one(const Move& m, int64_t width) {
+  const bool scatters = m.inner.dst_stride != width;
+  if (width != 64 && (width > 16 || scatters)) return false;
+  // Short rows of lines: what four at a time needs to know takes longer than it saves (Zen 5, 8
+  // rows of 8 in the first level: 35 and 26 ns).
+  if (width == 64 && m.inner.count < kShortRow) return true;
+  if (width > m.one_by_one || (width & (width - 1)) != 0) return false;
+  const int64_t stride = scatters ? m.inner.dst_stride : m.inner.src_stride;
+  if (stride < 64 && stride > -64) return false;
+  return kAhead != Ahead::kNone || m.outer.count * m.inner.count > kNearRuns;
+}
+
+// The loops; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later are asked for:
+// those of the side with gaps, the other is dense and the hardware follows it. Packing blocks wider
+// than 16 bytes loses by it (40 and 128 bytes: 1.3). Four blocks in flight; those of one move each
+// at places that do not wait for each other (of several there is no register left for that: 16 rows
+// of 65 runs of 92 bytes 0.9 times as fast).
+template <Ahead kAhead, bool kOneMove, typename Copy>
+[[gnu::always_inline]] inline void strided_loops(const Move& m, int64_t width, Copy copy) {
+  constexpr bool kApart = kOneMove && kAhead == Ahead::kNone;
+  // Here, not in m: as far as the compiler knows, a block may change it.
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
-  const std::byte* src = m.src + row * m.outer.src_stride;
-  std::byte* dst = m.dst + row * m.outer.dst_stride;
-  const bool scatters = dst_stride != m.width;
-  const int64_t src_ahead = m.ahead * src_stride;
-  const int64_t dst_ahead = m.ahead * dst_stride;
-  const auto one = [&]() LACUNA_INLINE {
-    if constexpr (kAhead != Ahead::kNone) {
-      if (scatters) {
-        touch<true>(dst + dst_ahead, kAhead == Ahead::kLine ? 1 : m.ahead_bytes);
-      } else if (m.width <= 16) {
-        touch<false>(src + src_ahead, kAhead == Ahead::kLine ? 1 : m.width);
+  const int64_t src_row = m.outer.src_stride;
+  const int64_t dst_row = m.outer.dst_stride;
+  const bool scatters = dst_stride != width;
+  const bool asks = scatters || width <= 16;
+  const int64_t ahead = m.ahead * (scatters ? dst_stride : src_stride);
+  const int64_t ahead_bytes = kAhead == Ahead::kLine ? 1 : scatters ? m.ahead_bytes : width;
+  const bool one_by_one = kOneMove && goes_one_by_one<kAhead>(m, width);
+  int64_t src_twice = 2 * src_stride;
+  int64_t src_thrice = 3 * src_stride;
+  int64_t dst_twice = 2 * dst_stride;
+  int64_t dst_thrice = 3 * dst_stride;
+  // The compiler must be kept from adding up their places one by one.
+  asm("" : "+r"(src_twice), "+r"(src_thrice), "+r"(dst_twice), "+r"(dst_thrice));
+  const std::byte* src_begin = m.src;
+  std::byte* dst_begin = m.dst;
+  const int64_t runs = m.inner.count;
+  for (int64_t i = m.outer.count; i > 0; --i) {
+    const std::byte* src = src_begin;
+    std::byte* dst = dst_begin;
+    const auto one = [&]() LACUNA_INLINE {
+      if constexpr (kAhead != Ahead::kNone) {
+        if (scatters) {
+          touch<true>(dst + ahead, ahead_bytes);
+        } else if (asks) {
+          touch<false>(src + ahead, ahead_bytes);
+        }
+      }
+      copy(dst, src);
+      src += src_stride;
+      dst += dst_stride;
+    };
+    int64_t left = runs;
+    if (!one_by_one) {
+      for (; left >= 4; left -= 4) {
+        if constexpr (kApart) {
+          copy(dst, src);
+          copy(dst + dst_stride, src + src_stride);
+          copy(dst + dst_twice, src + src_twice);
+          copy(dst + dst_thrice, src + src_thrice);
+          src += 2 * src_twice;
+          dst += 2 * dst_twice;
+        } else {
+          one();
+          one();
+          one();
+          one();
+        }
       }
     }
-    copy(dst, src);
-    src += src_stride;
-    dst += dst_stride;
-  };
-  int64_t j = 0;
-  const bool is_one_load = m.width <= 16 && (m.width & (m.width - 1)) == 0;
-  if (!scatters && is_one_load && (src_stride >= 64 || src_stride <= -64) &&
-      (kAhead != Ahead::kNone || m.outer.count * m.inner.count > kNearRuns)) {
 #pragma GCC unroll 1
-    for (; j < m.inner.count; ++j) one();
-    return;
+    for (; left > 0; --left) one();
+    src_begin += src_row;
+    dst_begin += dst_row;
   }
-  if (kAhead == Ahead::kNone && is_one_load) {
-    // Places that do not wait for each other, which the compiler must be kept from adding up one by
-    // one.
-    int64_t src_twice = 2 * src_stride;
-    int64_t src_thrice = 3 * src_stride;
-    int64_t dst_twice = 2 * dst_stride;
-    int64_t dst_thrice = 3 * dst_stride;
-    asm("" : "+r"(src_twice), "+r"(src_thrice), "+r"(dst_twice), "+r"(dst_thrice));
-    for (; j + 4 <= m.inner.count; j += 4) {
-      copy(dst, src);
-      copy(dst + dst_stride, src + src_stride);
-      copy(dst + dst_twice, src + src_twice);
-      copy(dst + dst_thrice, src + src_thrice);
-      src += 2 * src_twice;
-      dst += 2 * dst_twice;
-    }
-  } else {
-    for (; j + 4 <= m.inner.count; j += 4) {
-      one();
-      one();
-      one();
-      one();
-    }
-  }
-  for (; j < m.inner.count; ++j) one();
 }
 
 inline bool is_repeated(const Move& m) {
   return m.repeats > 1 && m.inner.dst_stride != m.width &&
-         m.outer.count * m.inner.count >= m.repeats_from;
+         m.outer.count * m.inner.count >= m.repeats_from &&
+         m.outer.count * m.inner.count < m.repeats_below;
 }
 
 // Each run is stored several times. A CPU that fetches the lines of all stores in its queue before
@@ -110,7 +135,7 @@ inline bool is_repeated(const Move& m) {
 // level: they are gone again when their turn comes. Stores that add nothing keep the queue short of
 // lines. Zen 5, 64 KiB out of the second and third level:
 // 8 bytes at 512 27 and, three times, 11 us; 16 at 1024 18 and, six times, 6; 8 at 4096 59 and,
-// sixteen times, 31. Runs of 64 and 256 bytes: no faster, and cold 1.5 times slower.
+// sixteen times, 31; 64 at 1024 3.8 and, twice, 1.2; 64 at 4096 6.6 and, eight times, 2.5.
 template <typename Copy>
 [[gnu::always_inline]] inline void repeated_rows(const Move& m, Copy copy) {
   for (int64_t i = 0; i < m.outer.count; ++i) {
@@ -127,32 +152,26 @@ template <typename Copy>
   }
 }
 
-template <typename Copy>
-[[gnu::always_inline]] inline void strided_rows(const Move& m, Copy copy) {
-  if (m.ahead == 0) {
-    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<Ahead::kNone>(m, i, copy);
-    return;
-  }
-  const bool scatters = m.inner.dst_stride != m.width;
+template <bool kOneMove, typename Copy>
+[[gnu::always_inline]] inline void strided_rows(const Move& m, int64_t width, Copy copy) {
+  if (m.ahead == 0) return strided_loops<Ahead::kNone, kOneMove>(m, width, copy);
+  const bool scatters = m.inner.dst_stride != width;
   const int64_t outer = m.outer.count == 1 ? 0 : scatters ? m.outer.dst_stride : m.outer.src_stride;
   if (scatters ? lies_in_a_line(m.dst, outer, m.inner.dst_stride, m.ahead_bytes)
-               : lies_in_a_line(m.src, outer, m.inner.src_stride, m.width)) {
-    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<Ahead::kLine>(m, i, copy);
+               : lies_in_a_line(m.src, outer, m.inner.src_stride, width)) {
+    strided_loops<Ahead::kLine, kOneMove>(m, width, copy);
   } else {
-    for (int64_t i = 0; i < m.outer.count; ++i) strided_row<Ahead::kLines>(m, i, copy);
+    strided_loops<Ahead::kLines, kOneMove>(m, width, copy);
   }
 }
 
 template <int64_t kWidth>
 void strided(const Move& m) noexcept {
-  if (is_repeated(m)) [[unlikely]] {
-    return repeated_rows(m, [](std::byte* dst, const std::byte* src)
-                                LACUNA_INLINE { copy_block<kWidth>(dst, src); });
-  }
-  Move known = m;
-  known.width = kWidth;
-  strided_rows(known, [](std::byte* dst, const std::byte* src)
-                          LACUNA_INLINE { copy_block<kWidth>(dst, src); });
+  const auto copy = [](std::byte* dst, const std::byte* src)
+                        LACUNA_INLINE { copy_block<kWidth>(dst, src); };
+  if (is_repeated(m)) [[unlikely]]
+    return repeated_rows(m, copy);
+  strided_rows<true>(m, kWidth, copy);
 }
 
 // Runs of so many bytes are loops themselves; four of them side by side, with a choice by length in
@@ -165,7 +184,11 @@ constexpr int64_t kLongRun = 128;
 // times slower.
 constexpr int64_t kAskedRun = 1024;
 
-inline void strided_long(const Move& m) noexcept {
+// The runs of a message of so many bytes, and where they go, are in the first level.
+constexpr int64_t kNearMessage = 16384;
+
+template <bool kHalfLines>
+[[gnu::always_inline]] inline void long_rows(const Move& m) {
   const int64_t width = m.width;  // the compiler must think that a run may change m
   const int64_t ahead = width < 512 ? 512 / width : 1;
   const bool asks = m.asks_always || m.ahead > 0;
@@ -180,30 +203,74 @@ inline void strided_long(const Move& m) noexcept {
       } else if (width >= kAskedRun && asks) {
         touch<false>(src + src_stride, width);
       }
-      copy_vectors(dst, src, width);
+      if constexpr (kHalfLines) {
+        copy_half_lines(dst, src, width);
+      } else {
+        copy_vectors(dst, src, width);
+      }
       src += src_stride;
       dst += dst_stride;
     }
   }
 }
 
+inline bool is_off_lines(const std::byte* p, int64_t outer_stride, int64_t inner_stride) {
+  return ((static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) | outer_stride | inner_stride) &
+          63) != 0;
+}
+
+// One run longer than a vector, and where it goes, in the first level.
+inline void copy_near(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
+  copy_vectors(dst, src, bytes);
+}
+
 inline void strided_any(const Move& m) noexcept {
+  const bool scatters = m.inner.dst_stride != m.width;
+  const bool is_near = m.outer.count * m.inner.count * m.width <= kNearMessage;
+  // Whether the side with gaps does not lie on the lines' boundaries.
+  const auto is_off = [&]() LACUNA_INLINE {
+    return scatters ? is_off_lines(m.dst, m.outer.dst_stride, m.inner.dst_stride)
+                    : is_off_lines(m.src, m.outer.src_stride, m.inner.src_stride);
+  };
   // A line is written whole only by runs that hold one; shorter ones go through the caches.
   if (m.stream && m.width >= 128) {
     // The next run is asked for: without, packing 64 MiB of runs of 8 KiB took 1.3 times as long as
     // through the caches (Zen 5), though its stores save a third of the bytes.
     const bool has_gaps = m.inner.src_stride != m.width;
-    strided_rows(m, [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
-      if (has_gaps) touch<false>(src + m.inner.src_stride, m.width);
-      copy_run_stream(dst, src, m.width);
-    });
+    strided_rows<false>(m, m.width,
+                        [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+                          if (has_gaps) touch<false>(src + m.inner.src_stride, m.width);
+                          copy_run_stream(dst, src, m.width);
+                        });
     hwy::FlushStream();
-  } else if (m.width > kLongRun && m.width < m.library_run) {
-    strided_long(m);
+  } else if (m.width > kLongRun && (m.width < m.library_run || is_near)) {
+    // Zen 5, in the second level: 256 bytes 8 bytes off the line packed 1.38 and unpacked 1.57
+    // times as fast, on the line 0.91 to 1.07; 2 KiB 16 bytes off the line unpacked 1.13 times; 1
+    // KiB off the line packed 0.92.
+    if (m.half_lines && !is_near && (m.width < 512 || scatters) && is_off()) {
+      long_rows<true>(m);
+    } else {
+      long_rows<false>(m);
+    }
+  } else if (m.width == 64 && is_repeated(m)) {
+    repeated_rows(
+        m, [](std::byte* dst, const std::byte* src) LACUNA_INLINE { copy_vector<64>(dst, src); });
   } else {
-    constexpr int64_t kSmall = 16384;
-    const bool is_small = m.outer.count * m.inner.count * m.width <= kSmall;
-    with_copy(m.width, is_small, [&m](auto copy) LACUNA_INLINE { strided_rows(m, copy); });
+    // A line's worth by one move or by two. Zen 5: in the first level, 8 rows of 8, unpacked 8
+    // bytes off the line, 33 and 26 ns; out of memory, 8 MiB of 64 at 4096, 1.7 and 1.3 ms.
+    const bool in_halves = m.width == 64 && (!m.half_lines ? !is_near
+                                             : is_near     ? scatters && is_off()
+                                                           : m.one_by_one < 64);
+    // The hardware seems not to follow moves under masks, which it must where runs lie close: Zen
+    // 5, cold, 12 of 16 bytes 6.2 and, so, 9.6 us, 52 of 56 11.5 and 16.6 (warm 1.7 and 1.0, 3.5
+    // and 2.1). Nor for short runs (7 bytes of a matrix, cold: 1.3 and 2.6 ms), nor for longer
+    // ones: what a mask leaves out may lie in one line more (162 of 40 bytes at 6480 92 and 102
+    // ns).
+    const int64_t stride = scatters ? m.inner.dst_stride : m.inner.src_stride;
+    const bool masks = m.masks && m.width > 8 && m.width <= 32 && (stride >= 128 || stride <= -128);
+    with_copy(m.width, in_halves, masks, [&m](auto one_move, auto copy) LACUNA_INLINE {
+      strided_rows<decltype(one_move)::value>(m, m.width, copy);
+    });
   }
 }
 
@@ -302,7 +369,7 @@ void listed(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_any(const Move& m) noexcept {
-  with_copy(m.width, false, [&m](auto copy) LACUNA_INLINE {
+  with_copy(m.width, true, m.masks, [&m](auto /*one_move*/, auto copy) LACUNA_INLINE {
     for (int64_t i = 0; i < m.outer.count; ++i) {
       const std::byte* src = m.src + i * m.outer.src_stride;
       std::byte* dst = m.dst + i * m.outer.dst_stride;
@@ -342,6 +409,9 @@ void by_field(const Move& m) noexcept {
     Move pass;
     pass.inner.src_stride = m.inner.src_stride;
     pass.inner.dst_stride = m.inner.dst_stride;
+    pass.one_by_one = m.one_by_one;
+    pass.half_lines = m.half_lines;
+    pass.masks = m.masks;
     for (int64_t e = 0; e < m.inner.count; e += most) {
       pass.inner.count = m.inner.count - e < most ? m.inner.count - e : most;
       const std::byte* src = m.src + i * m.outer.src_stride + e * m.inner.src_stride;

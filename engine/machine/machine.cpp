@@ -55,6 +55,9 @@ void derive_thresholds(Profile& profile) {
   if (is_default("ask_bytes")) m.ask_bytes = is_amd() ? m.l2_bytes : m.l1_bytes;
   if (is_default("early_stores")) m.early_stores = is_amd() ? 8 : 0;
   if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
+  if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
+  if (is_default("learned_stride_bytes") && is_amd()) m.learned_stride_bytes = 128;
+  if (is_default("vector_bytes") && is_amd()) m.vector_bytes = 32;
 }
 
 Profile told_profile() {

@@ -84,6 +84,14 @@ struct Machine {
   // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast); else its own loop of
   // vectors is no better, and from memory 1.25 times slower for runs of 2 KiB.
   int64_t library_run_bytes = 16384;
+  // Many runs of one load each are moved by one instruction, which is what the hardware learns
+  // strides by: runs up to so many bytes, at strides that are multiples of so many (Zen 5: 64,
+  // 128).
+  int64_t one_by_one_bytes = 16;
+  int64_t learned_stride_bytes = 1;
+  // The vectors that move runs of many lines beyond the first level, and a line's worth that lies
+  // in two lines (Zen 5: 32).
+  int64_t vector_bytes = 64;
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
   // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves

@@ -38,6 +38,12 @@ constexpr WholeRow kWholes[] = {
      &Machine::early_stores},
     {"library_run_bytes", "bytes", "runs from this size on are left to the C library's memcpy", 129,
      kTiB, &Machine::library_run_bytes},
+    {"one_by_one_bytes", "bytes", "many runs up to this size are moved by one instruction", 0, 64,
+     &Machine::one_by_one_bytes},
+    {"learned_stride_bytes", "bytes", "of whose multiples those runs' strides must be", 1, kMiB,
+     &Machine::learned_stride_bytes},
+    {"vector_bytes", "bytes", "vectors that move long runs beyond the first level", 16, 64,
+     &Machine::vector_bytes},
 };
 
 struct RealRow {

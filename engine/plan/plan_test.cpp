@@ -142,6 +142,32 @@ TEST(Plan, SomeMachinesAskForLinesLater) {
   EXPECT_TRUE(soon.unpack_move.asks_always);
 }
 
+TEST(Plan, MachinesLearnDifferentStrides) {
+  Machine even;
+  even.one_by_one_bytes = 64;
+  even.learned_stride_bytes = 128;
+  even.vector_bytes = 32;
+  const auto move = [](const char* text, const Machine& machine) {
+    return planned(text, machine)->root(1).sweep.pack_move;
+  };
+  EXPECT_EQ(move("hvector(9999, 1, 256, double)", even).one_by_one, 64);
+  EXPECT_EQ(move("hvector(9999, 1, 192, double)", even).one_by_one, 0);
+  EXPECT_TRUE(move("hvector(9999, 300, 512, byte)", even).half_lines);
+  EXPECT_EQ(move("hvector(9999, 1, 192, double)", Machine()).one_by_one, 16);
+  EXPECT_FALSE(move("hvector(9999, 300, 512, byte)", Machine()).half_lines);
+}
+
+TEST(Plan, KernelsSayWhetherRunsAreMovedUnderMasks) {
+  KernelTable table = *kernel_tables().front();
+  const Machine host;
+  for (const bool masks : {false, true}) {
+    table.masks = masks;
+    const PlanPtr plan = make_plan(parse_type("hvector(99, 24, 64, byte)").value(), table, host);
+    EXPECT_EQ(plan->root(1).sweep.pack_move.masks, masks);
+    EXPECT_EQ(plan->root(1).sweep.unpack_move.masks, masks);
+  }
+}
+
 TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   Machine early;
   early.early_stores = 8;
@@ -152,7 +178,10 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 6);
   EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats, 16);
   EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_from, early.l1_bytes / 4096);
-  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 64, 1024, byte)").repeats, 2);
+  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 8);
+  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats_below, early.l2_bytes / 64);
+  EXPECT_EQ(move("hvector(9999, 80, 4096, byte)").repeats, 1);
   EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
   EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
             1);

@@ -32,6 +32,9 @@ Machine tiny_machine() {
   m.parallel_bytes = 128;
   m.early_stores = 8;
   m.library_run_bytes = 200;
+  m.one_by_one_bytes = 64;
+  m.learned_stride_bytes = 1;
+  m.vector_bytes = 32;
   return m;
 }
 
