@@ -215,6 +215,8 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
                        bytes);
     });
   }
+  // What was cut off is still being written, and another thread there may want the region.
+  if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, peer.pid);
   region->done.store(1, std::memory_order_release);
   return ok ? code : MPI_ERR_OTHER;
 }
