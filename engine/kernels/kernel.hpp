@@ -82,8 +82,8 @@ struct Move {
   bool stream = false;
   // transpose: the source is in no cache, though the output will be.
   bool far = false;
-  // transpose: source rows taken together (a multiple of a line's elements), and columns swept
-  // before the next rows.
+  // transpose: source rows taken together (a multiple of a line's elements; all of them: column
+  // after column), and columns swept before the next rows.
   int64_t tile_rows = 0;
   int64_t tile_cols = 0;
 };

@@ -98,7 +98,7 @@ void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width
   m.one_by_one = hints ? 64 : 16;
   m.half_lines = hints;
   m.masks = hints;
-  m.tile_rows = tile_rows;
+  m.tile_rows = hints ? 1 << 20 : tile_rows;
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);
   kernel.fn(m);
@@ -121,10 +121,8 @@ void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim out
                    int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
   check_from(false, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
              dst_shift, ahead);
-  if (shape == Shape::kStrided || !stream) {
-    check_from(true, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
-               dst_shift, ahead);
-  }
+  check_from(true, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
+             dst_shift, ahead);
 }
 
 const std::vector<int64_t> kWidthsToTest = {

@@ -50,6 +50,10 @@ class Transposer {
         (reinterpret_cast<uintptr_t>(dst_) | static_cast<uintptr_t>(dst_pitch_)) % kWidth == 0;
     const bool same_start = dst_pitch_ % 64 == 0;
     stream = stream && has_lines;
+    if (!same_start && rows_ * kWidth <= kShortColumn && tile_rows_ >= rows_ &&
+        (kWidth <= 4 || stream || far_)) {
+      return short_columns();
+    }
     // A line made of several tiles must not have more companions than there are buffers for them.
     constexpr bool kTooManyOpen = kParts > 1 && kN >= 8;
     if (has_lines && same_start && !kTooManyOpen) {
@@ -117,10 +121,20 @@ class Transposer {
     // Past the caches or from beyond them: two lines of rows, swept along a page of columns, which
     // the hardware follows. Within them: a strip of two source lines; with shifts down all rows,
     // since each block of rows reads one tile more.
+    //
+    // Where tiles may take all rows (Machine::tile_rows) also from beyond the caches, but for rows
+    // that meet in the same places of them. Zen 5, n x n doubles, us of two lines and of all rows,
+    // warm and cold, with shifts: 510 105, 129 and 56, 75; 724 217, 258 and 101, 173; 1004 420,
+    // 1007 and 198, 495; 2052 3397, 4237 and 1965, 2346 (4 to 32 lines together: between); 2001
+    // rows at 32 KiB 5792 and 7840, 509 at 8 KiB 235 and 157. Without: 720 114, 156 and 99, 153;
+    // powers of two took 2 to 3 times as long.
     const bool along_rows = kStream || far_;
+    const bool may_meet = kShift ? src_pitch_ % 4096 == 0 && rows_ >= 1024
+                                 : src_pitch_ % 4096 == 0 || dst_pitch_ % 4096 == 0;
+    const bool down_rows = along_rows ? tile_rows_ >= rows_ && !may_meet : kShift;
     const int64_t block_cols =
         along_rows ? round_up(tile_cols_, kN) : 2 * (kLine > kN ? kLine : kN);
-    const int64_t block_lines = !along_rows && kShift ? whole : 2;
+    const int64_t block_lines = down_rows ? whole : 2;
     for (int64_t c0 = first_col; c0 < end_col; c0 += block_cols) {
       const int64_t c1 = c0 + block_cols < end_col ? c0 + block_cols : end_col;
       for (int64_t k0 = 0; k0 < whole; k0 += block_lines) {
@@ -155,6 +169,25 @@ class Transposer {
       }
     }
     edge(0, rows_, 0, first_col);
+    edge(0, rows_, end_col, cols_);
+  }
+
+  // Columns that begin anywhere and have few whole lines: what is left at their ends would be much
+  // of them, so tiles at any place, the last one over the one before. Zen 5, us of lines and of
+  // this, warm and cold: 40000 columns of 36 floats 335, 931 and 204, 497, of 100 2148, 3092 and
+  // 1323, 1842; of 36 doubles 1057, 1335 and 682, 723; 1000 columns of 100 floats 25, 25 and 18,
+  // 20, of 50 doubles 14, 52 and 18, 34.
+  static constexpr int64_t kShortColumn = 512;  // bytes
+
+  void short_columns() const {
+    const int64_t end_col = cols_ / kN * kN;
+    for (int64_t c = 0; c < end_col; c += kN) {
+      const auto tile = [&](int64_t r) LACUNA_INLINE {
+        TileW::template run<false>(at_src(r, c), src_pitch_, at_dst(r, c), dst_pitch_);
+      };
+      for (int64_t r = 0; r + kN <= rows_; r += kN) tile(r);
+      if (rows_ % kN != 0) tile(rows_ - kN);
+    }
     edge(0, rows_, end_col, cols_);
   }
 

@@ -58,6 +58,7 @@ void derive_thresholds(Profile& profile) {
   if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
   if (is_default("learned_stride_bytes") && is_amd()) m.learned_stride_bytes = 128;
   if (is_default("vector_bytes") && is_amd()) m.vector_bytes = 32;
+  if (is_default("tile_rows") && is_amd()) m.tile_rows = int64_t{1} << 20;
 }
 
 Profile told_profile() {

@@ -92,6 +92,9 @@ struct Machine {
   // The vectors that move runs of many lines beyond the first level, and a line's worth that lies
   // in two lines (Zen 5: 32).
   int64_t vector_bytes = 64;
+  // The rows of a transpose that tiles take. 0: as many as half the TLB has pages for. With all
+  // (AMD's) columns that begin anywhere in a line are written from end to end: transpose.inl.hpp.
+  int64_t tile_rows = 0;
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
   // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves

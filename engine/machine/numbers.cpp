@@ -44,6 +44,8 @@ constexpr WholeRow kWholes[] = {
      &Machine::learned_stride_bytes},
     {"vector_bytes", "bytes", "vectors that move long runs beyond the first level", 16, 64,
      &Machine::vector_bytes},
+    {"tile_rows", "rows", "of a transpose that tiles take; 0: by the TLB", 0, kMiB,
+     &Machine::tile_rows},
 };
 
 struct RealRow {

@@ -84,9 +84,9 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
     sweep.tile_cols = tiles.columns;
     sweep.why = "columns are neighbours in memory (stride = width = " + text(sweep.width) +
                 "): tiles read and write whole lines; a column touches " + text(pages) +
-                " pages against " + text(machine.tlb_entries) + " TLB entries, so tiles take " +
-                text(sweep.tile_rows) +
-                " rows (at most half the TLB) by one page of columns; outputs from " +
+                " pages against " + text(machine.tlb_entries) + " TLB entries; tiles take " +
+                (sweep.tile_rows >= inner.count ? "all" : text(sweep.tile_rows)) +
+                " rows by one page of columns; outputs from " +
                 text(machine.stream_transpose_bytes) + " bytes on leave by non-temporal stores";
     nest.loops.pop_back();
     place_outer(sweep, nest, i);
@@ -373,7 +373,8 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
 Tiles transpose_tiles(int64_t width, const Machine& machine) {
   const int64_t line = std::max<int64_t>(1, machine.line_bytes / width);
   const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width);
-  return {std::max(line, most / line * line), std::max(line, machine.page_bytes / width)};
+  const int64_t rows = machine.tile_rows > 0 ? machine.tile_rows : most;
+  return {std::max(line, rows / line * line), std::max(line, machine.page_bytes / width)};
 }
 
 Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine) {

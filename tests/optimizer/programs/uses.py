@@ -291,7 +291,8 @@ class User:
         comm, ranks = self.rng.choice([("MPI_COMM_WORLD", 2), ("MPI_COMM_SELF", 1)])
         drawn = kept.drawn
         low, high = drawn.window(count)
-        apart = max(high - low, drawn.size * count) // 16 * 16 + 16
+        low, high = min(low, 0), max(high, drawn.size * count)  # with the blocks without gaps
+        apart = (high - low) // 16 * 16 + 16
         last = high + apart * (ranks - 1)
         if max(-low, last) >= MOST_WINDOW:
             return self._bcast(kept, handle, count)
@@ -299,28 +300,22 @@ class User:
         name = self.names.fresh("blocks")
         at = ", ".join(str(apart * i) for i in range(ranks))
         lines = [renew, f"const int {name}_at[] = {{{at}}};"]
-        is_flat = False
-        for side in ("out", "in"):
+        in_place = self.rng.random() < 0.15
+        for side in ("in",) if in_place else ("out", "in"):
             sides = [self._flat(drawn, handle, count) for _ in range(ranks)]
-            if self.rng.random() < 0.6:  # all of the one type
+            if in_place or self.rng.random() < 0.6:  # all of the one type
                 sides = [(self._number(count), handle)] * ranks
-            is_flat = any(kind != handle for _, kind in sides)  # that of the receives, at the end
             counts, kinds = (", ".join(each) for each in zip(*sides, strict=True))
             lines += [
                 f"const int {name}_{side}_counts[] = {{{counts}}};",
                 f"const MPI_Datatype {name}_{side}_types[] = {{{kinds}}};",
             ]
         received = f"{name}_in_counts, {name}_at, {name}_in_types, {comm}"
-        if not is_flat and self.rng.random() < 0.15:
+        if in_place:
             lines.append(f"MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, IN, {received});")
             return [*lines, f"look_in({low}, {last});"]
         sent = f"IN, {name}_out_counts, {name}_at, {name}_out_types"
-        flat_end = apart * (ranks - 1) + drawn.size * count
-        return [
-            *lines,
-            f"MPI_Alltoallw({sent}, OUT, {received});",
-            f"look({min(low, 0)}, {max(last, flat_end)});" if is_flat else f"look({low}, {last});",
-        ]
+        return [*lines, f"MPI_Alltoallw({sent}, OUT, {received});", f"look({low}, {last});"]
 
     def _null(self, kept: Kept, handle: str, count: int) -> list[str]:
         """Nobody, or nothing."""
