@@ -38,6 +38,15 @@ class Api : public ::testing::Test {
     lacuna_type_destroy(*type);
   }
 
+  // Keeps what it needs of the type, which is gone.
+  lacuna_plan* planned(const char* text) {
+    lacuna_type* type = parsed(text);
+    lacuna_plan* plan = nullptr;
+    EXPECT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
+    lacuna_type_destroy(type);
+    return plan;
+  }
+
   lacuna_type* dbl_ = nullptr;
 };
 
@@ -91,10 +100,7 @@ TEST_F(Api, NumbersOfAType) {
 }
 
 TEST_F(Api, PackUnpackAndSlices) {
-  lacuna_type* type = parsed("vector(3, 1, 2, int)");
-  lacuna_plan* plan = nullptr;
-  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
-  lacuna_type_destroy(type);  // the plan keeps what it needs
+  lacuna_plan* plan = planned("vector(3, 1, 2, int)");
   const int mem[] = {1, 2, 3, 4, 5, 6};
   int packed[3] = {};
   int64_t bytes = 0;
@@ -167,10 +173,7 @@ TEST_F(Api, WrongArgumentsAreNamedAndOutputsLeftAlone) {
 }
 
 TEST_F(Api, WrongBuffersCountsAndSlices) {
-  lacuna_plan* plan = nullptr;
-  lacuna_type* type = parsed("vector(3, 1, 2, int)");
-  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
-  lacuna_type_destroy(type);
+  lacuna_plan* plan = planned("vector(3, 1, 2, int)");
   int mem[6] = {};
   int packed[3] = {};
   expect_wrong(lacuna_pack(nullptr, mem, 1, packed), LACUNA_INVALID_ARGUMENT, "plan");
@@ -189,10 +192,7 @@ TEST_F(Api, WrongBuffersCountsAndSlices) {
 }
 
 TEST_F(Api, Streams) {
-  lacuna_plan* plan = nullptr;
-  lacuna_type* type = parsed("vector(3, 1, 2, int)");
-  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
-  lacuna_type_destroy(type);
+  lacuna_plan* plan = planned("vector(3, 1, 2, int)");
   const int mem[] = {1, 2, 3, 4, 5, 6};
   int packed[3] = {};
   int back[6] = {};
@@ -227,10 +227,7 @@ TEST_F(Api, Streams) {
 }
 
 TEST_F(Api, LentPieces) {
-  lacuna_plan* plan = nullptr;
-  lacuna_type* type = parsed("vector(3, 1, 2, int)");
-  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
-  lacuna_type_destroy(type);
+  lacuna_plan* plan = planned("vector(3, 1, 2, int)");
   const int mem[] = {1, 2, 3, 4, 5, 6};
   int back[6] = {};
   lacuna_pack_stream* out = nullptr;
@@ -273,10 +270,8 @@ TEST_F(Api, LentPieces) {
   lacuna_pack_stream_destroy(out);
   lacuna_unpack_stream_destroy(in);
   // More than a buffer can be.
-  type = parsed("vector(3000000000000, 1, 2, int)");
   lacuna_plan_destroy(plan);
-  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
-  lacuna_type_destroy(type);
+  plan = planned("vector(3000000000000, 1, 2, int)");
   ASSERT_EQ(lacuna_pack_stream_create(plan, mem, 1, &out), LACUNA_OK);
   expect_wrong(lacuna_pack_stream_lend(out, int64_t{1} << 43, &from), LACUNA_OUT_OF_MEMORY,
                "LACUNA_POOL_MB");
@@ -314,10 +309,7 @@ TEST(ApiMachine, IsOneJsonObject) {
 }
 
 TEST_F(Api, CostIsOneJsonObject) {
-  lacuna_type* type = parsed("vector(3, 1, 2, int)");
-  lacuna_plan* plan = nullptr;
-  ASSERT_EQ(lacuna_plan_create(type, &plan), LACUNA_OK);
-  lacuna_type_destroy(type);
+  lacuna_plan* plan = planned("vector(3, 1, 2, int)");
   size_t needed = 0;
   expect_wrong(lacuna_plan_cost_json(plan, 2, 0, nullptr, &needed), LACUNA_TRUNCATED,
                "capacity is 0");

@@ -19,6 +19,7 @@ using lacuna::api::plan_of;
 Stream<true>* of(lacuna_pack_stream* stream) { return reinterpret_cast<Stream<true>*>(stream); }
 Stream<false>* of(lacuna_unpack_stream* stream) { return reinterpret_cast<Stream<false>*>(stream); }
 
+constexpr const char* kNoStream = "stream is NULL; give one that was created";
 constexpr const char* kIsLent =
     "a place of the stream is lent; give it back by lacuna_unpack_stream_filled";
 
@@ -43,18 +44,16 @@ lacuna_status create(const lacuna_plan* plan, const void* mem, int64_t count, Ha
   });
 }
 
-std::string left_of(int64_t bytes, int64_t left) {
-  return "bytes is " + std::to_string(bytes) + "; " + std::to_string(left) +
-         " are left of the stream";
-}
-
 template <bool kPack>
 [[gnu::cold, gnu::noinline]] lacuna_status wrong_piece(const Stream<kPack>* stream,
                                                        int64_t bytes) noexcept {
   return guarded([&] {
-    if (stream == nullptr) return invalid("stream is NULL; give one that was created");
+    if (stream == nullptr) return invalid(kNoStream);
     if (is_lent(stream)) return invalid(kIsLent);
-    if (bytes < 0 || bytes > stream->left()) return invalid(left_of(bytes, stream->left()));
+    if (bytes < 0 || bytes > stream->left()) {
+      return invalid("bytes is " + std::to_string(bytes) + "; " + std::to_string(stream->left()) +
+                     " are left of the stream");
+    }
     return invalid("packed is NULL; give a buffer for the packed stream");
   });
 }
@@ -91,7 +90,7 @@ template <bool kPack>
 lacuna_status seek(Stream<kPack>* stream, int64_t begin) {
   if (stream == nullptr || is_lent(stream) || begin < 0 || begin > stream->total()) [[unlikely]] {
     return guarded([&] {
-      if (stream == nullptr) return invalid("stream is NULL; give one that was created");
+      if (stream == nullptr) return invalid(kNoStream);
       if (is_lent(stream)) return invalid(kIsLent);
       return invalid("begin is " + std::to_string(begin) + "; the stream has " +
                      std::to_string(stream->total()) + " bytes");
@@ -142,7 +141,7 @@ lacuna_status lacuna_unpack_stream_filled(lacuna_unpack_stream* stream, int64_t 
   Stream<false>* const mine = of(stream);
   if (mine == nullptr || bytes < 0 || bytes > mine->lent()) [[unlikely]] {
     return guarded([&] {
-      if (mine == nullptr) return invalid("stream is NULL; give one that was created");
+      if (mine == nullptr) return invalid(kNoStream);
       if (!is_lent(mine)) return invalid("no place of the stream is lent");
       return invalid("bytes is " + std::to_string(bytes) + "; " + std::to_string(mine->lent()) +
                      " were lent");
@@ -158,9 +157,7 @@ lacuna_status lacuna_unpack_stream_seek(lacuna_unpack_stream* stream, int64_t be
 
 lacuna_status lacuna_unpack_stream_flush(lacuna_unpack_stream* stream) {
   if (stream == nullptr || is_lent(of(stream))) {
-    return guarded([&] {
-      return invalid(stream == nullptr ? "stream is NULL; give one that was created" : kIsLent);
-    });
+    return guarded([&] { return invalid(stream == nullptr ? kNoStream : kIsLent); });
   }
   of(stream)->flush();
   return LACUNA_OK;

@@ -135,13 +135,11 @@ void Stream<kPack>::find_part() {
 
 template <bool kPack>
 void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
-  // Looking for a group costs about as much as moving this.
-  constexpr int64_t kLeastStep = 4096;
   while (bytes > 0) {
     find_part();
     int64_t now = 0;
     if (part_.loop == nullptr) {
-      now = std::min(bytes, std::max(part_.end - at_, kLeastStep));
+      now = std::min(bytes, std::max(part_.end - at_, kLeastPartBytes));
       move(at_, at_ + now, packed);
     } else if (const int64_t whole = whole_groups(bytes); whole > 0) {
       now = whole;

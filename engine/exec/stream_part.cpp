@@ -15,9 +15,6 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// Looking for smaller ones costs about as much as moving them.
-constexpr int64_t kLeastPart = 4096;
-
 // Iterations of `node` that share lines with each other, where one of them visits more lines than
 // stay in the first level until the next comes; 0: there are none such.
 int64_t sharing(const PlanNode& node, const Machine& machine) {
@@ -109,7 +106,7 @@ StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t 
               begin + first * size, std::min(begin + last * size, end), end, node, mem, first, size,
               its * size,           pitch_of(*node, size, line)};
         }
-        if (size < kLeastPart) return no_group(nullptr);
+        if (size < kLeastPartBytes) return no_group(nullptr);
         begin += i * size;
         end = begin + size;
         mem = address(mem, i * node->loop.mem_stride);
@@ -118,7 +115,7 @@ StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t 
       }
       case Kind::kBlocks: {
         const int64_t size = node->children[0]->size;
-        if (size < kLeastPart) return no_group(nullptr);
+        if (size < kLeastPartBytes) return no_group(nullptr);
         const int64_t i = (at - begin) / size;
         begin += i * size;
         end = begin + size;
@@ -128,7 +125,8 @@ StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t 
       }
       case Kind::kRuns: {
         const std::vector<int64_t>& packed = node->layout->packed_offsets;
-        if (node->size / static_cast<int64_t>(packed.size()) < kLeastPart) return no_group(nullptr);
+        if (node->size / static_cast<int64_t>(packed.size()) < kLeastPartBytes)
+          return no_group(nullptr);
         const size_t i = part_at(packed, at - begin);
         end = begin + packed[i + 1];
         begin += packed[i];

@@ -28,6 +28,8 @@ struct StreamPart {
   int64_t pitch = 0;  // in a buffer, iteration i of the group is at i * pitch
 };
 
+// Looking for a smaller part costs about as much as moving it.
+inline constexpr int64_t kLeastPartBytes = 4096;
 // No group has more.
 inline constexpr int64_t kMostGroupBytes = 2 << 20;
 // Of a group's packed form, on this machine: of a stream in order, and of one that is sought in and

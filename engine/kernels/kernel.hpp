@@ -110,9 +110,11 @@ Width width_class(int64_t width);
 std::string_view shape_name(Shape shape);
 std::string_view width_name(Width width);
 
+// The shortest run that KernelTable::copy_near is for.
+inline constexpr int64_t kNearRun = 2048;
+
 // All kernels of one instruction set. A null entry declines; the reference has none for kAny shapes
 // it serves all widths.
-inline constexpr int64_t kNearRun = 2048;
 struct KernelTable {
   std::string_view isa;  // "reference", "sse4", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];

@@ -44,6 +44,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/small_copy.inl.hpp"
 #include "kernels/copy.inl.hpp"
 #include "kernels/strided.inl.hpp"
+#include "kernels/listed.inl.hpp"
 // clang-format on
 #if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
 #include "kernels/tile.inl.hpp"

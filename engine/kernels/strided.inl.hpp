@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two-level strided movers and index-list movers for one width, and for any. Included once per SIMD
+// Two-level strided movers for one width, and for any; and by field. Included once per SIMD
 // target, inside its namespace (simd.cpp).
 
 // One block of kWidth bytes, 1 to 16; the compiler makes one load and one store of it.
@@ -288,110 +288,6 @@ inline void strided_of_width(const Move& m) noexcept {
       return strided<16>(m);
     default:
       return strided_any(m);
-  }
-}
-
-// One row of runs of `width` bytes at listed offsets, entries [j, count); kScatter: the offsets are
-// the destination's.
-//
-// Tried: asking for the lines of entries 32 later, in lists of 2^18 doubles in 64 MiB: random order
-// 1.28 slower both ways, sorted 1.07 faster to pack and 1.2 slower to unpack. Entries do not depend
-// on each other, so the processor runs ahead by itself; with longer blocks less far
-// (plan/ahead.cpp).
-template <bool kScatter, typename Offset, typename Copy>
-[[gnu::always_inline]] inline void listed_row(const Offset* offsets, int64_t j, int64_t count,
-                                              int64_t width, int64_t ahead, const std::byte* src,
-                                              std::byte* dst, Copy copy) {
-  const auto one = [&](int64_t k) LACUNA_INLINE {
-    copy(kScatter ? dst + offsets[k] : dst + k * width,
-         kScatter ? src + k * width : src + offsets[k]);
-  };
-  if (kScatter && ahead > 0) {
-    for (; j + ahead < count; ++j) {
-      touch<true>(dst + offsets[j + ahead], width);
-      one(j);
-    }
-  }
-  for (; j + 4 <= count; j += 4) {
-    one(j);
-    one(j + 1);
-    one(j + 2);
-    one(j + 3);
-  }
-  for (; j < count; ++j) one(j);
-}
-
-// Packs the first entries of a row whose runs are lanes; returns how many. Measured on Granite
-// Rapids, 1000 entries: 0.19 ns each for 8 bytes and 0.16 for 4, one by one 0.25. On Zen 5 0.50,
-// one by one 0.34. Scatters gain nothing: their stores leave one by one.
-template <int64_t kWidth>
-[[gnu::always_inline]] inline int64_t gather_lanes(const int32_t* places, int64_t count,
-                                                   const std::byte* src, std::byte* dst) {
-  int64_t j = 0;
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (kWidth == 8) {
-    for (; j + 8 <= count; j += 8) {
-      const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places + j));
-      _mm512_storeu_si512(dst + j * kWidth, _mm512_i32gather_epi64(at, src, 1));
-    }
-  } else if constexpr (kWidth == 4) {
-    for (; j + 16 <= count; j += 16) {
-      const __m512i at = _mm512_loadu_si512(places + j);
-      _mm512_storeu_si512(dst + j * kWidth, _mm512_i32gather_epi32(at, src, 1));
-    }
-  }
-#else
-  (void)places;
-  (void)count;
-  (void)src;
-  (void)dst;
-#endif
-  return j;
-}
-
-// kLanes: entries that are lanes are gathered.
-template <int64_t kWidth, bool kScatter, bool kLanes = false>
-void listed(const Move& m) noexcept {
-  const auto copy = [](std::byte* dst, const std::byte* src)
-                        LACUNA_INLINE { copy_block<kWidth>(dst, src); };
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
-    if (m.places == nullptr) {
-      listed_row<kScatter>(m.offsets, 0, m.inner.count, kWidth, m.ahead, src, dst, copy);
-    } else {
-      int64_t done = 0;
-      if constexpr (kLanes) done = gather_lanes<kWidth>(m.places, m.inner.count, src, dst);
-      listed_row<kScatter>(m.places, done, m.inner.count, kWidth, m.ahead, src, dst, copy);
-    }
-  }
-}
-
-template <bool kScatter>
-void listed_any(const Move& m) noexcept {
-  with_copy(m.width, true, m.masks, [&m](auto /*one_move*/, auto copy) LACUNA_INLINE {
-    for (int64_t i = 0; i < m.outer.count; ++i) {
-      const std::byte* src = m.src + i * m.outer.src_stride;
-      std::byte* dst = m.dst + i * m.outer.dst_stride;
-      if (m.places == nullptr) {
-        listed_row<kScatter>(m.offsets, 0, m.inner.count, m.width, m.ahead, src, dst, copy);
-      } else {
-        listed_row<kScatter>(m.places, 0, m.inner.count, m.width, m.ahead, src, dst, copy);
-      }
-    }
-  });
-}
-
-template <bool kScatter>
-void listed_runs(const Move& m) noexcept {
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
-    for (int64_t j = 0; j < m.inner.count; ++j) {
-      const int64_t packed = m.packed_offsets[j];
-      copy_run(kScatter ? dst + m.offsets[j] : dst + packed,
-               kScatter ? src + packed : src + m.offsets[j], m.packed_offsets[j + 1] - packed);
-    }
   }
 }
 

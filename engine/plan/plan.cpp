@@ -119,16 +119,8 @@ PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves) {
   const int64_t most = kMostCompiled / plan.size_;
   if (most == 0) return nullptr;
   auto made = make_ref<Plan>();
-  made->type_ = plan.type_;
-  made->layout_ = plan.layout_;
-  made->machine_ = plan.machine_;
-  made->kernels_ = plan.kernels_;
-  made->single_ = plan.single_;
-  made->repeat_ = plan.repeat_;
+  static_cast<PlanParts&>(*made) = plan;
   made->few_ = FewMoves(plan.layout_, std::move(moves), most);
-  made->size_ = plan.size_;
-  made->memory_bytes_ = plan.memory_bytes_;
-  made->contiguous_ = plan.contiguous_;
   return made;
 }
 

@@ -87,7 +87,21 @@ struct PlanNode {
 };
 using PlanNodePtr = std::shared_ptr<const PlanNode>;
 
-class Plan : public RefCounted {
+// All of a plan but its few moves: what plans of one type with other moves have in common.
+class PlanParts {
+ protected:
+  TypePtr type_;
+  Layout layout_;
+  const Machine* machine_ = nullptr;
+  const KernelTable* kernels_ = nullptr;
+  PlanNodePtr single_;
+  PlanNodePtr repeat_;
+  int64_t size_ = 0;
+  int64_t memory_bytes_ = 0;
+  bool contiguous_ = false;
+};
+
+class Plan : public RefCounted, private PlanParts {
  public:
   int64_t size() const { return size_; }
   int64_t extent() const { return layout_.extent; }
@@ -124,16 +138,7 @@ class Plan : public RefCounted {
   friend Ref<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&);
   friend Ref<const Plan> with_compiled_moves(const Plan& plan, CompiledMoves moves);
 
-  TypePtr type_;
-  Layout layout_;
-  const Machine* machine_ = nullptr;
-  const KernelTable* kernels_ = nullptr;
-  PlanNodePtr single_;
-  PlanNodePtr repeat_;
   FewMoves few_;
-  int64_t size_ = 0;
-  int64_t memory_bytes_ = 0;
-  bool contiguous_ = false;
 };
 using PlanPtr = Ref<const Plan>;
 

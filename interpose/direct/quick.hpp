@@ -65,6 +65,7 @@ MPI_Status assumed_status(const Watch& watch) noexcept;
 // been, which is looked at once in a while.
 LACUNA_HIDDEN extern bool g_asks;
 LACUNA_HIDDEN extern int g_asks_left;
+// Counts one down: at 0 it is time to look (settle_and_ask).
 inline bool has_to_ask() noexcept { return __builtin_expect(--g_asks_left > 0, 1); }
 void ask_more() noexcept;
 void ask_less() noexcept;

@@ -100,11 +100,7 @@ bool specialize(llvm::CallBase& call, const Library& library, Resolver& resolver
     got = side(call, 7, library, resolver, tree, made, what, why);
   }
   if (sent == nullptr && got == nullptr) {
-    remarks.emit([&] {
-      return llvm::OptimizationRemarkMissed("lacuna", "Dynamic", &call)
-             << llvm::ore::NV("Function", kName)
-             << " left as it is: " << llvm::ore::NV("Reason", why);
-    });
+    tell_left(call, kName, why, "Dynamic", remarks);
     return false;
   }
   remarks.emit([&] {

@@ -9,16 +9,12 @@
 
 namespace lacuna {
 
-namespace {
-
-std::string place_of(const llvm::CallBase& call, const Mover& row) {
+std::string place_of(const llvm::CallBase& call, llvm::StringRef what) {
   const llvm::DebugLoc& place = call.getDebugLoc();
-  std::string result = row.name.str() + " in " + call.getFunction()->getName().str();
+  std::string result = what.str() + " in " + call.getFunction()->getName().str();
   if (!place) return result;
   return (place->getFilename() + ":").str() + std::to_string(place.getLine()) + ": " + result;
 }
-
-}  // namespace
 
 void Specializer::check(llvm::CallBase& call, const Mover& row, const Triple& triple,
                         const Known& known, llvm::ArrayRef<llvm::Value*> args,
@@ -29,7 +25,7 @@ void Specializer::check(llvm::CallBase& call, const Mover& row, const Triple& tr
   auto* is_done = new llvm::GlobalVariable(module, builder.getInt32Ty(), false,
                                            llvm::GlobalValue::PrivateLinkage, builder.getInt32(0),
                                            "lacuna.is_done");
-  llvm::Value* place = builder.CreateGlobalStringPtr(place_of(call, row));
+  llvm::Value* place = builder.CreateGlobalStringPtr(place_of(call, row.name));
   builder.CreateCall(
       library_.template_of("check"),
       {seen, args[triple.buffer], builder.CreateSExt(known.elements, builder.getInt64Ty()),

@@ -5,6 +5,8 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 
+#include "optimizer/pass/site.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -99,11 +101,7 @@ void tell_of_others(llvm::Function& function, const Library& library, Resolver& 
       if (const Type* type = resolver.resolve(handle)) why += ": " + type->text();
     }
     if (!has_derived) continue;
-    remarks.emit([&] {
-      return llvm::OptimizationRemarkMissed("lacuna", "NoTemplate", call)
-             << llvm::ore::NV("Function", row->name)
-             << " left as it is: " << llvm::ore::NV("Reason", why);
-    });
+    tell_left(*call, row->name, why, "NoTemplate", remarks);
   }
 }
 

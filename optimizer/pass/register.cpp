@@ -5,7 +5,6 @@
 #include "optimizer/pass/register.hpp"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Support/CommandLine.h>
 
@@ -183,9 +182,7 @@ llvm::Value* in_frame(llvm::ArrayRef<llvm::Value*> values, llvm::IRBuilder<>& bu
 
 void check_counted(llvm::CallBase& call, llvm::Value* type, const Counted& counted,
                    llvm::Value* numbers, const Library& library, llvm::IRBuilder<>& builder) {
-  std::string where = "kernels of any count in " + call.getFunction()->getName().str();
-  if (const llvm::DebugLoc& place = call.getDebugLoc())
-    where = (place->getFilename() + ":").str() + std::to_string(place.getLine()) + ": " + where;
+  const std::string where = place_of(call, "kernels of any count");
   builder.CreateCall(
       library.template_of("check_counted"),
       {type, counted.pack, counted.unpack, numbers, builder.CreateGlobalStringPtr(where)});

@@ -85,11 +85,11 @@ bool is_of_host(const llvm::Value* buffer) {
 
 }  // namespace
 
-void Specializer::missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why,
-                         llvm::StringRef name) {
-  remarks_.emit([&] {
-    return llvm::OptimizationRemarkMissed(kPass.data(), name, &call)
-           << llvm::ore::NV("Function", row.name)
+void tell_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
+               llvm::StringRef kind, llvm::OptimizationRemarkEmitter& remarks) {
+  remarks.emit([&] {
+    return llvm::OptimizationRemarkMissed(kPass.data(), kind, &call)
+           << llvm::ore::NV("Function", function)
            << " left as it is: " << llvm::ore::NV("Reason", why);
   });
 }
@@ -323,7 +323,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
       made->eraseFromParent();
   }
   if (!any) {
-    missed(call, row, why, is_impossible ? "Impossible" : "Dynamic");
+    tell_left(call, row.name, why, is_impossible ? "Impossible" : "Dynamic", remarks_);
     return false;
   }
   const CommNode node = node_of(call, row, library_);

@@ -59,7 +59,6 @@ class Specializer {
   // `args` as C has them.
   void check(llvm::CallBase& call, const Mover& row, const Triple& triple, const Known& known,
              llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
-  void missed(llvm::CallBase& call, const Mover& row, llvm::StringRef why, llvm::StringRef name);
 
   Library& library_;
   Resolver& resolver_;
@@ -69,6 +68,12 @@ class Specializer {
   Pending pending_;
   Lists lists_;
 };
+
+// For people: the call stays as it is, and why; `kind` is the remark's name.
+void tell_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
+               llvm::StringRef kind, llvm::OptimizationRemarkEmitter& remarks);
+// For people: `what`, and where the call is.
+std::string place_of(const llvm::CallBase& call, llvm::StringRef what);
 
 // What the program called, with the arguments that it gave, where a template goes back to it.
 void restore(llvm::CallBase& original, const Mover& row, bool of_fortran,

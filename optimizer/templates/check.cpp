@@ -62,6 +62,57 @@ struct Span {
   int64_t bytes = 0;  // 0: not known, none, or too much
 };
 
+// Elements in memory and packed, for kernels and for MPI.
+struct Trial {
+  Trial(MPI_Datatype its_type, int64_t elements, int64_t packed_bytes)
+      : type(its_type),
+        count(int(elements)),
+        bytes(int(packed_bytes)),
+        span(its_type, elements),
+        mine(span.bytes),
+        its(span.bytes),
+        packed(packed_bytes),
+        expected(packed_bytes) {}
+
+  bool has_memory() const {
+    return mine.data != nullptr && its.data != nullptr && packed.data != nullptr &&
+           expected.data != nullptr;
+  }
+  char* at_mine() const { return mine.data - span.low; }
+  char* at_its() const { return its.data - span.low; }
+
+  // Tells where pack(mem, packed) and unpack(mem, packed) differ. Afterwards `expected` is packed.
+  // False: MPI could not.
+  template <class Pack, class Unpack>
+  bool compare(const char* site, Pack pack, Unpack unpack) const {
+    fill(mine.data, span.bytes, 1);
+    fill(packed.data, bytes, 2);
+    int at = 0;
+    if (MPI_Pack(at_mine(), count, type, expected.data, bytes, &at, MPI_COMM_SELF) != MPI_SUCCESS)
+      return false;
+    pack(at_mine(), packed.data);
+    const int64_t in_pack = at == bytes ? difference(packed.data, expected.data, bytes) : at;
+    if (in_pack >= 0) tell(site, "the compiled pack", in_pack);
+    fill(its.data, span.bytes, 3);
+    std::memcpy(mine.data, its.data, size_t(span.bytes));
+    at = 0;
+    MPI_Unpack(expected.data, bytes, &at, at_its(), count, type, MPI_COMM_SELF);
+    unpack(at_mine(), expected.data);
+    tell_difference(site, "the compiled unpack");
+    return true;
+  }
+  void tell_difference(const char* site, const char* what) const {
+    const int64_t at = difference(mine.data, its.data, span.bytes);
+    if (at >= 0) tell(site, what, at);
+  }
+
+  MPI_Datatype type;
+  int count;
+  int bytes;
+  Span span;
+  Memory mine, its, packed, expected;
+};
+
 }  // namespace
 
 // Kernels of any count of elements of a type.
@@ -70,36 +121,14 @@ extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_counted(MPI_D
                                                                            lacuna::Counted* unpack,
                                                                            const int64_t* numbers,
                                                                            const char* site) {
+  int size = 0;
+  if (MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 || size > kMostMemory / 4) return;
   for (int elements = 1; elements <= 3; ++elements) {
-    const Span span(type, elements);
-    int size = 0;
-    if (span.bytes <= 0 || MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
-        size > kMostMemory / 4) {
+    const Trial trial(type, elements, int64_t(size) * elements);
+    const auto packs = [&](char* mem, char* to) { pack(numbers, mem, elements, to); };
+    const auto unpacks = [&](char* mem, char* from) { unpack(numbers, mem, elements, from); };
+    if (trial.span.bytes <= 0 || !trial.has_memory() || !trial.compare(site, packs, unpacks))
       return;
-    }
-    const int bytes = size * elements;
-    const Memory mine(span.bytes), its(span.bytes), packed(bytes), expected(bytes);
-    if (mine.data == nullptr || its.data == nullptr || packed.data == nullptr ||
-        expected.data == nullptr) {
-      return;
-    }
-    fill(mine.data, span.bytes, 1);
-    fill(packed.data, bytes, 2);
-    int at = 0;
-    if (MPI_Pack(mine.data - span.low, elements, type, expected.data, bytes, &at, MPI_COMM_SELF) !=
-        MPI_SUCCESS) {
-      return;
-    }
-    pack(numbers, mine.data - span.low, elements, packed.data);
-    const int64_t in_pack = at == bytes ? difference(packed.data, expected.data, bytes) : at;
-    if (in_pack >= 0) tell(site, "the compiled pack", in_pack);
-    fill(its.data, span.bytes, 3);
-    std::memcpy(mine.data, its.data, size_t(span.bytes));
-    at = 0;
-    MPI_Unpack(expected.data, bytes, &at, its.data - span.low, elements, type, MPI_COMM_SELF);
-    unpack(numbers, mine.data - span.low, elements, expected.data);
-    const int64_t in_unpack = difference(mine.data, its.data, span.bytes);
-    if (in_unpack >= 0) tell(site, "the compiled unpack", in_unpack);
   }
 }
 
@@ -113,44 +142,22 @@ extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const Part& p
       __atomic_exchange_n(is_done, 1, __ATOMIC_RELAXED) != 0) {
     return;
   }
-  const Span its_span(type, elements);
-  const int64_t low = its_span.low, span = its_span.bytes;
-  if (span <= 0) return;
-  const Memory mine(span), its(span), packed(part.bytes), expected(part.bytes);
-  if (mine.data == nullptr || its.data == nullptr || packed.data == nullptr ||
-      expected.data == nullptr) {
-    return;
-  }
-  const int bytes = int(part.bytes), count = int(elements);
-  fill(mine.data, span, 1);
-  fill(packed.data, bytes, 2);
-  int at = 0;
-  if (MPI_Pack(mine.data - low, count, type, expected.data, bytes, &at, MPI_COMM_SELF) !=
-      MPI_SUCCESS) {
-    return;
-  }
-  part.pack(mine.data - low, packed.data, part.shape);
-  const int64_t in_pack = at == bytes ? difference(packed.data, expected.data, bytes) : at;
-  if (in_pack >= 0) tell(site, "the compiled pack", in_pack);
-
-  fill(its.data, span, 3);
-  std::memcpy(mine.data, its.data, size_t(span));
-  at = 0;
-  MPI_Unpack(expected.data, bytes, &at, its.data - low, count, type, MPI_COMM_SELF);
-  part.unpack(mine.data - low, expected.data, part.shape);
-  const int64_t in_unpack = difference(mine.data, its.data, span);
-  if (in_unpack >= 0) tell(site, "the compiled unpack", in_unpack);
+  const Trial trial(type, elements, part.bytes);
+  const auto packs = [&](char* mem, char* to) { part.pack(mem, to, part.shape); };
+  const auto unpacks = [&](char* mem, char* from) { part.unpack(mem, from, part.shape); };
+  if (trial.span.bytes <= 0 || !trial.has_memory() || !trial.compare(site, packs, unpacks)) return;
 
   // Of a prefix: those bytes are the new ones, and the others are what they were.
+  const int bytes = trial.bytes;
   const int64_t some = bytes / 2;
-  fill(mine.data, span, 4);
-  std::memcpy(its.data, mine.data, size_t(span));
-  part.unpack_prefix(mine.data - low, expected.data, part.shape, some);
+  fill(trial.mine.data, trial.span.bytes, 4);
+  std::memcpy(trial.its.data, trial.mine.data, size_t(trial.span.bytes));
+  part.unpack_prefix(trial.at_mine(), trial.expected.data, part.shape, some);
+  char* const packed = trial.packed.data;
+  int at = 0;
+  MPI_Pack(trial.at_its(), trial.count, type, packed, bytes, &at, MPI_COMM_SELF);
+  std::memcpy(packed, trial.expected.data, size_t(some));
   at = 0;
-  MPI_Pack(its.data - low, count, type, packed.data, bytes, &at, MPI_COMM_SELF);
-  std::memcpy(packed.data, expected.data, size_t(some));
-  at = 0;
-  MPI_Unpack(packed.data, bytes, &at, its.data - low, count, type, MPI_COMM_SELF);
-  const int64_t in_prefix = difference(mine.data, its.data, span);
-  if (in_prefix >= 0) tell(site, "the compiled unpack of a prefix", in_prefix);
+  MPI_Unpack(packed, bytes, &at, trial.at_its(), trial.count, type, MPI_COMM_SELF);
+  trial.tell_difference(site, "the compiled unpack of a prefix");
 }

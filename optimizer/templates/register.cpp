@@ -4,9 +4,7 @@
 // just committed and that calls may use which are not compiled for it. Without the preload this is
 // a load, a comparison and a call each time.
 #include "optimizer/templates/part.hpp"
-
-// Weak, as in preload.cpp.
-extern "C" [[gnu::weak]] void* dlsym(void* handle, const char* name);
+#include "optimizer/templates/preloaded.hpp"
 
 namespace {
 
@@ -26,12 +24,6 @@ extern "C" [[gnu::noinline]] void lacuna_template_register(MPI_Datatype type, co
                                                            Counted* unpack, const int64_t* numbers,
                                                            int64_t number_count) {
   static Register* known = nullptr;
-  Register* its = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (its == nullptr) {
-    // RTLD_DEFAULT is the null handle.
-    void* found = &dlsym == nullptr ? nullptr : dlsym(nullptr, "lacuna_interposed_register");
-    its = found == nullptr ? nobody : reinterpret_cast<Register*>(found);
-    __atomic_store_n(&known, its, __ATOMIC_RELAXED);
-  }
+  Register* its = lacuna::preloaded(known, "lacuna_interposed_register", nobody);
   its(type, structure, values, value_count, pack, unpack, numbers, number_count);
 }

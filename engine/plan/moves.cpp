@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/moves.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace lacuna {
+namespace {
+
+using How = Sweep::How;
+
+Dim pack_dim(const Loop& loop) { return {loop.count, loop.mem_stride, loop.packed_stride}; }
+
+Dim reversed(const Dim& dim) { return {dim.count, dim.dst_stride, dim.src_stride}; }
+
+// How often runs at that stride should be stored (Move::repeats), and from how many runs on.
+void set_repeats(const Sweep& sweep, const Machine& machine, Move& unpack) {
+  constexpr int64_t kPlaceBytes = 4096;  // of the first level's lines a page apart meet
+  constexpr int64_t kMostRepeats = 16;
+  const int64_t stride = std::abs(sweep.inner.mem_stride);
+  const int64_t line = machine.line_bytes;
+  if (sweep.how != How::kStrided || machine.early_stores == 0 || stride < 8 * line) return;
+  const bool is_line = sweep.width == line;
+  if ((width_class(sweep.width) == Width::kAny && !is_line) || stride % (8 * line) != 0) return;
+  const int64_t apart = std::min(kPlaceBytes, stride & -stride);
+  const int64_t places = kPlaceBytes / apart;
+  // A third of the ways, so that what is read and what others use have room. Lines stored whole are
+  // not read: all of the ways (Zen 5, 64 at 1024, so often 1 to 4: 3.8, 1.2, 1.5 and 1.6 us).
+  const int64_t stores = (is_line ? 1 : 3) * machine.early_stores;
+  unpack.repeats = std::clamp<int64_t>(stores / places, 1, kMostRepeats);
+  unpack.repeats_from = machine.l1_bytes / kPlaceBytes * places;
+  // Out of memory lines stored whole so often take longer (64 at 4096, 8 MiB: 1.2 and 1.6 ms).
+  if (is_line) unpack.repeats_below = machine.l2_bytes / line;
+}
+
+}  // namespace
+
+void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& machine) {
+  Move& m = sweep.pack_move;
+  m.width = sweep.width;
+  m.outer = pack_dim(sweep.outer);
+  m.inner = pack_dim(sweep.inner);
+  if (sweep.list != nullptr) {
+    m.inner = {static_cast<int64_t>(sweep.list->mem_offsets.size()), 0, 0};
+    m.offsets = sweep.list->mem_offsets.data();
+    if (!sweep.list->packed_offsets.empty()) m.packed_offsets = sweep.list->packed_offsets.data();
+    if (sweep.places != nullptr) {
+      m.inner.count = static_cast<int64_t>(sweep.places->size());
+      m.places = sweep.places->data();
+    }
+  }
+  m.fields = sweep.fields.get();
+  m.ahead_bytes = sweep.ahead_bytes;
+  m.asks_always = machine.ask_bytes <= machine.l1_bytes;
+  m.library_run = machine.library_run_bytes;
+  m.one_by_one =
+      sweep.inner.mem_stride % machine.learned_stride_bytes == 0 ? machine.one_by_one_bytes : 0;
+  // No stride is learned across pages; by halves whole lines have two instructions each.
+  if (std::abs(sweep.inner.mem_stride) > machine.page_bytes / 2)
+    m.one_by_one = std::min<int64_t>(m.one_by_one, 16);
+  m.masks = kernels.masks;
+  m.half_lines = machine.vector_bytes < machine.line_bytes;
+  m.tile_rows = sweep.tile_rows;
+  m.tile_cols = sweep.tile_cols;
+  sweep.unpack_move = m;
+  sweep.unpack_move.outer = reversed(m.outer);
+  sweep.unpack_move.inner = reversed(m.inner);
+  set_repeats(sweep, machine, sweep.unpack_move);
+  // A transpose's rows are the dimension whose elements are neighbours in the destination.
+  if (sweep.how == How::kTranspose) std::swap(sweep.unpack_move.outer, sweep.unpack_move.inner);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles programs by lacuna-cc and by the plain compilers, and runs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from lacuna import mpis, places
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LIBRARIES = ["mpich", "openmpi", "intelmpi", "mpiabi", "debian-mpich", "debian-openmpi"]
+WRAPPERS = {
+    "mpich": "mpich/bin/mpicc",
+    "openmpi": "openmpi/bin/mpicc",
+    "intelmpi": "intelmpi/bin/mpicc",
+    "mpiabi": "mpich/bin/mpicc_abi",
+    "debian-mpich": "/usr/bin/mpicc.mpich",
+    "debian-openmpi": "/usr/bin/mpicc.openmpi",
+}
+
+
+def environment(library: str) -> dict[str, str]:
+    build = Path(os.environ["LACUNA_BUILD_DIR"])
+    found = {
+        **os.environ,
+        "LACUNA_LIBRARY_DIR": str(build / "lib"),
+        "PYTHONPATH": str(ROOT / "python"),
+        "LACUNA_TABLE": "none",
+        "LACUNA_COMPILED_TABLE": "none",
+        "XDG_CACHE_HOME": str(build / "cache"),
+    }
+    if library == "intelmpi":
+        found["I_MPI_ROOT"] = str(places.default_mpi_root() / "intelmpi")
+        found["I_MPI_PIN"] = "off"
+    found["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    return found
+
+
+def call(command: list[str], library: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command, env=environment(library), capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def lacuna_cc(library: str, *arguments: str) -> str:
+    """Compiles, and returns what the compiler said."""
+    return call(
+        [sys.executable, "-m", "lacuna.compiler", "--mpi", library, "-O2", *arguments], library
+    ).stderr
+
+
+def plain_cc(library: str, *arguments: str) -> None:
+    call([str(places.default_mpi_root() / WRAPPERS[library]), "-O2", *arguments], library)
+
+
+def run(
+    library: str, program: Path, preload: Path | None = None, told: list[str] | None = None
+) -> str:
+    """What it prints; what it says on stderr is appended to `told`."""
+    if library.startswith("debian-"):
+        target = mpis.Installed(library, Path("/usr"))
+    else:
+        target = mpis.installed(library, places.default_mpi_root())
+    words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
+    done = subprocess.run(
+        target.command(2, words), env={**environment(library), **target.environment()},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
+    if told is not None:
+        told.append(done.stderr)
+    return done.stdout
+
+
+def symbols(program: Path) -> set[str]:
+    listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
+    return set(re.findall(r" U (MPI_\w+)", listing.stdout))
