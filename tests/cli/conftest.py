@@ -83,7 +83,7 @@ def run_quietly(words, environment, folder=None):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,  # it hangs: this takes a few when nothing else runs
         check=False,
     )
 

@@ -29,7 +29,7 @@ def lacuna_cc(mpi, *words):
         env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONG,
         check=False,
     )
     assert done.returncode == 0, done.stderr

