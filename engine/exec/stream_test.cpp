@@ -90,14 +90,16 @@ TEST(Stream, ColumnsAreAGroup) {
 
 TEST(Stream, GroupsBeginAtLinesOfMemory) {
   const PlanPtr plan = planned("contiguous(1024, resized(0, 8, vector(1024, 1, 1024, double)))");
-  auto* const mem = reinterpret_cast<std::byte*>(0x10010);  // six doubles before the next line
-  const StreamPart head = stream_part(*plan, mem, 1, 3 * 8192, 200000);
+  const int64_t line = plan->machine().line_bytes;
+  const int64_t most = 200000 / 8192 * 8 / line * line / 8;             // columns, of whole lines
+  auto* const mem = reinterpret_cast<std::byte*>(0x10000 + line - 16);  // two before the next line
+  const StreamPart head = stream_part(*plan, mem, 1, 8192, 200000);
   EXPECT_EQ(head.begin, 0);
-  EXPECT_EQ(head.end, 6 * 8192);
-  const StreamPart next = stream_part(*plan, mem, 1, 6 * 8192, 200000);
-  EXPECT_EQ(next.begin, 6 * 8192);
-  EXPECT_EQ(next.end, 30 * 8192);
-  EXPECT_EQ(next.first, 6);
+  EXPECT_EQ(head.end, 2 * 8192);
+  const StreamPart next = stream_part(*plan, mem, 1, 2 * 8192, 200000);
+  EXPECT_EQ(next.begin, 2 * 8192);
+  EXPECT_EQ(next.end, (2 + most) * 8192);
+  EXPECT_EQ(next.first, 2);
 }
 
 // Pieces of `lengths` in random order, some twice: the bytes of the first time are others.
