@@ -23,7 +23,9 @@ class Mover {
   Mover(const Machine& machine, int64_t total_bytes, int64_t output_bytes)
       : total_bytes_(total_bytes),
         output_bytes_(output_bytes),
+        ask_runs_(machine.ask_runs),
         is_far_(total_bytes >= machine.stream_transpose_bytes),
+        four_lines_(machine.four_lines_bytes),
         stream_transpose_(output_bytes >= machine.stream_transpose_bytes),
         stream_runs_(output_bytes >= machine.stream_run_bytes) {}
   Mover(const Machine& machine, int64_t total_bytes) : Mover(machine, total_bytes, total_bytes) {}
@@ -135,16 +137,12 @@ class Mover {
   }
 
  private:
-  // A miss to memory takes about as long as 16 iterations that each wait for a line (from memory
-  // 32, 64 and 128 are within 10 %; within the second level 8 and 32 are up to 1.3 slower).
-  static constexpr int64_t kAhead = 16;
-
   Move prepared(const Sweep& sweep, std::byte* mem, std::byte* packed) const {
     Move m = kPack ? sweep.pack_move : sweep.unpack_move;
     m.src = kPack ? mem : packed;
     m.dst = kPack ? packed : mem;
     if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).hold(total_bytes_, output_bytes_))
-      m.ahead = kAhead;
+      m.ahead = ask_runs_;
     return m;
   }
 
@@ -177,6 +175,7 @@ class Mover {
     if (sweep.own == Sweep::Own::kInner) (swapped ? m.outer : m.inner).count = count;
     m.stream = transposes ? stream_transpose_ : stream_runs_;
     m.far = is_far_;
+    m.four_lines = total_bytes_ <= four_lines_ / 16 * sweep.width;
     if (sweep.block_inner == 0 || m.outer.count == 1) {
       kernel(sweep)(m);
       return;
@@ -193,7 +192,9 @@ class Mover {
 
   int64_t total_bytes_;
   int64_t output_bytes_;
+  int64_t ask_runs_;
   bool is_far_;
+  int64_t four_lines_;
   bool stream_transpose_;
   bool stream_runs_;
 };

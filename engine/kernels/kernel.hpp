@@ -62,6 +62,8 @@ struct Move {
   // page. 0: not worth it. A hint: kernels may ignore it.
   int64_t ahead = 0;
   int64_t ahead_bytes = 0;
+  // strided, runs of at most a line: those are asked for into the second level, reading or writing.
+  bool ahead_second = false;
   // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
   bool asks_always = true;
   // strided, to a side with gaps whose lines meet in few places of the first level: how often each
@@ -86,6 +88,9 @@ struct Move {
   // after column), and columns swept before the next rows.
   int64_t tile_rows = 0;
   int64_t tile_cols = 0;
+  // transpose: by non-temporal stores, columns of whole pages are written four lines at a time, and
+  // the source is asked for (transpose.inl.hpp). A hint.
+  bool four_lines = false;
 };
 
 using KernelFn = void (*)(const Move&) noexcept;

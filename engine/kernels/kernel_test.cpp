@@ -92,6 +92,7 @@ void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width
   m.far = hints;
   m.ahead = ahead;
   m.ahead_bytes = width;
+  m.ahead_second = hints && width <= 64;
   m.asks_always = !hints;
   m.library_run = hints ? 2048 : 16384;
   m.repeats = hints ? 3 : 1;
@@ -99,6 +100,7 @@ void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width
   m.half_lines = hints;
   m.masks = hints;
   m.tile_rows = hints ? 1 << 20 : tile_rows;
+  m.four_lines = hints;
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);
   kernel.fn(m);
@@ -230,6 +232,18 @@ TEST_P(Kernels, TransposeLarge) {
       for (bool stream : {false, true}) {
         check_strided(*GetParam(), Shape::kTranspose, width, {1100, width, rows * width},
                       {rows, 1100 * width, width}, stream, 32, 512, width, width);
+      }
+    }
+  }
+}
+
+// Columns of whole pages: blocks of lines, whole ones and one that is short.
+TEST_P(Kernels, TransposeOfPages) {
+  for (int64_t width : {4, 8, 16}) {
+    for (int64_t rows : {16, 80, 250, 300}) {
+      for (int64_t shift : {int64_t{0}, width}) {
+        check_strided(*GetParam(), Shape::kTranspose, width, {70, width, 8192}, {rows, 4096, width},
+                      true, 32, 64, shift, shift);
       }
     }
   }

@@ -21,6 +21,12 @@ template <bool kWrite>
   __builtin_prefetch(p + most - 1, kWrite ? 1 : 0, 3);
 }
 
+// The same for at most a line, into the second level.
+[[gnu::always_inline]] inline void touch_second(const std::byte* p, int64_t bytes) {
+  __builtin_prefetch(p, 0, 2);
+  __builtin_prefetch(p + bytes - 1, 0, 2);
+}
+
 // What of each block is asked for ahead: nothing, the one line that it lies in, all its lines.
 enum class Ahead { kNone, kLine, kLines };
 
@@ -71,6 +77,7 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
   const int64_t src_row = m.outer.src_stride;
   const int64_t dst_row = m.outer.dst_stride;
   const bool scatters = dst_stride != width;
+  const bool second = kAhead == Ahead::kLines && m.ahead_second;
   const bool asks = scatters || width <= 16;
   const int64_t ahead = m.ahead * (scatters ? dst_stride : src_stride);
   const int64_t ahead_bytes = kAhead == Ahead::kLine ? 1 : scatters ? m.ahead_bytes : width;
@@ -89,7 +96,9 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
     std::byte* dst = dst_begin;
     const auto one = [&]() LACUNA_INLINE {
       if constexpr (kAhead != Ahead::kNone) {
-        if (scatters) {
+        if (second) {
+          touch_second(scatters ? dst + ahead : src + ahead, width);
+        } else if (scatters) {
           touch<true>(dst + ahead, ahead_bytes);
         } else if (asks) {
           touch<false>(src + ahead, ahead_bytes);
@@ -157,8 +166,10 @@ template <bool kOneMove, typename Copy>
   if (m.ahead == 0) return strided_loops<Ahead::kNone, kOneMove>(m, width, copy);
   const bool scatters = m.inner.dst_stride != width;
   const int64_t outer = m.outer.count == 1 ? 0 : scatters ? m.outer.dst_stride : m.outer.src_stride;
-  if (scatters ? lies_in_a_line(m.dst, outer, m.inner.dst_stride, m.ahead_bytes)
-               : lies_in_a_line(m.src, outer, m.inner.src_stride, width)) {
+  if (m.ahead_second) {
+    strided_loops<Ahead::kLines, kOneMove>(m, width, copy);
+  } else if (scatters ? lies_in_a_line(m.dst, outer, m.inner.dst_stride, m.ahead_bytes)
+                      : lies_in_a_line(m.src, outer, m.inner.src_stride, width)) {
     strided_loops<Ahead::kLine, kOneMove>(m, width, copy);
   } else {
     strided_loops<Ahead::kLines, kOneMove>(m, width, copy);

@@ -26,7 +26,8 @@
 //     it still serves instruction sets that cannot shift across two registers;
 //   - elements at the borders one by one, column after column: the 2 to 6 columns before the first
 //     whole source line cost 0.3 of 1.0 ms at n = 1024, a set conflict for each row;
-//   - software prefetch of the next tiles' lines, source or destination: 0 to 20 % slower;
+//   - software prefetch of the next tiles' lines, source or destination: 0 to 20 % slower (but see
+//     four lines, below);
 //   - cached stores for 8 MiB outputs, 8 to 128 columns by 8 to all rows: slower than non-temporal
 //     ones by 20 % and more, and sending the result is slower afterwards.
 
@@ -42,7 +43,8 @@ class Transposer {
         dst_pitch_(m.outer.dst_stride),
         tile_rows_(m.tile_rows),
         tile_cols_(m.tile_cols),
-        far_(m.far) {}
+        far_(m.far),
+        four_lines_(m.four_lines) {}
 
   void run(bool stream) {
     // Whole lines exist only where elements do not straddle them.
@@ -134,7 +136,20 @@ class Transposer {
     const bool down_rows = along_rows ? tile_rows_ >= rows_ && !may_meet : kShift;
     const int64_t block_cols =
         along_rows ? round_up(tile_cols_, kN) : 2 * (kLine > kN ? kLine : kN);
-    const int64_t block_lines = down_rows ? whole : 2;
+    // Columns of whole pages: non-temporal stores wait for each other as soon as some 16 of them
+    // are on their way to one place of several pages. Zen 5, 1024^2 doubles, stores alone: two
+    // lines of 512 columns, then the next two, 337 us; four lines 170; eight 115, as one after the
+    // other. Loads alone, of the rows that so many lines take: 102, 190, 290 us, which asking for
+    // them mends. Over memcpy, two lines and four: 1024^2 doubles 1.72 and 1.12 (cold both 1.05),
+    // floats 2.1 and 1.5 to 1.7 (cold 1.2 and 1.5), 16-byte elements 1.2 and 1.0. From memory two
+    // are as quick (2048^2 doubles 1.18 and 1.25). Huge pages: no difference. Tried at 1024^2:
+    // blocks of 16 x 16 on a diagonal, warm 1.12 and floats 1.25, cold 1.5; bands of rows that take
+    // turns, each in another part, floats 1.4 (cold 0.95), doubles no better; blocks of 32 to 1024
+    // rows by a buffer in a cache, out by non-temporal stores (1.6 to 2.1), cached ones (2.7)
+    // or string instructions (2.3), as reading and writing take turns then; the source's lines
+    // copied to a buffer first, 1.6.
+    const bool four_lines = kStream && !kShift && four_lines_ && dst_pitch_ % 4096 == 0;
+    const int64_t block_lines = down_rows ? whole : four_lines ? 4 : 2;
     for (int64_t c0 = first_col; c0 < end_col; c0 += block_cols) {
       const int64_t c1 = c0 + block_cols < end_col ? c0 + block_cols : end_col;
       for (int64_t k0 = 0; k0 < whole; k0 += block_lines) {
@@ -143,7 +158,10 @@ class Transposer {
           if constexpr (kShift) {
             shifted_lines<kStream>(k0, k1, c);
           } else {
-            for (int64_t k = k0; k < k1; ++k) line<kStream>(start + k * kLine, c);
+            for (int64_t k = k0; k < k1; ++k) {
+              if (four_lines) ask_for_rows(start + k * kLine, c, c1);
+              line<kStream>(start + k * kLine, c);
+            }
           }
         }
       }
@@ -189,6 +207,15 @@ class Transposer {
       if (rows_ % kN != 0) tile(rows_ - kN);
     }
     edge(0, rows_, end_col, cols_);
+  }
+
+  // The rows of a line from r on, four lines after column c of those before `end`; into the second
+  // level: a page apart, more rows than the first level has ways wait for each other in it.
+  [[gnu::always_inline]] void ask_for_rows(int64_t r, int64_t c, int64_t end) const {
+    constexpr int64_t kAhead = 256 / kWidth;
+    if (c + kAhead >= end) return;
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kLine; ++i) __builtin_prefetch(at_src(r + i, c + kAhead), 0, 2);
   }
 
   static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
@@ -297,6 +324,7 @@ class Transposer {
   int64_t tile_rows_;
   int64_t tile_cols_;
   bool far_;
+  bool four_lines_;
 };
 
 template <int64_t kWidth>

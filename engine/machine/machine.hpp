@@ -77,6 +77,15 @@ struct Machine {
   // Unpacking asks for its lines ahead where they take this many bytes: more than the first level,
   // or on AMD's (Zen 5), whose stores gain nothing by it sooner, than the second.
   int64_t ask_bytes = int64_t{32} << 10;
+  // So many runs ahead. A miss to memory takes about as long as 16 that each wait for a line
+  // (Granite Rapids: from memory 32, 64 and 128 are within 10 %; within the second level 8 and 32
+  // are up to 1.3 slower). Zen 5, which asks beyond the second level only: 32768 doubles at 64 to
+  // 256 bytes packed 21.4 and, by 32, 20.3 us; 64 bytes at 4096 out of memory unpacked 14.1 by
+  // 8, 11.5 ns by 32.
+  int64_t ask_runs = 16;
+  // The level of cache into which lines at multiples of a page are asked for, out of memory; 0:
+  // they are not (plan/ahead.cpp).
+  int64_t ask_level = 0;
   // Stores in the CPU's queue whose lines are fetched before they leave, for each way of the first
   // level; 0: not so, or not known. AMD's: 104 entries, 12 ways (Zen 5); 64 and 8 (Zen 4).
   int64_t early_stores = 0;
@@ -95,6 +104,10 @@ struct Machine {
   // The rows of a transpose that tiles take. 0: as many as half the TLB has pages for. With all
   // (AMD's) columns that begin anywhere in a line are written from end to end: transpose.inl.hpp.
   int64_t tile_rows = 0;
+  // Transposes of 16-byte elements up to this size (of others in proportion) write columns of whole
+  // pages four lines at a time, as non-temporal stores to one place of several pages wait for each
+  // other (transpose.inl.hpp). 0: two lines, as elsewhere.
+  int64_t four_lines_bytes = 0;
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
   // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves

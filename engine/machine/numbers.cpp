@@ -33,6 +33,9 @@ constexpr WholeRow kWholes[] = {
      1, kTiB, &Machine::stream_run_bytes},
     {"ask_bytes", "bytes", "of lines from which unpacking asks for them ahead", 1, kTiB,
      &Machine::ask_bytes},
+    {"ask_runs", "runs", "by which their lines are asked for ahead", 1, 1024, &Machine::ask_runs},
+    {"ask_level", "level", "into which lines at multiples of a page are asked for; 0: none", 0, 2,
+     &Machine::ask_level},
     {"early_stores", "stores",
      "in the queue for each way of the first level, that fetch their lines", 0, 1024,
      &Machine::early_stores},
@@ -46,6 +49,9 @@ constexpr WholeRow kWholes[] = {
      &Machine::vector_bytes},
     {"tile_rows", "rows", "of a transpose that tiles take; 0: by the TLB", 0, kMiB,
      &Machine::tile_rows},
+    {"four_lines_bytes", "bytes",
+     "transposes of 16-byte elements up to this size write four lines at a time", 0, kTiB,
+     &Machine::four_lines_bytes},
 };
 
 struct RealRow {

@@ -52,6 +52,7 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   }
   m.fields = sweep.fields.get();
   m.ahead_bytes = sweep.ahead_bytes;
+  m.ahead_second = sweep.ahead_second;
   m.asks_always = machine.ask_bytes <= machine.l1_bytes;
   m.library_run = machine.library_run_bytes;
   m.one_by_one =

@@ -66,7 +66,8 @@ struct Sweep {
   Sizes pack_ahead;
   Sizes unpack_ahead;
   int64_t ahead_bytes = 0;
-  int64_t tile_rows = 0;  // kTranspose
+  bool ahead_second = false;  // into the second level
+  int64_t tile_rows = 0;      // kTranspose
   int64_t tile_cols = 0;
   std::string why;  // the rule that chose, for explain
 

@@ -187,6 +187,21 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
             1);
 }
 
+TEST(Plan, LinesAtPagesAreAskedForIntoTheSecondLevel) {
+  Machine second;
+  second.ask_level = 2;
+  const auto sweep = [&](const char* text) { return planned(text, second)->root(1).sweep; };
+  const Sweep lines = sweep("hvector(99999, 64, 8192, byte)");
+  EXPECT_TRUE(lines.pack_move.ahead_second);
+  EXPECT_TRUE(lines.unpack_move.ahead_second);
+  EXPECT_EQ(lines.unpack_ahead.from, second.l3_bytes / second.page_bytes * 64);
+  EXPECT_EQ(lines.pack_ahead.from, 2 * lines.unpack_ahead.from);
+  EXPECT_FALSE(sweep("hvector(99999, 64, 4160, byte)").pack_move.ahead_second);
+  EXPECT_FALSE(sweep("hvector(99999, 128, 8192, byte)").pack_move.ahead_second);
+  const PlanPtr first = planned("hvector(99999, 64, 8192, byte)", Machine());
+  EXPECT_FALSE(first->root(1).sweep.pack_move.ahead_second);
+}
+
 TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
   KernelTable moves = *kernel_tables().front();
   moves.field_run = 8;
