@@ -27,7 +27,7 @@ Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype d
   if (code != MPI_SUCCESS) {
     outgoing.give_up();
   } else if (!waits) {
-    outgoing.fill();
+    outgoing.fill(true);
   }
   return taken(code);
 }

@@ -119,10 +119,10 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
 
 }  // namespace
 
-void Outgoing::fill() noexcept {
+void Outgoing::fill(bool is_out) noexcept {
   if (region == nullptr) return;
   const Stopwatch watch(account, Way::kPack);
-  direct::publish(region, *plan, buf, count);
+  direct::publish(region, *plan, buf, count, is_out);
 }
 
 void Outgoing::give_up() noexcept {

@@ -32,7 +32,7 @@ struct Outgoing {
 
   // Packs what a token has promised; before the call where it may wait for the peer, else after it,
   // so that the receiver unpacks while this packs. Nothing to do for packed data.
-  void fill() noexcept;
+  void fill(bool is_out = false) noexcept;
   // The token has not gone out: nobody will come for the region.
   void give_up() noexcept;
 };

@@ -82,7 +82,7 @@ struct Move {
   int64_t library_run = 16384;
   // The output will not be read from cache soon: non-temporal stores where they fit.
   bool stream = false;
-  // transpose: the source is in no cache, though the output will be.
+  // transpose, strided runs of a few lines: the source is in no cache, though the output may be.
   bool far = false;
   // transpose: source rows taken together (a multiple of a line's elements; all of them: column
   // after column), and columns swept before the next rows.

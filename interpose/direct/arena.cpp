@@ -163,6 +163,8 @@ Region* reserve(int64_t payload_bytes) noexcept {
   // Who finds a token that was here before (is_outstanding() in receive.cpp) sees this first.
   __atomic_store_n(&region->token.id, 0, __ATOMIC_RELAXED);
   region->published.store(0, std::memory_order_relaxed);
+  region->ring_end.store(0, std::memory_order_relaxed);
+  region->consumed.store(0, std::memory_order_relaxed);
   region->done.store(0, std::memory_order_release);
   return region;
 }

@@ -42,18 +42,31 @@ int64_t wait_for_more(const Region& region, int64_t have, int32_t sender_pid) no
 // Where what a receive wants is contiguous in memory: its first byte.
 std::byte* dense(const Incoming& incoming) noexcept { return address(incoming.buf, incoming.lb); }
 
-// Unpacks the pieces as they come. `put` moves bytes [begin, end) of the payload.
+// Unpacks the pieces as they come. `put` moves bytes [begin, end) of the payload, which are so far
+// before their own places in the region.
 template <typename Put>
 bool follow(Region* region, int64_t bytes, int64_t granule, int32_t sender_pid,
             const Put& put) noexcept {
   for (int64_t done = 0; done < bytes;) {
     int64_t there = wait_for_more(*region, done, sender_pid);
     if (there < 0) return false;
-    if (there < bytes && there / granule * granule <= done)  // less than is worth a turn
-      there = wait_for_more(*region, std::min(bytes, done + granule) - 1, sender_pid);
-    if (there < 0) return false;
-    there = there < bytes ? there / granule * granule : bytes;
-    put(done, there);
+    int64_t ring_end = region->ring_end.load(std::memory_order_relaxed);
+    // What is worth a turn; a ring may not hold as much.
+    const int64_t turn = done < ring_end && granule > region->ring / 2 ? 1 : granule;
+    if (there < bytes && there / turn * turn <= done) {
+      there = wait_for_more(*region, std::min(bytes, done + turn) - 1, sender_pid);
+      if (there < 0) return false;
+      ring_end = region->ring_end.load(std::memory_order_relaxed);
+    }
+    there = there < bytes ? there / turn * turn : bytes;
+    if (done < ring_end) {
+      const int64_t before = done / region->ring * region->ring;
+      there = std::min({there, ring_end, before + region->ring});
+      put(done, there, before);
+      region->consumed.store(there, std::memory_order_release);
+    } else {
+      put(done, there, 0);
+    }
     done = there;
   }
   return true;
@@ -200,19 +213,20 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   bool ok = true;
   int code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   if (incoming.by_library) {
-    ok = follow(region, bytes, bytes, peer.pid, [](int64_t, int64_t) {});
+    // Of a ring nothing is used twice, as nothing is said to have been consumed.
+    ok = wait_for_more(*region, bytes - 1, peer.pid) >= 0;
     if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) code = MPI_ERR_OTHER;
   } else if (incoming.plan == nullptr) {
-    ok = follow(region, bytes, 1, peer.pid, [&](int64_t begin, int64_t end) {
-      std::memcpy(dense(incoming) + begin, data + begin, static_cast<size_t>(end - begin));
+    ok = follow(region, bytes, 1, peer.pid, [&](int64_t begin, int64_t end, int64_t before) {
+      std::memcpy(dense(incoming) + begin, data + begin - before, static_cast<size_t>(end - begin));
     });
   } else {
     const Plan& plan = *incoming.plan;
     const int64_t granule = slice_granule(plan, incoming.count, token.bytes / 8);
     std::byte* const mem = address(incoming.buf, 0);
-    ok = follow(region, bytes, granule, peer.pid, [&](int64_t begin, int64_t end) {
-      move_part<false>(plan, mem, incoming.count, begin, end, const_cast<std::byte*>(data) + begin,
-                       bytes);
+    ok = follow(region, bytes, granule, peer.pid, [&](int64_t begin, int64_t end, int64_t before) {
+      move_part<false>(plan, mem, incoming.count, begin, end,
+                       const_cast<std::byte*>(data) + begin - before, bytes);
     });
   }
   // What was cut off is still being written, and another thread there may want the region.

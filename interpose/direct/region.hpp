@@ -7,6 +7,10 @@
 // The sender writes the payload in pieces and says after each how far it is (`published`); the
 // receiver follows and says at the end that the region is free again (`done`). Neither waits for
 // the other but for the receiver, for pieces that the sender is just packing.
+//
+// A large payload goes through the first `ring` bytes over and over while the receiver follows
+// closely, and says so (`consumed`): bytes before `ring_end` have their places there, round after
+// round, and those behind it places of their own, as if there was no ring.
 #ifndef LACUNA_INTERPOSE_DIRECT_REGION_HPP_
 #define LACUNA_INTERPOSE_DIRECT_REGION_HPP_
 
@@ -42,7 +46,10 @@ inline constexpr int64_t kLine = 64;
 
 struct Region {
   alignas(kLine) std::atomic<int64_t> published;  // bytes of payload that are there
+  std::atomic<int64_t> ring_end;                  // to be read behind that; 0: no ring
+  int64_t ring;                                   // whole pieces
   alignas(kLine) std::atomic<uint32_t> done;      // the receiver needs it no more
+  std::atomic<int64_t> consumed;                  // of what is before the ring's end
   alignas(kLine) Token token;                     // where the library sends it from
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);

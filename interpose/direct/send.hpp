@@ -23,8 +23,9 @@ inline int64_t whole_granules(int64_t bytes, int64_t granule) noexcept {
 void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept;
 
 // Packs `count` elements at `buf` into the region, piece by piece, each published as soon as it is
-// there.
-void publish(Region* region, const Plan& plan, const void* buf, int64_t count) noexcept;
+// there. `is_out`: so is the token, and the receiver may follow.
+void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
+             bool is_out) noexcept;
 
 }  // namespace lacuna::direct
 

@@ -67,6 +67,18 @@ MODELS = [
         },
     ),
     Model(
+        "ring",
+        ("PIECES", "ROOM", "MESSAGES"),
+        [(5, 2, 2), (6, 3, 2), (4, 1, 3), (7, 2, 1)],
+        {
+            "BREAK_NO_ROOM": ((5, 2, 1), WRONG),  # over a piece that nobody has read
+            "BREAK_END_LATE": ((5, 2, 1), WRONG),  # published before the ring's end is told
+            "BREAK_END_FIRST": ((5, 2, 1), WRONG),  # the end is read before what is there
+            "BREAK_END_ONCE": ((6, 3, 1), WRONG),  # and not again with what is there later
+            "BREAK_CONSUMED_FIRST": ((5, 2, 1), WRONG),  # consumed before it is read
+        },
+    ),
+    Model(
         "exchange",
         ("MEMBERS", "TURNS", "REGIONS", "PIECES", "ROOTED"),
         [(2, 3, 1, 2, 0), (2, 3, 2, 2, 0), (3, 1, 1, 1, 0), (2, 4, 1, 1, 1), (3, 1, 1, 1, 1)],
