@@ -46,6 +46,13 @@ auto forms(Blocking Next::* blocking, BlockingLarge Next::* blocking_large,
   }
 }
 
+// From how many bytes between two ranks on it may pay to take a side, as far as the kind says that.
+int64_t least_bytes_of(direct::Kind kind) noexcept;
+// Side::take would say no to a message of it, or it is less than that, and nobody wants to hear
+// why.
+bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype,
+                int64_t least_bytes) noexcept;
+
 // The same count for each pair.
 template <typename Count>
 struct Block {
@@ -58,18 +65,10 @@ struct Block {
     type = side->datatype();
   }
   bool is_sound_for(int) const noexcept { return is_sound(count, type); }
-  // Side::take would say no, and nobody wants to hear why.
-  bool is_in_vain(Operation operation) const noexcept {
-    if (is_watched(kAnyWatched) || runtime().always) return false;
-    const TypeRecord* record = detail::cached_record(type);
-    int64_t all = 0;
-    if (record == nullptr || count <= 0 ||
-        __builtin_mul_overflow(int64_t{count}, record->size_bytes, &all)) {
-      return false;
-    }
-    return record->passes || (count == 1 && record->one_passes) ||
-           !pays_to_carry(operation, *record, count, all);
+  bool is_in_vain(Operation operation, int, int64_t least_bytes) const noexcept {
+    return buf == MPI_IN_PLACE || lacuna::is_in_vain(operation, count, type, least_bytes);
   }
+  auto side() const noexcept { return direct::side(type, count); }
   // -1: the library will say what is wrong.
   int64_t bytes() const noexcept {
     const TypeRecord* record = type_record(type);
@@ -117,6 +116,17 @@ struct Blocks {
            !__builtin_mul_overflow(int64_t{displacements[pair]}, record->extent_bytes, &offset) &&
            direct::describe(address(buf, offset), counts[pair], type, lot);
   }
+  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const noexcept {
+    if (buf == MPI_IN_PLACE) return true;
+    if (counts == nullptr) return false;
+    for (int i = 0; i < pairs; ++i) {
+      const bool is_new = i == 0 || counts[i] != counts[i - 1];
+      if (counts[i] != 0 && is_new && !lacuna::is_in_vain(operation, counts[i], type, least_bytes))
+        return false;
+    }
+    return pairs > 0;
+  }
+  auto side() const noexcept { return direct::side(type, counts); }
   // The most of a pair; -1: the library will say what is wrong.
   int64_t most_bytes(const direct::Room& room) const noexcept {
     const TypeRecord* record = counts != nullptr ? type_record(type) : nullptr;
@@ -151,6 +161,16 @@ struct TypedBlocks {
     types = side->datatypes();
   }
   bool is_sound_for(int pairs) const noexcept { return is_sound(counts, types, pairs); }
+  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const noexcept {
+    if (buf == MPI_IN_PLACE) return true;
+    if (counts == nullptr || types == nullptr) return false;
+    for (int i = 0; i < pairs; ++i) {
+      if (counts[i] != 0 && !lacuna::is_in_vain(operation, counts[i], types[i], least_bytes))
+        return false;
+    }
+    return pairs > 0;
+  }
+  auto side() const noexcept { return direct::side(types, counts); }
   auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, types); }
   bool describe(size_t pair, direct::Lot* lot) const noexcept {
     return counts != nullptr && displacements != nullptr && types != nullptr &&
@@ -247,46 +267,47 @@ Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, con
                std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
 }
 
-// Whether no side would be taken, without asking the library about the communicator.
+// Whether no side would be taken, without asking the library about the communicator: of arrays this
+// is known in a room only.
 template <typename Out, typename In>
-bool is_in_vain(const Out& out, const In& in) noexcept {
-  if constexpr (requires {
-                  out.is_in_vain(Operation::kSend);
-                  in.is_in_vain(Operation::kReceive);
-                }) {
-    return out.is_in_vain(Operation::kSend) && in.is_in_vain(Operation::kReceive);
-  } else {
-    return false;
-  }
+bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& out,
+                const In& in) noexcept {
+  const int64_t least = least_bytes_of(call.kind);
+  if (room == nullptr)
+    return out.is_in_vain(Operation::kSend, 0, least) &&
+           in.is_in_vain(Operation::kReceive, 0, least);
+  if (!direct::knows_pairs(*room, call.kind)) return false;
+  const auto targets = static_cast<int>(direct::targets_of(*room, call.kind));
+  const auto sources = static_cast<int>(direct::sources_of(*room, call.kind));
+  return (!direct::gives(*room, call) || out.is_in_vain(Operation::kSend, targets, least)) &&
+         (!direct::gets(*room, call) || in.is_in_vain(Operation::kReceive, sources, least));
 }
 
 // Whether a call that is not in a room is the library's, as the gate says where there are no rooms.
 template <typename Out, typename In>
-bool is_for_library(const Out& out, const In& in) noexcept {
+bool is_for_library(const direct::Call& call, const direct::Room* room, const Out& out,
+                    const In& in) noexcept {
   if constexpr (requires { out.type; }) {
-    return !open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type) ||
-           is_in_vain(out, in);
+    if (!open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type))
+      return true;
   } else {
-    return !is_open(kCollectiveSwitch);
+    if (!is_open(kCollectiveSwitch)) return true;
   }
+  return is_in_vain(call, room, out, in);
 }
 
-// -1: there is one for each pair.
-template <typename Data>
-int64_t count_of(const Data& data) noexcept {
-  if constexpr (requires { data.count; }) return int64_t{data.count};
-  return -1;
+// Of those like it, all that is left to do is to say no.
+template <typename Out, typename In>
+void remember(const direct::Call& call, direct::Room* room, const Out& out, const In& in) noexcept {
+  if (room != nullptr) direct::remember_passed(call, room, out.side(), in.side());
 }
 
 // What has not been done in a room: whether it is the library's.
 template <typename Out, typename In>
-bool is_left_to_library(const direct::Call& call, MPI_Comm comm, const Start& start, const Out& out,
+bool is_left_to_library(const direct::Call& call, direct::Room* room, const Out& out,
                         const In& in) noexcept {
-  if (!is_for_library(out, in)) return false;
-  if constexpr (requires { out.type; }) {
-    if (start.blocking() && receives_direct())
-      direct::remember_passed(call, comm, {out.type, count_of(out), in.type, count_of(in)});
-  }
+  if (!is_for_library(call, room, out, in)) return false;
+  remember(call, room, out, in);
   return true;
 }
 
@@ -297,8 +318,12 @@ template <typename Bytes, typename Fill, typename Share, typename Out, typename 
 Answer do_call(const direct::Call& call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,
                const Share& share, const Out& out, const In& in, const Start& start,
                const Forms& forms, Rest... rest) noexcept {
-  if (const auto answer = call_in_room(call, comm, start, bytes, fill)) return *answer;
-  if (is_left_to_library(call, comm, start, out, in)) return kDeclined;
+  direct::Room* room = nullptr;
+  if (const auto answer = call_in_room(call, comm, start, bytes, fill, &room)) {
+    if (!answer->taken) remember(call, room, out, in);
+    return *answer;
+  }
+  if (is_left_to_library(call, room, out, in)) return kDeclined;
   return carry_sides(share(), out, in, start, forms, rest...);
 }
 

@@ -14,8 +14,12 @@ Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MP
   const auto bytes = [&](const direct::Room&) { return data.bytes(); };
   const auto fill = [&](Places* places) { return places->bcast(data, root); };
   const direct::Call call{Kind::kBcast, root};
-  if (const auto answer = call_in_room(call, comm, start, bytes, fill)) return *answer;
-  if (is_left_to_library(call, comm, start, data, data)) return kDeclined;
+  direct::Room* room = nullptr;
+  if (const auto answer = call_in_room(call, comm, start, bytes, fill, &room)) return *answer;
+  if (is_for_library(call, room, data, data)) {
+    if (room != nullptr) direct::remember_passed(call, room, data.side(), direct::side());
+    return kDeclined;
+  }
   const Shares shares = share_bcast(root, comm, start);
   if (!shares.known) return shares.answer;
   const bool gives = shares.gives.pairs > 0;

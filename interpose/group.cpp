@@ -4,6 +4,8 @@
 // not tell after an error that the program's own handler has seen.
 #include "interpose/group.hpp"
 
+#include <algorithm>
+
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/gate.hpp"
@@ -67,6 +69,27 @@ bool ask_dist_graph(MPI_Comm comm, Neighbors* neighbors) {
          neighbors->sources >= 0 && neighbors->targets >= 0;
 }
 
+// Which of them are absent; empty: none.
+std::vector<char> absent(const std::vector<int>& ranks) {
+  const auto is_absent = [](int rank) { return rank == MPI_PROC_NULL; };
+  std::vector<char> found;
+  if (std::none_of(ranks.begin(), ranks.end(), is_absent)) return found;
+  for (const int rank : ranks) found.push_back(is_absent(rank) ? 1 : 0);
+  return found;
+}
+
+// As a room has asked for them.
+bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
+  neighbors->sources = static_cast<int>(room.sources.size());
+  neighbors->targets = static_cast<int>(room.targets.size());
+  neighbors->absent_sources = absent(room.sources);
+  neighbors->absent_targets = absent(room.targets);
+  return true;
+} catch (...) {
+  *neighbors = Neighbors{};
+  return false;
+}
+
 }  // namespace
 
 bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept {
@@ -87,6 +110,11 @@ bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept {
 }
 
 bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) noexcept {
+  direct::Room* room = nullptr;
+  if (receives_direct() && direct::known_room(comm, &room) && room != nullptr &&
+      room->neighborhood != direct::Neighborhood::kUnasked && recall(*room, neighbors)) {
+    return true;
+  }
   int topology = MPI_UNDEFINED;
   if (!ask(next_functions().MPI_Topo_test, comm, &topology, code)) return false;
   bool known = false;

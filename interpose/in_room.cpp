@@ -14,24 +14,18 @@ bool is_some_twice(std::vector<int> ranks) {
 
 }  // namespace
 
-bool Places::learn_neighbors(MPI_Comm comm) noexcept try {
+void Places::learn_neighbors(MPI_Comm comm) noexcept try {
   std::vector<int> sources;
   std::vector<int> targets;
-  if (!ask_neighbor_ranks(comm, &sources, &targets) || is_some_twice(sources) ||
-      is_some_twice(targets)) {
-    return false;
-  }
+  if (!ask_neighbor_ranks(comm, &sources, &targets)) return;
   const auto is_known = [&](int rank) { return rank == MPI_PROC_NULL || is_rank(rank); };
-  if (!std::all_of(sources.begin(), sources.end(), is_known) ||
-      !std::all_of(targets.begin(), targets.end(), is_known)) {
-    return false;
-  }
+  const bool fit = !is_some_twice(sources) && !is_some_twice(targets) &&
+                   std::all_of(sources.begin(), sources.end(), is_known) &&
+                   std::all_of(targets.begin(), targets.end(), is_known);
   room_->sources = std::move(sources);
   room_->targets = std::move(targets);
-  room_->has_neighbors = true;
-  return true;
+  room_->neighborhood = fit ? direct::Neighborhood::kFit : direct::Neighborhood::kUnfit;
 } catch (...) {
-  return false;
 }
 
 }  // namespace lacuna

@@ -78,7 +78,8 @@ class Places {
   // `one`: the same to all neighbours.
   template <typename Out, typename In>
   bool neighbors(const Out& out, const In& in, bool one, MPI_Comm comm) noexcept {
-    if (!room_->has_neighbors && !learn_neighbors(comm)) return false;
+    if (room_->neighborhood == direct::Neighborhood::kUnasked) learn_neighbors(comm);
+    if (room_->neighborhood != direct::Neighborhood::kFit) return false;
     bool ok = out.buf != in.buf;
     if (one && ok && !room_->targets.empty()) ok = out.describe(0, &room_->to_all);
     for (size_t i = 0; ok && i < room_->targets.size(); ++i) {
@@ -119,7 +120,7 @@ class Places {
   }
   // Which of the messages of two ranks are for each other where there are several, libraries do not
   // agree on.
-  bool learn_neighbors(MPI_Comm comm) noexcept;
+  void learn_neighbors(MPI_Comm comm) noexcept;
 
   direct::Room* room_;
 };
@@ -133,10 +134,12 @@ inline bool is_root(const direct::Room& room, int root) noexcept {
 // A whole call by shared memory, where all ranks are peers and not one of them says no; without an
 // answer, nothing has happened. `bytes` says of a room how many go between two ranks, below 0 if
 // the library must find a mistake; `fill` fills in its lots. To be asked before anything else, by
-// all ranks, whatever their data are like.
+// all ranks, whatever their data are like. `entered`: where it has been asked, or null.
 template <typename Bytes, typename Fill>
 std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, const Start& start,
-                                   const Bytes& bytes, const Fill& fill) noexcept {
+                                   const Bytes& bytes, const Fill& fill,
+                                   direct::Room** entered) noexcept {
+  *entered = nullptr;
   if (!start.blocking() || !receives_direct()) return std::nullopt;
   direct::Room* room = nullptr;
   if (!direct::known_room(comm, &room)) {
@@ -146,7 +149,8 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
     room = direct::room_on(comm);
   }
   if (room == nullptr) return std::nullopt;
-  if (!g_gate.threads) direct::g_last_room = {comm, room};
+  *entered = room;
+  if (!g_gate.threads) direct::last_room(comm) = {comm, room};
   const direct::Door door = direct::enter_room(comm, room, call, bytes(*room));
   // Who wants to see the call is told of its data on the way without a room.
   if (door == direct::Door::kPassed && !is_watched(kAnyWatched)) return kDeclined;

@@ -17,41 +17,169 @@
 
 namespace lacuna::direct {
 
-// The room of the last collective that did not pass. No room: there was none, it has been closed
-// since, or there are threads, each of which may have come from another one.
+inline constexpr uint64_t kSpread = 0x9E3779B97F4A7C15U;
+
+// The rooms of the last collectives that did not pass, by their communicators. No room: there was
+// none, it has been closed since, or there are threads, each of which may have come from another
+// one.
 struct LastRoom {
   MPI_Comm comm;
   Room* room;
 };
-LACUNA_HIDDEN extern LastRoom g_last_room;
+inline constexpr unsigned kLastRoomBits = 2;
+LACUNA_HIDDEN extern LastRoom g_last_rooms[1U << kLastRoomBits];
 
-inline bool is_same_life(MPI_Datatype datatype, uint64_t serial) noexcept {
-  if (plainly_predefined(datatype)) return true;
-  const TypeRecord* record = lacuna::detail::cached_record(datatype);
-  return record != nullptr && record->serial.load(std::memory_order_relaxed) == serial;
+__attribute__((always_inline)) inline LastRoom& last_room(MPI_Comm comm) noexcept {
+  return g_last_rooms[(handle_bits(comm) * kSpread) >> (64 - kLastRoomBits)];
 }
 
-// True: the call has said no, and is the library's. 95 to 154 instructions, out of line as many.
+// A type while it lives: another one may have the same handle later. 0: it cannot be told from
+// them.
+__attribute__((always_inline)) inline uint64_t life_of_type(MPI_Datatype datatype) noexcept {
+  constexpr uint64_t kForEver = uint64_t{1} << 63;
+  const TypeRecord* record = lacuna::detail::cached_record(datatype);
+  if (record != nullptr) return record->serial.load(std::memory_order_relaxed);
+  bool stays = plainly_predefined(datatype);
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  stays = stays || datatype == MPI_DATATYPE_NULL;  // in place
+#endif
+  return stays ? handle_bits(datatype) | kForEver : 0;
+}
+
+// What a side of a call moves, as one number. Different ones may have the same, which costs no more
+// than time. 0: it cannot be said.
+using Mark = uint64_t;
+__attribute__((always_inline)) inline Mark mark_of(uint64_t life, int64_t count) noexcept {
+  return life * kSpread + static_cast<uint64_t>(count);
+}
+
+// Sides in the forms that carry.hpp has, and none. Each has its mark for so many pairs.
+struct NoSide {
+  static Mark mark(size_t) noexcept { return 1; }
+};
+template <typename Count>
+struct OneSide {
+  MPI_Datatype type;
+  Count count;
+  __attribute__((always_inline)) Mark mark(size_t) const noexcept {
+    const uint64_t life = life_of_type(type);
+    return life != 0 ? mark_of(life, count) : 0;
+  }
+};
+template <typename Count>
+struct SideOfCounts {
+  MPI_Datatype type;
+  const Count* counts;
+  __attribute__((always_inline)) Mark mark(size_t pairs) const noexcept {
+    const uint64_t life = life_of_type(type);
+    if (life == 0 || counts == nullptr) return 0;
+    Mark sum = 1;
+    for (size_t i = 0; i < pairs; ++i) {
+      const Mark one = mark_of(life, counts[i]);
+      sum += one * one;
+    }
+    return sum;
+  }
+};
+template <typename Count>
+struct SideOfTypes {
+  const MPI_Datatype* types;
+  const Count* counts;
+  __attribute__((always_inline)) Mark mark(size_t pairs) const noexcept {
+    if (types == nullptr || counts == nullptr) return 0;
+    Mark sum = 1;
+    for (size_t i = 0; i < pairs; ++i) {
+      const uint64_t life = life_of_type(types[i]);
+      if (life == 0) return 0;
+      const Mark one = mark_of(life, counts[i]);
+      sum += one * one;
+    }
+    return sum;
+  }
+};
+inline NoSide side() noexcept { return {}; }
+template <typename Count>
+OneSide<Count> side(MPI_Datatype type, Count count) noexcept {
+  return {type, count};
+}
+template <typename Count>
+SideOfCounts<Count> side(MPI_Datatype type, const Count* counts) noexcept {
+  return {type, counts};
+}
+template <typename Count>
+SideOfTypes<Count> side(const MPI_Datatype* types, const Count* counts) noexcept {
+  return {types, counts};
+}
+
+// Whether a side's arguments mean something in this rank.
+constexpr bool gives(const Room& room, const Call& call) noexcept {
+  const bool roots = call.kind == Kind::kScatter || call.kind == Kind::kScatterv;
+  return !roots || static_cast<size_t>(call.root) == room.rank;
+}
+constexpr bool gets(const Room& room, const Call& call) noexcept {
+  const bool roots = call.kind == Kind::kGather || call.kind == Kind::kGatherv;
+  return !roots || static_cast<size_t>(call.root) == room.rank;
+}
+
+// Of arrays on either side; members are counted by what is as large as a power of two. Among
+// neighbours: once they have been asked for.
+inline bool knows_pairs(const Room& room, Kind kind) noexcept {
+  return kind < Kind::kNeighborAllgather || room.neighborhood != Neighborhood::kUnasked;
+}
+inline size_t targets_of(const Room& room, Kind kind) noexcept {
+  return kind < Kind::kNeighborAllgather ? room.offers.size() : room.targets.size();
+}
+inline size_t sources_of(const Room& room, Kind kind) noexcept {
+  return kind < Kind::kNeighborAllgather ? room.offers.size() : room.sources.size();
+}
+
+template <typename Out>
+__attribute__((always_inline)) inline Mark mark_out(const Room& room, const Call& call,
+                                                    const Out& out) noexcept {
+  return gives(room, call) ? out.mark(targets_of(room, call.kind)) : NoSide::mark(0);
+}
+template <typename In>
+__attribute__((always_inline)) inline Mark mark_in(const Room& room, const Call& call,
+                                                   const In& in) noexcept {
+  return gets(room, call) ? in.mark(sources_of(room, call.kind)) : NoSide::mark(0);
+}
+
+// One that called_by_mpi() has said no of, lately.
+__attribute__((always_inline)) inline bool is_known_caller(const void* caller) noexcept {
+  using lacuna::detail::g_program_callers;
+  const auto& known =
+      g_program_callers[reinterpret_cast<uintptr_t>(caller) % lacuna::detail::kCallers];
+  return known.load(std::memory_order_relaxed) == caller;
+}
+
+// True: the call has said no, and is the library's. All is inlined, and nothing is called: so
+// wrappers save no registers. Who is not known as a caller is left to the long way.
+template <typename Out, typename In>
 __attribute__((always_inline)) inline bool passes_by(const Call& call, MPI_Comm comm,
-                                                     const Shape& shape,
+                                                     const Out& out, const In& in,
                                                      const void* caller) noexcept {
-  Room* const room = g_last_room.room;
-  if (room == nullptr || g_last_room.comm != comm) return false;
+  const LastRoom& found = last_room(comm);
+  Room* const room = found.room;
+  if (room == nullptr || found.comm != comm) return false;
   const Passed& last = room->passed[static_cast<size_t>(call.kind)];
-  if (room->turn + 1 >= last.until || call.root != last.root || shape != last.shape ||
-      room->taken != 0 || !is_same_life(shape.in, last.in_serial) ||
-      (shape.out != shape.in && !is_same_life(shape.out, last.out_serial)) ||
-      called_by_mpi(caller)) {
+  const uint64_t turn = room->turn + 1;
+  if (turn >= last.until || room->taken != 0 || call.root != last.root ||
+      mark_out(*room, call, out) != last.out || mark_in(*room, call, in) != last.in ||
+      !is_known_caller(caller)) {
     return false;
   }
-  begin_turn(room);
-  say(*room, call, 0, 0);
+  say_no_alone(room, call, turn);
   return true;
 }
 
 // The call has come to the library by the long way, and calls like it will, for as long as
 // `room->shut_until` says.
-void remember_passed(const Call& call, MPI_Comm comm, const Shape& shape) noexcept;
+void remember_passed(const Call& call, Room* room, Mark out, Mark in) noexcept;
+template <typename Out, typename In>
+void remember_passed(const Call& call, Room* room, const Out& out, const In& in) noexcept {
+  if (g_gate.threads || !knows_pairs(*room, call.kind)) return;
+  remember_passed(call, room, mark_out(*room, call, out), mark_in(*room, call, in));
+}
 
 }  // namespace lacuna::direct
 

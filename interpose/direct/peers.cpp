@@ -297,7 +297,7 @@ bool agree(bool willing) noexcept try {
 void stop_peers() noexcept {
   if (!g_started) return;
   g_started = false;
-  g_last_room.room = nullptr;
+  for (LastRoom& last : g_last_rooms) last.room = nullptr;
   next_functions().MPI_Comm_free_keyval(&g_keyval);
   next_functions().MPI_Group_free(&g_node);
   next_functions().MPI_Comm_free(&g_idle);

@@ -51,10 +51,17 @@ constexpr bool gives_one(Kind kind) noexcept {
 }
 
 // Where a room is faster than the library: from so many bytes between two ranks on, in runs up to
-// so long.
+// so long; and from how many in long runs.
 struct Gain {
   int64_t least_bytes;
   double most_run_bytes;
+  int64_t least_in_long_runs = 0;
+
+  static constexpr double kLongRun = 64;
+  bool is_enough(const Lot& lot) const noexcept {
+    const bool is_long = lot.with_gaps == nullptr || lot.with_gaps->mean_run_bytes > kLongRun;
+    return lot.bytes >= least_bytes && (!is_long || lot.bytes >= least_in_long_runs);
+  }
 };
 Gain gain_of(Kind kind) noexcept;
 
@@ -90,22 +97,18 @@ struct Habit {
   static constexpr uint64_t kFirstPass = 32;
 };
 
-// What a call moves, as far as it says it: below 0 where counts are arrays.
-struct Shape {
-  MPI_Datatype out;
-  int64_t out_count;
-  MPI_Datatype in;
-  int64_t in_count;
-  bool operator==(const Shape&) const = default;
-};
-
 // A call of some kind that was the library's (passing.hpp): those like it are, before `until`.
 struct Passed {
   uint64_t until = 0;  // a turn
-  Shape shape{};
-  uint64_t out_serial = 0;  // of the types' records: another may have the same handle later
-  uint64_t in_serial = 0;
+  uint64_t out = 0;    // a mark of each side
+  uint64_t in = 0;
   int root = 0;
+};
+
+enum class Neighborhood : uint8_t {
+  kUnasked,
+  kUnfit,  // they are known, but not which data of theirs are for this rank, or not all are members
+  kFit,
 };
 
 struct Row;  // of seats (seat.hpp)
@@ -126,7 +129,7 @@ struct Room {
   // Of a topology, once they have been asked for.
   std::vector<int> sources;
   std::vector<int> targets;
-  bool has_neighbors = false;
+  Neighborhood neighborhood = Neighborhood::kUnasked;
 
   static constexpr int kRefused = -1;
   static constexpr int kUnasked = -2;   // and one less for each time that threads were in the way

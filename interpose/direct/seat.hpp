@@ -33,7 +33,8 @@ struct Row {
   alignas(kLine) Seat seats[kSeats];
 };
 
-inline uint64_t word_of(uint64_t turn, const Call& call, uint64_t said) noexcept {
+__attribute__((always_inline)) inline uint64_t word_of(uint64_t turn, const Call& call,
+                                                       uint64_t said) noexcept {
   const auto kind = static_cast<uint64_t>(call.kind);
   const uint64_t root = static_cast<uint64_t>(call.root) & 0xffff;
   return turn << kTurnShift | root << kRootShift | kind << kCallShift | said;
@@ -48,13 +49,28 @@ inline void say(const Room& room, const Call& call, uint64_t said, int64_t offse
 // The last turn there was in any room, so that what is left on a seat is never taken for new.
 LACUNA_HIDDEN extern std::atomic<uint64_t> g_last_turn;
 
+// The next turn of a room, where there are no threads.
+__attribute__((always_inline)) inline void begin_turn_alone(Room* room, uint64_t turn) noexcept {
+  room->turn = turn;
+  if (g_last_turn.load(std::memory_order_relaxed) < turn)
+    g_last_turn.store(turn, std::memory_order_relaxed);
+}
+
+// And no to it: where the region would be, nobody asks.
+__attribute__((always_inline)) inline void say_no_alone(Room* room, const Call& call,
+                                                        uint64_t turn) noexcept {
+  begin_turn_alone(room, turn);
+  room->own->seats[turn % kSeats].word.store(word_of(turn, call, 0), std::memory_order_release);
+}
+
 inline void begin_turn(Room* room) noexcept {
-  const uint64_t turn = ++room->turn;
-  uint64_t seen = g_last_turn.load(std::memory_order_relaxed);
+  const uint64_t turn = room->turn + 1;
   if (!g_gate.threads) {
-    if (seen < turn) g_last_turn.store(turn, std::memory_order_relaxed);
+    begin_turn_alone(room, turn);
     return;
   }
+  room->turn = turn;
+  uint64_t seen = g_last_turn.load(std::memory_order_relaxed);
   while (seen < turn && !g_last_turn.compare_exchange_weak(seen, turn, std::memory_order_relaxed)) {
   }
 }

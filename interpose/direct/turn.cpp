@@ -170,7 +170,7 @@ bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noe
       own.gaps =
           own.gaps || (lot.with_gaps != nullptr &&
                        (runtime().always || lot.with_gaps->mean_run_bytes <= gain.most_run_bytes));
-      own.enough = own.enough || lot.bytes >= gain.least_bytes;
+      own.enough = own.enough || gain.is_enough(lot);
     });
   }
   // The root knows for all.

@@ -188,10 +188,11 @@ __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
 }
 
 """
-# A collective that passes as the one before (direct/passing.hpp).
+# A collective that passes as the one before (direct/passing.hpp): without calls, it saves few
+# registers.
 PASS = """\
-__attribute__((noinline)) static int pass_@shown@(@declaration@) {
-  if (direct::passes_by({direct::Kind::@call@}, comm, {@shape@}, __builtin_return_address(0)))
+__attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
+  if (direct::passes_by({direct::Kind::@call@}, comm, @sides@, __builtin_return_address(0)))
     return @next@().@symbol@(@arguments@);
   return look_@shown@(@arguments@);
 }
@@ -324,8 +325,10 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if has_direct:
         ways.append(("receives_direct()", "look"))
     if has_room and (like := entry.get("like")):
-        call, shape = like.split(": ")
-        steps += fill(PASS, call=call, shape=shape, **texts)
+        call, sides = like.split(": ")
+        both = [f"direct::side({one.replace(' ', ', ')})" for one in sides.split(", ")]
+        both += ["direct::side()"] * (2 - len(both))
+        steps += fill(PASS, call=call, sides=", ".join(both), **texts)
         ways.append(("receives_direct()", "pass"))
     elif has_room:
         ways.append(("receives_direct()", "look"))
