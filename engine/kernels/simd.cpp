@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/x86.hpp"
+#include "kernels/element.hpp"
 #include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
 
@@ -121,6 +122,7 @@ const KernelTable& table() {
       // 20 of 32 packed 1.6 and 1.3, 52 of 56 packed and unpacked 5.2 and 3.6.
       is_amd() ? 8 : 64,
       is_amd() && HWY_TARGET == HWY_AVX3,
+      HWY_TARGET == HWY_AVX3 && has_element_moves(),
       // Zen 5, by memcpy and so: 4080 bytes 29 and 17 ns, 16 KiB 105 and 66.
       is_amd() && HWY_TARGET == HWY_AVX3 ? &copy_near : nullptr};
   return kTable;

@@ -54,7 +54,8 @@ template <Ahead kAhead>
   if (width > m.one_by_one || (width & (width - 1)) != 0) return false;
   const int64_t stride = scatters ? m.inner.dst_stride : m.inner.src_stride;
   if (stride < 64 && stride > -64) return false;
-  return kAhead != Ahead::kNone || m.outer.count * m.inner.count > kNearRuns;
+  const int64_t runs = m.outer.count * m.inner.count;
+  return runs <= m.one_by_one_runs && (kAhead != Ahead::kNone || runs > kNearRuns);
 }
 
 // The loops; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later are asked for:
@@ -187,8 +188,8 @@ constexpr int64_t kAskedRun = 1024;
 // The runs of a message of so many bytes, and where they go, are in the first level.
 constexpr int64_t kNearMessage = 16384;
 
-template <bool kHalfLines>
-[[gnu::always_inline]] inline void long_rows(const Move& m) {
+template <typename Copy>
+[[gnu::always_inline]] inline void long_rows(const Move& m, Copy copy) {
   const int64_t width = m.width;  // the compiler must think that a run may change m
   const int64_t ahead = width < 512 ? 512 / width : 1;
   const bool asks = m.asks_always || m.ahead > 0;
@@ -203,11 +204,7 @@ template <bool kHalfLines>
       } else if (width >= kAskedRun && asks) {
         touch<false>(src + src_stride, width);
       }
-      if constexpr (kHalfLines) {
-        copy_half_lines(dst, src, width);
-      } else {
-        copy_vectors(dst, src, width);
-      }
+      copy(dst, src);
       src += src_stride;
       dst += dst_stride;
     }
@@ -224,54 +221,122 @@ inline void copy_near(std::byte* dst, const std::byte* src, int64_t bytes) noexc
   copy_vectors(dst, src, bytes);
 }
 
-inline void strided_any(const Move& m) noexcept {
-  const bool scatters = m.inner.dst_stride != m.width;
-  const bool is_near = m.outer.count * m.inner.count * m.width <= kNearMessage;
-  // Whether the side with gaps does not lie on the lines' boundaries.
-  const auto is_off = [&]() LACUNA_INLINE {
-    return scatters ? is_off_lines(m.dst, m.outer.dst_stride, m.inner.dst_stride)
-                    : is_off_lines(m.src, m.outer.src_stride, m.inner.src_stride);
-  };
-  // A line is written whole only by runs that hold one; shorter ones go through the caches.
-  if (m.stream && m.width >= 128) {
-    // The next run is asked for: without, packing 64 MiB of runs of 8 KiB took 1.3 times as long as
-    // through the caches (Zen 5), though its stores save a third of the bytes.
-    const bool has_gaps = m.inner.src_stride != m.width;
-    strided_rows<false>(m, m.width,
-                        [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
-                          if (has_gaps) touch<false>(src + m.inner.src_stride, m.width);
-                          copy_run_stream(dst, src, m.width);
-                        });
-    hwy::FlushStream();
-  } else if (m.width > kLongRun && (m.width < m.library_run || is_near)) {
-    // Zen 5, in the second level: 256 bytes 8 bytes off the line packed 1.38 and unpacked 1.57
-    // times as fast, on the line 0.91 to 1.07; 2 KiB 16 bytes off the line unpacked 1.13 times; 1
-    // KiB off the line packed 0.92.
-    if (m.half_lines && !is_near && (m.width < 512 || scatters) && is_off()) {
-      long_rows<true>(m);
-    } else {
-      long_rows<false>(m);
-    }
-  } else if (m.width == 64 && is_repeated(m)) {
+// Whether the side with gaps does not lie on the lines' boundaries.
+inline bool has_gaps_off_lines(const Move& m) {
+  return m.inner.dst_stride != m.width
+             ? is_off_lines(m.dst, m.outer.dst_stride, m.inner.dst_stride)
+             : is_off_lines(m.src, m.outer.src_stride, m.inner.src_stride);
+}
+
+// Functions of their own: in one, each paid for the registers of all (8 rows of 8 lines packed 44
+// ns, by a loop of nothing else 24).
+[[gnu::noinline]] inline void streamed_rows(const Move& m) noexcept {
+  // The next run is asked for: without, packing 64 MiB of runs of 8 KiB took 1.3 times as long as
+  // through the caches (Zen 5), though its stores save a third of the bytes.
+  const bool has_gaps = m.inner.src_stride != m.width;
+  strided_rows<false>(m, m.width,
+                      [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+                        if (has_gaps) touch<false>(src + m.inner.src_stride, m.width);
+                        copy_run_stream(dst, src, m.width);
+                      });
+  hwy::FlushStream();
+}
+
+[[gnu::noinline]] inline void rows_in_vectors(const Move& m) noexcept {
+  long_rows(m, [&m](std::byte* dst, const std::byte* src)
+                   LACUNA_INLINE { copy_vectors(dst, src, m.width); });
+}
+[[gnu::noinline]] inline void rows_in_halves(const Move& m) noexcept {
+  long_rows(m, [&m](std::byte* dst, const std::byte* src)
+                   LACUNA_INLINE { copy_half_lines(dst, src, m.width); });
+}
+// 32 doubles: nothing to find out for each (in the second level, at 512 bytes, 827 and 770 ns).
+[[gnu::noinline]] inline void rows_of_four_lines(const Move& m) noexcept {
+  long_rows(m, [](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+    for (int64_t at = 0; at < 256; at += 64) copy_vector<64>(dst + at, src + at);
+  });
+}
+
+[[gnu::noinline]] inline void repeated_run_rows(const Move& m) noexcept {
+  if (m.width == 64) {
     repeated_rows(
         m, [](std::byte* dst, const std::byte* src) LACUNA_INLINE { copy_vector<64>(dst, src); });
   } else {
-    // A line's worth by one move or by two. Zen 5: in the first level, 8 rows of 8, unpacked 8
-    // bytes off the line, 33 and 26 ns; out of memory, 8 MiB of 64 at 4096, 1.7 and 1.3 ms.
-    const bool in_halves = m.width == 64 && (!m.half_lines ? !is_near
-                                             : is_near     ? scatters && is_off()
-                                                           : m.one_by_one < 64);
-    // The hardware seems not to follow moves under masks, which it must where runs lie close: Zen
-    // 5, cold, 12 of 16 bytes 6.2 and, so, 9.6 us, 52 of 56 11.5 and 16.6 (warm 1.7 and 1.0, 3.5
-    // and 2.1). Nor for short runs (7 bytes of a matrix, cold: 1.3 and 2.6 ms), nor for longer
-    // ones: what a mask leaves out may lie in one line more (162 of 40 bytes at 6480 92 and 102
-    // ns).
-    const int64_t stride = scatters ? m.inner.dst_stride : m.inner.src_stride;
-    const bool masks = m.masks && m.width > 8 && m.width <= 32 && (stride >= 128 || stride <= -128);
-    with_copy(m.width, in_halves, masks, [&m](auto one_move, auto copy) LACUNA_INLINE {
-      strided_rows<decltype(one_move)::value>(m, m.width, copy);
-    });
+    repeated_rows(m, [&m](std::byte* dst, const std::byte* src)
+                         LACUNA_INLINE { copy_vectors(dst, src, m.width); });
   }
+}
+
+// Lines' worths, one after the other and nothing else.
+template <int64_t kVector>
+[[gnu::noinline]] void line_rows_in_order(const Move& m) noexcept {
+  const Dim outer = m.outer;
+  const Dim inner = m.inner;
+  const std::byte* src_row = m.src;
+  std::byte* dst_row = m.dst;
+  for (int64_t i = outer.count; i > 0; --i) {
+    const std::byte* src = src_row;
+    std::byte* dst = dst_row;
+#pragma GCC unroll 1
+    for (int64_t j = inner.count; j > 0; --j) {
+      for (int64_t at = 0; at < 64; at += kVector) copy_vector<kVector>(dst + at, src + at);
+      src += inner.src_stride;
+      dst += inner.dst_stride;
+    }
+    src_row += outer.src_stride;
+    dst_row += outer.dst_stride;
+  }
+}
+
+template <int64_t kVector>
+[[gnu::noinline]] void line_rows_apart(const Move& m) noexcept {
+  strided_rows<true>(m, 64, [](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+    for (int64_t at = 0; at < 64; at += kVector) copy_vector<kVector>(dst + at, src + at);
+  });
+}
+
+// Runs of 64 bytes.
+inline void line_rows(const Move& m) noexcept {
+  if (is_repeated(m)) return repeated_run_rows(m);
+  const int64_t runs = m.outer.count * m.inner.count;
+  const bool is_near = runs * 64 <= kNearMessage;
+  // By one move or by two. Zen 5: in the first level, 8 rows of 8, unpacked 8 bytes off the line,
+  // 33 and 26 ns; out of memory, 8 MiB of 64 at 4096, 1.7 and 1.3 ms.
+  const bool in_halves = !m.half_lines ? !is_near
+                         : is_near     ? m.inner.dst_stride != 64 && has_gaps_off_lines(m)
+                                       : m.one_by_one < 64 || runs > m.one_by_one_runs;
+  if (m.ahead == 0 && goes_one_by_one<Ahead::kNone>(m, 64))
+    return in_halves ? line_rows_in_order<32>(m) : line_rows_in_order<64>(m);
+  return in_halves ? line_rows_apart<32>(m) : line_rows_apart<64>(m);
+}
+
+[[gnu::noinline]] inline void short_rows(const Move& m) noexcept {
+  // The hardware seems not to follow moves under masks, which it must where runs lie close: Zen
+  // 5, cold, 12 of 16 bytes 6.2 and, so, 9.6 us, 52 of 56 11.5 and 16.6 (warm 1.7 and 1.0, 3.5
+  // and 2.1). Nor for short runs (7 bytes of a matrix, cold: 1.3 and 2.6 ms), nor for longer
+  // ones: what a mask leaves out may lie in one line more (162 of 40 bytes at 6480 92 and 102
+  // ns).
+  const int64_t stride = m.inner.dst_stride != m.width ? m.inner.dst_stride : m.inner.src_stride;
+  const bool masks = m.masks && m.width > 8 && m.width <= 32 && (stride >= 128 || stride <= -128);
+  with_copy(m.width, false, masks, [&m](auto one_move, auto copy) LACUNA_INLINE {
+    strided_rows<decltype(one_move)::value>(m, m.width, copy);
+  });
+}
+
+inline void strided_any(const Move& m) noexcept {
+  if (m.width == 64) return line_rows(m);
+  // A line is written whole only by runs that hold one; shorter ones go through the caches.
+  if (m.stream && m.width >= 128) return streamed_rows(m);
+  if (m.width > 64 && is_repeated(m)) return repeated_run_rows(m);
+  const bool is_near = m.outer.count * m.inner.count * m.width <= kNearMessage;
+  if (m.width <= kLongRun || (m.width >= m.library_run && !is_near)) return short_rows(m);
+  // Zen 5, in the second level: 256 bytes 8 bytes off the line packed 1.38 and unpacked 1.57
+  // times as fast, on the line 0.91 to 1.07; 2 KiB 16 bytes off the line unpacked 1.13 times; 1
+  // KiB off the line packed 0.92.
+  const bool scatters = m.inner.dst_stride != m.width;
+  if (m.half_lines && !is_near && (m.width < 512 || scatters) && has_gaps_off_lines(m))
+    return rows_in_halves(m);
+  return m.width == 256 ? rows_of_four_lines(m) : rows_in_vectors(m);
 }
 
 inline void strided_of_width(const Move& m) noexcept {
