@@ -187,6 +187,8 @@ template <typename F>
     f(std::true_type(), fixed(std::integral_constant<size_t, 32>()));
   } else if (width == 40) {
     f(std::false_type(), fixed(std::integral_constant<size_t, 40>()));
+  } else if (width == 48) {
+    f(std::false_type(), fixed(std::integral_constant<size_t, 48>()));
   } else if (width >= 2 && width <= 4) {
     f(std::false_type(), overlapping(uint16_t{}));
   } else if (width > 4 && width <= 8) {

@@ -12,6 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/element.hpp"
+
 namespace lacuna {
 
 struct Field {
@@ -43,8 +45,9 @@ struct Fields {
   int64_t size = 0;           // packed bytes of an element
   int64_t span = 0;           // from an element's first byte to the end of its last field
   int64_t lane = 0;           // bytes of the tables' lanes
-  FieldTable gather;          // without steps: one pass per field
+  FieldTable gather;          // without steps: element by element, or one pass per field
   FieldTable scatter;
+  ElementMoves moves;
 };
 using FieldsPtr = std::shared_ptr<const Fields>;
 

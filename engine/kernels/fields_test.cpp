@@ -35,6 +35,7 @@ void check(const KernelTable& table, const Pattern& pattern, int64_t count, int6
            int64_t shift, bool scatter) {
   const auto fields =
       make_fields(pattern.fields, pattern.extent, table.field_bytes, table.field_lane);
+  if (table.elements) fields->moves = make_element(pattern.fields, pattern.extent);
   const int64_t row_mem = (count == 0 ? 0 : (count - 1) * pattern.extent + fields->span);
   const int64_t row_packed = count * fields->size;
   const int64_t mem_pitch = row_mem + 12;
@@ -101,6 +102,8 @@ TEST_P(FieldKernels, EveryCountAndPattern) {
       {{{8, 4}, {0, 4}}, 16},            // not in memory order: no table
       {{{0, 40}, {48, 100}}, 160},       // longer than vectors
       {{{0, 4}}, 4},                     // no gap at all
+      {{{0, 24}, {64, 4}}, 96},          // two windows
+      {{{80, 8}, {0, 9}, {24, 40}}, 200},
   };
   for (const Pattern& pattern : patterns) {
     for (int64_t count : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100}) {

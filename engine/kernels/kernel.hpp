@@ -74,6 +74,8 @@ struct Move {
   // strided: many runs of one load each, a line apart, are moved by one instruction up to this
   // width.
   int64_t one_by_one = 16;
+  // More than so many go several at a time, lines' worths by halves.
+  int64_t one_by_one_runs = std::numeric_limits<int64_t>::max();
   // strided: beyond the first level, and off the lines' boundaries, vectors of half a line.
   bool half_lines = false;
   // Runs that no single vector holds exactly are moved under masks, where the kernels have those.
@@ -130,6 +132,8 @@ struct KernelTable {
   int64_t field_run = 64;
   // Runs are better moved under masks than by several moves.
   bool masks = false;
+  // Elements of several short runs may be moved by one permute each (element.hpp).
+  bool elements = false;
   // For one run of at least kNearRun bytes in the first level, where the C library's memcpy takes
   // string instructions; null: it does as well.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;

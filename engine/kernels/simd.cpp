@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/x86.hpp"
+#include "kernels/element.hpp"
 #include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
 
@@ -44,6 +45,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/small_copy.inl.hpp"
 #include "kernels/copy.inl.hpp"
 #include "kernels/strided.inl.hpp"
+#include "kernels/strided_any.inl.hpp"
 #include "kernels/listed.inl.hpp"
 // clang-format on
 #if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
@@ -121,6 +123,7 @@ const KernelTable& table() {
       // 20 of 32 packed 1.6 and 1.3, 52 of 56 packed and unpacked 5.2 and 3.6.
       is_amd() ? 8 : 64,
       is_amd() && HWY_TARGET == HWY_AVX3,
+      HWY_TARGET == HWY_AVX3 && has_element_moves(),
       // Zen 5, by memcpy and so: 4080 bytes 29 and 17 ns, 16 KiB 105 and 66.
       is_amd() && HWY_TARGET == HWY_AVX3 ? &copy_near : nullptr};
   return kTable;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two-level strided movers for one width, and for any; and by field. Included once per SIMD
-// target, inside its namespace (simd.cpp).
+// Two-level strided movers of runs of one width of at most 16 bytes, and the loops of all. Included
+// once per SIMD target, inside its namespace (simd.cpp).
 
 // One block of kWidth bytes, 1 to 16; the compiler makes one load and one store of it.
 template <int64_t kWidth>
@@ -60,7 +60,8 @@ template <Ahead kAhead>
   if (width > m.one_by_one || (width & (width - 1)) != 0) return false;
   const int64_t stride = scatters ? m.inner.dst_stride : m.inner.src_stride;
   if (stride < 64 && stride > -64) return false;
-  return kAhead != Ahead::kNone || m.outer.count * m.inner.count > kNearRuns;
+  const int64_t runs = m.outer.count * m.inner.count;
+  return runs <= m.one_by_one_runs && (kAhead != Ahead::kNone || runs > kNearRuns);
 }
 
 // The loops; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later are asked for:
@@ -183,193 +184,4 @@ void strided(const Move& m) noexcept {
   if (is_repeated(m)) [[unlikely]]
     return repeated_rows(m, copy);
   strided_rows<true>(m, kWidth, copy);
-}
-
-// Runs of so many bytes are loops themselves; four of them side by side, with a choice by length in
-// each, take 1.7 times as long (16 runs of 768 bytes) and keep fewer misses on their way (256 runs
-// of 256 bytes from memory: 1.4).
-constexpr int64_t kLongRun = 128;
-// The next runs' first lines are asked for, whatever the message, where that costs nothing: out of
-// memory 1.1 to 1.8 times faster (256 bytes at 512: 18 to 10 us for 64 KiB), within caches level on
-// Intel's, 1.1 to 1.25 times slower on Zen 5. Packing runs of less than a KiB it is 1.1 to 1.5
-// times slower.
-constexpr int64_t kAskedRun = 1024;
-
-// The runs of a message of so many bytes, and where they go, are in the first level.
-constexpr int64_t kNearMessage = 16384;
-
-template <bool kHalfLines>
-[[gnu::always_inline]] inline void long_rows(const Move& m) {
-  const int64_t width = m.width;  // the compiler must think that a run may change m
-  const int64_t ahead = width < 512 ? 512 / width : 1;
-  const bool asks = m.asks_always || m.ahead > 0;
-  const int64_t src_stride = m.inner.src_stride;
-  const int64_t dst_stride = m.inner.dst_stride;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
-    for (int64_t j = m.inner.count; j > 0; --j) {
-      if (dst_stride != width && asks) {
-        touch<true>(dst + ahead * dst_stride, width);
-      } else if (width >= kAskedRun && asks) {
-        touch<false>(src + src_stride, width);
-      }
-      if constexpr (kHalfLines) {
-        copy_half_lines(dst, src, width);
-      } else {
-        copy_vectors(dst, src, width);
-      }
-      src += src_stride;
-      dst += dst_stride;
-    }
-  }
-}
-
-// Runs of so many bytes have an instruction for each of their lines.
-constexpr int64_t kMostByLines = 2048;
-
-// Lines [kLine, lines) of a run.
-template <int64_t kLine>
-[[gnu::always_inline]] inline void copy_lines(std::byte* dst, const std::byte* src, int64_t lines) {
-  if constexpr (kLine < kMostByLines / 64) {
-    if (kLine == lines) return;
-    copy_vector<64>(dst + 64 * kLine, src + 64 * kLine);
-    copy_lines<kLine + 1>(dst, src, lines);
-  }
-}
-
-// The hardware learns an instruction's stride: one for each line has the stride of the runs, where
-// that of a loop over lines has two, and fetches the gaps, too. Zen 5, packing 32 MiB, half of it
-// gaps, while the other core does the same, GB/s by a loop / so: runs of 256 bytes 11 / 15, 512 12
-// / 19, 768 12 / 18, 1 KiB 14 / 21, 2 KiB 14 / 17, 4 KiB 16 / 12; 8 MiB 43 / 46, 40 / 43, 50 / 51,
-// 49 / 56, 49 / 55, 53 / 51. The order of the lines is all the same.
-inline void rows_by_lines(const Move& m) {
-  const int64_t width = m.width;
-  const int64_t lines = (width - 1) / 64;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
-    for (int64_t j = m.inner.count; j > 0; --j) {
-      copy_lines<0>(dst, src, lines);
-      copy_vector<64>(dst + width - 64, src + width - 64);
-      src += m.inner.src_stride;
-      dst += m.inner.dst_stride;
-    }
-  }
-}
-
-inline bool is_off_lines(const std::byte* p, int64_t outer_stride, int64_t inner_stride) {
-  return ((static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) | outer_stride | inner_stride) &
-          63) != 0;
-}
-
-// One run longer than a vector, and where it goes, in the first level.
-inline void copy_near(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
-  copy_vectors(dst, src, bytes);
-}
-
-inline void strided_any(const Move& m) noexcept {
-  const bool scatters = m.inner.dst_stride != m.width;
-  const bool is_near = m.outer.count * m.inner.count * m.width <= kNearMessage;
-  // Whether the side with gaps does not lie on the lines' boundaries.
-  const auto is_off = [&]() LACUNA_INLINE {
-    return scatters ? is_off_lines(m.dst, m.outer.dst_stride, m.inner.dst_stride)
-                    : is_off_lines(m.src, m.outer.src_stride, m.inner.src_stride);
-  };
-  // A line is written whole only by runs that hold one; shorter ones go through the caches.
-  if (m.stream && m.width >= 128) {
-    // The next run is asked for: without, packing 64 MiB of runs of 8 KiB took 1.3 times as long as
-    // through the caches (Zen 5), though its stores save a third of the bytes.
-    const bool has_gaps = m.inner.src_stride != m.width;
-    strided_rows<false>(m, m.width,
-                        [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
-                          if (has_gaps) touch<false>(src + m.inner.src_stride, m.width);
-                          copy_run_stream(dst, src, m.width);
-                        });
-    hwy::FlushStream();
-  } else if (!m.asks_always && (m.far || m.ahead > 0) && !scatters && m.width > kLongRun &&
-             m.width <= kMostByLines) {
-    rows_by_lines(m);
-  } else if (m.width > kLongRun && (m.width < m.library_run || is_near)) {
-    // Zen 5, in the second level: 256 bytes 8 bytes off the line packed 1.38 and unpacked 1.57
-    // times as fast, on the line 0.91 to 1.07; 2 KiB 16 bytes off the line unpacked 1.13 times; 1
-    // KiB off the line packed 0.92.
-    if (m.half_lines && !is_near && (m.width < 512 || scatters) && is_off()) {
-      long_rows<true>(m);
-    } else {
-      long_rows<false>(m);
-    }
-  } else if (m.width == 64 && is_repeated(m)) {
-    repeated_rows(
-        m, [](std::byte* dst, const std::byte* src) LACUNA_INLINE { copy_vector<64>(dst, src); });
-  } else {
-    // A line's worth by one move or by two. Zen 5: in the first level, 8 rows of 8, unpacked 8
-    // bytes off the line, 33 and 26 ns; out of memory, 8 MiB of 64 at 4096, 1.7 and 1.3 ms.
-    const bool in_halves = m.width == 64 && (!m.half_lines ? !is_near
-                                             : is_near     ? scatters && is_off()
-                                                           : m.one_by_one < 64);
-    // The hardware seems not to follow moves under masks, which it must where runs lie close: Zen
-    // 5, cold, 12 of 16 bytes 6.2 and, so, 9.6 us, 52 of 56 11.5 and 16.6 (warm 1.7 and 1.0, 3.5
-    // and 2.1). Nor for short runs (7 bytes of a matrix, cold: 1.3 and 2.6 ms), nor for longer
-    // ones: what a mask leaves out may lie in one line more (162 of 40 bytes at 6480 92 and 102
-    // ns).
-    const int64_t stride = scatters ? m.inner.dst_stride : m.inner.src_stride;
-    const bool masks = m.masks && m.width > 8 && m.width <= 32 && (stride >= 128 || stride <= -128);
-    with_copy(m.width, in_halves, masks, [&m](auto one_move, auto copy) LACUNA_INLINE {
-      strided_rows<decltype(one_move)::value>(m, m.width, copy);
-    });
-  }
-}
-
-inline void strided_of_width(const Move& m) noexcept {
-  switch (m.width) {
-    case 1:
-      return strided<1>(m);
-    case 2:
-      return strided<2>(m);
-    case 4:
-      return strided<4>(m);
-    case 8:
-      return strided<8>(m);
-    case 16:
-      return strided<16>(m);
-    default:
-      return strided_any(m);
-  }
-}
-
-// Elements of several fields, one pass per field over a block of elements that stays in the
-// first-level cache: each pass is one loop over moves of one width.
-//
-// Tried: elements of more than a line by one pass over all their fields, which waits for each line
-// once: three times as long (24 and 4 bytes of 96), as each run's length is asked for again.
-template <bool kScatter>
-void by_field(const Move& m) noexcept {
-  constexpr int64_t kBlockBytes = 16384;
-  const Fields& f = *m.fields;
-  const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    Move pass;
-    pass.inner.src_stride = m.inner.src_stride;
-    pass.inner.dst_stride = m.inner.dst_stride;
-    pass.one_by_one = m.one_by_one;
-    pass.half_lines = m.half_lines;
-    pass.masks = m.masks;
-    for (int64_t e = 0; e < m.inner.count; e += most) {
-      pass.inner.count = m.inner.count - e < most ? m.inner.count - e : most;
-      const std::byte* src = m.src + i * m.outer.src_stride + e * m.inner.src_stride;
-      std::byte* dst = m.dst + i * m.outer.dst_stride + e * m.inner.dst_stride;
-      int64_t packed = 0;
-      pass.ahead = kScatter ? m.ahead : 0;
-      for (const Field& field : f.fields) {
-        pass.src = src + (kScatter ? packed : field.mem_offset);
-        pass.dst = dst + (kScatter ? field.mem_offset : packed);
-        pass.width = field.bytes;
-        packed += field.bytes;
-        pass.ahead_bytes = f.span - field.mem_offset;
-        strided_of_width(pass);
-        pass.ahead = 0;  // the first field's pass has asked for the elements' lines
-      }
-    }
-  }
 }

@@ -52,13 +52,16 @@ void derive_thresholds(Profile& profile) {
   };
   Machine& m = profile.machine;
   if (is_default("stream_run_bytes")) m.stream_run_bytes = m.l3_bytes / 2;
-  if (is_default("ask_bytes")) m.ask_bytes = is_amd() ? m.l2_bytes : m.l1_bytes;
+  if (is_default("ask_bytes")) m.ask_bytes = is_amd() ? 2 * m.l2_bytes : m.l1_bytes;
   if (is_default("ask_runs") && is_amd()) m.ask_runs = 32;
   if (is_default("ask_level") && is_amd()) m.ask_level = 2;
   if (is_default("early_stores")) m.early_stores = is_amd() ? 8 : 0;
   if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
   if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
   if (is_default("learned_stride_bytes") && is_amd()) m.learned_stride_bytes = 128;
+  if (is_default("one_by_one_lines") && is_amd())
+    m.one_by_one_lines = 2 * m.l2_bytes / m.line_bytes;
+  if (is_default("ask_stride_bytes") && is_amd()) m.ask_stride_bytes = 96;
   if (is_default("vector_bytes") && is_amd()) m.vector_bytes = 32;
   if (is_default("tile_rows") && is_amd()) m.tile_rows = int64_t{1} << 20;
   if (is_default("four_lines_bytes") && is_amd()) m.four_lines_bytes = int64_t{16} << 20;

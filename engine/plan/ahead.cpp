@@ -40,14 +40,19 @@ void set_second_ahead(Sweep& sweep, const Machine& machine) {
 //   - whole lines out of the second level at strides of many lines;
 //   - packing out of the second level.
 // On Zen 5 what is in the second level is not asked for either (machine.ask_bytes): 16 of 128 bytes
-// 2.1 and 2.7 us, 64 of 128 0.74 and 0.81; from the third on 1.2 times faster.
+// 2.1 and 2.7 us, 64 of 128 0.74 and 0.81. Nor what takes twice that: 4 bytes at 64, so many lines
+// that they fill it, packed 8.7 and 10.2 us, unpacked 8.4 and 9.3, twice as many 22.6
+// and 22.3, 22.0 and 19.7. Nor lines that all hold data, which the hardware follows
+// (machine.ask_stride_bytes): of 16 MiB, 8 bytes at 64 packed 0.21 and 0.26 ms, unpacked 0.20 and
+// 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster.
 void set_ahead(Sweep& sweep, int64_t span, const Machine& machine) {
   const int64_t line = machine.line_bytes;
   const int64_t page = machine.page_bytes;
   const int64_t stride = std::abs(sweep.inner.mem_stride);
-  if (stride < line / 2) return;
+  if (stride < machine.ask_stride_bytes) return;
   const int64_t beyond_near = filling(machine.ask_bytes, sweep.width, stride, machine);
-  const int64_t beyond_l2 = filling(machine.l2_bytes, sweep.width, stride, machine);
+  const int64_t beyond_l2 =
+      filling(std::max(machine.l2_bytes, machine.ask_bytes), sweep.width, stride, machine);
   const int64_t beyond_tlb =
       machine.tlb2_entries * std::max<int64_t>(1, page / stride) * sweep.width;
   if (stride >= line && stride <= page / 2) sweep.pack_ahead = {beyond_l2};
@@ -68,8 +73,10 @@ void set_ahead(Sweep& sweep, int64_t span, const Machine& machine) {
 // level, and 1.2 slower out of caches.
 void set_listed_ahead(Sweep& sweep, const Machine& machine) {
   if (sweep.width <= 8) return;
-  sweep.unpack_ahead = {
-      filling(machine.ask_bytes, sweep.width, sweep.width + machine.line_bytes, machine)};
+  // No hardware follows lists: beyond the second level in any case (Zen 5, 20,000 of 24 bytes in 2
+  // MiB, in random order, 19 and, not asked for, 26 us).
+  const int64_t from = std::min(machine.ask_bytes, machine.l2_bytes);
+  sweep.unpack_ahead = {filling(from, sweep.width, sweep.width + machine.line_bytes, machine)};
 }
 
 }  // namespace lacuna

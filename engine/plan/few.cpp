@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "base/address.hpp"
+#include "kernels/element.hpp"
+#include "kernels/fields.hpp"
+#include "kernels/kernel.hpp"
 
 namespace lacuna {
 namespace {
@@ -18,19 +21,19 @@ constexpr int64_t kMostRegular = 128;
 // A single run of more is left to the C library's memcpy.
 constexpr int64_t kMostSingleRun = 64;
 
-constexpr int64_t kWidths[] = {16, 8, 4, 2, 1};
+constexpr int64_t kMoveWidths[] = {16, 8, 4, 2, 1};
 
 // The narrowest of the widths that holds `bytes`, 1 to 16.
 size_t holding(int64_t bytes) {
-  size_t width = std::size(kWidths) - 1;
-  while (kWidths[width] < bytes) --width;
+  size_t width = std::size(kMoveWidths) - 1;
+  while (kMoveWidths[width] < bytes) --width;
   return width;
 }
 
 // The widest of the widths that `bytes` hold.
 size_t held(int64_t bytes) {
   size_t width = 0;
-  while (kWidths[width] > bytes) ++width;
+  while (kMoveWidths[width] > bytes) ++width;
   return width;
 }
 
@@ -166,6 +169,14 @@ template <bool kPack>
 }
 
 template <bool kPack>
+int FewMoves::permuted(const FewMoves& few, std::byte* mem, int64_t elements,
+                       std::byte* packed) noexcept {
+  const ElementFn move = kPack ? few.permuted_.pack : few.permuted_.unpack;
+  move(*few.permuted_.element, kPack ? mem : packed, kPack ? packed : mem, elements);
+  return 0;
+}
+
+template <bool kPack>
 int FewMoves::compiled(const FewMoves& few, std::byte* mem, int64_t elements,
                        std::byte* packed) noexcept {
   return (kPack ? few.compiled_.pack : few.compiled_.unpack)(
@@ -187,15 +198,17 @@ void FewMoves::choose() {
   fn = regular_width_ == 4    ? &regular<4, kPack>
        : regular_width_ == 8  ? &regular<8, kPack>
        : regular_width_ == 16 ? &regular<16, kPack>
+       : is_permuted()        ? &permuted<kPack>
                               : &listed<kPack>;
 }
 
-FewMoves::FewMoves(const Layout& layout) {
+FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
   if (layout.element.empty()) return;
   const LayoutNode& node = *layout.element.node;
   if (node.leaf_runs > kMostRegular || (!find_stride(node) && !list_moves(layout))) return;
   extent_ = layout.extent;
   size_ = node.size;
+  if (kernels.elements && moves_.size() > 1) find_permutes(layout);
   choose<true>();
   choose<false>();
 }
@@ -214,9 +227,9 @@ bool FewMoves::find_stride(const LayoutNode& node) {
 
 bool FewMoves::list_moves(const Layout& layout) {
   const LayoutNode& node = *layout.element.node;
-  if (node.leaf_runs > kMostMoves || node.size > kMostMoves * kWidths[0]) return false;
+  if (node.leaf_runs > kMostMoves || node.size > kMostMoves * kMoveWidths[0]) return false;
   if (node.leaf_runs == 1 && node.size > kMostSingleRun) return false;
-  std::array<std::vector<Offsets>, std::size(kWidths)> by_width;
+  std::array<std::vector<Offsets>, std::size(kMoveWidths)> by_width;
   int64_t moves = 0;
   bool fits = true;
   for_each_run({0, layout.element.node}, [&](int64_t mem, int64_t packed, int64_t bytes) {
@@ -230,10 +243,10 @@ bool FewMoves::list_moves(const Layout& layout) {
     };
     const size_t widest = held(bytes);
     int64_t done = 0;
-    for (; done + kWidths[widest] <= bytes; done += kWidths[widest]) add(widest, done);
+    for (; done + kMoveWidths[widest] <= bytes; done += kMoveWidths[widest]) add(widest, done);
     if (done == bytes) return;
     const size_t last = holding(bytes - done);
-    add(last, bytes - kWidths[last]);
+    add(last, bytes - kMoveWidths[last]);
   });
   if (!fits || moves > kMostMoves) return false;
   for (const auto& list : by_width) moves_.insert(moves_.end(), list.begin(), list.end());
@@ -241,6 +254,15 @@ bool FewMoves::list_moves(const Layout& layout) {
   for (size_t i = 0; i < by_width.size(); ++i) end_[i] = end += by_width[i].size();
   most_elements_ = kMostMoves / moves;
   return true;
+}
+
+void FewMoves::find_permutes(const Layout& layout) {
+  std::vector<Field> runs;
+  for_each_run({0, layout.element.node}, [&](int64_t mem, int64_t /*packed*/, int64_t bytes) {
+    runs.push_back({mem, bytes});
+  });
+  permuted_ = make_element(runs, layout.extent);
+  if (is_permuted()) most_elements_ = kMostMoves / permuted_.windows;
 }
 
 }  // namespace lacuna

@@ -8,6 +8,8 @@
 // of a run may overlap each other: its last one ends with its last byte. Equal moves at one stride,
 // which is what a small vector is, need no list.
 //
+// Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind.
+//
 // What moves an element is a function of its own for each kind, found when the plan is made: in
 // line with each other they share registers, and a call begins by saving six of them.
 #ifndef LACUNA_ENGINE_PLAN_FEW_HPP_
@@ -17,9 +19,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/element.hpp"
 #include "layout/layout.hpp"
 
 namespace lacuna {
+
+struct KernelTable;
 
 // Functions that somebody else has made for one type: of a program, by its compiler (lacuna-cc).
 struct CompiledMoves {
@@ -34,7 +39,7 @@ class FewMoves {
  public:
   // None, for what has more or longer runs than this is for.
   FewMoves() = default;
-  explicit FewMoves(const Layout& layout);
+  FewMoves(const Layout& layout, const KernelTable& kernels);
   // The functions, for up to so many elements of this layout.
   FewMoves(const Layout& layout, CompiledMoves compiled, int64_t most_elements);
   FewMoves(FewMoves&&) = default;
@@ -45,9 +50,13 @@ class FewMoves {
   // Equal moves at one stride.
   bool is_regular() const { return regular_width_ != 0; }
   bool is_compiled() const { return compiled_.pack != nullptr; }
+  // An element is moved by permutes.
+  bool is_permuted() const { return permuted_.pack != nullptr; }
   // Of one element.
   int64_t moves() const {
-    return regular_moves_ != 0 ? regular_moves_ : static_cast<int64_t>(moves_.size());
+    return regular_moves_ != 0 ? regular_moves_
+           : is_permuted()     ? permuted_.windows
+                               : static_cast<int64_t>(moves_.size());
   }
 
   // Moves `elements`, 1 to most_elements(); `mem`: the origin of the first. Always 0, so that a
@@ -76,16 +85,20 @@ class FewMoves {
   template <bool kPack>
   static int listed_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
+  static int permuted(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <bool kPack>
   static int compiled(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kElements, bool kPack>
   void listed_side_by_side(std::byte* mem, std::byte* packed) const;
 
   bool find_stride(const LayoutNode& node);
   bool list_moves(const Layout& layout);
+  void find_permutes(const Layout& layout);
   template <bool kPack>
   void choose();
 
   std::vector<Offsets> moves_;
+  ElementMoves permuted_;
   const Offsets* end_[5] = {};  // of the moves of each width
   Fn pack_ = nullptr;
   Fn unpack_ = nullptr;

@@ -103,7 +103,7 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host)
     plan->single_ = builder.build(element);
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
-    plan->few_ = FewMoves(plan->layout_);
+    plan->few_ = FewMoves(plan->layout_, kernels);
     plan->memory_bytes_ = builder.memory_bytes();
   }
   plan->memory_bytes_ += static_cast<int64_t>(sizeof(Plan));

@@ -140,6 +140,14 @@ TEST(Plan, SomeMachinesAskForLinesLater) {
   EXPECT_EQ(column.unpack_move.library_run, 2048);
   const Sweep soon = planned("hvector(100000, 1, 192, double)", Machine())->root(1).sweep;
   EXPECT_TRUE(soon.unpack_move.asks_always);
+  late.ask_bytes = 2 * late.l2_bytes;
+  const Sweep later = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
+  EXPECT_EQ(later.unpack_ahead.from, late.ask_bytes / 64 * 8);
+  EXPECT_EQ(later.pack_ahead.from, late.ask_bytes / 64 * 8);
+  late.ask_stride_bytes = 193;
+  const Sweep never = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
+  EXPECT_FALSE(never.unpack_ahead.hold(1 << 30, 1 << 30));
+  EXPECT_FALSE(never.pack_ahead.hold(1 << 30, 1 << 30));
 }
 
 TEST(Plan, MachinesLearnDifferentStrides) {
@@ -155,6 +163,17 @@ TEST(Plan, MachinesLearnDifferentStrides) {
   EXPECT_TRUE(move("hvector(9999, 300, 512, byte)", even).half_lines);
   EXPECT_EQ(move("hvector(9999, 1, 192, double)", Machine()).one_by_one, 16);
   EXPECT_FALSE(move("hvector(9999, 300, 512, byte)", Machine()).half_lines);
+  even.one_by_one_lines = 500;
+  EXPECT_EQ(move("hvector(9999, 1, 256, double)", even).one_by_one_runs, 500);
+  // Lines' worths have a limit of their own, where their strides cross pages.
+  const auto lines = [&](const char* stride) {
+    const std::string text = std::string("hvector(9999, 8, ") + stride + ", double)";
+    const Sweep sweep = planned(text.c_str(), even)->root(1).sweep;
+    return std::pair(sweep.pack_move.one_by_one_runs, sweep.unpack_move.one_by_one_runs);
+  };
+  EXPECT_GT(lines("128").first, 1 << 30);
+  EXPECT_GT(lines("128").second, 1 << 30);
+  EXPECT_EQ(lines("4096"), std::pair(even.l2_bytes / 64, int64_t{0}));
 }
 
 TEST(Plan, KernelsSayWhetherRunsAreMovedUnderMasks) {
@@ -182,6 +201,9 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 8);
   EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats_below, early.l2_bytes / 64);
   EXPECT_EQ(move("hvector(9999, 80, 4096, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats, 2);
+  EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats_below, early.l2_bytes / 256);
+  EXPECT_EQ(move("hvector(9999, 256, 512, byte)").repeats, 1);
   EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
   EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
             1);
@@ -215,7 +237,9 @@ TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
 }
 
 TEST(Plan, SmallElementsAreSpelledOut) {
-  const auto few = [](const char* text) { return planned(text)->few().most_elements(); };
+  const auto few = [](const char* text) {
+    return make_plan(parse_type(text).value(), *find_table("reference"))->few().most_elements();
+  };
   EXPECT_EQ(few("vector(16, 1, 24, double)"), 8);
   EXPECT_EQ(few("vector(128, 1, 24, double)"), 1);
   EXPECT_EQ(few("vector(129, 1, 24, double)"), 0);
@@ -231,6 +255,25 @@ TEST(Plan, SmallElementsAreSpelledOut) {
   EXPECT_EQ(few("hindexed([1, 1, 1], [0, 16, 3_000_000_000], double)"), 0);
   EXPECT_EQ(few("hindexed([1, 1, 1], [3_000_000_000, 3_000_000_016, 3_000_000_048], double)"), 10);
   EXPECT_EQ(few("hindexed([1, 1], [0, 3_000_000_000], double)"), 64);
+}
+
+TEST(Plan, SmallElementsAreMovedByPermutesWhereTheKernelsHaveThem) {
+  for (const KernelTable* table : kernel_tables()) {
+    const auto is_permuted = [&](const char* text) {
+      return make_plan(parse_type(text).value(), *table)->few().is_permuted();
+    };
+    EXPECT_EQ(is_permuted("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), table->elements);
+    EXPECT_EQ(is_permuted("contiguous(24, byte)"), table->elements);
+    EXPECT_FALSE(is_permuted("double"));                             // one move
+    EXPECT_FALSE(is_permuted("vector(16, 1, 24, double)"));          // at a stride
+    EXPECT_FALSE(is_permuted("hvector(5, 3, 48, byte)"));            // four windows
+    EXPECT_FALSE(is_permuted("hindexed([40, 40], [0, 48], byte)"));  // more than a vector
+    const PlanPtr plan = make_plan(
+        parse_type("resized(0, 96, struct([3, 1], [0, 64], [double, int]))").value(), *table);
+    ASSERT_NE(plan->root(1000).sweep.fields, nullptr);
+    EXPECT_EQ(plan->root(1000).sweep.fields->moves.pack != nullptr, table->elements);
+    EXPECT_EQ(plan->few().most_elements(), table->elements ? 16 : 10);  // 2 windows; 3 moves
+  }
 }
 
 TEST(Plan, KernelsComeFromTheTableAskedFor) {

@@ -204,6 +204,8 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
       make_fields(std::move(runs), extent, served ? kernels.field_bytes : 0, kernels.field_lane);
   if (table_cycles(fields->gather, true) > by_pack_runs) fields->gather = {};
   if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
+  if (kernels.elements && fields->fields.size() > 1)
+    fields->moves = make_element(fields->fields, extent);
   if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
   return fields;
 }
@@ -241,13 +243,15 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     place_outer(sweep, nest, nest.loops.size() - 1);
     place_rest(sweep, nest);
   }
+  const char* const otherwise =
+      found->moves.pack != nullptr ? "one permute for each element" : "a pass per field";
   sweep.why = "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
               text(found->size) + " bytes in " + text(found->extent) + ": packed by " +
               (found->gather.steps.empty()
-                   ? "a pass per field"
+                   ? otherwise
                    : "vectors, each from " + text(found->gather.steps_per_store) + " loads") +
               ", unpacked by " +
-              (found->scatter.steps.empty() ? "a pass per field" : "vectors stored under masks");
+              (found->scatter.steps.empty() ? otherwise : "vectors stored under masks");
   set_ahead(sweep, found->span, machine);
   // A single run that no table serves is a plain loop of runs.
   const bool single = found->fields.size() == 1;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Element: a few short runs in one or two windows of a vector's length, moved as a whole: one load
+// for each window, its bytes permuted into place, and one store, all under masks, in place of a
+// load and a store for each run. For elements too few or too far apart for the tables of
+// fields.hpp.
+#ifndef LACUNA_ENGINE_KERNELS_ELEMENT_HPP_
+#define LACUNA_ENGINE_KERNELS_ELEMENT_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace lacuna {
+
+struct Field;  // fields.hpp
+
+struct Element {
+  static constexpr int64_t kBytes = 64;  // of a window, and packed ones at most
+  static constexpr int kWindows = 2;
+  struct Window {
+    int64_t mem_offset = 0;                    // from the element's first byte
+    int64_t bytes = 0;                         // to the end of its last data byte; 0: not used
+    uint64_t data = 0;                         // which of its bytes are data
+    uint64_t packed = 0;                       // which packed bytes it has
+    alignas(64) uint8_t gather[kBytes] = {};   // its byte for each packed byte
+    alignas(64) uint8_t scatter[kBytes] = {};  // the packed byte for each of its bytes
+  };
+  Window windows[kWindows];
+  int64_t extent = 0;  // memory distance between elements
+  int64_t size = 0;    // packed bytes
+};
+
+using ElementFn = void (*)(const Element& element, const std::byte* src, std::byte* dst,
+                           int64_t elements) noexcept;
+
+// What moves an element; null where it has more runs than that, or the CPU has no such permutes.
+struct ElementMoves {
+  std::shared_ptr<const Element> element;
+  ElementFn pack = nullptr;
+  ElementFn unpack = nullptr;
+  int64_t windows = 0;
+};
+ElementMoves make_element(std::span<const Field> runs, int64_t extent);
+
+// Whether this CPU permutes the bytes of a vector, and has been found to gain by it.
+bool has_element_moves();
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_KERNELS_ELEMENT_HPP_

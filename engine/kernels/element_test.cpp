@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Elements of random bytes in one or two windows against their definition: every width of vector on
+// either side, extents of either sign, buffers that end or begin at a guard page, gaps compared
+// afterwards. And which elements are moved so.
+#include "kernels/element.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kernels/fields.hpp"
+#include "property/guarded.hpp"
+
+namespace lacuna {
+namespace {
+
+using testing::Guarded;
+
+// Runs of up to `most` bytes in all within `span`, in random order; the first and the last byte of
+// the span are data.
+std::vector<Field> random_runs(std::mt19937& random, int64_t span, int64_t most) {
+  std::vector<bool> is_data(static_cast<size_t>(span));
+  is_data.front() = is_data.back() = true;
+  for (int64_t i = 2; i < most; ++i) is_data[random() % is_data.size()] = true;
+  std::vector<Field> runs;
+  for (int64_t i = 0; i < span; ++i) {
+    if (!is_data[static_cast<size_t>(i)]) continue;
+    if (!runs.empty() && runs.back().mem_offset + runs.back().bytes == i) {
+      ++runs.back().bytes;
+    } else {
+      runs.push_back({i, 1});
+    }
+  }
+  std::shuffle(runs.begin(), runs.end(), random);
+  return runs;
+}
+
+void check(const std::vector<Field>& runs, int64_t span, int64_t extent, int64_t count,
+           bool at_upper) {
+  const ElementMoves moves = make_element(runs, extent);
+  ASSERT_NE(moves.pack, nullptr);
+  const int64_t reach = (count - 1) * std::abs(extent);
+  const int64_t first = extent < 0 ? reach : 0;
+  const Guarded mem(static_cast<size_t>(reach + span), at_upper);
+  const Guarded packed(static_cast<size_t>(count * moves.element->size), at_upper);
+  for (const bool pack : {true, false}) {
+    for (size_t i = 0; i < mem.size(); ++i) mem.data()[i] = static_cast<std::byte>(i * 7 + 1);
+    for (size_t i = 0; i < packed.size(); ++i) packed.data()[i] = static_cast<std::byte>(i * 5 + 2);
+    const Guarded& out = pack ? packed : mem;
+    std::vector<std::byte> want(out.data(), out.data() + out.size());
+    int64_t at = 0;
+    for (int64_t e = 0; e < count; ++e) {
+      for (const Field& run : runs) {
+        const int64_t place = first + e * extent + run.mem_offset;
+        std::memcpy(want.data() + (pack ? at : place),
+                    pack ? mem.data() + place : packed.data() + at, static_cast<size_t>(run.bytes));
+        at += run.bytes;
+      }
+    }
+    (pack ? moves.pack : moves.unpack)(*moves.element, pack ? mem.data() + first : packed.data(),
+                                       pack ? packed.data() : mem.data() + first, count);
+    ASSERT_EQ(std::memcmp(want.data(), out.data(), want.size()), 0)
+        << (pack ? "pack" : "unpack") << " span " << span << " extent " << extent << " x " << count;
+  }
+}
+
+TEST(Element, MovesTheBytesOfRandomOnes) {
+  if (!has_element_moves()) GTEST_SKIP() << "no permutes of bytes, or slower than moves";
+  std::mt19937 random(1);
+  for (int i = 0; i < 4000; ++i) {
+    const int64_t span = 2 + static_cast<int64_t>(random() % 127);
+    const int64_t most = 2 + static_cast<int64_t>(random() % 63);
+    const std::vector<Field> runs = random_runs(random, span, most);
+    const int64_t extent = span + static_cast<int64_t>(random() % 70);
+    check(runs, span, i % 5 == 0 ? -extent : extent, 1 + static_cast<int64_t>(random() % 9),
+          i % 2 == 0);
+  }
+}
+
+TEST(Element, OnlyWhatTwoWindowsHold) {
+  const bool can = has_element_moves();
+  const auto windows = [](std::vector<Field> runs) { return make_element(runs, 400).windows; };
+  EXPECT_EQ(windows({{0, 4}, {8, 24}, {32, 4}}), can ? 1 : 0);
+  EXPECT_EQ(windows({{0, 24}, {64, 4}}), can ? 2 : 0);
+  EXPECT_EQ(windows({{64, 4}, {0, 24}}), can ? 2 : 0);
+  EXPECT_EQ(windows({{0, 1}, {100, 1}, {200, 1}}), 0);
+  EXPECT_EQ(windows({{0, 40}, {48, 24}}), can ? 2 : 0);
+  EXPECT_EQ(windows({{0, 40}, {48, 25}}), 0);
+  EXPECT_EQ(windows({}), 0);
+}
+
+}  // namespace
+}  // namespace lacuna
