@@ -5,8 +5,9 @@
 //
 // Usage: PROGRAM --out FILE --rows FILE [--samples N] [--seconds S]                      (2 ranks)
 //
-// A row: ID KIND N BYTES LANE,LANE,... Lanes: `native` (plainly compiled), `by_hand`, and `ss`,
-// `sn`, `ns`, `nn` (by lacuna-cc; whether sends and receives are its own or left to the library).
+// A row: ID KIND N BYTES LANE,LANE,... Lanes: `native` (plainly compiled), `by_hand`, and by
+// lacuna-cc two letters: whether sends (the first) and receives are its own (s) or left to the
+// library (n); g: own sends that leave a gap in what they have packed; c: receives without gaps.
 // Lanes take turns; each is compared with `native` first.
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 #include "sites.h"
 
-enum { kMostLanes = 8, kMostLine = 512 };
+enum { kMostLanes = 12, kMostLine = 512 };
 
 static int g_rank;
 static FILE* g_out;
@@ -48,11 +49,13 @@ static Run* find(const struct Site* sites, const char* kind, int by_hand) {
 static double run(const char* kind, const char* lane, struct Trip trip, int rounds) {
   const int is_by_hand = strcmp(lane, "by_hand") == 0;
   const int is_ours = strlen(lane) == 2;
-  Run* found = find(is_ours ? g_sites_ours : g_sites_plain, kind, is_by_hand);
+  const struct Site* ours = lane[0] == 'g' ? g_sites_apart : g_sites_ours;
+  Run* found = find(is_ours ? ours : g_sites_plain, kind, is_by_hand);
   if (found == NULL) fail("no such site", kind);
   trip.rounds = rounds;
   trip.plain_send = is_ours && lane[0] == 'n';
   trip.plain_receive = is_ours && lane[1] == 'n';
+  trip.receives_packed = is_ours && lane[1] == 'c';
   MPI_Barrier(MPI_COMM_WORLD);
   return found(&trip);
 }
@@ -84,6 +87,7 @@ static void row(const char* id, const char* kind, int n, int bytes, char* lanes,
                       1,
                       1 - g_rank,
                       g_rank == 0,
+                      0,
                       0,
                       0};
   for (size_t i = 0; i < span; ++i)

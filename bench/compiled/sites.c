@@ -60,6 +60,7 @@ static inline MPI_Datatype particle(void) {
   static double name##_derived(const struct Trip* t) {                                             \
     MPI_Datatype type = made;                                                                      \
     MPI_Type_commit(&type);                                                                        \
+    const int bytes = t->receives_packed ? name##_pack(t) : 0;                                     \
     const double begin = MPI_Wtime();                                                              \
     for (int i = 0; i < 2 * t->rounds; ++i) {                                                      \
       if (t->is_first == (i % 2 == 0)) {                                                           \
@@ -67,6 +68,9 @@ static inline MPI_Datatype particle(void) {
           g_send(t->sent, count, type, t->partner, kTag, MPI_COMM_WORLD);                          \
         else                                                                                       \
           MPI_Send(t->sent, count, type, t->partner, kTag, MPI_COMM_WORLD);                        \
+      } else if (t->receives_packed) {                                                             \
+        MPI_Recv(t->packed, bytes, MPI_PACKED, t->partner, kTag, MPI_COMM_WORLD,                   \
+                 MPI_STATUS_IGNORE);                                                               \
       } else if (t->plain_receive) {                                                               \
         g_receive(t->got, count, type, t->partner, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);       \
       } else {                                                                                     \
@@ -75,6 +79,7 @@ static inline MPI_Datatype particle(void) {
     }                                                                                              \
     const double seconds = MPI_Wtime() - begin;                                                    \
     MPI_Type_free(&type);                                                                          \
+    if (t->receives_packed) name##_unpack(t);                                                      \
     return seconds;                                                                                \
   }                                                                                                \
   static double name##_by_hand(const struct Trip* t) {                                             \
@@ -229,6 +234,37 @@ static double halo_by_hand(const struct Trip* t) {
   return MPI_Wtime() - begin;
 }
 
+// A column for each of the two ranks, of which one is this rank itself.
+enum { kRanks = 2 };
+
+static double alltoallw_derived(const struct Trip* t) {
+  MPI_Datatype type = vector(t->n, 1, kGap, MPI_DOUBLE);
+  MPI_Type_commit(&type);
+  const int part = t->n * kGap * (int)sizeof(double);
+  const int counts[kRanks] = {1, 1}, places[kRanks] = {0, part};
+  const MPI_Datatype types[kRanks] = {type, type};
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < t->rounds; ++i) {
+    MPI_Alltoallw(t->sent, counts, places, types, t->got, counts, places, types, MPI_COMM_WORLD);
+  }
+  const double seconds = MPI_Wtime() - begin;
+  MPI_Type_free(&type);
+  return seconds;
+}
+
+static double alltoallw_by_hand(const struct Trip* t) {
+  double* restrict to = (double*)t->packed, * restrict from = to + kRanks * t->n;
+  const double* out = (const double*)t->sent;
+  double* in = (double*)t->got;
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < t->rounds; ++i) {
+    for (int k = 0; k < kRanks * t->n; ++k) to[k] = out[k * kGap];
+    MPI_Alltoall(to, t->n, MPI_DOUBLE, from, t->n, MPI_DOUBLE, MPI_COMM_WORLD);
+    for (int k = 0; k < kRanks * t->n; ++k) in[k * kGap] = from[k];
+  }
+  return MPI_Wtime() - begin;
+}
+
 const struct Site SITES[] = {
     {"column", column_derived, column_by_hand},
     {"blocks12", blocks12_derived, blocks12_by_hand},
@@ -246,5 +282,6 @@ const struct Site SITES[] = {
     {"halo", halo_derived, halo_by_hand},
     {"halo_made", halo_made_derived, halo_by_hand},
     {"halo_nonblocking", halo_nonblocking_derived, NULL},
+    {"alltoallw", alltoallw_derived, alltoallw_by_hand},
     {NULL, NULL, NULL},
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Exchanges whose types a compiler can see (sites.c), each compiled twice: plainly, and by
-// lacuna-cc. What differs between the lanes of one row is which of the two is called, and how.
+// Exchanges whose types a compiler can see (sites.c), each compiled three times: plainly, and twice
+// by lacuna-cc. What differs between the lanes of one row is which of them is called, and how.
 #ifndef LACUNA_BENCH_COMPILED_SITES_H_
 #define LACUNA_BENCH_COMPILED_SITES_H_
 
@@ -18,8 +18,8 @@ struct Trip {
   int partner;
   int is_first;  // sends, then receives
   // In lacuna-cc's copy, whether a side's calls are left to the library: they are then made through
-  // a pointer, which no compiler looks through.
-  int plain_send, plain_receive;
+  // a pointer, which no compiler looks through. `receives_packed`: without gaps, in `packed`.
+  int plain_send, plain_receive, receives_packed;
 };
 
 // Does them, with the types made before and freed after; the seconds that the rounds took.
@@ -33,5 +33,6 @@ struct Site {
 // The last has no name.
 extern const struct Site g_sites_plain[];
 extern const struct Site g_sites_ours[];
+extern const struct Site g_sites_apart[];  // all that is packed is sent with a gap
 
 #endif  // LACUNA_BENCH_COMPILED_SITES_H_

@@ -5,6 +5,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 
+#include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/site.hpp"
 
 namespace lacuna {
@@ -12,18 +13,25 @@ namespace lacuna {
 namespace {
 
 constexpr llvm::StringLiteral kName = "MPI_Alltoallw";
+// Fortran's is not raised: all of its arguments stay the addresses that they are.
+constexpr llvm::StringLiteral kBound = "mpi_alltoallw_";
+constexpr unsigned kBoundArguments = 10;  // ierror, too
+
+bool is_bound(const llvm::CallBase& call) { return call.getCalledFunction()->getName() == kBound; }
 
 // A handle that is written to the object, and is there at the call. Which elements have it is asked
 // when the program runs, so that nothing has to be known of other writes.
 llvm::Value* written(llvm::Value* object, const llvm::CallBase& call, const Library& library,
                      const llvm::DominatorTree& tree) {
+  const llvm::Type* handle_type =
+      is_bound(call) ? llvm::Type::getInt32Ty(call.getContext()) : library.handle_type;
   llvm::SmallVector<llvm::Value*, 8> places = {object};
   for (unsigned looked = 0; !places.empty() && looked < 256; ++looked) {
     for (llvm::User* user : places.pop_back_val()->users()) {
       if (llvm::isa<llvm::GetElementPtrInst, llvm::PHINode>(user) && looked + places.size() < 256)
         places.push_back(user);
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
-      if (store == nullptr || store->getValueOperand()->getType() != library.handle_type ||
+      if (store == nullptr || store->getValueOperand()->getType() != handle_type ||
           tree.dominates(&call, store)) {  // it comes later
         continue;
       }
@@ -62,7 +70,10 @@ llvm::Value* side(llvm::CallBase& call, unsigned types, const Library& library, 
     return nullptr;
   }
   llvm::Value* numbers = in_frame(counted.numbers, builder);
-  if (options::checks()) check_counted(call, handle, counted, numbers, library, builder);
+  if (options::checks()) {
+    llvm::Value* its = is_bound(call) ? c_type(handle, library, builder) : handle;
+    check_counted(call, its, counted, numbers, library, builder);
+  }
   const llvm::SmallVector<llvm::Value*, 8> fields = {
       types == 3 ? counted.pack : counted.unpack,
       numbers,
@@ -84,9 +95,11 @@ llvm::Value* side(llvm::CallBase& call, unsigned types, const Library& library, 
 bool specialize(llvm::CallBase& call, const Library& library, Resolver& resolver,
                 const llvm::DominatorTree& tree, llvm::OptimizationRemarkEmitter& remarks,
                 Made& made) {
-  llvm::Function* body = library.template_of(kName);
+  llvm::Function* body =
+      library.template_of(is_bound(call) ? (kName + "_fortran").str() : kName.str());
   const bool only_reports = options::mode() == options::Mode::kReport;
-  if (body == nullptr || call.arg_size() + 2 != body->arg_size() || call.hasOperandBundles())
+  const unsigned more = is_bound(call) ? 4 : 2;  // than the program gives
+  if (body == nullptr || call.arg_size() + more != body->arg_size() || call.hasOperandBundles())
     return false;
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     if (call.getArgOperand(i)->getType() != body->getArg(i)->getType()) return false;
@@ -110,9 +123,15 @@ bool specialize(llvm::CallBase& call, const Library& library, Resolver& resolver
            << llvm::ore::NV("CommSize", words(CommSize::kShapeStatic));
   });
   llvm::SmallVector<llvm::Value*, 16> args(call.args());
+  llvm::IRBuilder<> builder(&call);
+  if (is_bound(call)) {
+    args.push_back(call.getCalledOperand());
+    llvm::Value* is_special = builder.CreateOr(is_special_buffer(args[0], library, builder),
+                                               is_special_buffer(args[4], library, builder));
+    args.push_back(builder.CreateZExt(is_special, builder.getInt32Ty()));
+  }
   args.push_back(sent == nullptr ? null : sent);
   args.push_back(got == nullptr ? null : got);
-  llvm::IRBuilder<> builder(&call);
   split_normal_edge(call);
   llvm::CallBase* replaced = same_kind(call, body, args, builder);
   call.replaceAllUsesWith(replaced);
@@ -128,8 +147,10 @@ bool specialize_alltoallw(llvm::Function& function, const Library& library, Reso
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-    if (callee != nullptr && callee->isDeclaration() && callee->getName() == kName)
-      calls.push_back(call);
+    if (callee == nullptr || !callee->isDeclaration()) continue;
+    const bool is_fortrans =
+        library.has_fortran() && is_bound(*call) && is_of_binding(*call, kBoundArguments);
+    if (callee->getName() == kName || is_fortrans) calls.push_back(call);
   }
   if (calls.empty()) return false;
   const llvm::DominatorTree tree(function);

@@ -62,16 +62,6 @@ llvm::Type* value_type(char letter, llvm::LLVMContext& context) {
              : nullptr;
 }
 
-// Whether a call has the form of the binding: one address for each argument, and ierror's.
-bool matches(const llvm::CallBase& call, size_t arguments) {
-  const llvm::FunctionType* type = call.getFunctionType();
-  return llvm::isa<llvm::CallInst>(call) && !type->isVarArg() &&
-         type->getReturnType()->isVoidTy() && type->getNumParams() == arguments &&
-         !call.hasOperandBundles() && llvm::all_of(type->params(), [](const llvm::Type* parameter) {
-           return parameter->isPointerTy() && parameter->getPointerAddressSpace() == 0;
-         });
-}
-
 // Fortran says nothing of where its variables may stand.
 const llvm::Align kAnywhere(1);
 
@@ -162,6 +152,15 @@ llvm::Value* c_handle(llvm::Value* handle, const char* function, const Library& 
 
 }  // namespace
 
+bool is_of_binding(const llvm::CallBase& call, size_t arguments) {
+  const llvm::FunctionType* type = call.getFunctionType();
+  return llvm::isa<llvm::CallInst>(call) && !type->isVarArg() &&
+         type->getReturnType()->isVoidTy() && type->getNumParams() == arguments &&
+         !call.hasOperandBundles() && llvm::all_of(type->params(), [](const llvm::Type* parameter) {
+           return parameter->isPointerTy() && parameter->getPointerAddressSpace() == 0;
+         });
+}
+
 bool is_fortran(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
   return callee != nullptr && callee->getName().starts_with(kFortran);
@@ -192,9 +191,9 @@ bool raise_fortran(llvm::Function& function, const Library& library) {
     const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
     if (callee == nullptr || !callee->isDeclaration()) continue;
     const llvm::StringRef name = bound(callee->getName());
-    if (!name.empty() && matches(*call, parameters_of(name).size() + 1)) {
+    if (!name.empty() && is_of_binding(*call, parameters_of(name).size() + 1)) {
       found.emplace_back(call, name);
-    } else if (has_ierror(callee->getName()) && matches(*call, call->arg_size()) &&
+    } else if (has_ierror(callee->getName()) && is_of_binding(*call, call->arg_size()) &&
                call->arg_size() > 0) {
       others.push_back(call);
     }
@@ -282,6 +281,15 @@ llvm::Value* c_comm(llvm::Value* comm, const Library& library, llvm::IRBuilder<>
   return c_handle(comm, "MPI_Comm_f2c", library, builder);
 }
 
+llvm::Value* c_type(llvm::Value* type, const Library& library, llvm::IRBuilder<>& builder) {
+  return c_handle(type, "MPI_Type_f2c", library, builder);
+}
+
+llvm::Value* is_special_buffer(llvm::Value* buffer, const Library& library,
+                               llvm::IRBuilder<>& builder) {
+  return is_sentinel(buffer, false, library, builder);
+}
+
 llvm::SmallVector<llvm::Value*, 16> c_arguments(llvm::CallBase& call, const Mover& row,
                                                 llvm::ArrayRef<bool> is_left_out,
                                                 const Library& library,
@@ -292,7 +300,7 @@ llvm::SmallVector<llvm::Value*, 16> c_arguments(llvm::CallBase& call, const Move
   llvm::Value* is_special = builder.getFalse();
   for (unsigned i = 0; i < args.size(); ++i) {
     if (letters[i] == 'b') {
-      is_special = builder.CreateOr(is_special, is_sentinel(args[i], false, library, builder));
+      is_special = builder.CreateOr(is_special, is_special_buffer(args[i], library, builder));
     } else if (letters[i] == 'c') {
       args[i] = c_comm(args[i], library, builder);
     } else if (letters[i] == 's') {
@@ -311,7 +319,7 @@ llvm::SmallVector<llvm::Value*, 16> c_arguments(llvm::CallBase& call, const Move
   }
   for (auto [triple, left_out] : llvm::zip(row.triples, is_left_out)) {
     args[triple.type] = left_out ? llvm::Constant::getNullValue(library.handle_type)
-                                 : c_handle(args[triple.type], "MPI_Type_f2c", library, builder);
+                                 : c_type(args[triple.type], library, builder);
   }
   return args;
 }

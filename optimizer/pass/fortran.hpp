@@ -29,6 +29,9 @@ bool is_fortran(const llvm::CallBase& call);
 llvm::StringRef mpi_name(const llvm::CallBase& call);
 const Mover* mover(const llvm::CallBase& call);
 
+// Whether a call has the form of the binding: one address for each argument, and ierror's.
+bool is_of_binding(const llvm::CallBase& call, size_t arguments);
+
 // Whether the module calls the binding.
 bool uses_fortran(const llvm::Module& module);
 
@@ -46,7 +49,13 @@ llvm::CallBase* fortran_call(llvm::StringRef name, llvm::ArrayRef<llvm::Value*> 
 // Whether an address stands for MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE.
 llvm::Value* is_ignored(llvm::Value* status, const Library& library, llvm::IRBuilder<>& builder);
 
+// C's handles for Fortran's.
 llvm::Value* c_comm(llvm::Value* comm, const Library& library, llvm::IRBuilder<>& builder);
+llvm::Value* c_type(llvm::Value* type, const Library& library, llvm::IRBuilder<>& builder);
+
+// Whether the address of a buffer stands for MPI_BOTTOM or MPI_IN_PLACE.
+llvm::Value* is_special_buffer(llvm::Value* buffer, const Library& library,
+                               llvm::IRBuilder<>& builder);
 
 // The arguments of a raised call as the C function takes them. All buffers are NULL if one of them
 // is MPI_BOTTOM or MPI_IN_PLACE: then a template takes the way out, which is Fortran's call. The

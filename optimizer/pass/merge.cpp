@@ -6,6 +6,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <optional>
+
 #include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/shape.hpp"
 
@@ -13,9 +15,12 @@ namespace lacuna {
 
 namespace {
 
+constexpr llvm::StringLiteral kBoth = "MPI_Sendrecv";
+
 const Mover* sender(const llvm::CallBase& call) {
   const Mover* row = mover(mpi_name(call));
-  const bool sends = row != nullptr && (row->form == "MPI_Send" || row->form == "MPI_Isend");
+  const bool sends =
+      row != nullptr && (row->form == "MPI_Send" || row->form == "MPI_Isend" || row->form == kBoth);
   return sends && call.arg_size() == row->parameters ? row : nullptr;
 }
 
@@ -44,25 +49,57 @@ struct Receives {
   bool wildcard = false;
 };
 
-Receives receives_of(llvm::Module& module, const Library& library) {
+// Where a function has the rank that it receives from; its tag is next.
+std::optional<unsigned> source_of(llvm::StringRef form) {
+  if (form == "MPI_Recv" || form == "MPI_Irecv") return 3;
+  return form == kBoth ? std::optional<unsigned>(8) : std::nullopt;
+}
+
+Receives receives_of(const llvm::Module& module, const Library& library) {
   Receives found;
-  for (const std::string& name : {std::string("MPI_Recv"), std::string("MPI_Irecv"),
-                                  std::string("MPI_Recv_c"), std::string("MPI_Irecv_c"),
-                                  (kFortran + "MPI_Recv").str(), (kFortran + "MPI_Irecv").str()}) {
-    const llvm::Function* function = module.getFunction(name);
-    if (function == nullptr) continue;
-    for (const llvm::User* user : function->users()) {
-      const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
-      if (call == nullptr || call->getCalledFunction() != function || call->arg_size() != 7 ||
-          call->getFunction()->getName().starts_with("lacuna_template_")) {
-        continue;
+  for (const Mover& row : movers()) {
+    const std::optional<unsigned> source = source_of(row.form);
+    if (!source.has_value()) continue;
+    for (const std::string& name : {row.name.str(), (kFortran + row.name).str()}) {
+      const llvm::Function* function = module.getFunction(name);
+      if (function == nullptr) continue;
+      for (const llvm::User* user : function->users()) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
+        if (call == nullptr || call->getCalledFunction() != function ||
+            call->arg_size() != row.parameters ||
+            call->getFunction()->getName().starts_with("lacuna_template_")) {
+          continue;
+        }
+        found.any = true;
+        found.wildcard = found.wildcard || is(call->getArgOperand(*source), library.any_source) ||
+                         is(call->getArgOperand(*source + 1), library.any_tag);
       }
-      found.any = true;
-      found.wildcard = found.wildcard || is(call->getArgOperand(3), library.any_source) ||
-                       is(call->getArgOperand(4), library.any_tag);
     }
   }
   return found;
+}
+
+// Whether both get from one rank what has one tag.
+bool receive_alike(const llvm::CallBase& first, const llvm::CallBase& second, const Mover& row) {
+  const std::optional<unsigned> source = source_of(row.form);
+  return source.has_value() &&
+         (first.getArgOperand(*source) == second.getArgOperand(*source) &&
+          first.getArgOperand(*source + 1) == second.getArgOperand(*source + 1));
+}
+
+const char* why_not(const llvm::CallBase& first, const llvm::CallBase& second, const Mover& row,
+                    const Library& library) {
+  const auto tag = unsigned(row.peer + 1);
+  if (first.getArgOperand(tag) != second.getArgOperand(tag))
+    return "their tags differ, so that they may be received in any order";
+  const Receives receives = receives_of(*first.getModule(), library);
+  if (!receives.any) return "their receives are not in this program unit";
+  if (receives.wildcard)
+    return "a receive of this program unit takes any rank's or any tag's messages";
+  if (row.form != kBoth) return "which receives of this program unit take them is not proven";
+  return receive_alike(first, second, row)
+             ? "the other ranks may run another program, which takes them as two"
+             : "what they receive are two messages";
 }
 
 }  // namespace
@@ -79,13 +116,7 @@ void tell_of_pairs(llvm::Function& function, const Library& library,
       return first->getArgOperand(unsigned(argument)) == second->getArgOperand(unsigned(argument));
     };
     if (!agree(row->peer) || !agree(row->comm)) continue;
-    const Receives receives = receives_of(*function.getParent(), library);
-    const char* why = !agree(row->peer + 1)
-                          ? "their tags differ, so that they may be received in any order"
-                      : !receives.any ? "their receives are not in this program unit"
-                      : receives.wildcard
-                          ? "a receive of this program unit takes any rank's or any tag's messages"
-                          : "which receives of this program unit take them is not proven";
+    const char* why = why_not(*first, *second, *row, library);
     const unsigned line = first->getDebugLoc() ? first->getDebugLoc().getLine() : 0;
     remarks.emit([&] {
       return llvm::OptimizationRemarkMissed("lacuna", "Unmerged", second)

@@ -25,7 +25,8 @@ llvm::cl::opt<int64_t> most("lacuna-most", llvm::cl::init(kMostBytes),
 llvm::cl::list<std::string> left_alone(
     "lacuna-left",
     llvm::cl::desc("PATTERN/SIDE/RUN_FROM/RUN_TO/FROM/TO: messages which the library's own way is "
-                   "better for; .../preload: which the preload is (options.hpp)"));
+                   "better for; .../preload: which the preload is; .../apart: which the library "
+                   "sends faster with a gap (options.hpp)"));
 llvm::cl::opt<bool> is_checked("lacuna-check", llvm::cl::init(false),
                                llvm::cl::desc("Compare each site's kernels with MPI_Pack, once"));
 llvm::cl::opt<bool> is_verified("lacuna-verify", llvm::cl::init(false),
@@ -47,8 +48,9 @@ std::vector<Left> left(Pattern pattern, Side side) {
   for (const std::string& text : left_alone) {
     llvm::SmallVector<llvm::StringRef, 7> words;
     llvm::StringRef(text).split(words, '/');
-    const bool is_preloads = words.size() == 7 && words[6] == "preload";
-    if (is_preloads) words.pop_back();
+    Taker to_whom = Taker::kLibrary;
+    if (words.size() == 7 && (words[6] == "preload" || words[6] == "apart"))
+      to_whom = words.pop_back_val() == "apart" ? Taker::kApart : Taker::kPreload;
     int64_t numbers[4];
     bool is_right = words.size() == 6;
     for (size_t i = 0; is_right && i < 4; ++i)
@@ -56,8 +58,7 @@ std::vector<Left> left(Pattern pattern, Side side) {
     is_right = is_right && numbers[0] < numbers[1] && numbers[2] <= numbers[3];
     if (!is_right) llvm::report_fatal_error(llvm::Twine("not a rule in -lacuna-left: ") + text);
     if (words[0] == kPatterns[int(pattern)] && words[1] == kSides[int(side)])
-      found.push_back({is_preloads ? Taker::kPreload : Taker::kLibrary, numbers[0], numbers[1],
-                       numbers[2], numbers[3]});
+      found.push_back({to_whom, numbers[0], numbers[1], numbers[2], numbers[3]});
   }
   return found;
 }

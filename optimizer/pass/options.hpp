@@ -31,7 +31,8 @@ int64_t most_bytes();
 
 // Messages for which the library's own way is better, or the preload's where the program is run
 // with it: [from, to] bytes, in runs of more than `run_from` bytes and up to `run_to` in the mean.
-enum class Taker { kLibrary, kPreload };
+// kApart: for which packing is, but what is packed has to stand with a gap.
+enum class Taker { kLibrary, kPreload, kApart };
 struct Left {
   Taker to_whom;
   int64_t run_from, run_to, from, to;

@@ -21,6 +21,7 @@ constexpr int64_t kMostOfCollective = 65536;
 // from here on (two ranks, 4096 bytes: 0.88x on MPICH, 0.99x on Open MPI; 1024 bytes: 1.1x, 1.4x).
 constexpr int64_t kMostToEach = 2048;
 constexpr int64_t kShort = 4096;
+constexpr int64_t kGap = 64;  // as kMostUnit in optimizer/templates/part.hpp
 // In the caller's frame; what is larger is taken from memory that is kept.
 llvm::cl::opt<int64_t> frame_static("lacuna-frame-static", llvm::cl::init(16384), llvm::cl::Hidden,
                                     llvm::cl::desc("Most packed bytes, where they are constant"));
@@ -124,6 +125,7 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
     llvm::IRBuilder<> builder(&call);
     known.is_left = is_left(known.shape, side, options::Taker::kLibrary, builder);
     known.is_preloads = is_left(known.shape, side, options::Taker::kPreload, builder);
+    known.is_apart = is_left(known.shape, side, options::Taker::kApart, builder);
   }
   if (row.collective == Collective::kEach) known.most = std::min(known.most, kMostToEach);
   const auto* bytes = constant(node.bytes);
@@ -159,7 +161,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   auto* type = llvm::StructType::get(
       module.getContext(),
       {pointer, pointer, pointer, pointer, pointer, number, number, number, pointer,
-       library_.handle_type, number, number, number, pointer, pointer, number});
+       library_.handle_type, number, number, number, pointer, pointer, number, number});
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
@@ -176,7 +178,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
   if (known.type == nullptr) {
     for (unsigned field : {0U, 1U, 2U, 3U, 4U, 8U, 13U, 14U}) set(field, null);
-    for (unsigned field : {5U, 6U, 7U, 11U, 15U}) set(field, builder.getInt64(0));
+    for (unsigned field : {5U, 6U, 7U, 11U, 15U, 16U}) set(field, builder.getInt64(0));
     set(9, llvm::Constant::getNullValue(library_.handle_type));
     for (unsigned field : {10U, 12U}) set(field, builder.getInt64(1));
     return result;
@@ -202,7 +204,9 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
                        : bytes == nullptr ? std::min<int64_t>(known.most, frame_dynamic)
                        : bytes->getSExtValue() <= frame_static ? bytes->getSExtValue()
                                                                : 0;
-  set(4, room > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(room)), 64) : null);
+  const int64_t gap = known.is_apart == nullptr ? 0 : kGap;
+  set(4,
+      room > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(room + gap)), 64) : null);
   set(5, builder.getInt64(uint64_t(room)));
   llvm::Value* size = node.bytes;
   if (known.type->may_be_null) {
@@ -219,9 +223,12 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
   set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
   set(12, known.shape.one);
-  set(15, known.is_preloads == nullptr
-              ? builder.getInt64(0)
-              : builder.CreateZExt(known.is_preloads, builder.getInt64Ty()));
+  const auto set_flag = [&](unsigned field, llvm::Value* flag) {
+    set(field,
+        flag == nullptr ? builder.getInt64(0) : builder.CreateZExt(flag, builder.getInt64Ty()));
+  };
+  set_flag(15, known.is_preloads);
+  set_flag(16, known.is_apart);
   const auto waits = waits_.find(&call);
   if (!is_kept || waits == waits_.end()) {
     set(13, null);

@@ -46,6 +46,7 @@ class Specializer {
     int64_t most = 0;
     llvm::Value* is_left = nullptr;      // whether the library's own way is better; nullptr: never
     llvm::Value* is_preloads = nullptr;  // whether the preload's is
+    llvm::Value* is_apart = nullptr;     // whether it is sent with a gap
   };
   // Finds the type and its shape, and whether to pack it first; false, and why, if not.
   bool examine(llvm::CallBase& call, const Mover& row, size_t triple, Shaper& shaper, Known& known,

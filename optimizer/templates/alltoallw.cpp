@@ -4,17 +4,20 @@
 // what is sent to each rank and got from it has the same signature, as so many of the one basic
 // type, and as it says for each pair of ranks how much there is, no library can choose its way by
 // that.
+#include <type_traits>
+
 #include "optimizer/templates/part.hpp"
 
 using lacuna::Counted;
 
 namespace {
 
-// As pass/alltoallw.cpp fills it.
+// As pass/alltoallw.cpp fills it; `Handle` is the program's: C's, or Fortran's INTEGER.
+template <class Handle>
 struct Each {
   Counted* move;
   const int64_t* numbers;
-  MPI_Datatype type;
+  Handle type;
   int64_t bytes;  // of one element
   MPI_Datatype unit;
   int64_t unit_bytes;
@@ -24,12 +27,20 @@ constexpr int kMostRanks = 64;
 // For all ranks together, as of Alltoall (pass/site.cpp).
 constexpr int64_t kMostBytes = 2048;
 
+// How many ranks take part; whether these are as many as a side has room for, in one group.
+bool is_among(MPI_Comm comm, int& ranks) {
+  int is_between = 1;
+  return comm != MPI_COMM_NULL && MPI_Comm_test_inter(comm, &is_between) == MPI_SUCCESS &&
+         is_between == 0 && MPI_Comm_size(comm, &ranks) == MPI_SUCCESS && ranks <= kMostRanks;
+}
+
 // One side of the call, as the library gets it.
+template <class Handle>
 class Side {
  public:
   // nullptr: it stays as it is.
-  Side(const Each* each, const void* buffer, const int* counts, const int* places,
-       const MPI_Datatype* types)
+  Side(const Each<Handle>* each, const void* buffer, const int* counts, const int* places,
+       const Handle* types)
       : each_(each),
         buffer_(lacuna::bytes_of(buffer)),
         counts_(counts),
@@ -38,6 +49,9 @@ class Side {
 
   // Whether all is of the type, and little enough; `ranks` of them.
   bool takes(int ranks) {
+    if constexpr (!kIsC) {
+      for (int i = 0; each_ == nullptr && i < ranks; ++i) own_types_[i] = MPI_Type_f2c(types_[i]);
+    }
     if (each_ == nullptr) return true;
     if (buffer_ == nullptr || counts_ == nullptr || places_ == nullptr || types_ == nullptr)
       return false;
@@ -64,19 +78,36 @@ class Side {
   char* buffer() { return each_ == nullptr ? buffer_ : staged_; }
   const int* counts() const { return each_ == nullptr ? counts_ : own_counts_; }
   const int* places() const { return each_ == nullptr ? places_ : own_places_; }
-  const MPI_Datatype* types() const { return each_ == nullptr ? types_ : own_types_; }
+  const MPI_Datatype* types() const {
+    if constexpr (kIsC) {
+      if (each_ == nullptr) return types_;
+    }
+    return own_types_;
+  }
 
  private:
-  const Each* each_;
+  static constexpr bool kIsC = std::is_same_v<Handle, MPI_Datatype>;
+  const Each<Handle>* each_;
   char* buffer_;
   const int* counts_;
   const int* places_;
-  const MPI_Datatype* types_;
+  const Handle* types_;
   int own_counts_[kMostRanks];
   int own_places_[kMostRanks];
   MPI_Datatype own_types_[kMostRanks];
   alignas(64) char staged_[kMostBytes];
 };
+
+// Whether the call was made, with what code.
+template <class Handle>
+bool exchange(Side<Handle>& out, Side<Handle>& in, MPI_Comm comm, int ranks, int& code) {
+  if (!out.takes(ranks) || !in.takes(ranks)) return false;
+  out.move(ranks);
+  code = MPI_Alltoallw(out.buffer(), out.counts(), out.places(), out.types(), in.buffer(),
+                       in.counts(), in.places(), in.types(), comm);
+  if (code == MPI_SUCCESS) in.move(ranks);
+  return true;
+}
 
 }  // namespace
 
@@ -84,21 +115,40 @@ class Side {
 extern "C" [[gnu::noinline]] int lacuna_template_MPI_Alltoallw(
     const void* sendbuf, const int* sendcounts, const int* sdispls, const MPI_Datatype* sendtypes,
     void* recvbuf, const int* recvcounts, const int* rdispls, const MPI_Datatype* recvtypes,
-    MPI_Comm comm, const Each* sent, const Each* got) {
-  int is_between = 1, ranks = 0;
-  if (sendbuf != MPI_IN_PLACE && !lacuna::may_have_devices() && comm != MPI_COMM_NULL &&
-      MPI_Comm_test_inter(comm, &is_between) == MPI_SUCCESS && is_between == 0 &&
-      MPI_Comm_size(comm, &ranks) == MPI_SUCCESS && ranks <= kMostRanks) {
+    MPI_Comm comm, const Each<MPI_Datatype>* sent, const Each<MPI_Datatype>* got) {
+  int ranks = 0, code = MPI_SUCCESS;
+  if (sendbuf != MPI_IN_PLACE && !lacuna::may_have_devices() && is_among(comm, ranks)) {
     Side out(sent, sendbuf, sendcounts, sdispls, sendtypes);
     Side in(got, recvbuf, recvcounts, rdispls, recvtypes);
-    if (out.takes(ranks) && in.takes(ranks)) {
-      out.move(ranks);
-      const int code = MPI_Alltoallw(out.buffer(), out.counts(), out.places(), out.types(),
-                                     in.buffer(), in.counts(), in.places(), in.types(), comm);
-      if (code == MPI_SUCCESS) in.move(ranks);
-      return code;
-    }
+    if (exchange(out, in, comm, ranks, code)) return code;
   }
   return MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
                        recvtypes, comm);
 }
+
+#if defined(OPEN_MPI) || defined(MPICH_NUMVERSION)
+namespace {
+
+// The binding's own function, and what it is given.
+using Bound = void(const void*, const int*, const int*, const int*, void*, const int*, const int*,
+                   const int*, const int*, int*);
+
+}  // namespace
+
+// The same for Fortran's, where handles are INTEGERs; `is_special`: a buffer is MPI_IN_PLACE or
+// MPI_BOTTOM.
+extern "C" [[gnu::noinline]] void lacuna_template_MPI_Alltoallw_fortran(
+    const void* sendbuf, const int* sendcounts, const int* sdispls, const int* sendtypes,
+    void* recvbuf, const int* recvcounts, const int* rdispls, const int* recvtypes, const int* comm,
+    int* ierror, Bound* original, int is_special, const Each<int>* sent, const Each<int>* got) {
+  int ranks = 0;
+  const MPI_Comm its = MPI_Comm_f2c(*comm);
+  if (is_special == 0 && !lacuna::may_have_devices() && is_among(its, ranks)) {
+    Side out(sent, sendbuf, sendcounts, sdispls, sendtypes);
+    Side in(got, recvbuf, recvcounts, rdispls, recvtypes);
+    if (exchange(out, in, its, ranks, *ierror)) return;
+  }
+  original(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
+           ierror);
+}
+#endif

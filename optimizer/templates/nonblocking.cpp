@@ -4,6 +4,7 @@
 // function: Isend, Irecv, and what Wait and Waitall do for them.
 #include "optimizer/templates/part.hpp"
 
+using lacuna::Outgoing;
 using lacuna::Part;
 
 LACUNA_ORIGINAL(MPI_Isend);
@@ -18,7 +19,8 @@ LACUNA_TEMPLATE(MPI_Isend)
   if (staged == nullptr)
     return lacuna_original_MPI_Isend(buf, count, type, dest, tag, comm, request);
   if (dest != MPI_PROC_NULL) part.gather(buf, staged);
-  const int code = MPI_Isend(staged, part.units(), part.unit, dest, tag, comm, request);
+  const Outgoing out(part, staged, dest);
+  const int code = MPI_Isend(staged, out.count, out.type, dest, tag, comm, request);
   if (code != MPI_SUCCESS) part.release();
   return code;
 }

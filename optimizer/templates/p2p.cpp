@@ -3,6 +3,7 @@
 // Blocking point-to-point: Send, Recv, Sendrecv.
 #include "optimizer/templates/part.hpp"
 
+using lacuna::Outgoing;
 using lacuna::Part;
 using lacuna::Staging;
 
@@ -17,7 +18,8 @@ LACUNA_TEMPLATE(MPI_Send)
   const Staging staging(part);
   if (staging.data == nullptr) return lacuna_original_MPI_Send(buf, count, type, dest, tag, comm);
   if (dest != MPI_PROC_NULL) part.gather(buf, staging.data);
-  return MPI_Send(staging.data, part.units(), part.unit, dest, tag, comm);
+  const Outgoing out(part, staging.data, dest);
+  return MPI_Send(staging.data, out.count, out.type, dest, tag, comm);
 }
 
 LACUNA_TEMPLATE(MPI_Recv)
@@ -45,10 +47,11 @@ LACUNA_TEMPLATE(MPI_Sendrecv)
     const Staging out(sent), in(got);
     if ((!packs || out.data != nullptr) && (!unpacks || in.data != nullptr)) {
       if (packs && dest != MPI_PROC_NULL) sent.gather(sendbuf, out.data);
+      const Outgoing packed(sent, out.data, dest);
       MPI_Status own;
       MPI_Status* const seen = unpacks && status == MPI_STATUS_IGNORE ? &own : status;
-      const int code = MPI_Sendrecv(packs ? out.data : sendbuf, packs ? sent.units() : sendcount,
-                                    packs ? sent.unit : sendtype, dest, sendtag,
+      const int code = MPI_Sendrecv(packs ? out.data : sendbuf, packs ? packed.count : sendcount,
+                                    packs ? packed.type : sendtype, dest, sendtag,
                                     unpacks ? in.data : recvbuf, unpacks ? got.units() : recvcount,
                                     unpacks ? got.unit : recvtype, source, recvtag, comm, seen);
       if (unpacks && code == MPI_SUCCESS) got.scatter(recvbuf, in.data, *seen);

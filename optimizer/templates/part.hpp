@@ -50,6 +50,8 @@ using Move = void(char* mem, char* packed, const int64_t* shape);
 // A kernel that is registered (register.cpp): of any count of elements.
 using Counted = int(const int64_t* numbers, char* mem, int64_t count, char* packed);
 
+constexpr int64_t kMostUnit = 64;  // bytes of any basic type
+
 // The order of members is known to optimizer/pass/site.cpp.
 struct Part {
   Move* pack;  // nullptr: the triple is to be left as it is
@@ -68,6 +70,7 @@ struct Part {
   int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
   char** held;       // of a nonblocking one: what was taken for it, until it completes
   int64_t is_preloads;  // the preload moves it better, where it is there
+  int64_t is_apart;     // the library sends it faster with a gap (Outgoing): there is room for one
 
   // Whether to pack first. NULL is MPI_BOTTOM or an error; the MPI library knows which.
   bool takes(const void* buffer) const {
@@ -79,13 +82,14 @@ struct Part {
   char* later() const {
     if (in_place != nullptr) return in_place;
     if (bytes <= room) return stack;
-    return *held = lacuna_template_take(bytes);
+    return *held = lacuna_template_take(bytes + gap());
   }
   void release() const {
     if (in_place != nullptr || *held == nullptr) return;
     lacuna_template_give(*held);
     *held = nullptr;
   }
+  int64_t gap() const { return is_apart != 0 ? kMostUnit : 0; }
   int units() const { return int(bytes / unit_bytes); }
   // Into and out of what is staged; nothing to do where memory has no gaps.
   void gather(const void* buffer, char* staged) const {
@@ -101,7 +105,7 @@ class Staging {
   explicit Staging(const Part& part)
       : data(part.in_place != nullptr  ? part.in_place
              : part.bytes <= part.room ? part.stack
-                                       : lacuna_template_take(part.bytes)),
+                                       : lacuna_template_take(part.bytes + part.gap())),
         is_ours_(part.in_place == nullptr && part.bytes > part.room) {}
   ~Staging() {
     if (is_ours_ && data != nullptr) lacuna_template_give(data);
@@ -113,6 +117,44 @@ class Staging {
 
  private:
   const bool is_ours_;
+};
+
+// How staged data are sent: as so many units. Open MPI copies what has no gaps by a system call
+// from 4 KiB on, and what has a gap through memory that both processes have, which is faster where
+// that call is slow (EPYC guest, two ranks, a round trip with packing and unpacking: 4 KiB 8.0 and
+// 5.0 us, 64 KiB 47 and 22 us, 2 MiB 1102 and 554 us). So where that was measured the last unit
+// stands one unit apart from the others. The signature is the same.
+class Outgoing {
+ public:
+  Outgoing(const Part& part, char* staged, int dest) : type(part.unit), count(part.units()) {
+    if (part.is_apart == 0 || part.in_place != nullptr || count < 2 || dest == MPI_PROC_NULL)
+      return;
+    const int lengths[2] = {count - 1, 1}, places[2] = {0, count};
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    if (MPI_Type_indexed(2, lengths, places, part.unit, &made) != MPI_SUCCESS ||
+        MPI_Type_commit(&made) != MPI_SUCCESS) {
+      return;
+    }
+    char* const end = staged + part.bytes;
+    __builtin_memcpy(end, end - part.unit_bytes, size_t(part.unit_bytes));
+    type = made;
+    count = 1;
+    is_ours_ = true;
+  }
+  // A nonblocking call goes on with it. By a copy: nobody else is to have the address of this, so
+  // that nothing of it is left where there is no gap.
+  ~Outgoing() {
+    MPI_Datatype own = type;
+    if (is_ours_) MPI_Type_free(&own);
+  }
+  Outgoing(const Outgoing&) = delete;
+  Outgoing& operator=(const Outgoing&) = delete;
+
+  MPI_Datatype type;
+  int count;
+
+ private:
+  bool is_ours_ = false;
 };
 
 // A type without gaps, of the signature of one element. A collective goes on with the program's

@@ -16,16 +16,19 @@ from lacuna.results import Row
 
 _COLUMNS = (16, 64, 128, 256)  # doubles: up to 2 KiB
 _STRUCTS = (16, 64, 256, 1024)
-_COLUMN_KINDS = ("column", "halo", "halo_made", "halo_nonblocking")
+# Bytes of one of them, and how many.
+_KINDS = dict.fromkeys(("column", "halo", "halo_made", "halo_nonblocking"), (8, _COLUMNS)) | {
+    "structs": (32, _STRUCTS),
+    "alltoallw": (2 * 8, _COLUMNS[:3]),  # one for each rank; up to the 2 KiB that are packed
+}
 
 
 def messages() -> list[Message]:
-    """The rows: ping-pongs of a column and of structs, and exchanges of columns both ways."""
+    """The rows: ping-pongs of a column and of structs, columns both ways, and by Alltoallw."""
     found = []
-    for kind in (*_COLUMN_KINDS, "structs"):
-        one = 32 if kind == "structs" else 8
+    for kind, (one, counts) in _KINDS.items():
         lanes = ("native", "ss", *(() if kind == "halo_nonblocking" else ("by_hand",)))
-        for n in _STRUCTS if kind == "structs" else _COLUMNS:
+        for n in counts:
             found.append(Message(f"{kind}/{n}", kind, n, n * one, lanes))
     return found
 

@@ -247,6 +247,10 @@ def tune_command(
         bool, typer.Option("--compiled", help="For lacuna-cc, with code that it has compiled.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter messages.")] = False,
+    adds: Annotated[
+        bool,
+        typer.Option("--add", help="With --compiled: count what the table was made of, too."),
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", help="Keep the table here instead.")
     ] = None,
@@ -261,7 +265,7 @@ def tune_command(
                 Exit.USAGE, "--compiled with a launcher or --network", "name MPIs with --mpi"
             )
         root = mpi_root or places.default_mpi_root()
-        compiled_tune.tune_compiled(_mpi_names(mpi or []), root, quick, output)
+        compiled_tune.tune_compiled(_mpi_names(mpi or []), root, quick, output, adds)
         return
     tune.tune(
         tune.Options(

@@ -100,10 +100,16 @@ def _build(target: mpis.Installed, folder: Path, packs_all: bool) -> Path:
     ours = [sys.executable, "-c", "from lacuna.compiler import cc; cc()", "--mpi", target.name]
     plain = [clang, *_plain_flags(target)]
     objects = []
+    apart = compiled_table.pass_options({}, {}, [[1, compiled_table.MOST_BYTES]])
     for words, file, macro in (
         (plain, "main", "MAIN"),
         (plain, "sites", "SITES=g_sites_plain"),
         (ours, "sites", "SITES=g_sites_ours"),
+        (
+            [*ours, *(word for option in apart[1:] for word in ("-mllvm", option))],
+            "sites",
+            "SITES=g_sites_apart",
+        ),
     ):
         objects.append(str(folder / f"{macro}.o"))
         command = [*words, *_FLAGS, f"-D{macro}", "-c", str(source / f"{file}.c")]

@@ -6,11 +6,12 @@ table of `lacuna tune --compiled` names what the library is better for. A JSON f
 
     {"lacuna_compiled_table": 1, "mpi": "Open MPI v5.0.11", "cpu": "...", "provenance": {...},
      "left": {"strided": {"send": [[run_from, run_to, from, to], ...], "receive": [...]}, ...},
-     "evidence": [...]}
+     "apart": [[from, to], ...], "evidence": [...]}
 
 A rule holds for messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to
-`run_to`, in the mean. Other members are for people. The table `preload` names what is left to the
-preload, where a program finds that it runs with it.
+`run_to`, in the mean; `apart` names the sizes at which what is packed is sent with a gap, which a
+library may send in another way (optimizer/templates/part.hpp). Other members are for people. The
+table `preload` names what is left to the preload, where a program finds that it runs with it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass
+import statistics
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,43 +31,106 @@ TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, preload or 
 FORMAT = 1
 PATTERNS = ("strided", "listed", "fields", "faces")
 SIDES = ("send", "receive")
+# Of the sender and the receiver: s packs, n leaves it to the library; c: its memory has no gaps.
+# The last is what the program does without us.
+WAYS = ("ss", "sn", "ns", "nn")
+WAYS_TO_DENSE = ("sc", "nc")
+# Of a sender that packs and sends with a gap, for those where it does so without.
+WAYS_APART = {"ss": "gs", "sn": "gn", "sc": "gc"}
+LANES = (*WAYS, *WAYS_TO_DENSE, *WAYS_APART.values())
 # What is larger is never packed first: it would need as much memory again.
 MOST_BYTES = 64 << 20
 # The library's own way has to win by this where programs would else pack.
 LEAST_GAIN = 1.03
+# Of five messages with gaps one is taken to go to memory without: a sender does not know which.
+_DENSE = 1 / 5
 _ANY = 1 << 30  # for "any run" and "any size"
 
 Rule = list[int]
 Left = dict[str, dict[str, list[Rule]]]
+Starts = dict[tuple[str, int], list[dict[str, float]]]  # of a shape and size, what Cell has of them
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What was measured for messages of one shape and size: speeds over that of packing on both
-    sides, of packing on one (`sn`: the sender; `ns`) and on none (`nn`)."""
+    """What was measured for messages of one shape and size: in each start of the program the speeds
+    of all ways over that of packing on both sides."""
 
     pattern: str
     shape: str
     run: float
     bytes: int
-    speeds: dict[str, float]
+    starts: list[dict[str, float]]
 
     def as_json(self) -> dict[str, Any]:
         """For the file."""
-        return vars(self) | {"speeds": {way: round(one, 3) for way, one in self.speeds.items()}}
+        starts = [{way: round(one, 3) for way, one in start.items()} for start in self.starts]
+        return vars(self) | {"starts": starts}
 
     @property
     def best(self) -> str:
         """Who packs: both, unless another way is sure to be better."""
         return "".join("n" if self.gain(side) >= LEAST_GAIN else "s" for side in (0, 1))
 
-    def gain(self, side: int) -> float:
-        """What leaving one side (0: the sender's) to the library wins, whatever the other does."""
-        best = {letter: max(self._of(side, letter)) for letter in "sn"}
-        return best["n"] / best["s"]
+    def sent_apart(self) -> Cell:
+        """The same where what is packed is sent with a gap."""
+        starts = [
+            start | {way: start[other] for way, other in WAYS_APART.items()}
+            for start in self.starts
+        ]
+        return replace(self, starts=starts)
 
-    def _of(self, side: int, letter: str) -> list[float]:
-        return [speed for way, speed in self.speeds.items() if way[side] == letter]
+    def gain_apart(self) -> float:
+        """What a gap wins, in the start where it wins least."""
+        return min(
+            statistics.geometric_mean(start[g] / start[way] for way, g in WAYS_APART.items())
+            for start in self.starts
+        )
+
+    def gain(self, side: int) -> float:
+        """What leaving one side (0: the sender's) to the library wins, where it is least sure. The
+        receiver's other side is the same program; a sender does not know whether the receiver's
+        memory has gaps."""
+        if side == 0:
+            return self._sent("n") / self._sent("s")
+        if self.gain(0) < LEAST_GAIN:
+            return self._least("sn") / self._least("ss")
+        # Here it is packing that has to win, since without it the calls are the program's own.
+        return self._least("nn") / self._least("ns") * LEAST_GAIN**2
+
+    def _least(self, way: str, share_of_dense: float = 0.0) -> float:
+        """What a way reaches of what a start's best does, in the start where it reaches least."""
+        return min(
+            self._share(start, WAYS, way) ** (1 - share_of_dense)
+            * self._share(start, WAYS_TO_DENSE, way[0] + "c") ** share_of_dense
+            for start in self.starts
+        )
+
+    def _sent(self, letter: str) -> float:
+        return max(self._least(way, _DENSE) for way in WAYS if way[0] == letter)
+
+    @staticmethod
+    def _share(start: dict[str, float], ways: tuple[str, ...], way: str) -> float:
+        """To fall behind the best counts twice if that is what the program does without us."""
+        own = start[ways[-1]]
+        return start[way] / max(start[one] for one in ways) * min(1.0, start[way] / own)
+
+
+def apart(rungs: list[list[Cell]]) -> list[Rule]:
+    """The sizes at which what is packed is sent with a gap, from all cells of each size: its shape
+    is nothing to the library. From the first size to the last that were measured so: where it
+    begins to pay is where a library begins to send otherwise, which is at one byte."""
+    spans: list[Rule] = []
+    is_open = False
+    for rung in rungs:
+        sizes = [cell.bytes for cell in rung]
+        wins = statistics.geometric_mean(cell.gain_apart() for cell in rung) >= LEAST_GAIN
+        if wins and not is_open:
+            spans.append([min(sizes), _ANY])
+        elif is_open and not wins:
+            spans[-1][1] = min(sizes) - 1
+        is_open = wins
+    return spans
 
 
 def rules(cells: list[Cell]) -> Left:
@@ -148,30 +213,44 @@ def preloads_place() -> Path:
     return places.compiled_tables() / "preload.json"
 
 
-def load(kind: str) -> Left:
-    """The rules in force."""
+def load(kind: str) -> tuple[Left, list[Rule]]:
+    """The rules in force, and the sizes that are sent with a gap."""
     path = place(kind)
-    return {} if path is None else _read(path)
+    return ({}, []) if path is None else _read(path)
 
 
 def preloads() -> Left:
     """The rules for a program that finds the preload when it runs; where LACUNA_COMPILED_TABLE says
     `none` or `preload` it need not look."""
-    return {} if os.environ.get(TABLE) in ("none", "preload") else _read(preloads_place())
+    return {} if os.environ.get(TABLE) in ("none", "preload") else _read(preloads_place())[0]
 
 
-def _read(path: Path) -> Left:
+def starts(path: Path) -> Starts:
+    """What a table has been made of."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["evidence"]["shared"]
+        found = {(cell["shape"], cell["bytes"]): cell["starts"] for cell in cells}
+        if not all(set(start) == set(LANES) for starts in found.values() for start in starts):
+            raise ValueError("other ways")
+        return found
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no measurements in {path}: {error}",
+            "measure without --add",
+        ) from error
+
+
+def _read(path: Path) -> tuple[Left, list[Rule]]:
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
         if table["lacuna_compiled_table"] != FORMAT:
             raise ValueError("another format")
-        return {
-            pattern: {
-                side: [[int(number) for number in rule] for rule in table["left"][pattern][side]]
-                for side in SIDES
-            }
+        left = {
+            pattern: {side: _numbers(table["left"][pattern][side]) for side in SIDES}
             for pattern in PATTERNS
         }
+        return left, _numbers(table.get("apart", []))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LacunaError(
             Exit.ENVIRONMENT,
@@ -180,9 +259,17 @@ def _read(path: Path) -> Left:
         ) from error
 
 
-def pass_options(left: Left, preloads: Left) -> list[str]:
+def _numbers(found: Any) -> list[Rule]:
+    return [[int(number) for number in rule] for rule in found]
+
+
+def pass_options(left: Left, preloads: Left, sizes_apart: list[Rule]) -> list[str]:
     """What the plugin is told, as options of -mllvm."""
     options = [f"-lacuna-most={MOST_BYTES}"]
+    for begin, end in sizes_apart:
+        options += [
+            f"-lacuna-left={pattern}/send/0/{_ANY}/{begin}/{end}/apart" for pattern in PATTERNS
+        ]
     for rules, end in ((left, ""), (preloads, "/preload")):
         for pattern, sides in rules.items():
             for side, found in sides.items():

@@ -176,8 +176,8 @@ def kind_of(family: str, wrapper: Path) -> str:
 def pass_options(family: str, wrapper: Path) -> list[str]:
     """What the plugin is told, as options of -mllvm."""
     templates = places.library(f"lacuna-templates-{family}.bc")
-    left = compiled_table.load(kind_of(family, wrapper))
-    options = compiled_table.pass_options(left, compiled_table.preloads())
+    left, apart = compiled_table.load(kind_of(family, wrapper))
+    options = compiled_table.pass_options(left, compiled_table.preloads(), apart)
     return [f"-lacuna-templates={templates}", *options]
 
 

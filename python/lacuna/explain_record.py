@@ -29,6 +29,7 @@ _REMEDIES = {
     "not proven to complete": "wait for the request in the same function, on every way",
     "more than pay": "nothing: the library does as well",
 }
+_TO_MERGE = "send both as one struct type of the two, and receive them as one"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def read(path: Path) -> list[Site]:
         detail = arguments.get("What", arguments.get("Reason", ""))
         left = outcome == "left as it is"
         remedy = next((r for word, r in _REMEDIES.items() if left and word in detail), "")
+        if outcome == _OUTCOMES["Unmerged"]:
+            remedy = _TO_MERGE
         sites[Site(place, arguments.get("Function", "?"), outcome, detail, remedy)] = None
     return list(sites)
 

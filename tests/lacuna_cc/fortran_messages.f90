@@ -107,16 +107,65 @@ subroutine collectives(a, b, n, rank)
   call MPI_Type_free(t, error)
 end subroutine
 
+! Types in arrays: what is of one type in all places is packed.
+subroutine types_of_each(a, b, n, rank, columns)
+  implicit none
+  include 'mpif.h'
+  integer, intent(in) :: n, rank, columns
+  integer, intent(inout) :: a(n), b(n)
+  integer :: t, column, i, error
+  integer :: counts(2), got(2), places(2), got_places(2), types(2), same(2), mixed(2), none(2)
+  call MPI_Type_vector(8, 1, 3, MPI_INTEGER, t, error)
+  call MPI_Type_commit(t, error)
+  call MPI_Type_vector(columns, 2, 5, MPI_INTEGER, column, error)
+  call MPI_Type_commit(column, error)
+  do i = 1, 2
+    types(i) = t
+    same(i) = MPI_INTEGER
+  end do
+  mixed(1) = t
+  mixed(2) = column
+  none = 0
+  counts = [1, 2]
+  got = 1 + rank
+  places = [8, 200]
+  got_places = [40, 436]
+  call fill(a, n, rank)
+  call fill(b, n, rank + 2)
+  call MPI_Alltoallw(a, counts, places, types, b, got, got_places, types, MPI_COMM_WORLD, error)  ! specialized
+  call show('types of each', b, n)
+  call show('their error', [error], 1)
+  ! To and from integers without gaps.
+  call MPI_Alltoallw(a, counts, places, types, b, 8 * got, got_places, same, MPI_COMM_WORLD, error)  ! specialized
+  call show('to integers', b, n)
+  call MPI_Alltoallw(a, none, places, types, b, none, got_places, types, MPI_COMM_WORLD, error)  ! specialized
+  call show('nothing', b, n)
+  call MPI_Alltoallw(MPI_IN_PLACE, none, places, same, b, none + 1, got_places, types, MPI_COMM_WORLD, error)  ! specialized
+  call show('each in place', b, n)
+  ! Not all of one type: found when it runs.
+  got = merge(8, 2 * columns, rank == 0)
+  call MPI_Alltoallw(a, none + 1, places, mixed, b, got, got_places, same, MPI_COMM_WORLD, error)  ! specialized
+  call show('mixed', b, n)
+  ! More than is packed.
+  counts = 80
+  places = 0
+  call MPI_Alltoallw(a, counts, places, types, b, counts, places, types, MPI_COMM_SELF, error)  ! specialized
+  call show('much', b, n)
+  call MPI_Type_free(column, error)
+  call MPI_Type_free(t, error)
+end subroutine
+
 program messages
   implicit none
   include 'mpif.h'
   integer, parameter :: n = 220
-  integer :: a(n), b(n), rank, error
+  integer :: a(n), b(n), many(2000), more(2000), rank, error
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   call exchange(a, n, rank)
   call nonblocking(a, n, rank)
   call packing(a, n, rank)
   call collectives(a, b, n, rank)
+  call types_of_each(many, more, 2000, rank, 6)
   call MPI_Finalize(error)
 end program

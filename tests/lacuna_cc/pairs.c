@@ -18,6 +18,13 @@ void nonblocking(int to) {
   MPI_Isend(data + 99, 10, MPI_DOUBLE, to, 3, MPI_COMM_WORLD, &requests[1]);  // pair: REASON
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
+void both_ways(int to, int from, int other) {
+  MPI_Sendrecv(data, 9, MPI_DOUBLE, to, 3, data + 50, 9, MPI_DOUBLE, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(data + 10, 9, MPI_DOUBLE, to, 3, data + 60, 9, MPI_DOUBLE, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // pair: BOTH
+  work(data);
+  MPI_Sendrecv(data, 9, MPI_DOUBLE, to, 3, data + 50, 9, MPI_DOUBLE, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(data + 10, 9, MPI_DOUBLE, to, 3, data + 60, 9, MPI_DOUBLE, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // pair: TWO
+}
 // To another rank or communicator, of another mode, or with something else in between: no pair.
 void no_pairs(int to, MPI_Comm comm) {
   MPI_Request request;

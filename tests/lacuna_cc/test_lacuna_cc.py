@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from programs import HERE, LIBRARIES, call, lacuna_cc, plain_cc, run, symbols
 
-from lacuna import places
+from lacuna import compiled_table, places
 
 REMARK = re.compile(
     r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
@@ -82,6 +82,19 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["types", "lists", "soundness", "nonblocking", "large", "halo"])
+def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
+    """All that is packed: the receiver has what it has without."""
+    source = HERE / f"{name}.c"
+    options = compiled_table.pass_options({}, {}, [[1, 1 << 30]])[1:]
+    words = [word for option in options for word in ("-mllvm", option)]
+    lacuna_cc(library, *words, str(source), "-o", str(tmp_path / "apart"))
+    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
+    assert "MPI_Type_indexed" in symbols(tmp_path / "apart")
+    assert run(library, tmp_path / "apart") == run(library, tmp_path / "plain")
+
+
 # Open MPI 5 has no functions with MPI_Count.
 @pytest.mark.parametrize("library", ["mpich", "intelmpi", "mpiabi", "debian-mpich"])
 def test_large_counts(library: str, tmp_path: Path) -> None:
@@ -138,7 +151,7 @@ def test_warnings(library: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ([], "not in this program unit"),
+        ([], "is not proven"),
         (["-DSOURCE=1"], "is not proven"),
         (["-DSOURCE=MPI_ANY_SOURCE"], "takes any rank's"),
     ],
@@ -148,7 +161,8 @@ def test_pairs_of_messages(options: list[str], reason: str, tmp_path: Path) -> N
     output = ["-c", "-o", str(tmp_path / "p.o")]
     told = lacuna_cc("mpich", "-Rpass-missed=lacuna", *options, str(source), *output)
     pattern = re.compile(
-        r"pairs\.c:(\d+):\d+: remark: MPI_I?[Ss]end not merged with that of line (\d+) (.*)"
+        r"pairs\.c:(\d+):\d+: remark: MPI_(?:I?[Ss]end|Sendrecv) not merged "
+        r"with that of line (\d+) (.*)"
     )
     found = {int(one): (int(other), why) for one, other, why in pattern.findall(told)}
     lines = enumerate(source.read_text().splitlines(), 1)
@@ -156,7 +170,22 @@ def test_pairs_of_messages(options: list[str], reason: str, tmp_path: Path) -> N
     assert found.keys() == wanted.keys(), told
     for number, words in wanted.items():
         assert found[number][0] == number - 1
+        is_any = reason == "takes any rank's"
+        words = words.replace("BOTH", reason if is_any else "may run another program")
+        words = words.replace("TWO", reason if is_any else "are two messages")
         assert words.replace("REASON", reason) in found[number][1]
+
+
+def test_pairs_whose_receives_are_elsewhere(tmp_path: Path) -> None:
+    source = tmp_path / "sends.c"
+    source.write_text(
+        "#include <mpi.h>\nvoid f(double *data, int to) {\n"
+        + "  MPI_Send(data, 9, MPI_DOUBLE, to, 3, MPI_COMM_WORLD);\n" * 2
+        + "}\n"
+    )
+    output = ["-c", "-o", str(tmp_path / "p.o")]
+    told = lacuna_cc("mpich", "-Rpass-missed=lacuna", str(source), *output)
+    assert "not in this program unit" in told
 
 
 @pytest.mark.parametrize("name", ["types.c", "nonblocking.c", "collectives.c", "halo.c"])

@@ -4,8 +4,8 @@
 `compare.py --mpi mpich --cases 0:500 --way 'clang-19 -O0' --way 'clang-19 -O2'`: the first way is
 the reference. --preload adds its binary under `lacuna run`, --optimizer what lacuna-cc makes, where
 that is there: packed wherever it can be, but for messages that random rules of sizes leave to the
-library, which sizes of the run time may meet or not. A case that differs is made alone, compared
-again, and named with a line that repeats it.
+library or send with a gap, which sizes of the run time may meet or not. A case that differs is made
+alone, compared again, and named with a line that repeats it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def rules(seed: int) -> list[str]:
                 run_from, size = rng.choice([0, 0, 4, 8]), rng.randint(1, 400)
                 run_to = run_from + rng.choice([4, 8, 24, 1000])
                 rule = f"{run_from}/{run_to}/{size}/{size * rng.randint(2, 5)}"
-                words += ["-mllvm", f"-lacuna-left={pattern}/{side}/{rule}"]
+                # Of sends half are packed, but sent with a gap.
+                ending = "/apart" if side == "send" and rng.random() < 0.5 else ""
+                words += ["-mllvm", f"-lacuna-left={pattern}/{side}/{rule}{ending}"]
     return words
 
 
