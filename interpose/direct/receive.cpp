@@ -82,7 +82,8 @@ int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) no
                            MPI_STATUS_IGNORE);
 }
 
-// What was not asked of a predefined type before a token came: those with gaps are the library's.
+// What was not asked of a type before a token came: those with gaps are the library's, and so is
+// what could not be decoded.
 bool measure(Incoming* incoming) noexcept {
   const Next& next = next_functions();
   MPI_Count size = 0;
@@ -94,7 +95,7 @@ bool measure(Incoming* incoming) noexcept {
                              &incoming->bytes)) {
     return false;
   }
-  incoming->by_library = size != extent;
+  incoming->by_library = incoming->by_library || size != extent;
   return true;
 }
 
