@@ -188,6 +188,15 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 
 }  // namespace
 
+namespace {
+
+bool is_received_packed(MPI_Datatype datatype) noexcept {
+  const TypeRecord* record = plainly_predefined(datatype) ? nullptr : watched_type(datatype);
+  return record != nullptr && packed_receive(*record) != nullptr;
+}
+
+}  // namespace
+
 // The sending half alone is packed: the status that MPICH and Intel MPI give for this request is
 // not the receive's (5.0.2 and 2021.19: what was in memory), so that nobody could tell how much has
 // come. The receiving half keeps its arguments; a token in it is known by itself.
@@ -196,9 +205,10 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
   finish_freed_requests();
   if (!may_start(sendtype, request)) return kDeclined;
-  // The message may be held, or about to be; and what is received in the place of what is sent may
-  // be a token.
-  if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf)) {
+  // The message may be held, or about to be; what is received in the place of what is sent may be a
+  // token; and of what is received packed the length has to be known.
+  if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
+                                 is_received_packed(recvtype))) {
     return split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
                            recvtype, source, recvtag, comm, request);
   }

@@ -77,8 +77,8 @@ int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int t
   OwnStatus own(status);
   const int code =
       next_functions().MPI_Recv(staging.data(), sent, wire, source, tag, comm, own.get());
-  if (code != MPI_SUCCESS || !own.is_written() || bytes == direct::kTokenBytes ||
-      direct::bytes_of(*own.get()) != bytes) {
+  if (code != MPI_SUCCESS || !own.is_written() || direct::bytes_of(*own.get()) != bytes ||
+      (bytes == direct::kTokenBytes && direct::begins_as_token(staging.data()))) {
     return finish_unusual({wire, sent}, std::move(plan), std::move(staging), buf, count, bytes,
                           comm, code, &own);
   }

@@ -5,6 +5,7 @@
 // signature.
 #include "interpose/transfer.hpp"
 
+#include "interpose/device.hpp"
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/receive.hpp"
@@ -90,9 +91,12 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   const TypeRecord* record = watched_type(datatype);
   if (record == nullptr) return false;
   incoming->account = account_of(*record);
-  // These are asked for their size when a token has come: pair types have gaps, but no plan.
-  if (record->plan == nullptr && record->note == Note::kPredefined) return true;
-  if (record->note == Note::kUndecoded) {
+  const TypeRecord* packed = packed_receive(*record);
+  if (packed != nullptr) {
+    record = packed;
+  } else if (record->plan == nullptr && record->note == Note::kPredefined) {
+    return true;  // it is asked for its size when a token has come
+  } else if (record->note == Note::kUndecoded) {
     incoming->by_library = true;
     return true;
   }
@@ -100,7 +104,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
     return false;
   incoming->lb = record->true_lb;
   incoming->plan = record->plan;
-  if (record->plan == nullptr || !loses_bytes(*record)) return true;
+  if (packed == nullptr || may_be_on_device(address(buf, record->true_lb))) return true;
   const Job job{record, incoming->bytes};
   if (!prepare(job, blocking, &incoming->staging, &incoming->wire)) return true;
   incoming->data = incoming->staging.data();

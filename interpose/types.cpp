@@ -256,6 +256,20 @@ class PredefinedRecords {
     record->uniform = basic->size_bytes == basic->extent_bytes && basic->part_count == 1;
     record->packed_form = type.handle;
     record->has_packed_form = record->uniform;
+    if (basic->size_bytes != basic->extent_bytes) record->gapped = as_derived(*basic);
+  }
+  static const TypeRecord* as_derived(const Basic& basic) noexcept {
+    try {
+      auto made = std::make_unique<TypeRecord>();
+      made->plan = cached_plan(make_named(basic));
+      made->size_bytes = basic.size_bytes;
+      made->extent_bytes = basic.extent_bytes;
+      made->wire = runtime().packed;
+      made->wire_bytes = 1;
+      return made.release();
+    } catch (...) {
+      return nullptr;
+    }
   }
 
   TypeRecord* records_ = nullptr;  // as long as the process

@@ -66,7 +66,9 @@ struct TypeRecord {
   bool passes = true;             // calls on it need not be looked at
   bool one_passes = false;        // nor those with a count of 1
   Note note = Note::kPredefined;  // without a plan: why
-  std::string text;               // only for the log
+  // Of a predefined type with gaps: as if it was derived. For receives that have to be packed.
+  const TypeRecord* gapped = nullptr;
+  std::string text;  // only for the log
   mutable std::atomic<TypeId> reported_as{kOtherTypes};
   mutable std::atomic<uint32_t> logged{0};     // by operation and note
   mutable std::atomic<bool> has_lanes{false};  // calls on it may pass (sampling.hpp)
@@ -144,6 +146,12 @@ inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) no
 // (long double), so that a token among them would lose them.
 inline bool loses_bytes(const TypeRecord& record) noexcept {
   return !record.uniform || record.wire_bytes > 8;
+}
+
+// What a receive that may bring a token has to go by, where it is packed; null: it is not.
+inline const TypeRecord* packed_receive(const TypeRecord& record) noexcept {
+  if (record.gapped != nullptr) return record.gapped;
+  return record.plan != nullptr && loses_bytes(record) ? &record : nullptr;
 }
 
 // A verdict: a count, and a bit for each operation of messages that pays.

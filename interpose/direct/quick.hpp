@@ -40,7 +40,8 @@ inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype,
 inline bool is_futile_receive(MPI_Datatype datatype, int count) noexcept {
   const TypeRecord* record = lacuna::detail::cached_record(datatype);
   return record != nullptr &&
-         (is_futile(*record, count, Operation::kReceive) || is_left_as_it_is(*record)) &&
+         (is_futile(*record, count, Operation::kReceive) || is_left_as_it_is(*record) ||
+          (count == 1 && record->one_passes)) &&
          !loses_bytes(*record) && !anything_irregular();
 }
 

@@ -38,6 +38,9 @@ inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 #endif
 }
 
+// Whether `packed` begins as a token does; what does not is none.
+bool begins_as_token(const std::byte* packed) noexcept;
+
 // Whether what has come, as many bytes as a token has, is one of this job and of a peer.
 bool read_token(Incoming& incoming, Token* token) noexcept;
 

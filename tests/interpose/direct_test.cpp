@@ -101,8 +101,111 @@ TOPIC(direct_pairs) {
       CHECK(same);
     }
   }
+  // One pair more, of which only the value comes.
+  const int ones[] = {1, 1};
+  const MPI_Aint places[] = {0, 2 * kPairs * sizeof(DoubleInt)};
+  const MPI_Datatype parts[] = {every_other, MPI_DOUBLE};
+  MPI_Datatype and_a_value;
+  MPI_Type_create_struct(2, ones, places, parts, &and_a_value);
+  MPI_Type_commit(&and_a_value);
+  sent.push_back({-7, -7});
+  if (g_rank == 0) MPI_Send(sent.data(), 1, and_a_value, 1, 11, MPI_COMM_WORLD);
+  if (g_rank == 1) {
+    std::vector<DoubleInt> got(kPairs + 2, DoubleInt{3, 3});
+    CHECK(receive_pairs(0, got, kPairs + 2, MPI_DOUBLE_INT) == MPI_SUCCESS);
+    bool same = true;
+    for (size_t i = 0; i < kPairs; ++i) same = same && got[i] == sent[2 * i];
+    CHECK(same);
+    CHECK((got[kPairs] == DoubleInt{-7, 3}));
+    CHECK((got[kPairs + 1] == DoubleInt{3, 3}));
+  }
+  MPI_Type_free(&and_a_value);
   MPI_Type_free(&every_other);
   MPI_Type_free(&twice);
+}
+
+// Of a request whose status does not say how much has come: types of several basic types, in
+// messages of all sizes, with room to spare.
+TOPIC(direct_isendrecv_of_structs) {
+  const int lengths[] = {1, 1};
+  const MPI_Aint places[] = {0, 8};
+  const MPI_Datatype members[] = {MPI_DOUBLE, MPI_INT};
+  MPI_Datatype packed, type;
+  MPI_Type_create_struct(2, lengths, places, members, &packed);
+  MPI_Type_create_resized(packed, 0, sizeof(DoubleInt), &type);
+  MPI_Type_commit(&type);
+  const int other = 1 - g_rank;
+  for (const size_t count : {size_t{1}, size_t{4}, size_t{40}, size_t{400}, size_t{20000}}) {
+    for (MPI_Datatype received : {type, MPI_DOUBLE_INT}) {
+      if (g_rank > 1) break;
+      context(std::to_string(count));
+      const size_t room = count + 10;
+      std::vector<DoubleInt> sent(count);
+      std::vector<DoubleInt> got(room, DoubleInt{3, 3});
+      for (size_t i = 0; i < count; ++i) sent[i] = {double(i) + g_rank, int(i) - g_rank};
+      MPI_Request request;
+      const int given = static_cast<int>(count);
+      const int wanted = static_cast<int>(room);
+      if (Isendrecv != nullptr) {
+        Isendrecv(sent.data(), given, type, other, 13, got.data(), wanted, received, other, 13,
+                  MPI_COMM_WORLD, &request);
+      } else {
+        MPI_Irecv(got.data(), wanted, received, other, 13, MPI_COMM_WORLD, &request);
+        MPI_Send(sent.data(), given, type, other, 13, MPI_COMM_WORLD);
+      }
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      bool same = true;
+      for (size_t i = 0; i < room; ++i) {
+        const DoubleInt want =
+            i < count ? DoubleInt{double(i) + other, int(i) - other} : DoubleInt{3, 3};
+        same = same && got[i] == want;
+      }
+      CHECK(same);
+    }
+  }
+  MPI_Type_free(&packed);
+  MPI_Type_free(&type);
+}
+
+// Into whole rows of a matrix, one run that does not begin with the buffer: sent with gaps, as one
+// run, and in as few bytes as are packed.
+TOPIC(direct_one_run) {
+  constexpr int kRow = kCount / 4;
+  for (const int rows : {1, 4}) {
+    const int sizes[] = {8, rows == 1 ? 10 : kRow};
+    const int part[] = {rows, sizes[1]};
+    const int starts[] = {3, 0};
+    MPI_Datatype place;
+    MPI_Type_create_subarray(2, sizes, part, starts, MPI_ORDER_C, MPI_DOUBLE, &place);
+    MPI_Type_commit(&place);
+    const int all = rows * sizes[1];
+    MPI_Datatype type = column(all, 3);
+    for (int turn = 0; turn < 4; ++turn) {
+      context(std::to_string(rows) + " rows, turn " + std::to_string(turn));
+      const std::vector<double> sent = numbers(turn);
+      std::vector<double> matrix(size_t{8} * static_cast<size_t>(sizes[1]), -1.0);
+      const bool is_dense = turn % 2 == 1;
+      if (g_rank == 0) {
+        if (is_dense) {
+          MPI_Send(sent.data() - 3 * sizes[1], 1, place, 1, 12, MPI_COMM_WORLD);
+        } else {
+          MPI_Send(sent.data(), 1, type, 1, 12, MPI_COMM_WORLD);
+        }
+      } else if (g_rank == 1) {
+        MPI_Recv(matrix.data(), 1, place, 0, 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        const auto begin = static_cast<size_t>(3 * sizes[1]);
+        bool same = true;
+        for (size_t i = 0; i < matrix.size(); ++i) {
+          const bool is_got = i >= begin && i < begin + static_cast<size_t>(all);
+          const size_t from = (i - begin) * (is_dense ? 1 : 3);
+          same = same && matrix[i] == (is_got ? sent[from] : -1.0);
+        }
+        CHECK(same);
+      }
+    }
+    MPI_Type_free(&place);
+    MPI_Type_free(&type);
+  }
 }
 
 // The size that a probe tells is the payload's; what it has seen is received in order, whichever
