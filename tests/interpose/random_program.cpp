@@ -53,7 +53,7 @@ int draw_count(Random* random, const lacuna::Type& type) {
       std::min<int64_t>(random->magnitude(0, most), apart ? 2000 : kInterleaved - 8));
 }
 
-Message draw_message(Random* random, const std::vector<Drawn>& types, int tag) {
+Message draw_message(Random* random, Random* ways, const std::vector<Drawn>& types, int tag) {
   Message m;
   m.source = static_cast<int>(random->between(0, g_size - 1));
   m.dest = static_cast<int>(random->between(0, g_size - 1));
@@ -67,6 +67,8 @@ Message draw_message(Random* random, const std::vector<Drawn>& types, int tag) {
   m.any_source = random->chance(20);
   // Another message from the same rank might match otherwise.
   m.any_tag = false;
+  if (m.receiving == Receiving::kRecv && ways->chance(30)) m.receiving = Receiving::kSendrecv;
+  m.in_basics = types[m.type].type->signature.uniform != nullptr && ways->chance(30);
   return m;
 }
 
@@ -74,6 +76,7 @@ Message draw_message(Random* random, const std::vector<Drawn>& types, int tag) {
 
 Program draw_program(uint64_t seed) {
   Random random(seed * 2 + 1);
+  Random ways(~seed * 2 + 1);  // of its own, so that these change no type and no collective
   Program program;
   program.seed = seed;
   for (int64_t i = random.between(2, 5); i > 0; --i) program.types.push_back(draw_type(&random));
@@ -95,7 +98,7 @@ Program draw_program(uint64_t seed) {
           static_cast<int>(random.chance(30) ? random.between(4, 12) : random.between(1, 3));
     } else {
       for (int64_t i = random.between(1, 8); i > 0; --i)
-        round.messages.push_back(draw_message(&random, program.types, static_cast<int>(i)));
+        round.messages.push_back(draw_message(&random, &ways, program.types, static_cast<int>(i)));
       // The only one between two ranks may have any tag.
       for (Message& m : round.messages) {
         int rivals = 0;
@@ -112,7 +115,8 @@ std::string Drawn::text() const { return lacuna::print_type(*type).substr(0, 300
 
 std::string Message::text(const std::vector<Drawn>& types) const {
   return std::to_string(count) + " (room for " + std::to_string(room) + ") of " +
-         types[type].text() + " from " + std::to_string(source) + " to " + std::to_string(dest) +
+         types[type].text() + (in_basics ? ", received in basics" : "") + " from " +
+         std::to_string(source) + " to " + std::to_string(dest) +
          (any_source ? ", any source" : "") + (any_tag ? ", any tag" : "") + ", sending " +
          std::to_string(static_cast<int>(sending)) + ", receiving " +
          std::to_string(static_cast<int>(receiving));

@@ -21,7 +21,7 @@ struct Drawn {
 };
 
 enum class Sending { kIsend, kIssend, kIrsend, kIbsend, kPersistent, kFreed, kSend, kSsend, kPack };
-enum class Receiving { kIrecv, kPersistent, kImrecv, kMrecv, kRecv, kProbed };
+enum class Receiving { kIrecv, kPersistent, kImrecv, kMrecv, kRecv, kProbed, kSendrecv };
 
 // Before the senders start; the others are begun once they have.
 bool is_posted_before(Receiving how);
@@ -33,6 +33,7 @@ struct Message {
   Sending sending;
   Receiving receiving;
   bool any_source, any_tag;
+  bool in_basics;  // received as elements of the one predefined type that the type is made of
   std::string text(const std::vector<Drawn>& types) const;
 };
 

@@ -41,6 +41,22 @@ MPI_Datatype handle_of(const Drawn& drawn) {
   return type;
 }
 
+// What a message is received as: `count` of `type`, which is not freed if it is predefined.
+struct Received {
+  MPI_Datatype type;
+  int count;
+};
+Received received_as(const Message& m, const Drawn& drawn) {
+  static const lacuna::PredefinedTypes predefined;
+  if (m.in_basics && lacuna::bench::build_mpi(*drawn.type, predefined)) {
+    const lacuna::Basic& basic = *drawn.type->signature.uniform;
+    const auto built = lacuna::bench::build_mpi(*lacuna::make_named(basic), predefined);
+    const int64_t each = drawn.type->size_bytes / basic.size_bytes;
+    if (built) return {*built, static_cast<int>(m.room * each)};
+  }
+  return {handle_of(drawn), m.room};
+}
+
 // What a run leaves, to be compared.
 struct Trace {
   std::vector<std::string> names;
@@ -72,6 +88,7 @@ class Run {
   struct Live {  // a message at this rank
     const Message* message;
     MPI_Datatype type;
+    int count;
     Buffer buffer;
   };
 
@@ -123,8 +140,10 @@ class Run {
     std::vector<Live> live;
     for (const Message& m : round.messages) {
       if ((receiving ? m.dest : m.source) != rank_) continue;
-      const MPI_Datatype type = handle_of(program_.types[m.type]);
-      live.push_back({&m, type, Buffer(type, std::max(1, receiving ? m.room : m.count))});
+      const Drawn& drawn = program_.types[m.type];
+      const auto [type, count] =
+          receiving ? received_as(m, drawn) : Received{handle_of(drawn), m.count};
+      live.push_back({&m, type, count, Buffer(type, std::max(1, count))});
       live.back().buffer.fill(static_cast<unsigned>(m.tag) + (receiving ? 1000U : 1U));
     }
     return live;
@@ -153,9 +172,16 @@ class Run {
     MPI_Barrier(comm_);  // what was sent and freed has arrived, before its memory goes
   }
 
+  static void free_type(MPI_Datatype* type) {
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    MPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(type);
+  }
+
   static void free_types(std::vector<Live>* in, std::vector<Live>* out) {
-    for (Live& live : *in) MPI_Type_free(&live.type);
-    for (Live& live : *out) MPI_Type_free(&live.type);
+    for (std::vector<Live>* all : {in, out}) {
+      for (Live& live : *all) free_type(&live.type);
+    }
   }
 
   static int source_of(const Message& m) { return m.any_source ? MPI_ANY_SOURCE : m.source; }
@@ -167,11 +193,12 @@ class Run {
     MPI_Request request;
     const bool is_persistent = m.receiving == Receiving::kPersistent;
     if (is_persistent) {
-      MPI_Recv_init(live->buffer.base(), m.room, live->type, source_of(m), tag_of(m), comm_,
+      MPI_Recv_init(live->buffer.base(), live->count, live->type, source_of(m), tag_of(m), comm_,
                     &request);
       MPI_Start(&request);
     } else {
-      MPI_Irecv(live->buffer.base(), m.room, live->type, source_of(m), tag_of(m), comm_, &request);
+      MPI_Irecv(live->buffer.base(), live->count, live->type, source_of(m), tag_of(m), comm_,
+                &request);
     }
     add(request, &m, is_persistent);
   }
@@ -230,22 +257,27 @@ class Run {
     MPI_Request request;
     switch (m.receiving) {
       case Receiving::kRecv:
-        MPI_Recv(live->buffer.base(), m.room, live->type, source_of(m), tag_of(m), comm_, &status);
+        MPI_Recv(live->buffer.base(), live->count, live->type, source_of(m), tag_of(m), comm_,
+                 &status);
         break;
       case Receiving::kProbed:
         MPI_Probe(source_of(m), tag_of(m), comm_, &status);
         note(m, status);
-        MPI_Recv(live->buffer.base(), m.room, live->type, status.MPI_SOURCE, status.MPI_TAG, comm_,
-                 &status);
+        MPI_Recv(live->buffer.base(), live->count, live->type, status.MPI_SOURCE, status.MPI_TAG,
+                 comm_, &status);
+        break;
+      case Receiving::kSendrecv:
+        MPI_Sendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, live->buffer.base(), live->count,
+                     live->type, source_of(m), tag_of(m), comm_, &status);
         break;
       case Receiving::kMrecv:
         MPI_Mprobe(source_of(m), tag_of(m), comm_, &message, &status);
-        MPI_Mrecv(live->buffer.base(), m.room, live->type, &message, &status);
+        MPI_Mrecv(live->buffer.base(), live->count, live->type, &message, &status);
         break;
       default: {
         for (int flag = 0; flag == 0;)
           MPI_Improbe(source_of(m), tag_of(m), comm_, &flag, &message, &status);
-        MPI_Imrecv(live->buffer.base(), m.room, live->type, &message, &request);
+        MPI_Imrecv(live->buffer.base(), live->count, live->type, &message, &request);
         return add(request, &m, false);
       }
     }
