@@ -14,6 +14,9 @@ namespace {
 
 // What is out, in the order of addresses. More than these are seldom out at once, and a search
 // among more would cost more than a copy of a short message.
+//
+// Looking for marks of receivers only where 16 are out or one is in the way, and asking for the
+// next region's first lines to be written, gained nothing from afar (16 KiB 2.7 us, 64 KiB 5.5).
 constexpr int kMostOut = 256;
 
 // Each message takes the room behind the one before, round and round in the first MiB: the lines of

@@ -19,7 +19,23 @@ constexpr int kFirstAsks = 32;
 constexpr int kMostAsks = 1 << 16;
 constinit int g_asks_next = kFirstAsks;
 
+// Looks at whether all tokens have been landed where calls have brought as many bytes as one has
+// (each time half as often): what a program sends in such messages would otherwise be looked at
+// each time (80 bytes in two runs, Open MPI between close cores, 0.22 us without lacuna: 0.28).
+constinit int g_looks_left = 1;
+constinit int g_looks_next = 1;
+
+// Whether what has just come cannot be a token: all that were sent here have been landed.
+bool are_all_landed() noexcept {
+  if (!may_have_tokens()) return true;
+  if (--g_looks_left > 0) return false;
+  g_looks_next = std::min(2 * g_looks_next, kMostAsks);
+  g_looks_left = g_looks_next;
+  return settle_tokens();
+}
+
 int error_class_of(const Watch& watch, MPI_Status* status) noexcept {
+  if (are_all_landed()) return MPI_SUCCESS;
   Incoming incoming;
   return watch_plain(watch, &incoming) ? deliver(incoming, status) : MPI_SUCCESS;
 }

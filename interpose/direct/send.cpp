@@ -2,6 +2,7 @@
 #include "interpose/direct/send.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -43,10 +44,15 @@ constexpr int64_t kTransposePiece = 128 << 10;
 // / 2.0; 256 KiB 30 / 17, 7.1 / 7.1; 1 MiB 107 / 59, 28 / 29; 4 MiB 365 / 420, 380 / 410. With 2
 // pieces from afar 2.1, 4.8, 14 and 49, but nothing overlaps where memory is slow. Non-temporal
 // stores are as quick from afar, and half as quick as stores from close by; asking for the lines
-// before the stores, or taking the same region again, gained nothing.
+// before the stores, or taking the same region again, gained nothing. Runs of 4 KiB, by stores or,
+// run by run, straight by the C library / to the side first: from afar 16 KiB 4.0 / 2.5, 64 KiB 9.4
+// / 5.4, 256 KiB 18.9 / 13.6, 1 MiB 67 / 49, from close by 256 KiB 6.3 / 6.1, 1 MiB 24.8 / 24.7.
+// Longer ones go straight, which leaves one copy: runs of 16 KiB, 256 KiB 11.9 / 13.5 from afar, of
+// 8 KiB 5.3 / 6.0 from close by.
 constexpr int64_t kLeastWholePiece = 4 << 10;
 constexpr int64_t kMostWhole = 2 << 20;
 constexpr int64_t kBlock = 16 << 10;
+constexpr double kRunOfItsOwn = 8 << 10;
 
 // Larger ones go through a ring as long as the receiver follows: it stays in the caches of both,
 // where a whole region would be written to memory and read from there. Microseconds of 4 and 16 MiB
@@ -54,24 +60,33 @@ constexpr int64_t kBlock = 16 << 10;
 // between close cores of Zen 5 (medians of several jobs; a guest of which others share the caches):
 // runs of 512 bytes 240 / 314 / -, 219, 232, 264 and 1460 / 2290 / 1490, 1390, 1290, 1100; doubles
 // at 16 bytes 440 / 560 / 390, 390, 343, 272 and 2600 / 3070 / 2220, 2430, 2330, 1820. From afar,
-// 512 KiB: 820 / 340 / 600 and 3130 / 1400 / 2500. By string instructions, the ring takes 1.2 times
-// as long from close by (and half as long from afar: docs/direct.md).
+// 512 KiB: 820 / 340 / 600 and 3130 / 1400 / 2500.
 constexpr int64_t kRing = 256 << 10;
 constexpr int64_t kRingPiece = 32 << 10;
 constexpr int64_t kLeastRounds = 4;  // pieces of it
 
-// Longer runs the engine itself leaves to the C library.
-bool is_copied_whole(const Plan& plan, int64_t bytes) noexcept {
-  const int64_t quick = plan.machine().library_run_bytes;
-  return quick <= kLeastWholePiece && plan.mean_run_bytes() < static_cast<double>(quick) &&
-         bytes >= kLeastWholePiece && bytes <= kMostWhole;
+// By string instructions a ring takes up to 1.2 times as long from close by, and from afar two
+// thirds (by stores / so / the one that the clock prefers: runs of 512 bytes, 4 MiB 594 / 540 /
+// 373, 16 MiB 2430 / 1570 / 1570; doubles at 16 bytes, 630 / 450 / 430 and 3080 / 2390 / 2100; from
+// close by, runs of 512 bytes, 4 MiB 197 / 196 / 200, 16 MiB 1090 / 1240 / 1090; doubles, 267 / 320
+// / 259 and 1720 / 1800 / 1690). Nobody knows how far it is to a peer, and guests are moved while
+// they run: so each message tries both, the second and the third time round, and again after so
+// many rounds.
+constexpr int64_t kRoundsOfChoice = 64;
+
+// Whether what is packed to the side and copied from there may be sooner in the region.
+bool may_go_aside(const Plan& plan) noexcept {
+  return plan.machine().library_run_bytes <= kLeastWholePiece &&
+         plan.mean_run_bytes() < kRunOfItsOwn;
 }
+
+enum class Aside { kNever, kTried, kAlways };
 
 // How a payload goes into its region.
 struct Packing {
   int64_t piece;  // is published at once
-  int64_t block;  // is packed at once
-  bool is_aside;
+  int64_t block;  // is packed to the side at once
+  Aside aside;    // tried: in a ring
 };
 
 Packing packing_of(const Plan& plan, int64_t count, int64_t bytes) noexcept {
@@ -80,22 +95,50 @@ Packing packing_of(const Plan& plan, int64_t count, int64_t bytes) noexcept {
   };
   if (bytes >= kStagedTranspose && pattern_of(plan.root(count)) == Pattern::kTransposed) {
     const int64_t piece = whole(bytes >= kLargeTranspose ? kTransposePiece : piece_of(bytes));
-    return {piece, piece, true};
+    return {piece, piece, Aside::kAlways};
   }
-  if (is_copied_whole(plan, bytes)) {
-    const int64_t piece = whole(std::max(piece_of(bytes), kLeastWholePiece));
-    return {piece, piece <= kBlock ? piece : std::min(piece, whole(kBlock)), true};
-  }
-  const int64_t piece = whole(bytes > kMostWhole ? kRingPiece : piece_of(bytes));
-  return {piece, piece, false};
+  const bool is_large = bytes > kMostWhole;
+  if (bytes < kLeastWholePiece || !may_go_aside(plan))
+    return {whole(is_large ? kRingPiece : piece_of(bytes)), 0, Aside::kNever};
+  const int64_t piece = whole(is_large ? kRingPiece : std::max(piece_of(bytes), kLeastWholePiece));
+  return {piece, piece <= kBlock ? piece : std::min(piece, whole(kBlock)),
+          is_large ? Aside::kTried : Aside::kAlways};
 }
 
 // Bytes of the ring; 0: none.
 int64_t ring_of(const Packing& packing, int64_t bytes) noexcept {
-  return bytes > kMostWhole && !packing.is_aside && packing.piece * kLeastRounds <= kRing
+  return bytes > kMostWhole && packing.aside != Aside::kAlways &&
+                 packing.piece * kLeastRounds <= kRing
              ? kRing / packing.piece * packing.piece
              : 0;
 }
+
+// Which way pieces go through a ring, each from `done` on, in their order.
+class Trial {
+ public:
+  explicit Trial(int64_t ring) noexcept : ring_(ring) {}
+
+  bool goes_aside(int64_t done) noexcept {
+    constexpr int64_t kStraight = 1;
+    constexpr int64_t kAside = 2;
+    constexpr int64_t kOver = 3;
+    const int64_t round = done / ring_ % kRoundsOfChoice;
+    if (done % ring_ != 0 || round < kStraight || round > kOver) return goes_aside_;
+    const auto now = Clock::now();
+    const auto taken = now - began_;
+    began_ = now;
+    if (round == kAside) straight_ = taken;
+    goes_aside_ = round == kAside || (round == kOver && taken < straight_);
+    return goes_aside_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  int64_t ring_;
+  bool goes_aside_ = false;
+  Clock::time_point began_;
+  Clock::duration straight_{};
+};
 
 // Whether the receiver has been through so much. Not if it is elsewhere, as where two ranks send to
 // each other before they receive: who waits has begun by the time that the ring is full. Nor if it
@@ -133,8 +176,11 @@ void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
     region->ring = ring;
     region->ring_end.store(bytes, std::memory_order_relaxed);
   }
-  const Staging aside =
-      packing.is_aside ? borrow_staging(std::min(packing.block, bytes), true) : Staging();
+  const bool is_tried = packing.aside == Aside::kTried;
+  const Staging side = packing.aside == Aside::kAlways || (is_tried && ring > 0)
+                           ? borrow_staging(std::min(packing.block, bytes), true)
+                           : Staging();
+  Trial trial(ring);
   std::byte* const mem = address(buf, 0);
   for (int64_t done = 0; done < bytes;) {
     const int64_t end = std::min(bytes, done + packing.piece);
@@ -143,11 +189,13 @@ void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
       ring = 0;
     }
     std::byte* const start = payload(region) - (ring > 0 ? done / ring * ring : 0);
+    const bool is_aside = side && (!is_tried || (ring > 0 && trial.goes_aside(done)));
+    const int64_t block = is_aside ? packing.block : end - done;
     while (done < end) {
-      const int64_t begin = std::exchange(done, std::min(end, done + packing.block));
+      const int64_t begin = std::exchange(done, std::min(end, done + block));
       std::byte* const to = start + begin;
-      move_part<true>(plan, mem, count, begin, done, aside ? aside.data() : to, done - begin);
-      if (aside) std::memcpy(to, aside.data(), static_cast<size_t>(done - begin));
+      move_part<true>(plan, mem, count, begin, done, is_aside ? side.data() : to, done - begin);
+      if (is_aside) std::memcpy(to, side.data(), static_cast<size_t>(done - begin));
     }
     region->published.store(end, std::memory_order_release);
   }

@@ -110,6 +110,22 @@ void receive_short() {
   }
 }
 
+void receive_double(double* data, int count, int tag, int way) {
+  MPI_Status status{};
+  if (way == 2) {
+    MPI_Request request;
+    MPI_Irecv(data, count, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+  } else {
+    MPI_Recv(data, count, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD,
+             way == 0 ? MPI_STATUS_IGNORE : &status);
+  }
+  if (way == 0) return;
+  int got = -1;
+  MPI_Get_count(&status, MPI_DOUBLE, &got);
+  CHECK(got == count && status.MPI_TAG == tag);
+}
+
 }  // namespace
 
 // More than the table has room for side by side, completed last first.
@@ -192,5 +208,38 @@ TOPIC(direct_watched_others) {
   } else {
     MPI_Barrier(MPI_COMM_WORLD);
     if (g_rank == 0) send_all(kMessages);
+  }
+}
+
+// Messages as long as a token, while tokens are under way and when all have been landed: whichever
+// was sent first, whichever is received first.
+TOPIC(direct_watched_alike) {
+  constexpr int kAlike = 10;
+  constexpr int kSteps = 120;
+  for (int step = 0; step < kSteps; ++step) {
+    context("step " + std::to_string(step));
+    const bool brings_token = step % 4 != 3;  // else only the other one, as often as it takes
+    if (g_rank == 0) {
+      std::vector<double> alike(kAlike);
+      for (int i = 0; i < kAlike; ++i) alike[static_cast<size_t>(i)] = value(step, -i);
+      if (brings_token && step % 2 == 0) send_all(1);
+      MPI_Send(alike.data(), kAlike, MPI_DOUBLE, 1, kTag + 1, MPI_COMM_WORLD);
+      if (brings_token && step % 2 != 0) send_all(1);
+    } else if (g_rank == 1) {
+      const int way = step / 4 % 3;
+      const bool is_last = step / 12 % 2 == 0;
+      std::vector<double> alike(kAlike, -1);
+      std::vector<double> whole(kCount, -1);
+      if (brings_token && is_last) receive_double(whole.data(), kCount, kTag, way);
+      receive_double(alike.data(), kAlike, kTag + 1, way);
+      if (brings_token && !is_last) receive_double(whole.data(), kCount, kTag, way);
+      bool same = true;
+      for (int i = 0; i < kAlike; ++i)
+        same = same && alike[static_cast<size_t>(i)] == value(step, -i);
+      for (int i = 0; brings_token && i < kCount; ++i)
+        same = same && whole[static_cast<size_t>(i)] == value(0, i);
+      CHECK(same);
+    }
+    if (step % 10 == 9) MPI_Barrier(MPI_COMM_WORLD);
   }
 }
