@@ -7,6 +7,7 @@
 #include "interpose/exchange.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "interpose/device.hpp"
 #include "interpose/log.hpp"
@@ -54,11 +55,18 @@ int64_t least_bytes_to_carry() noexcept {
   }
 }
 
+// Intel MPI's collectives copy long runs once, between the caches. Native over packed, 16 KiB in
+// runs of 512 bytes, on Zen 5, seven runs: MPI_Allgatherv 0.45 to 0.93, MPI_Gather 0.65 to 0.99,
+// all others 0.91 to 1.04; runs of 8 bytes gain.
+double most_run_to_carry() noexcept {
+  return runtime().flavour == Flavour::kIntelMpi ? 256 : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count count,
                    int64_t bytes) noexcept {
-  return bytes >= least_bytes_to_carry() &&
+  return bytes >= least_bytes_to_carry() && record.mean_run_bytes <= most_run_to_carry() &&
          pays(*runtime().messages, operation, load_of(record, count, bytes));
 }
 

@@ -37,6 +37,8 @@ namespace lacuna {
 namespace detail {
 
 constinit std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits] = {};
+constinit NewType g_new_types[1U << kCacheBits] = {};
+constinit std::atomic<uint64_t> g_recycled{0};
 
 }  // namespace detail
 
@@ -74,6 +76,7 @@ void drop_packed_form(const TypeRecord& record) noexcept {
 
 void recycle(TypeRecord* record) noexcept {
   if (record->has_lanes.exchange(false, std::memory_order_relaxed)) forget_lanes_of(*record);
+  detail::g_recycled.fetch_add(1, std::memory_order_relaxed);
   record->handle.store(0, std::memory_order_release);
   record->serial.store(0, std::memory_order_release);
   record->plan.reset();
@@ -107,18 +110,6 @@ TypeRecord* attached_record(MPI_Datatype datatype) noexcept {
       next_functions().MPI_Type_get_attr(datatype, runtime().type_keyval, &value, &found);
   return code == MPI_SUCCESS && found != 0 ? static_cast<TypeRecord*>(value) : nullptr;
 }
-
-// A type between its commit and its being learned. Two types may share a place: then one is learned
-// at once.
-struct NewType {
-  std::atomic<uintptr_t> handle{0};
-  std::atomic<int64_t> size_bytes{0};
-  std::atomic<int> uses{0};
-};
-constinit NewType g_new_types[size_t{1} << detail::kCacheBits];
-
-constexpr int kUsesToLearn = 8;
-constexpr int64_t kLittleData = 8192;  // of which the library needs less time than decoding does
 
 thread_local bool t_probe_failed = false;
 
@@ -281,20 +272,6 @@ constinit PredefinedRecords g_predefined_records;
 
 namespace detail {
 
-bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use) noexcept {
-  const uintptr_t handle = handle_bits(datatype);
-  NewType& type = g_new_types[cache_slot(handle)];
-  if (type.handle.load(std::memory_order_acquire) != handle) return false;
-  const int uses = type.uses.load(std::memory_order_relaxed) + 1;
-  if (is_use) type.uses.store(uses, std::memory_order_relaxed);
-  if (uses <= kUsesToLearn && count <= kLittleData &&
-      count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData) {
-    return true;
-  }
-  type.handle.store(0, std::memory_order_relaxed);  // from now on it is known
-  return false;
-}
-
 const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy) noexcept {
   const Runtime& rt = runtime();
   if (datatype == rt.datatype_null) return nullptr;
@@ -340,10 +317,11 @@ int around_type_commit(const Next& next, MPI_Datatype* datatype) noexcept {
   if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
   if (detail::cached_record(*datatype) != nullptr) return code;           // committed once more
   MPI_Count size = 0;
-  if (next.MPI_Type_size_x(*datatype, &size) != MPI_SUCCESS || size < 0 || size > kLittleData)
+  if (next.MPI_Type_size_x(*datatype, &size) != MPI_SUCCESS || size < 0 ||
+      size > detail::kLittleData)
     return code;
   const uintptr_t handle = handle_bits(*datatype);
-  NewType& type = g_new_types[detail::cache_slot(handle)];
+  detail::NewType& type = detail::g_new_types[detail::cache_slot(handle)];
   type.size_bytes.store(size, std::memory_order_relaxed);
   type.uses.store(0, std::memory_order_relaxed);
   type.handle.store(handle, std::memory_order_release);

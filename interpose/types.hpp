@@ -87,7 +87,9 @@ inline constexpr unsigned kCacheBits = 10;
 extern std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits];
 // `busy`: another thread was just decoding, so nothing was tried.
 const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy = nullptr) noexcept;
-bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use = true) noexcept;
+
+// How many records have served a type that is no more, or none.
+LACUNA_HIDDEN extern std::atomic<uint64_t> g_recycled;
 
 inline size_t cache_slot(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
@@ -99,7 +101,38 @@ inline const TypeRecord* cached_record(MPI_Datatype datatype) noexcept {
   return record != nullptr && record->handle.load(std::memory_order_acquire) == handle ? record
                                                                                        : nullptr;
 }
+
+// A type between its commit and its being learned. Two types may share a place: then one is learned
+// at once.
+struct NewType {
+  std::atomic<uintptr_t> handle{0};
+  std::atomic<int64_t> size_bytes{0};
+  std::atomic<int> uses{0};
+};
+LACUNA_HIDDEN extern NewType g_new_types[1U << kCacheBits];
+inline constexpr int kUsesToLearn = 8;
+inline constexpr int64_t kLittleData = 8192;  // the library needs less time than decoding does
+
+// Inline, as a call would give a frame to each wrapper that asks.
+inline bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use = true) noexcept {
+  const uintptr_t handle = handle_bits(datatype);
+  NewType& type = g_new_types[cache_slot(handle)];
+  if (type.handle.load(std::memory_order_acquire) != handle) return false;
+  const int uses = type.uses.load(std::memory_order_relaxed) + 1;
+  if (is_use) type.uses.store(uses, std::memory_order_relaxed);
+  if (uses <= kUsesToLearn && count <= kLittleData &&
+      count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData) {
+    return true;
+  }
+  type.handle.store(0, std::memory_order_relaxed);  // from now on it is known
+  return false;
+}
 }  // namespace detail
+
+// While this is what it was, a handle that had a record means the same type.
+inline uint64_t recycled_records() noexcept {
+  return detail::g_recycled.load(std::memory_order_relaxed);
+}
 
 // The record of a datatype, or nullptr where the call must go to the library now: an invalid or
 // uncommitted handle, or one that another thread is just decoding. The gate must be open.

@@ -10,6 +10,8 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_PASSING_HPP_
 #define LACUNA_INTERPOSE_DIRECT_PASSING_HPP_
 
+#include <algorithm>
+
 #include "interpose/direct/seat.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
@@ -33,53 +35,49 @@ __attribute__((always_inline)) inline LastRoom& last_room(MPI_Comm comm) noexcep
   return g_last_rooms[(handle_bits(comm) * kSpread) >> (64 - kLastRoomBits)];
 }
 
-// A type while it lives: another one may have the same handle later. 0: it cannot be told from
-// them.
-__attribute__((always_inline)) inline uint64_t life_of_type(MPI_Datatype datatype) noexcept {
-  constexpr uint64_t kForEver = uint64_t{1} << 63;
-  const TypeRecord* record = lacuna::detail::cached_record(datatype);
-  if (record != nullptr) return record->serial.load(std::memory_order_relaxed);
-  bool stays = plainly_predefined(datatype);
+// Whether the handle means this type until `recycled_records()` says otherwise: another one may
+// have it later.
+inline bool keeps_handle(MPI_Datatype datatype) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
-  stays = stays || datatype == MPI_DATATYPE_NULL;  // in place
+  if (datatype == MPI_DATATYPE_NULL) return true;  // in place
 #endif
-  return stays ? handle_bits(datatype) | kForEver : 0;
+  return plainly_predefined(datatype) || lacuna::detail::cached_record(datatype) != nullptr;
 }
 
 // What a side of a call moves, as one number. Different ones may have the same, which costs no more
-// than time. 0: it cannot be said.
+// than time.
 using Mark = uint64_t;
-__attribute__((always_inline)) inline Mark mark_of(uint64_t life, int64_t count) noexcept {
-  return life * kSpread + static_cast<uint64_t>(count);
+__attribute__((always_inline)) inline Mark mark_of(MPI_Datatype datatype, int64_t count) noexcept {
+  return handle_bits(datatype) * kSpread + static_cast<uint64_t>(count);
 }
 
-// Sides in the forms that carry.hpp has, and none. Each has its mark for so many pairs.
+// Sides in the forms that carry.hpp has, and none. Each has its mark for so many pairs, and whether
+// that may be kept.
 struct NoSide {
-  static Mark mark(size_t) noexcept { return 1; }
+  static Mark mark(size_t) noexcept { return 0; }
+  static bool keeps_mark(size_t) noexcept { return true; }
 };
 template <typename Count>
 struct OneSide {
   MPI_Datatype type;
   Count count;
-  __attribute__((always_inline)) Mark mark(size_t) const noexcept {
-    const uint64_t life = life_of_type(type);
-    return life != 0 ? mark_of(life, count) : 0;
-  }
+  __attribute__((always_inline)) Mark mark(size_t) const noexcept { return mark_of(type, count); }
+  bool keeps_mark(size_t) const noexcept { return keeps_handle(type); }
 };
 template <typename Count>
 struct SideOfCounts {
   MPI_Datatype type;
   const Count* counts;
   __attribute__((always_inline)) Mark mark(size_t pairs) const noexcept {
-    const uint64_t life = life_of_type(type);
-    if (life == 0 || counts == nullptr) return 0;
-    Mark sum = 1;
+    if (counts == nullptr) return 0;
+    Mark sum = 0;
     for (size_t i = 0; i < pairs; ++i) {
-      const Mark one = mark_of(life, counts[i]);
+      const Mark one = mark_of(type, counts[i]);
       sum += one * one;
     }
     return sum;
   }
+  bool keeps_mark(size_t) const noexcept { return counts != nullptr && keeps_handle(type); }
 };
 template <typename Count>
 struct SideOfTypes {
@@ -87,14 +85,15 @@ struct SideOfTypes {
   const Count* counts;
   __attribute__((always_inline)) Mark mark(size_t pairs) const noexcept {
     if (types == nullptr || counts == nullptr) return 0;
-    Mark sum = 1;
+    Mark sum = 0;
     for (size_t i = 0; i < pairs; ++i) {
-      const uint64_t life = life_of_type(types[i]);
-      if (life == 0) return 0;
-      const Mark one = mark_of(life, counts[i]);
+      const Mark one = mark_of(types[i], counts[i]);
       sum += one * one;
     }
     return sum;
+  }
+  bool keeps_mark(size_t pairs) const noexcept {
+    return types != nullptr && counts != nullptr && std::all_of(types, types + pairs, keeps_handle);
   }
 };
 inline NoSide side() noexcept { return {}; }
@@ -143,6 +142,11 @@ __attribute__((always_inline)) inline Mark mark_in(const Room& room, const Call&
                                                    const In& in) noexcept {
   return gets(room, call) ? in.mark(sources_of(room, call.kind)) : NoSide::mark(0);
 }
+template <typename Out, typename In>
+bool keeps_marks(const Room& room, const Call& call, const Out& out, const In& in) noexcept {
+  return (!gives(room, call) || out.keeps_mark(targets_of(room, call.kind))) &&
+         (!gets(room, call) || in.keeps_mark(sources_of(room, call.kind)));
+}
 
 // One that called_by_mpi() has said no of, lately.
 __attribute__((always_inline)) inline bool is_known_caller(const void* caller) noexcept {
@@ -164,11 +168,11 @@ __attribute__((always_inline)) inline bool passes_by(const Call& call, MPI_Comm 
   const Passed& last = room->passed[static_cast<size_t>(call.kind)];
   const uint64_t turn = room->turn + 1;
   if (turn >= last.until || room->taken != 0 || call.root != last.root ||
-      mark_out(*room, call, out) != last.out || mark_in(*room, call, in) != last.in ||
-      !is_known_caller(caller)) {
+      recycled_records() != last.recycled || mark_out(*room, call, out) != last.out ||
+      mark_in(*room, call, in) != last.in || !is_known_caller(caller)) {
     return false;
   }
-  say_no_alone(room, call, turn);
+  begin_with_no(room, call, turn);
   return true;
 }
 
@@ -177,7 +181,8 @@ __attribute__((always_inline)) inline bool passes_by(const Call& call, MPI_Comm 
 void remember_passed(const Call& call, Room* room, Mark out, Mark in) noexcept;
 template <typename Out, typename In>
 void remember_passed(const Call& call, Room* room, const Out& out, const In& in) noexcept {
-  if (g_gate.threads || !knows_pairs(*room, call.kind)) return;
+  if (g_gate.threads || !knows_pairs(*room, call.kind) || !keeps_marks(*room, call, out, in))
+    return;
   remember_passed(call, room, mark_out(*room, call, out), mark_in(*room, call, in));
 }
 

@@ -99,8 +99,9 @@ struct Habit {
 
 // A call of some kind that was the library's (passing.hpp): those like it are, before `until`.
 struct Passed {
-  uint64_t until = 0;  // a turn
-  uint64_t out = 0;    // a mark of each side
+  uint64_t until = 0;     // a turn
+  uint64_t recycled = 0;  // recycled_records()
+  uint64_t out = 0;       // a mark of each side
   uint64_t in = 0;
   int root = 0;
 };

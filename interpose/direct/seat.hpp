@@ -46,33 +46,11 @@ inline void say(const Room& room, const Call& call, uint64_t said, int64_t offse
   mine.word.store(word_of(room.turn, call, said), std::memory_order_release);
 }
 
-// The last turn there was in any room, so that what is left on a seat is never taken for new.
-LACUNA_HIDDEN extern std::atomic<uint64_t> g_last_turn;
-
-// The next turn of a room, where there are no threads.
-__attribute__((always_inline)) inline void begin_turn_alone(Room* room, uint64_t turn) noexcept {
+// The next turn, and no to it: where the region would be, nobody asks.
+__attribute__((always_inline)) inline void begin_with_no(Room* room, const Call& call,
+                                                         uint64_t turn) noexcept {
   room->turn = turn;
-  if (g_last_turn.load(std::memory_order_relaxed) < turn)
-    g_last_turn.store(turn, std::memory_order_relaxed);
-}
-
-// And no to it: where the region would be, nobody asks.
-__attribute__((always_inline)) inline void say_no_alone(Room* room, const Call& call,
-                                                        uint64_t turn) noexcept {
-  begin_turn_alone(room, turn);
   room->own->seats[turn % kSeats].word.store(word_of(turn, call, 0), std::memory_order_release);
-}
-
-inline void begin_turn(Room* room) noexcept {
-  const uint64_t turn = room->turn + 1;
-  if (!g_gate.threads) {
-    begin_turn_alone(room, turn);
-    return;
-  }
-  room->turn = turn;
-  uint64_t seen = g_last_turn.load(std::memory_order_relaxed);
-  while (seen < turn && !g_last_turn.compare_exchange_weak(seen, turn, std::memory_order_relaxed)) {
-  }
 }
 
 }  // namespace lacuna::direct

@@ -145,7 +145,7 @@ __attribute__((noinline)) static int look_@shown@(@declaration@) {
 }
 
 @steps@LACUNA_EXPORT int @shown@(@declaration@) {
-@ways@  return @next@().@symbol@(@arguments@);
+@ways@  return @otherwise@(@arguments@);
 }
 
 """
@@ -195,6 +195,13 @@ __attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
   if (direct::passes_by({direct::Kind::@call@}, comm, @sides@, __builtin_return_address(0)))
     return @next@().@symbol@(@arguments@);
   return look_@shown@(@arguments@);
+}
+
+"""
+# Where it has no room: a gate with two types takes registers.
+GATED = """\
+__attribute__((noinline)) static int gated_@shown@(@declaration@) {
+@ways@  return @next@().@symbol@(@arguments@);
 }
 
 """
@@ -350,6 +357,11 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
                 fill(WAY, gate=one, way=f"{way}_or_count", **texts) for one, way in ways[first:]
             ]
     texts["take"] = fill(entry["take"], **texts)
+    texts["otherwise"] = f"{texts['next']}().{function.symbol}"
+    if has_room and "like" in entry:
+        texts["otherwise"] = f"gated_{texts['shown']}"
+        steps += fill(GATED, ways="".join(lines[1:]), **texts)
+        del lines[1:]
     texts |= {"refuse": refuse, "role": role, "steps": steps}
     texts["ways"] = "".join(lines)
     return fill(TAKEN, **texts)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Collectives with arrays of counts that pass by (direct/passing.hpp) while they bring few bytes,
-// and are lacuna's as soon as they bring more: of the same types, from the same place.
+// and are lacuna's as soon as they bring more: of the same types, from the same place; and those of
+// types whose handles are used again.
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "harness.hpp"
@@ -151,4 +153,49 @@ TOPIC(rooms_counts_grow) {
     }
     MPI_Comm_free(&comm);
   }
+}
+
+// A type without gaps, whose calls pass after a while; then another one, often with its handle.
+TOPIC(rooms_handles) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  constexpr int kDoubles = 8;
+  constexpr int kSpan = 2 * kDoubles - 1;
+  const auto size = static_cast<size_t>(g_size);
+  std::vector<double> from(size * kSpan), to(size * kDoubles);
+  std::iota(from.begin(), from.end(), 1e6 * g_rank);
+  const auto taken_of = [&](MPI_Datatype type, int calls) {
+    std::fill(to.begin(), to.end(), 0);
+    return taken_by("MPI_Alltoall", [&] {
+      for (int i = 0; i < calls; ++i) {
+        MPI_Alltoall(from.data(), 1, type, to.data(), kDoubles, MPI_DOUBLE, comm);
+        MPI_Barrier(comm);
+      }
+    });
+  };
+  const auto arrived = [&](int span, int step) {
+    bool right = true;
+    for (int i = 0; i < g_size; ++i) {
+      for (int j = 0; j < kDoubles; ++j) {
+        const double sent = 1e6 * i + span * g_rank + step * j;
+        right = right && to[static_cast<size_t>(i * kDoubles + j)] == sent;
+      }
+    }
+    return right;
+  };
+  for (int i = 0; i < 3; ++i) {
+    context(std::to_string(i));
+    MPI_Datatype type;
+    MPI_Type_contiguous(kDoubles, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    CHECK(taken_of(type, 8) == 0);
+    CHECK(arrived(kDoubles, 1));
+    MPI_Type_free(&type);
+    MPI_Type_vector(kDoubles, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    CHECK(taken_of(type, 1) == 1);
+    CHECK(arrived(kSpan, 2));
+    MPI_Type_free(&type);
+  }
+  MPI_Comm_free(&comm);
 }
