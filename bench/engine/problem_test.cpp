@@ -164,7 +164,7 @@ TEST(Lines, TouchesEachLineOnce) {
     EXPECT_EQ(std::count(mem, mem + problem.span_bytes(), std::byte{0}), 0) << text;
     rival->unpack(problem.packed(), mem, 1);
     std::set<int64_t> data;
-    for (const Run& run : problem.in_order())
+    for (const auto& run : problem.in_order())
       for (int64_t at = run.offset; at < run.offset + run.bytes; ++at) data.insert(at);
     std::set<int64_t> lines;
     for (int64_t at = 0; at < problem.span_bytes(); ++at) {
