@@ -80,6 +80,7 @@ std::string header(size_t rows) {
 Rivals all_rivals(const std::vector<std::string>& isas) {
   Rivals rivals;
   rivals.push_back(memcpy_rival());
+  rivals.push_back(lines_rival());
   rivals.push_back(by_hand_rival());
   rivals.push_back(mpi_rival());
   rivals.push_back(lacuna_rival());

@@ -67,6 +67,7 @@ Result<std::vector<Row>> read_rows(const std::string& path) {
     const auto read = std::from_chars(fields[1].data(), end, row.count);
     row.is_sliced = fields[2].find('s') != std::string::npos;
     row.is_lifecycle = fields[2].find('l') != std::string::npos;
+    row.is_far = fields[2].find('f') != std::string::npos;
     row.text = line.substr(at);
     if (read.ptr != end || row.id.empty() || row.count < 0 || row.text.empty()) {
       return Error{LACUNA_PARSE_ERROR, path + ": not a row: " + line.substr(0, 80)};

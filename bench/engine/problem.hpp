@@ -21,11 +21,12 @@ struct Row {
   int64_t count = 1;
   bool is_sliced = false;     // also packed in slices
   bool is_lifecycle = false;  // also made, packed and freed as one
+  bool is_far = false;        // out of the caches: its lines alone are timed, too
   std::string text;           // with index lists as lists.hpp describes them
 };
 
-// The rows of a file as `lacuna bench engine` writes it: id, count, flags ("s", "l" or "-") and
-// text, separated by tabs, one row a line.
+// The rows of a file as `lacuna bench engine` writes it: id, count, flags ("s", "l", "f" or
+// "-") and text, separated by tabs, one row a line.
 Result<std::vector<Row>> read_rows(const std::string& path);
 
 // Pages of its own, zero and touched.
@@ -65,6 +66,8 @@ class Problem {
   // The memory's first packed_bytes(), for a copy without gaps.
   std::byte* dense() const { return mem_.data(); }
 
+  // The data's runs, in the stream's order.
+  const std::vector<Run>& in_order() const { return runs_; }
   int64_t runs() const { return static_cast<int64_t>(runs_.size()); }
   // The 64-byte lines that hold data: what any way of moving it must touch.
   int64_t mem_lines() const { return mem_lines_; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/engine/lists.hpp"
+#include "bench/engine/rival.hpp"
 #include "bench/engine/rivals/by_hand_shape.hpp"
 #include "type/text.hpp"
 
@@ -134,6 +135,46 @@ TEST(Problem, SeesAWrongByteAndAWrittenGap) {
   EXPECT_EQ(problem.check_memory(2, 1), "");
   problem.buffer()[8] ^= std::byte{1};
   EXPECT_NE(problem.check_memory(2, 1), "");
+}
+
+// The rival that touches lines alone: a byte of data in each line of the memory, and no gap; all of
+// the packed side.
+TEST(Lines, TouchesEachLineOnce) {
+  // Steady strides, runs of several lines, lines that hold several runs, and a list without order.
+  for (const char* text :
+       {"vector(1000, 1, 16, double)", "vector(20, 100, 133, int)", "vector(999, 1, 3, double)",
+        "indexed_block(1, [900, 3, 500, 4, 77, 1203, 11, 640, 2, 300], double)"}) {
+    Row far = row(text, 1);
+    const auto rival = lines_rival();
+    const auto near = Problem::make(far);
+    ASSERT_TRUE(near.ok());
+    EXPECT_FALSE(rival->prepare(**near)) << "only out of the caches";
+    far.is_far = true;
+    const auto made = Problem::make(far);
+    ASSERT_TRUE(made.ok());
+    const Problem& problem = **made;
+    ASSERT_TRUE(rival->prepare(problem));
+    std::byte* const mem = problem.buffer();
+    std::fill_n(mem, problem.span_bytes(), std::byte{1});
+    std::fill_n(problem.packed(), problem.packed_bytes(), std::byte{1});
+    rival->pack(mem, problem.packed(), 1);
+    EXPECT_EQ(std::count(problem.packed(), problem.packed() + problem.packed_bytes(), std::byte{0}),
+              problem.packed_bytes())
+        << text;
+    EXPECT_EQ(std::count(mem, mem + problem.span_bytes(), std::byte{0}), 0) << text;
+    rival->unpack(problem.packed(), mem, 1);
+    std::set<int64_t> data;
+    for (const auto& run : problem.in_order())
+      for (int64_t at = run.offset; at < run.offset + run.bytes; ++at) data.insert(at);
+    std::set<int64_t> lines;
+    for (int64_t at = 0; at < problem.span_bytes(); ++at) {
+      if (mem[at] != std::byte{0}) continue;
+      EXPECT_TRUE(data.contains(at)) << text << " wrote a gap at " << at;
+      lines.insert(at / 64);
+    }
+    EXPECT_EQ(static_cast<int64_t>(lines.size()), problem.mem_lines()) << text;
+    rival->release();
+  }
 }
 
 TEST(HandShape, LoopsThatContinueEachOtherAreOne) {

@@ -47,6 +47,8 @@ using Rivals = std::vector<std::unique_ptr<Rival>>;
 
 // rivals/memcpy.cpp: the same bytes without gaps.
 std::unique_ptr<Rival> memcpy_rival();
+// rivals/lines.cpp: the lines that must be touched, alone, for rows that are out of the caches.
+std::unique_ptr<Rival> lines_rival();
 // rivals/by_hand.cpp: loops as an application has them.
 std::unique_ptr<Rival> by_hand_rival();
 // The instruction set those loops are compiled for.

@@ -93,6 +93,41 @@ TEST(Exec, FewMovesOfEveryLength) {
   }
 }
 
+// Runs of unequal lengths that were cut into units: every slice, units cut at both ends, of one
+// list and of several.
+TEST(Exec, SlicesOfUnits) {
+  for (const char* text : {"indexed([1, 2, 1, 3, 1], [30, 0, 7, 12, 40], double)",
+                           "hindexed([12, 36, 24, 12], [0, 40, 200, 100], byte)",
+                           "indexed([2, 1, 1, 2], [9, 0, 4, 20], int)"}) {
+    const PlanPtr plan = planned(text);
+    ASSERT_NE(plan->root(1).sweep.places, nullptr) << text;
+    for (const int64_t count : {1, 3}) {
+      const int64_t bytes = plan->size() * count;
+      std::vector<std::byte> mem(2000);
+      for (size_t i = 0; i < mem.size(); ++i) mem[i] = static_cast<std::byte>(i * 7 + i / 256);
+      std::vector<std::byte> whole(static_cast<size_t>(bytes));
+      pack(*plan, mem.data(), count, whole.data());
+      for (int64_t begin = 0; begin <= bytes; ++begin) {
+        for (int64_t end = begin; end <= bytes; ++end) {
+          const auto length = static_cast<size_t>(end - begin);
+          std::vector<std::byte> got(length + 1, std::byte{9});
+          pack_slice(*plan, mem.data(), count, begin, end, got.data());
+          ASSERT_EQ(std::memcmp(got.data(), whole.data() + begin, length), 0)
+              << text << " [" << begin << ", " << end << ")";
+          ASSERT_EQ(got.back(), std::byte{9});
+        }
+        // Back in two slices: the same memory as in whole.
+        std::vector<std::byte> want(mem.size());
+        std::vector<std::byte> back = want;
+        unpack(*plan, whole.data(), count, want.data());
+        unpack_slice(*plan, whole.data() + begin, count, begin, bytes, back.data());
+        unpack_slice(*plan, whole.data(), count, 0, begin, back.data());
+        ASSERT_EQ(back, want) << text << " cut at " << begin;
+      }
+    }
+  }
+}
+
 // Regular moves of each width, strides of either sign, on both sides of the count they are for; the
 // other way of the same bytes is a slice.
 TEST(Exec, FewRegularMoves) {

@@ -104,16 +104,12 @@ class Mover {
       const Sweep& sweep = node.sweep;
       const bool uneven = !list.packed_offsets.empty();
       if (sweep.places != nullptr) {
-        // Uneven runs were cut into units; a run's packed offset tells how many stand before it.
+        // A run's packed offset tells how many units stand before it.
         if (uneven) {
           first = list.packed_offsets[static_cast<size_t>(first)] / sweep.width;
           last = list.packed_offsets[static_cast<size_t>(last)] / sweep.width;
         }
-        Move m = prepared(sweep, mem, packed);
-        m.inner.count = last - first;
-        m.places += first;
-        kernel(sweep)(m);
-        return;
+        return units(node, first, last, mem, packed);
       }
       // `packed` is where entry `first` goes; listed packed offsets count from entry 0.
       if (uneven) packed -= list.packed_offsets[static_cast<size_t>(first)];
@@ -128,6 +124,20 @@ class Mover {
       whole(*node.children[0], address(mem, list.mem_offsets[static_cast<size_t>(i)]), packed);
       packed += node.children[0]->size;
     }
+  }
+
+  // Whether the list's runs were cut into units of sweep.width bytes, each at one of sweep.places.
+  static bool has_units(const PlanNode& node) {
+    return node.sweep.how == Sweep::How::kListed && node.sweep.places != nullptr;
+  }
+
+  // Units [first, last) of such a list.
+  void units(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
+             std::byte* packed) const {
+    Move m = prepared(node.sweep, mem, packed);
+    m.inner.count = last - first;
+    m.places += first;
+    kernel(node.sweep)(m);
   }
 
   // The sweep with `count` iterations of its own loop.

@@ -135,8 +135,25 @@ class Slicer {
     return part_near(packed_offsets, static_cast<double>(at) * density(packed_offsets), at);
   }
 
+  // Runs that were cut into units of one length: those of the slice are found by a division. Looked
+  // for among the runs' packed offsets, each step of which waits for a line that nothing else
+  // reads, a million doubles in order took 1.15 and 1.31 times as long in slices of 8 KiB, in order
+  // and not, as at once, and 62500 runs of 128 bytes 1.28 and 1.41 times.
+  void of_units(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
+                std::byte* packed) const {
+    of_equal_parts(
+        node.sweep.width, begin, end, packed,
+        [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
+          copy(address(mem, (*node.sweep.places)[static_cast<size_t>(i)] + b), e - b, p);
+        },
+        [&](int64_t first, int64_t last, std::byte* p) {
+          mover_.units(node, first, last, mem, p);
+        });
+  }
+
   void of_runs(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                std::byte* packed) const {
+    if (Mover<kPack>::has_units(node)) return of_units(node, mem, begin, end, packed);
     const LayoutNode& list = *node.layout;
     size_t i = part_at(list.packed_offsets, begin);
     if (begin > list.packed_offsets[i]) {

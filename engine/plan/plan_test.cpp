@@ -144,6 +144,11 @@ TEST(Plan, SomeMachinesAskForLinesLater) {
   const Sweep later = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_EQ(later.unpack_ahead.from, late.ask_bytes / 64 * 8);
   EXPECT_EQ(later.pack_ahead.from, late.ask_bytes / 64 * 8);
+  // Doubles at any place wait for each other in a queue of stores, if it is such a one, in memory.
+  const char* const list = "indexed_block(1, [0, 3, 7, 12], double)";
+  EXPECT_FALSE(planned(list, late)->root(1).sweep.unpack_ahead.hold(1 << 30, 1 << 30));
+  late.early_stores = 8;
+  EXPECT_EQ(planned(list, late)->root(1).sweep.unpack_ahead.from, late.l3_bytes / 64 * 8);
   late.ask_stride_bytes = 193;
   const Sweep never = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_FALSE(never.unpack_ahead.hold(1 << 30, 1 << 30));

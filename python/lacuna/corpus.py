@@ -46,9 +46,16 @@ class CorpusRow:
         """The part before the slash."""
         return self.id.partition("/")[0]
 
+    @property
+    def is_far(self) -> bool:
+        """Strided or indexed, and out of the caches. A transpose comes back to its lines: what each
+        of its elements would take alone is no bound."""
+        return "out-of-cache" in self.tags and self.family != "transpose"
+
     def flags(self) -> str:
         """What the program is told of the tags."""
-        return ("s" if "slices" in self.tags else "") + ("l" if "lifecycle" in self.tags else "")
+        told = {"s": "slices" in self.tags, "l": "lifecycle" in self.tags, "f": self.is_far}
+        return "".join(flag for flag, is_so in told.items() if is_so)
 
     def line(self) -> str:
         """The row as the program reads it."""

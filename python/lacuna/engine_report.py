@@ -91,12 +91,22 @@ def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
             ns = made["predicted_ns"]
             cells = (f"{ns:.4g} ns", f"{ns / ratio:.4g} ns", f"{ratio:.2f}")
             far.add_row(row, op, cache, *cells, made["predicted_bound"])
-    under = Table(title="Out of the caches: the bound of the lines over measured", box=SIMPLE_HEAD)
-    for name in ("row", "", "caches", "share"):
-        under.add_column(name, justify="right" if name == "share" else "left")
-    for row, op, cache, share in engine_criteria.under_bound(rows, times):
-        under.add_row(row, op, cache, f"{share:.2f}")
-    return [table for table in (families, far, under) if table.row_count]
+    return [table for table in (families, far) if table.row_count]
+
+
+def _bounds(rows: list[CorpusRow], times: Times) -> Table | None:
+    found = engine_criteria.under_bound(rows, times)
+    title = "Out of the caches: what the lines take over measured"
+    table = Table(title=title, box=SIMPLE_HEAD)
+    for name in ("row", "", "caches", "by the profile", "touched alone"):
+        is_share = name in ("by the profile", "touched alone")
+        table.add_column(name, justify="right" if is_share else "left")
+    for one in found:
+        shares = (
+            "" if share is None else f"{share:.2f}" for share in (one.of_profile, one.of_lines)
+        )
+        table.add_row(one.row, one.op, one.cache, *shares)
+    return table if found else None
 
 
 def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
@@ -121,6 +131,9 @@ def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
         console.print(table)
     for table in _predictions(rows, times):
         console.print(table)
+    bounds = _bounds(rows, times)
+    if bounds:
+        console.print(bounds)
     table = Table(title="What was promised", box=SIMPLE_HEAD)
     for name in ("", "what", "limit", "found"):
         table.add_column(name)

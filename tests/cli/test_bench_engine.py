@@ -216,7 +216,38 @@ def test_predictions_are_judged():
     assert verdict(large + slow, "of the bound of their lines").found == "4 of 8 (50%)"
     rows = [row for row in corpus.load() if row.id in ("index/random-1m", "sweep/8-of-64-8m")]
     worst = engine_criteria.under_bound(rows, Times(large + slow))[0]
-    assert worst[0] == "index/random-1m" and worst[3] == 0.7
+    assert (worst.row, worst.of_profile, worst.of_lines) == ("index/random-1m", 0.7, None)
+
+
+def test_lines_touched_in_the_same_job_are_a_bound():
+    ns = {"memcpy": 1, "by-hand": 20, "mpi": 20, "lacuna": 10}
+    near = made_up(ns | {"lines": 8}, ["sweep/8-of-64-8m"])
+    far = made_up(ns | {"lines": 7}, ["index/random-1m"])
+    assert verdict(near, "of their lines touched alone").is_met
+    assert verdict(near + far, "of their lines touched alone").is_met is False
+    assert verdict(near + far, "of their lines touched alone").found == "4 of 8 (50%)"
+    # With a profile, it is the profile that is held against.
+    profiled = predicted("index/random-1m", 10, 9, 10) + near
+    assert verdict(profiled, "of the bound of their lines").is_met
+    assert verdict(profiled, "of their lines touched alone").is_met is None
+    rows = [row for row in corpus.load() if row.id in ("index/random-1m", "sweep/8-of-64-8m")]
+    worst = engine_criteria.under_bound(rows, Times(near + far))[0]
+    assert (worst.row, worst.of_profile, worst.of_lines) == ("index/random-1m", None, 0.7)
+
+
+def test_lines_are_touched_out_of_the_caches_only(lacuna, tmp_path):
+    result = lacuna(
+        *("bench", "engine", "--only", "sweep/8-of-64*", "--mpi", "mpich", "--warm"),
+        *("--samples", 1, "--seconds", 0.01, "--json", "rows.json"),
+    )
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert {(row["row"], row["op"]) for row in found if row["rival"] == "lines"} == {
+        ("sweep/8-of-64-8m", "pack"),
+        ("sweep/8-of-64-8m", "unpack"),
+    }
+    assert len({row["row"] for row in found}) > 1
+    assert "touched alone" in result.stdout
 
 
 def test_sides_swap_with_the_direction():
