@@ -221,7 +221,7 @@ TEST(Plan, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
   EXPECT_EQ(pace("hvector(9999, 64, -8192, byte)"), 8);
   EXPECT_EQ(pace("hvector(9999, 1, 4160, double)"), 1);
   const PlanPtr plan = planned("hvector(9999, 1, 4096, double)", paced);
-  EXPECT_EQ(plan->root(1).sweep.pack_move.paced_most, 2 * paced.l2_bytes / paced.line_bytes);
+  EXPECT_EQ(plan->root(1).sweep.pack_move.paced_most, paced.l2_bytes / paced.line_bytes);
   EXPECT_EQ(plan->root(1).sweep.unpack_move.pace, 1);
   EXPECT_EQ(planned("hvector(9999, 1, 4096, double)", Machine())->root(1).sweep.pack_move.pace, 1);
 }
