@@ -71,6 +71,10 @@ struct Move {
   int64_t repeats = 1;
   int64_t repeats_from = 0;
   int64_t repeats_below = std::numeric_limits<int64_t>::max();
+  // strided, from a side with gaps whose lines meet so: cycles from one load to the next, up to so
+  // many runs (paced_rows). A hint.
+  int64_t pace = 1;
+  int64_t paced_most = 0;
   // strided: many runs of one load each, a line apart, are moved by one instruction up to this
   // width.
   int64_t one_by_one = 16;

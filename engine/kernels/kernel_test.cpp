@@ -96,6 +96,8 @@ void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width
   m.asks_always = !hints;
   m.library_run = hints ? 2048 : 16384;
   m.repeats = hints ? 3 : 1;
+  m.pace = hints ? 5 : 1;
+  m.paced_most = 2000;
   m.one_by_one = hints ? 64 : 16;
   m.half_lines = hints;
   m.masks = hints;
@@ -173,6 +175,16 @@ TEST_P(Kernels, StridedBeyondTheFirstLevel) {
                     {301, stride, width}, false, 64, 64, 1, 2, ahead);
       check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * width, 301 * stride},
                     {301, width, stride}, false, 64, 64, 2, 1, ahead);
+    }
+  }
+}
+
+// So many in a row that loads may be paced.
+TEST_P(Kernels, StridedLongRows) {
+  for (int64_t width : {1, 2, 4, 8, 16, 64}) {
+    for (int64_t stride : {0, 77, 256, -131}) {
+      check_strided(*GetParam(), Shape::kStrided, width, {2, 517 * stride + 5, 517 * width},
+                    {517, stride, width}, false, 64, 64, 1, 2);
     }
   }
 }

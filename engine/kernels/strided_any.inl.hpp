@@ -156,9 +156,15 @@ template <int64_t kVector>
   });
 }
 
+[[gnu::noinline]] inline void paced_line_rows(const Move& m) noexcept {
+  paced_rows(m,
+             [](std::byte* dst, const std::byte* src) LACUNA_INLINE { copy_vector<64>(dst, src); });
+}
+
 // Runs of 64 bytes.
 inline void line_rows(const Move& m) noexcept {
   if (is_repeated(m)) return repeated_run_rows(m);
+  if (is_paced(m)) return paced_line_rows(m);
   const int64_t runs = m.outer.count * m.inner.count;
   const bool is_near = runs * 64 <= kNearMessage;
   // By one move or by two. Zen 5: in the first level, 8 rows of 8, unpacked 8 bytes off the line,

@@ -56,6 +56,7 @@ void derive_thresholds(Profile& profile) {
   if (is_default("ask_runs") && is_amd()) m.ask_runs = 32;
   if (is_default("ask_level") && is_amd()) m.ask_level = 2;
   if (is_default("early_stores")) m.early_stores = is_amd() ? 8 : 0;
+  if (is_default("pace_cycles") && is_amd()) m.pace_cycles = 8;
   if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
   if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
   if (is_default("learned_stride_bytes") && is_amd()) m.learned_stride_bytes = 128;

@@ -92,6 +92,9 @@ struct Machine {
   // Stores in the CPU's queue whose lines are fetched before they leave, for each way of the first
   // level; 0: not so, or not known. AMD's: 104 entries, 12 ways (Zen 5); 64 and 8 (Zen 4).
   int64_t early_stores = 0;
+  // Cycles from one load to the next at which lines of the second level that all meet in one place
+  // of the first come fastest; 0: the sooner the better. AMD's: 8 (Zen 5).
+  int64_t pace_cycles = 0;
   // Runs from this size on are left to the C library's memcpy. With string instructions that are
   // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast); else its own loop of
   // vectors is no better, and from memory 1.25 times slower for runs of 2 KiB.

@@ -41,6 +41,8 @@ constexpr WholeRow kWholes[] = {
     {"early_stores", "stores",
      "in the queue for each way of the first level, that fetch their lines", 0, 1024,
      &Machine::early_stores},
+    {"pace_cycles", "cycles", "between loads of lines that meet in one place of the first level", 0,
+     64, &Machine::pace_cycles},
     {"library_run_bytes", "bytes", "runs from this size on are left to the C library's memcpy", 129,
      kTiB, &Machine::library_run_bytes},
     {"one_by_one_bytes", "bytes", "many runs up to this size are moved by one instruction", 0, 64,

@@ -214,6 +214,23 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
             1);
 }
 
+TEST(Plan, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
+  Machine paced;
+  paced.pace_cycles = 8;
+  const auto pace = [&](const char* text) {
+    return planned(text, paced)->root(1).sweep.pack_move.pace;
+  };
+  EXPECT_EQ(pace("hvector(9999, 1, 512, double)"), 1);
+  EXPECT_EQ(pace("hvector(9999, 1, 1024, double)"), 2);
+  EXPECT_EQ(pace("hvector(9999, 1, 6144, double)"), 4);
+  EXPECT_EQ(pace("hvector(9999, 64, -8192, byte)"), 8);
+  EXPECT_EQ(pace("hvector(9999, 1, 4160, double)"), 1);
+  const PlanPtr plan = planned("hvector(9999, 1, 4096, double)", paced);
+  EXPECT_EQ(plan->root(1).sweep.pack_move.paced_most, paced.l2_bytes / paced.line_bytes);
+  EXPECT_EQ(plan->root(1).sweep.unpack_move.pace, 1);
+  EXPECT_EQ(planned("hvector(9999, 1, 4096, double)", Machine())->root(1).sweep.pack_move.pace, 1);
+}
+
 TEST(Plan, LinesAtPagesAreAskedForIntoTheSecondLevel) {
   Machine second;
   second.ask_level = 2;

@@ -32,6 +32,7 @@ Machine tiny_machine() {
   m.parallel_bytes = 128;
   m.ask_level = 2;
   m.early_stores = 8;
+  m.pace_cycles = 8;
   m.four_lines_bytes = int64_t{1} << 30;
   m.library_run_bytes = 200;
   m.one_by_one_bytes = 64;
