@@ -137,7 +137,8 @@ void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
     case Node::kLoop: {
       const Node& part = *node.parts[0];
       loop(in_function(node.count), [&](llvm::Value* i) {
-        this->node(part, moved(mem, builder.CreateMul(i, in_function(node.stride))),
+        llvm::Value* place = builder.CreateMul(i, in_function(node.stride));
+        this->node(part, moved(mem, place, node.is_far),
                    moved(packed, builder.CreateMul(i, in_function(part.bytes))));
       });
       return;

@@ -172,7 +172,11 @@ Shape Shaper::strided(const Type& type, bool in_bytes) {
     stride = product(stride, builder_.CreateSub(part.ub, part.lb));
   }
   const Shape blocks = block(part, wide(length));
-  return blocks.node == nullptr ? blocks : repeated(blocks, wide(count), stride);
+  if (blocks.node == nullptr) return blocks;
+  const Shape shape = repeated(blocks, wide(count), stride);
+  if (in_bytes && constant(stride) == nullptr && shape.node == &nodes_.back())
+    nodes_.back().is_far = true;
+  return shape;
 }
 
 Shape Shaper::listed(const Type& type, bool one_length, bool in_bytes) {

@@ -20,8 +20,9 @@ namespace lacuna {
 struct Node {
   enum Kind { kRun, kLoop, kParts, kTable, kList };
   Kind kind = kRun;
-  llvm::Value* offset = nullptr;   // bytes from where the node above begins
-  bool is_far = false;             // that, or a list's, is perhaps the distance to another variable
+  llvm::Value* offset = nullptr;  // bytes from where the node above begins
+  bool is_far =
+      false;  // that, or a stride or a list's, is perhaps the distance to another variable
   llvm::Value* bytes = nullptr;    // packed, of all of it
   llvm::Value* count = nullptr;    // loop, list
   llvm::Value* stride = nullptr;   // loop: bytes from one to the next in memory; list: of one step

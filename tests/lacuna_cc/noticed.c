@@ -89,6 +89,23 @@ __attribute__((noinline)) static void between_variables(int n, const char* given
   }
   MPI_Type_free(&type);
 }
+// The same by a stride.
+__attribute__((noinline)) static void between_two(const char* given) {
+  double a, b;
+  MPI_Aint begin, end;
+  MPI_Datatype type;
+  char packed[16];
+  int at = 0;
+  memcpy(packed, given, sizeof packed);
+  MPI_Get_address(&a, &begin);
+  MPI_Get_address(&b, &end);
+  MPI_Type_create_hvector(2, 1, end - begin, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  a = 0, b = 0;
+  MPI_Unpack(packed, 16, &at, &a, 1, type, MPI_COMM_SELF);  // specialized
+  if (rank == 1) printf("two %g %g\n", a, b);
+  MPI_Type_free(&type);
+}
 // The same by a list: nodes of the heap.
 __attribute__((noinline)) static void between_nodes(int n) {
   double* nodes[8];
@@ -215,6 +232,8 @@ int main(int argc, char** argv) {
   memcpy(given + 4, &b, 8);
   memcpy(given + 12, &argc, 4);
   between_variables(argc + 1, given);
+  const double two[2] = {argc + 1, argc + 2};
+  between_two((const char*)two);
   between_nodes(argc + 7);
   into_handles();
   struct Types* held = calloc(1, sizeof *held);
