@@ -131,12 +131,25 @@ bool is_of_mpi(const llvm::CallBase& call) {
   return !mpi_name(call).empty() || raised(&call) != nullptr;
 }
 
+constexpr llvm::StringLiteral kJumps[] = {"longjmp",       "_longjmp",     "siglongjmp",
+                                          "__longjmp_chk", "pthread_exit", "thrd_exit"};
+
+// Whether functions of this file leave frames without throwing: then all that are called may.
+bool may_jump(const llvm::Module& module) {
+  return llvm::any_of(kJumps, [&](llvm::StringRef name) {
+    const llvm::Function* function = module.getFunction(name);
+    return function != nullptr && !function->use_empty();
+  });
+}
+
 // Whether the frame may be left in the middle of a block. In Fortran nothing throws, as in C, but
 // flang does not say so.
-bool may_throw(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call != nullptr && !call->doesNotThrow() && !call->getFunction()->doesNotThrow() &&
-         !is_of_mpi(*call);
+bool may_leave(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (call == nullptr || llvm::isa<llvm::IntrinsicInst>(call) || is_of_mpi(*call)) return false;
+  if (may_jump(*call->getModule())) return true;
+  return llvm::isa<llvm::CallInst>(call) && !call->doesNotThrow() &&
+         !call->getFunction()->doesNotThrow();
 }
 
 // Where the program may go on after a block.
@@ -174,7 +187,7 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
         if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
           found.push_back({wait, *number});
         is_complete = true;
-      } else if (requests.starts(*at, *offset) || (!is_fortran(call) && may_throw(*at))) {
+      } else if (requests.starts(*at, *offset) || (!is_fortran(call) && may_leave(*at))) {
         return {};  // made again, or another in its place; or the frame is gone
       }
     }

@@ -34,7 +34,7 @@ std::string Kernel::name(const llvm::Value* number) const {
 }
 
 std::string Kernel::name(const Node& node) const {
-  std::string result = std::to_string(node.kind);
+  std::string result = std::to_string(node.kind) + (node.is_far ? "f" : "");
   for (const llvm::Value* number : {node.offset, node.bytes, node.count, node.stride, node.list})
     result += "_" + name(number);
   if (node.kind == Node::kList) result += "i" + std::to_string(node.list_bits);
@@ -47,8 +47,15 @@ llvm::Value* Kernel::in_function(llvm::Value* number) const {
   return llvm::isa<llvm::Constant>(number) ? number : loaded_.lookup(number);
 }
 
-llvm::Value* Kernel::moved(llvm::Value* pointer, llvm::Value* bytes) {
-  return is(bytes, 0) ? pointer : builder_->CreatePtrAdd(pointer, bytes);
+// What is far may be another variable: programs take the difference of two addresses for a
+// displacement (`b - a` of variables a and b, and the buffer is a). MPI forbids that, and every
+// library does it. LLVM takes for granted that an address which is reckoned from a's is never b's,
+// but not of one that was a number.
+llvm::Value* Kernel::moved(llvm::Value* pointer, llvm::Value* bytes, bool is_far) {
+  if (is(bytes, 0)) return pointer;
+  if (!is_far) return builder_->CreatePtrAdd(pointer, bytes);
+  llvm::Value* number = builder_->CreatePtrToInt(pointer, builder_->getInt64Ty());
+  return builder_->CreateIntToPtr(builder_->CreateAdd(number, bytes), builder_->getPtrTy());
 }
 
 llvm::Function* Kernel::emit(llvm::Module& module, Kind kind) {
@@ -116,7 +123,7 @@ void Kernel::loop(llvm::Value* count, llvm::function_ref<void(llvm::Value*)> bod
 
 void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
   llvm::IRBuilder<>& builder = *builder_;
-  mem = moved(mem, in_function(node.offset));
+  mem = moved(mem, in_function(node.offset), node.is_far);
   switch (node.kind) {
     case Node::kRun:
       run(node, mem, packed);
@@ -130,7 +137,8 @@ void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
     case Node::kLoop: {
       const Node& part = *node.parts[0];
       loop(in_function(node.count), [&](llvm::Value* i) {
-        this->node(part, moved(mem, builder.CreateMul(i, in_function(node.stride))),
+        llvm::Value* place = builder.CreateMul(i, in_function(node.stride));
+        this->node(part, moved(mem, place, node.is_far),
                    moved(packed, builder.CreateMul(i, in_function(part.bytes))));
       });
       return;
@@ -143,7 +151,8 @@ void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
         llvm::Value* steps =
             builder.CreateSExt(builder.CreateLoad(type, builder.CreateInBoundsGEP(type, list, i)),
                                builder.getInt64Ty());
-        this->node(part, moved(mem, builder.CreateMul(steps, in_function(node.stride))),
+        llvm::Value* place = builder.CreateMul(steps, in_function(node.stride));
+        this->node(part, moved(mem, place, node.is_far),
                    moved(packed, builder.CreateMul(i, in_function(part.bytes))));
       });
       return;

@@ -37,7 +37,7 @@ class Kernel {
   void copy(llvm::Value* mem, llvm::Value* packed, llvm::Value* bytes);
   // A loop over [0, count), with what `body` emits for each.
   void loop(llvm::Value* count, llvm::function_ref<void(llvm::Value*)> body);
-  llvm::Value* moved(llvm::Value* pointer, llvm::Value* bytes);
+  llvm::Value* moved(llvm::Value* pointer, llvm::Value* bytes, bool is_far = false);
 
   const Node& node_;
   llvm::SmallVector<llvm::Value*, 8> numbers_;

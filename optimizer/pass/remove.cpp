@@ -212,6 +212,7 @@ class Remover {
   bool cannot_fail(llvm::CallBase& call) {
     const Producer& row = *raised(&call);
     if (row.text == "subarray" && !lies_in_its_array(call)) return false;
+    if (row.text == "dup" && may_have_attributes(call.getArgOperand(0))) return false;
     for (unsigned i = 0; i + 1 < row.parameters.size(); ++i) {
       llvm::SmallVector<llvm::Value*, 16> values;
       if (!arguments(call, i, values)) return false;
@@ -233,6 +234,28 @@ class Remover {
       }
     }
     return true;
+  }
+
+  // Whether a type may have attributes: MPI_Type_dup calls the program's functions, which copy
+  // these. Predefined types may, by other files; those that are made here, and that nobody but
+  // MPI's functions of our tables is told of, do not.
+  static bool may_have_attributes(llvm::Value* handle) {
+    auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(handle);
+    const Producer* row = extract == nullptr ? nullptr : raised(extract->getAggregateOperand());
+    if (row == nullptr) return true;
+    auto& maker = *llvm::cast<llvm::CallBase>(extract->getAggregateOperand());
+    const bool is_seen = llvm::all_of(maker.users(), [](const llvm::User* result) {
+      const auto* part = llvm::dyn_cast<llvm::ExtractValueInst>(result);
+      return part != nullptr &&
+             (part->getIndices()[0] != 0 || llvm::all_of(part->users(), [](const llvm::User* user) {
+                const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
+                return call != nullptr && (raised(call) != nullptr || mover(*call) != nullptr);
+              }));
+    });
+    if (!is_seen) return true;
+    if (row->name == "MPI_Type_commit") return may_have_attributes(previous(maker));
+    if (row->text == "dup") return may_have_attributes(maker.getArgOperand(0));
+    return row->text.empty();
   }
 
   // Whether the constructor can be called in one case only, and with other types than the

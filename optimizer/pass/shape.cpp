@@ -21,8 +21,8 @@ constexpr uint64_t kInFrame = 1024;
 bool alike(const Node* one, const Node* other, bool with_offset = false) {
   if (one->kind != other->kind || one->bytes != other->bytes || one->count != other->count ||
       one->stride != other->stride || one->offsets != other->offsets || one->list != other->list ||
-      one->list_bits != other->list_bits || one->parts.size() != other->parts.size() ||
-      (with_offset && one->offset != other->offset)) {
+      one->list_bits != other->list_bits || one->is_far != other->is_far ||
+      one->parts.size() != other->parts.size() || (with_offset && one->offset != other->offset)) {
     return false;
   }
   for (size_t i = 0; i < one->parts.size(); ++i) {
@@ -56,6 +56,14 @@ const Node* Shaper::moved(const Node* node, llvm::Value* by) {
   nodes_.push_back(*node);
   nodes_.back().offset = sum(node->offset, by);
   return &nodes_.back();
+}
+
+// By a displacement that the program gave. One of the run time may be a difference of addresses.
+const Node* Shaper::placed(const Node* node, llvm::Value* at) {
+  const Node* result = moved(node, at);
+  if (result == node || constant(at) != nullptr) return result;
+  nodes_.back().is_far = true;
+  return result;
 }
 
 llvm::Value* Shaper::least(llvm::Value* a, llvm::Value* b) {
@@ -164,7 +172,11 @@ Shape Shaper::strided(const Type& type, bool in_bytes) {
     stride = product(stride, builder_.CreateSub(part.ub, part.lb));
   }
   const Shape blocks = block(part, wide(length));
-  return blocks.node == nullptr ? blocks : repeated(blocks, wide(count), stride);
+  if (blocks.node == nullptr) return blocks;
+  const Shape shape = repeated(blocks, wide(count), stride);
+  if (in_bytes && constant(stride) == nullptr && shape.node == &nodes_.back())
+    nodes_.back().is_far = true;
+  return shape;
 }
 
 Shape Shaper::listed(const Type& type, bool one_length, bool in_bytes) {
@@ -208,6 +220,7 @@ Shape Shaper::list(const Type& type, const Shape& part, bool in_bytes) {
   node->parts.push_back(shape.node);
   node->list = builder_.CreatePtrToInt(copy, builder_.getInt64Ty());
   node->list_bits = bits;
+  node->is_far = in_bytes;
   shape.node = node;
   shape.lb = shape.ub = nullptr;
   shape.may_be_empty = shape.has_list = true;
@@ -320,7 +333,7 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
   shape.pattern =
       are_runs || pattern == options::Pattern::kListed ? pattern : options::Pattern::kFaces;
   if (shapes.size() == 1) {
-    shape.node = moved(shape.node, offsets[0]);
+    shape.node = placed(shape.node, offsets[0]);
     if (shape.lb != nullptr) {
       shape.lb = sum(shape.lb, offsets[0]);
       shape.ub = sum(shape.ub, offsets[0]);
@@ -337,7 +350,7 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
     // An empty part would not count for the bounds, and a set bound hides those that are not.
     are_bounds_sure = are_bounds_sure && part.lb != nullptr && !part.may_be_empty &&
                       part.is_marked == shapes[0].is_marked;
-    nodes.push_back(moved(part.node, offsets[i]));
+    nodes.push_back(placed(part.node, offsets[i]));
     bytes = held(sum(bytes, part.node->bytes));
     are_alike = are_alike && alike(part.node, shapes[0].node, true);
     if (const auto* known = constant(offsets[i])) constants.push_back(known->getSExtValue());
@@ -363,7 +376,9 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
     const Node* last = merged.empty() ? nullptr : merged.back();
     if (last != nullptr && last->kind == Node::kRun && next->kind == Node::kRun &&
         sum(last->offset, last->bytes) == next->offset) {
-      merged.back() = node(Node::kRun, last->offset, sum(last->bytes, next->bytes));
+      Node* both = node(Node::kRun, last->offset, sum(last->bytes, next->bytes));
+      both->is_far = last->is_far || next->is_far;
+      merged.back() = both;
     } else {
       merged.push_back(next);
     }

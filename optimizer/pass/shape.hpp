@@ -20,7 +20,9 @@ namespace lacuna {
 struct Node {
   enum Kind { kRun, kLoop, kParts, kTable, kList };
   Kind kind = kRun;
-  llvm::Value* offset = nullptr;   // bytes from where the node above begins
+  llvm::Value* offset = nullptr;  // bytes from where the node above begins
+  bool is_far =
+      false;  // that, or a stride or a list's, is perhaps the distance to another variable
   llvm::Value* bytes = nullptr;    // packed, of all of it
   llvm::Value* count = nullptr;    // loop, list
   llvm::Value* stride = nullptr;   // loop: bytes from one to the next in memory; list: of one step
@@ -96,6 +98,7 @@ class Shaper {
 
   Node* node(Node::Kind kind, llvm::Value* offset, llvm::Value* bytes);
   const Node* moved(const Node* node, llvm::Value* by);
+  const Node* placed(const Node* node, llvm::Value* at);
   llvm::Value* wide(llvm::Value* number) {
     return builder_.CreateSExt(number, builder_.getInt64Ty());
   }

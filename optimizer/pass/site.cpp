@@ -210,9 +210,12 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(5, builder.getInt64(uint64_t(room)));
   llvm::Value* size = node.bytes;
   if (known.type->may_be_null) {
+    // Or a variable that was never set, and holds what C puts there.
     llvm::Value* handle = call.getArgOperand(triple.type);
-    size = builder.CreateSelect(builder.CreateICmpEQ(handle, library_.type_null(handle->getType())),
-                                builder.getInt64(uint64_t(INT64_MAX)), size);
+    llvm::Value* is_none = builder.CreateOr(
+        builder.CreateICmpEQ(handle, library_.type_null(handle->getType())),
+        builder.CreateICmpEQ(handle, llvm::Constant::getNullValue(handle->getType())));
+    size = builder.CreateSelect(is_none, builder.getInt64(uint64_t(INT64_MAX)), size);
   }
   if (known.is_left != nullptr)
     size = builder.CreateSelect(known.is_left, builder.getInt64(uint64_t(INT64_MAX)), size);

@@ -189,11 +189,26 @@ class Twin {
 
 inline char* bytes_of(const void* buffer) { return static_cast<char*>(const_cast<void*>(buffer)); }
 
+// The bytes that came; -1: not known. Where mpi.h tells what a status is made of, and the binary
+// interface holds it to that, they are read there: MPI_Get_count is 94 instructions on MPICH 5 and
+// 41 on Open MPI 5, of 183 and 128 that a Sendrecv of two columns of 16 doubles takes beyond the
+// library's own (callgrind).
+inline int64_t bytes_received(const MPI_Status& status) {
+#if defined(MPICH_NUMVERSION)
+  const auto high = unsigned(status.count_hi_and_cancelled) >> 1;  // the lowest bit: cancelled
+  return int64_t(uint64_t(high) << 32 | unsigned(status.count_lo));
+#elif defined(OPEN_MPI)
+  return int64_t(status._ucount);
+#else
+  int received = 0;
+  return MPI_Get_count(&status, MPI_BYTE, &received) == MPI_SUCCESS ? received : -1;
+#endif
+}
+
 // After a receive: only what came is unpacked, down to a part of an element.
 inline void Part::scatter(void* buffer, char* staged, const MPI_Status& status) const {
   if (in_place != nullptr) return;
-  int received = 0;
-  if (MPI_Get_count(&status, MPI_BYTE, &received) != MPI_SUCCESS) return;
+  const int64_t received = bytes_received(status);
   if (received == bytes) {
     unpack(bytes_of(buffer), staged, shape);
   } else if (received > 0) {

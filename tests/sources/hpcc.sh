@@ -19,7 +19,7 @@ if ! ls -d hpcc-*/hpl > /dev/null 2>&1; then
   echo "deb-src http://deb.debian.org/debian $(. /etc/os-release && echo "$VERSION_CODENAME") main" > sources.list
   apt="-o Dir::Etc::SourceList=$folder/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$folder/lists"
   # shellcheck disable=SC2086
-  apt-get $apt -qq update && apt-get $apt -qq source --download-only hpcc
+  apt-get $apt -qq update && apt-get $apt -qq source --download-only --tar-only hpcc
   tar xf hpcc_*.orig.tar.*
 fi
 source=$(ls -d "$folder"/hpcc-*/)
