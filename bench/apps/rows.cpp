@@ -136,7 +136,7 @@ class Problems {
                    std::shared_ptr<Problem>& into) {
     auto& made = made_[{text, count, use}];
     if (made == nullptr) {
-      auto problem = Problem::make({row_.id, count, false, false, text});
+      auto problem = Problem::make({.id = row_.id, .count = count, .text = text});
       if (!problem) return problem.error().message;
       made = *std::move(problem);
     }

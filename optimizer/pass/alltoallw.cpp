@@ -65,7 +65,7 @@ llvm::Value* side(llvm::CallBase& call, unsigned types, const Library& library, 
   Counted counted;
   if (!make_counted(*type, library, builder, counted, made, why)) return nullptr;
   // The other ranks may have the type itself, so that what is sent is of its signature.
-  if (counted.one.unit == library.packed()) {
+  if (counted.unit == library.packed()) {
     why = "data of several types, which a collective may not send packed: " + type->text();
     return nullptr;
   }
@@ -78,9 +78,9 @@ llvm::Value* side(llvm::CallBase& call, unsigned types, const Library& library, 
       types == 3 ? counted.pack : counted.unpack,
       numbers,
       handle,
-      counted.one.node->bytes,
-      library.handle_of(counted.one.unit),
-      builder.getInt64(uint64_t(counted.one.unit->bytes))};
+      counted.bytes,
+      library.handle_of(counted.unit),
+      builder.getInt64(uint64_t(counted.unit->bytes))};
   llvm::SmallVector<llvm::Type*, 8> parts;
   for (llvm::Value* field : fields) parts.push_back(field->getType());
   auto* each = llvm::StructType::get(call.getContext(), parts);

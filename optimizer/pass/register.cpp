@@ -125,17 +125,17 @@ bool make_counted(const Type& type, const Library& library, llvm::IRBuilder<>& b
   }
   Lists lists(library);  // none
   Shaper shaper(library, lists, builder);
-  result.one = shaper.elements(type, builder.getInt32(1));
-  if (result.one.node == nullptr) {
+  const Shape one = shaper.elements(type, builder.getInt32(1));
+  if (one.node == nullptr) {
     why = shaper.why();
     return false;
   }
-  if (result.one.lb == nullptr) {
+  if (one.lb == nullptr) {
     why = "its extent is not known for sure";
     return false;
   }
-  llvm::Value* extent = builder.CreateSub(result.one.ub, result.one.lb);
-  if (result.one.node->kind == Node::kRun && result.one.node->bytes == extent) {
+  llvm::Value* extent = builder.CreateSub(one.ub, one.lb);
+  if (one.node->kind == Node::kRun && one.node->bytes == extent) {
     why = "its data have no gaps";
     return false;
   }
@@ -147,8 +147,10 @@ bool make_counted(const Type& type, const Library& library, llvm::IRBuilder<>& b
   all.offset = all.bytes = builder.getInt64(0);
   all.count = result.pack->getArg(2);
   all.stride = extent;
-  all.parts.push_back(result.one.node);
+  all.parts.push_back(one.node);
   Kernel kernel(all);
+  result.unit = one.unit;
+  result.bytes = one.node->bytes;
   auto& numbers = result.numbers;
   numbers.assign(kernel.numbers().begin(), kernel.numbers().end());
   if (numbers.size() > kMostNumbers) {
@@ -159,8 +161,11 @@ bool make_counted(const Type& type, const Library& library, llvm::IRBuilder<>& b
   }
   const auto place = size_t(llvm::find(numbers, all.count) - numbers.begin());
   llvm::Module& module = *function.getParent();
-  define(result.pack, kernel.emit(module, Kernel::kPack), numbers.size(), place, made);
-  define(result.unpack, kernel.emit(module, Kernel::kUnpack), numbers.size(), place, made);
+  // Both first: whose arguments the kernel reads may be replaced by one that is there.
+  llvm::Function* pack = kernel.emit(module, Kernel::kPack);
+  llvm::Function* unpack = kernel.emit(module, Kernel::kUnpack);
+  define(result.pack, pack, numbers.size(), place, made);
+  define(result.unpack, unpack, numbers.size(), place, made);
   // The functions put the count there themselves.
   numbers[place] = all.bytes;
   if (numbers.size() == 1) numbers.clear();

@@ -14,7 +14,8 @@ namespace lacuna {
 
 // Kernels of one type for any count of elements: functions (numbers, mem, count, packed).
 struct Counted {
-  Shape one;
+  const Basic* unit = nullptr;   // Shape::unit
+  llvm::Value* bytes = nullptr;  // packed, of one element
   llvm::Function* pack = nullptr;
   llvm::Function* unpack = nullptr;
   llvm::SmallVector<llvm::Value*, 8> numbers;  // of the run time
