@@ -144,10 +144,10 @@ bool may_jump(const llvm::Module& module) {
 
 // Whether the frame may be left in the middle of a block. In Fortran nothing throws, as in C, but
 // flang does not say so.
-bool may_leave(const llvm::Instruction& instruction) {
+bool may_leave(const llvm::Instruction& instruction, bool jumps) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   if (call == nullptr || llvm::isa<llvm::IntrinsicInst>(call) || is_of_mpi(*call)) return false;
-  if (may_jump(*call->getModule())) return true;
+  if (jumps) return true;
   return llvm::isa<llvm::CallInst>(call) && !call->doesNotThrow() &&
          !call->getFunction()->doesNotThrow();
 }
@@ -169,6 +169,7 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
   Requests requests(*variable, is_fortran(call), library);
   const auto offset = requests.offset_of(address);
   if (!offset.has_value() || !requests.gather()) return {};
+  const bool jumps = may_jump(*call.getModule());
   llvm::SmallVector<Wait, 2> found;
   llvm::SmallPtrSet<llvm::BasicBlock*, 16> seen;
   llvm::SmallVector<llvm::BasicBlock::iterator, 16> ways;
@@ -187,7 +188,7 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
         if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
           found.push_back({wait, *number});
         is_complete = true;
-      } else if (requests.starts(*at, *offset) || (!is_fortran(call) && may_leave(*at))) {
+      } else if (requests.starts(*at, *offset) || (!is_fortran(call) && may_leave(*at, jumps))) {
         return {};  // made again, or another in its place; or the frame is gone
       }
     }

@@ -13,9 +13,6 @@ namespace {
 constexpr int64_t kHuge = int64_t(1) << 31;
 constexpr size_t kMostParts = 16;     // written out one by one
 constexpr size_t kMostListed = 4096;  // in a table
-// Of a list of the run time, in elements: what is copied, and what of that has room in the frame.
-constexpr uint64_t kMostOfList = uint64_t(1) << 20;
-constexpr uint64_t kInFrame = 1024;
 
 // Whether two nodes are the same but for where they begin.
 bool alike(const Node* one, const Node* other, bool with_offset = false) {
@@ -51,19 +48,14 @@ Node* Shaper::node(Node::Kind kind, llvm::Value* offset, llvm::Value* bytes) {
   return &nodes_.back();
 }
 
-const Node* Shaper::moved(const Node* node, llvm::Value* by) {
+// A displacement that the program gave may be the distance to another variable, unless it is a
+// constant.
+const Node* Shaper::moved(const Node* node, llvm::Value* by, bool is_given) {
   if (is(by, 0)) return node;
   nodes_.push_back(*node);
   nodes_.back().offset = sum(node->offset, by);
+  nodes_.back().is_far |= is_given && constant(by) == nullptr;
   return &nodes_.back();
-}
-
-// By a displacement that the program gave. One of the run time may be a difference of addresses.
-const Node* Shaper::placed(const Node* node, llvm::Value* at) {
-  const Node* result = moved(node, at);
-  if (result == node || constant(at) != nullptr) return result;
-  nodes_.back().is_far = true;
-  return result;
 }
 
 llvm::Value* Shaper::least(llvm::Value* a, llvm::Value* b) {
@@ -131,7 +123,7 @@ Shape Shaper::basic(const Basic& basic) {
 }
 
 // `count` of them, each `stride` bytes after the one before.
-Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* stride) {
+Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* stride, bool is_given) {
   if (is(count, 1)) return part;
   Shape shape = part;
   shape.may_be_empty = part.may_be_empty || constant(count) == nullptr || is(count, 0);
@@ -148,6 +140,7 @@ Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* strid
   Node* loop = node(Node::kLoop, number(0), bytes);
   loop->count = count;
   loop->stride = stride;
+  loop->is_far = is_given && constant(stride) == nullptr;
   loop->parts.push_back(part.node);
   shape.node = loop;
   return shape;
@@ -173,10 +166,7 @@ Shape Shaper::strided(const Type& type, bool in_bytes) {
   }
   const Shape blocks = block(part, wide(length));
   if (blocks.node == nullptr) return blocks;
-  const Shape shape = repeated(blocks, wide(count), stride);
-  if (in_bytes && constant(stride) == nullptr && shape.node == &nodes_.back())
-    nodes_.back().is_far = true;
-  return shape;
+  return repeated(blocks, wide(count), stride, in_bytes);
 }
 
 Shape Shaper::listed(const Type& type, bool one_length, bool in_bytes) {
@@ -226,36 +216,6 @@ Shape Shaper::list(const Type& type, const Shape& part, bool in_bytes) {
   shape.may_be_empty = shape.has_list = true;
   shape.pattern = options::Pattern::kListed;
   return shape;
-}
-
-llvm::AllocaInst* Lists::copy_of(llvm::CallBase& constructor, unsigned bits) {
-  llvm::AllocaInst*& copy = copies_[&constructor];
-  if (copy != nullptr) return copy;
-  llvm::Function& function = *constructor.getFunction();
-  llvm::IRBuilder<> entry(&*function.getEntryBlock().getFirstInsertionPt());
-  llvm::Constant* null = llvm::ConstantPointerNull::get(entry.getPtrTy());
-  copy = entry.CreateAlloca(entry.getPtrTy());
-  entry.CreateStore(null, copy);
-  llvm::AllocaInst* own = entry.CreateAlloca(entry.getPtrTy());
-  entry.CreateStore(null, own);
-  llvm::AllocaInst* frame =
-      entry.CreateAlloca(llvm::ArrayType::get(entry.getIntNTy(bits), kInFrame));
-  llvm::IRBuilder<> builder(&constructor);
-  llvm::Value* count = builder.CreateSExt(constructor.getArgOperand(0), builder.getInt64Ty());
-  builder.CreateStore(
-      builder.CreateCall(library_.template_of("copy_list"),
-                         {frame, builder.getInt64(kInFrame), builder.getInt64(kMostOfList), own,
-                          constructor.getArgOperand(2), count, builder.getInt64(bits / 8)}),
-      copy);
-  for (llvm::BasicBlock& block : function) {
-    llvm::Instruction* last = block.getTerminator();
-    if (!llvm::isa<llvm::ReturnInst, llvm::ResumeInst>(last)) continue;
-    if (auto* call = block.getTerminatingMustTailCall()) last = call;
-    llvm::IRBuilder<> leaving(last);
-    leaving.CreateCall(library_.template_of("drop_list"),
-                       {leaving.CreateLoad(leaving.getPtrTy(), own)});
-  }
-  return copy;
 }
 
 Shape Shaper::fields(const Type& type) {
@@ -333,7 +293,7 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
   shape.pattern =
       are_runs || pattern == options::Pattern::kListed ? pattern : options::Pattern::kFaces;
   if (shapes.size() == 1) {
-    shape.node = placed(shape.node, offsets[0]);
+    shape.node = moved(shape.node, offsets[0], true);
     if (shape.lb != nullptr) {
       shape.lb = sum(shape.lb, offsets[0]);
       shape.ub = sum(shape.ub, offsets[0]);
@@ -350,7 +310,7 @@ Shape Shaper::joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offset
     // An empty part would not count for the bounds, and a set bound hides those that are not.
     are_bounds_sure = are_bounds_sure && part.lb != nullptr && !part.may_be_empty &&
                       part.is_marked == shapes[0].is_marked;
-    nodes.push_back(placed(part.node, offsets[i]));
+    nodes.push_back(moved(part.node, offsets[i], true));
     bytes = held(sum(bytes, part.node->bytes));
     are_alike = are_alike && alike(part.node, shapes[0].node, true);
     if (const auto* known = constant(offsets[i])) constants.push_back(known->getSExtValue());

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "optimizer/pass/lists.hpp"
 #include "optimizer/pass/options.hpp"
 #include "optimizer/pass/type.hpp"
 
@@ -20,9 +21,8 @@ namespace lacuna {
 struct Node {
   enum Kind { kRun, kLoop, kParts, kTable, kList };
   Kind kind = kRun;
-  llvm::Value* offset = nullptr;  // bytes from where the node above begins
-  bool is_far =
-      false;  // that, or a stride or a list's, is perhaps the distance to another variable
+  llvm::Value* offset = nullptr;   // bytes from where the node above begins
+  bool is_far = false;             // that, a stride or a list's may lead to another variable
   llvm::Value* bytes = nullptr;    // packed, of all of it
   llvm::Value* count = nullptr;    // loop, list
   llvm::Value* stride = nullptr;   // loop: bytes from one to the next in memory; list: of one step
@@ -43,22 +43,6 @@ struct Shape {
   const Basic* unit = nullptr;  // what all of it is made of; packed() where it is of several types
   int64_t alignment = 1;
   options::Pattern pattern = options::Pattern::kStrided;
-};
-
-// Copies of lists of displacements, which MPI takes when a type is made and the program may change
-// then: one for each constructor, of the type that it made last, which is the one that its handle
-// denotes. In the function's frame, or, where that is too small, in memory that goes when the
-// function is left: by returning or by an exception that it sees; one that it does not see leaves
-// that memory behind, as it leaves MPI's own copy.
-class Lists {
- public:
-  explicit Lists(const Library& library) : library_(library) {}
-  // Where the address of the copy stands, or nullptr: it was not copied.
-  llvm::AllocaInst* copy_of(llvm::CallBase& constructor, unsigned bits);
-
- private:
-  const Library& library_;
-  llvm::DenseMap<llvm::CallBase*, llvm::AllocaInst*> copies_;
 };
 
 // Makes shapes at one place of the program.
@@ -83,7 +67,7 @@ class Shaper {
   Shape of(const Type& type);
   Shape constructed(const Type& type);
   Shape basic(const Basic& basic);
-  Shape repeated(const Shape& part, llvm::Value* count, llvm::Value* stride);
+  Shape repeated(const Shape& part, llvm::Value* count, llvm::Value* stride, bool is_given = false);
   Shape block(const Shape& part, llvm::Value* count);
   Shape strided(const Type& type, bool in_bytes);
   Shape listed(const Type& type, bool one_length, bool in_bytes);
@@ -97,8 +81,7 @@ class Shaper {
   Shape impossible(const char* reason);
 
   Node* node(Node::Kind kind, llvm::Value* offset, llvm::Value* bytes);
-  const Node* moved(const Node* node, llvm::Value* by);
-  const Node* placed(const Node* node, llvm::Value* at);
+  const Node* moved(const Node* node, llvm::Value* by, bool is_given = false);
   llvm::Value* wide(llvm::Value* number) {
     return builder_.CreateSExt(number, builder_.getInt64Ty());
   }
