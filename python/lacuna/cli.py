@@ -169,6 +169,11 @@ def run_command(
     options = {}
     if report and costs:
         raise LacunaError(Exit.USAGE, "--report and --costs write one report", "give one of them")
+    if disable and (report or costs or verify):
+        told = run.REPORT if report else run.COSTS if costs else "--verify"
+        raise LacunaError(
+            Exit.USAGE, f"--disable leaves nothing for {told} to look at", "give one of them"
+        )
     if report:
         options["LACUNA_REPORT"] = run.report_option(report)
     if costs:

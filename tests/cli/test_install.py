@@ -56,7 +56,8 @@ add_executable(archive engine.c)
 target_link_libraries(archive PRIVATE lacuna::static)
 add_executable(decode decode.c)
 target_include_directories(decode PRIVATE ${MPI}/include)
-target_link_libraries(decode PRIVATE lacuna::decode_mpich ${MPI}/lib/libmpi.so.12 -Wl,--allow-shlib-undefined)
+target_link_libraries(decode PRIVATE lacuna::decode_mpich ${MPI}/lib/libmpi.so.12)
+target_link_options(decode PRIVATE -Wl,--allow-shlib-undefined)
 """
 
 
@@ -122,7 +123,7 @@ def test_nothing_of_the_tests_is_installed(prefix):
 
 
 def test_the_command_finds_what_is_in_its_prefix(prefix, tmp_path):
-    """As after `pip install`, which would need a network: the package in an environment of its own."""
+    """As after `pip install`, which needs a network: the package in an environment of its own."""
     whole = tmp_path / "whole"
     shutil.copytree(prefix, whole, symlinks=True)
     do(sys.executable, "-m", "venv", "--without-pip", whole)
