@@ -236,3 +236,9 @@ def test_tune_says_what_it_lacks(lacuna):
     one_line_error(lacuna("tune", "ls"), 2, "not a launcher: ls")
     one_line_error(lacuna("tune", "--mpi", "nothing"), 2, "unknown MPI in --mpi: nothing")
     one_line_error(lacuna("bench", "preload", "--only", "x"), 2, "unknown part in --only: x")
+
+
+def test_tune_names_a_library_that_the_ranks_do_not_find(lacuna):
+    # Debian's MPICH is called otherwise than others', and is on no path that the programs look at.
+    result = lacuna("tune", "--quick", "--output", "table.json", "mpiexec.mpich", "-n", "2")
+    one_line_error(result, 3, "a library of mpich", "libmpi.so.12", "LD_LIBRARY_PATH")
