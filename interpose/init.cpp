@@ -25,6 +25,7 @@
 #include "interpose/types.hpp"
 #include "interpose/verify.hpp"
 #include "machine/profile.hpp"
+#include "plan/plan.hpp"
 
 namespace lacuna {
 
@@ -134,6 +135,12 @@ bool make_probe(const Next& next, Runtime* rt) noexcept {
 void complain(const Table& table) {
   if (!log_wanted()) return;
   for (const std::string& sentence : option_complaints()) log_line(sentence);
+  const std::string& isa = option_text(OptionId::kIsa);
+  const std::string_view kernels = default_kernels().isa;
+  if (!isa.empty() && isa != kernels) {
+    log_line("LACUNA_ISA=" + isa + " is not to be had on this machine; " + std::string(kernels) +
+             " is used");
+  }
   for (const std::string* sentence : {&host_profile().complaint, &table.complaint}) {
     if (!sentence->empty()) log_line(*sentence);
   }
@@ -150,6 +157,33 @@ void start_direct() noexcept {
                      : "direct path off: LACUNA_VERIFY is set, or receives may be completed where "
                        "lacuna cannot see it (a tool that stands before it)");
   }
+}
+
+// One line of the job, so that whoever looks at a log of nothing taken knows that lacuna was there.
+void say_on() {
+  if (!log_wanted() || g_runtime.rank != 0) return;
+  std::string sentence = "on: lacuna ";
+  sentence.append(lacuna_version())
+      .append(" under ")
+      .append(g_runtime.library)
+      .append(", ")
+      .append(std::to_string(g_runtime.size));
+  sentence += g_runtime.size == 1 ? " rank" : " ranks";
+  sentence.append("; table: ").append(g_runtime.table->source).append("; ");
+  if (g_always_open != 0)
+    sentence += "messages between ranks of a node through shared memory";
+  else if (option_flag(OptionId::kDirect))
+    sentence += "none through shared memory";
+  else
+    sentence += "none through shared memory (LACUNA_DIRECT is off)";
+  log_line(sentence);
+}
+
+void say_disabled() {
+  if (!log_wanted() || !next_is_complete()) return;
+  int rank = 0;
+  next_functions().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) log_line("off: LACUNA_DISABLE is set");
 }
 
 uint32_t watched() {
@@ -190,7 +224,9 @@ void start() noexcept try {
   const bool direct = option_flag(OptionId::kDirect) && next_is_complete();
   if (disabled && direct) direct::agree(false);  // the others wait for this rank's vote
   if (disabled || !next_is_complete()) {
-    if (!disabled && log_wanted())
+    if (disabled)
+      say_disabled();
+    else if (log_wanted())
       log_line("off: the MPI library lacks functions that lacuna needs");
     return;
   }
@@ -209,6 +245,7 @@ void start() noexcept try {
   if (direct) start_direct();
   // The cache must see communicators freed.
   if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
+  say_on();
   open_gate(g_allowed | g_always_open);
 } catch (...) {
 }

@@ -5,7 +5,10 @@
 
 #include <unistd.h>
 
+#include <functional>
+#include <mutex>
 #include <string>
+#include <unordered_set>
 
 #include "base/options.hpp"
 #include "interpose/report.hpp"
@@ -81,6 +84,25 @@ void name_predefined(const TypeRecord& record) {
 
 }  // namespace
 
+namespace {
+
+// Equal types are one to a reader, however often they are made: bindings of mpi_f08 may make one
+// for each array section.
+void log_once(std::string_view sentence) {
+  constexpr size_t kMost = 1000;
+  static constinit std::mutex mutex;
+  static auto* const told = new std::unordered_set<size_t>;  // as long as the process
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (told->size() > kMost || !told->insert(std::hash<std::string_view>()(sentence)).second)
+      return;
+    if (told->size() > kMost) sentence = "more types than a log is for; no more are told of";
+  }
+  log_line(sentence);
+}
+
+}  // namespace
+
 void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept try {
   if (is_watched(kReported)) {
     if (is_watched(kCosted) && note == Note::kPredefined) name_predefined(record);
@@ -92,7 +114,7 @@ void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept try {
   if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
   std::string sentence = record.text.substr(0, kLongestText);
   if (record.text.size() > kLongestText) sentence += "...";
-  log_line(sentence.append(": ").append(sentence_of(note)));
+  log_once(sentence.append(": ").append(sentence_of(note)));
 } catch (...) {
 }
 

@@ -144,6 +144,11 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
 }
 
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
+  // Whether a receive is taken is decided before its message has come.
+  if (row.taken() == 0 && row.unpack_ns > 0) {
+    return "what came through shared memory was unpacked by lacuna all the same (packing s); the "
+           "sender's row has it as taken; nothing to do";
+  }
   const double run = report.types[row.type].facts.mean_run_bytes;
   if (run < kLongRun && is_of_messages(row) && row.function.find("end") == std::string::npos &&
       row.function.find("ecv") == std::string::npos) {
@@ -320,7 +325,7 @@ std::string report_table(const Report& report) {
     text += format("lacuna: %-24s %11lld %11lld %11s %10.3g %8s  ", row->function.c_str(),
                    static_cast<long long>(row->calls()), static_cast<long long>(row->taken()),
                    bytes_text(row->bytes_taken + row->bytes_declined).c_str(), packing,
-                   packing > 0 ? format("%.2f", moved / packing).c_str() : "-");
+                   packing > 0 && moved > 0 ? format("%.2f", moved / packing).c_str() : "-");
     text += type_text(report, *row) + "\n";
     if (const std::string why = reasons(*row); !why.empty()) {
       text += "lacuna:     not taken: " + why + "\n";

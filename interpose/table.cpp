@@ -173,7 +173,7 @@ Table load_table(std::string_view library_version) {
       loaded.source = place;
     } else if (table.error().status != LACUNA_UNSUPPORTED || !wanted.empty()) {
       // A file that nobody has asked for need not be there.
-      complaint = place + " is not used: " + table.error().message +
+      complaint = "the table " + place + " is not used: " + table.error().message +
                   "; remedy: measure with `lacuna tune`, or set LACUNA_TABLE to another file or to "
                   "none";
     }

@@ -48,6 +48,19 @@ TEST(Result, TellsAnErrorFromAValueOfTheSameShape) {
   EXPECT_FALSE(Result<Twin>(Error{LACUNA_OK, ""}).ok());
 }
 
+TEST(Options, AMisspeltNameIsNearlyAnOption) {
+  EXPECT_EQ(detail::misspelt_option("LACUNA_DISABEL"), "LACUNA_DISABLE");
+  EXPECT_EQ(detail::misspelt_option("LACUNA_LOGG"), "LACUNA_LOG");
+  EXPECT_EQ(detail::misspelt_option("LACUNA_POOL"), "LACUNA_POOL_MB");
+  for (const Option& option : option_table()) {
+    EXPECT_EQ(detail::misspelt_option(option.name), "");
+  }
+  for (const char* other : {"LACUNA_LIBRARY_DIR", "LACUNA_COMPILED_TABLE", "LACUN_LOG", "HOME", "",
+                            "LACUNA_BUILD_DIR"}) {
+    EXPECT_EQ(detail::misspelt_option(other), "");
+  }
+}
+
 TEST(Checked, Computes) {
   Checked sum = 5;
   sum += Checked(3) * 4 - 2;

@@ -3,9 +3,13 @@
 // The table of options and its one reading of the environment.
 #include "base/options.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <iterator>
+
+#include "base/spelling.hpp"
 
 namespace lacuna {
 namespace {
@@ -58,8 +62,9 @@ constexpr Option kTable[] = {
      "MPI_Send and MPI_Recv with arguments seen before use a persistent request that was made for "
      "them, as of 1996. For comparison: it is seldom faster."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
-     "One line on stderr, `lacuna[rank]: ...`, for each type and each reason why a call on it was "
-     "or was not taken."},
+     "On stderr: that lacuna is on, by rank 0, and a line `lacuna[rank]: ...` for each type and "
+     "each "
+     "reason why a call on it was or was not taken."},
     {OptionId::kProfile, "LACUNA_PROFILE", OptionKind::kText, "",
      "The file with this machine's numbers, which `lacuna machine --measure` writes. Unset: the "
      "one "
@@ -131,6 +136,19 @@ std::string complaint(const Option& option, std::string_view text) {
   return sentence + "; " + std::string(option.fallback) + " is used";
 }
 
+// The commands and the tests have variables of their own, so that not each unknown one is a
+// mistake.
+void complain_of_misspelt(std::vector<std::string>* complaints) {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view line(*entry);
+    const std::string_view name = line.substr(0, line.find('='));
+    const std::string_view meant = detail::misspelt_option(name);
+    if (meant.empty()) continue;
+    complaints->push_back(
+        std::string(name).append(" is not an option; did you mean ").append(meant).append("?"));
+  }
+}
+
 // Never destroyed: MPI calls may come from other libraries' destructors.
 const Values& values() {
   static const Values* const all = [] {
@@ -142,6 +160,7 @@ const Values& values() {
         result->complaints.push_back(complaint(kTable[i], text));
       }
     }
+    complain_of_misspelt(&result->complaints);
     return result;
   }();
   return *all;
@@ -162,6 +181,24 @@ const std::string& option_text(OptionId id) { return value_of(id).text; }
 const std::vector<std::string>& option_complaints() { return values().complaints; }
 
 namespace detail {
+
+std::string_view misspelt_option(std::string_view name) {
+  constexpr size_t kLongestName = 64;
+  constexpr size_t kMostEdits = 2;
+  if (!name.starts_with("LACUNA_") || name.size() > kLongestName) return {};
+  std::string_view nearest;
+  size_t fewest = kMostEdits + 1;
+  for (const Option& option : kTable) {
+    if (option.name == name) return {};
+    // A name without its end (LACUNA_POOL) is one, too.
+    const size_t edits =
+        option.name.starts_with(name) ? kMostEdits : edits_between(name, option.name);
+    if (edits >= fewest) continue;
+    fewest = edits;
+    nearest = option.name;
+  }
+  return nearest;
+}
 
 bool read_flag(std::string_view text, bool* value) {
   for (const std::string_view word : {"1", "true", "yes", "on"}) {

@@ -65,10 +65,14 @@ bool option_flag(OptionId id);
 int64_t option_integer(OptionId id);
 const std::string& option_text(OptionId id);
 
-// One sentence for each variable whose value was not understood.
+// One sentence for each variable whose value was not understood, or whose name is nearly an
+// option's.
 const std::vector<std::string>& option_complaints();
 
 namespace detail {
+
+// The option that a variable's name is nearly that of; empty if it is one, or is like none.
+std::string_view misspelt_option(std::string_view name);
 
 // What `text` means for a flag or an integer: false when it means nothing. For tests and for
 // options.cpp.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/checked.hpp"
+#include "base/spelling.hpp"
 #include "type/grammar.hpp"
 #include "type/text.hpp"
 
@@ -27,25 +28,6 @@ bool is_word(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'
 
 std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }
 
-// Edits (insert, delete, replace, swap neighbours) between two names.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      const size_t replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replaced});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
 // The name nearest to a misspelt one, of those that a third of its letters turn it into.
 class Nearest {
  public:
@@ -53,7 +35,7 @@ class Nearest {
       : word_(word), best_(std::max<size_t>(word.size(), 3) / 3 + 1) {}
   void offer(std::string_view name) {
     // (Longer words are no misspelt names; comparing them would cost their length.)
-    const size_t edits = word_.size() > 64 ? best_ : distance(word_, name);
+    const size_t edits = word_.size() > 64 ? best_ : edits_between(word_, name);
     if (edits >= best_) return;
     best_ = edits;
     name_ = name;

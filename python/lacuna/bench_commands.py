@@ -43,12 +43,22 @@ _Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows and samples.")
 
 def add_to(bench: typer.Typer) -> None:
     """Puts the commands under `lacuna bench`."""
-    bench.command("engine")(_engine)
-    bench.command("apps")(_apps)
-    bench.command("guidelines")(_guidelines)
-    bench.command("papers")(_papers)
-    bench.command("preload")(_preload)
-    bench.command("compiled")(_compiled)
+    bench.command(
+        "engine", short_help="Pack and unpack a corpus of types: lacuna, MPI_Pack, by hand."
+    )(_engine)
+    bench.command("apps", short_help="The communication of real applications.")(_apps)
+    bench.command("guidelines", short_help="What users may expect of derived types, checked.")(
+        _guidelines
+    )
+    bench.command("papers", short_help="The papers' experiments: their numbers beside ours.")(
+        _papers
+    )
+    bench.command("preload", short_help="What lacuna adds to calls, and wins in messages.")(
+        _preload
+    )
+    bench.command("compiled", short_help="Halo exchanges and small structs by lacuna-cc.")(
+        _compiled
+    )
 
 
 def _engine(

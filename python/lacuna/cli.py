@@ -60,7 +60,7 @@ def _options(
     pass
 
 
-@app.command("explain")
+@app.command("explain", short_help="A type: size, memory, how lacuna moves it, how long it takes.")
 def explain_command(
     type_text: Annotated[
         str,
@@ -85,7 +85,7 @@ def explain_command(
     explain.explain(type_text, count, measure, as_json)
 
 
-@app.command("machine")
+@app.command("machine", short_help="The numbers about this machine that plans are made with.")
 def machine_command(
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure first (half a minute), and keep the profile.")
@@ -115,7 +115,7 @@ def machine_command(
     machine.show(as_json, plot)
 
 
-@app.command("preload")
+@app.command("preload", short_help="The path of the library to set LD_PRELOAD to.")
 def preload_command(
     mpi: Annotated[str | None, typer.Option("--mpi", help=f"One of {MPI_NAMES}.")] = None,
 ) -> None:
@@ -169,6 +169,11 @@ def run_command(
     options = {}
     if report and costs:
         raise LacunaError(Exit.USAGE, "--report and --costs write one report", "give one of them")
+    if disable and (report or costs or verify):
+        told = run.REPORT if report else run.COSTS if costs else "--verify"
+        raise LacunaError(
+            Exit.USAGE, f"--disable leaves nothing for {told} to look at", "give one of them"
+        )
     if report:
         options["LACUNA_REPORT"] = run.report_option(report)
     if costs:
@@ -185,7 +190,7 @@ def run_command(
     run.run(list(command or []), mpi, options, dry_run)
 
 
-@bench_app.command("transpose")
+@bench_app.command("transpose", short_help="Send a transposed matrix: alone, lacuna, by hand.")
 def bench_transpose_command(
     mpi: Annotated[
         list[str] | None,
@@ -228,7 +233,11 @@ def bench_transpose_command(
     bench.transpose(options)
 
 
-@app.command("tune", context_settings={"allow_interspersed_args": False})
+@app.command(
+    "tune",
+    short_help="Measure where packing first wins on an MPI library.",
+    context_settings={"allow_interspersed_args": False},
+)
 def tune_command(
     launcher: Annotated[
         list[str] | None,
@@ -279,7 +288,7 @@ def tune_command(
     )
 
 
-@app.command("report")
+@app.command("report", short_help="A job's calls, or results of `lacuna bench`, as a page.")
 def report_command(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="What run --report or --json wrote.")

@@ -90,7 +90,7 @@ def _build(target: mpis.Installed, folder: Path, packs_all: bool) -> Path:
     clang = shutil.which(_CLANG)
     if clang is None:
         raise LacunaError(Exit.ENVIRONMENT, f"no {_CLANG}", "setup/setup.sh optimizer")
-    source = places.checkout() / "bench" / "compiled"
+    source = places.bench_sources("compiled")
     # lacuna-cc finds this package where we did.
     package = str(Path(__file__).resolve().parent.parent)
     told = dict(os.environ)

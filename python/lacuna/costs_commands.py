@@ -19,8 +19,10 @@ _CACHE = re.compile(r"0|[1-9]\d*,[1-9]\d*,[1-9]\d*")
 def add_to(costs: typer.Typer) -> None:
     """Puts the commands under `lacuna costs`."""
     costs.callback()(_group)
-    costs.command("machine")(_machine)
-    costs.command("misses")(_misses)
+    costs.command(
+        "machine", short_help="What a message costs, by piece; where MPI changes its ways."
+    )(_machine)
+    costs.command("misses", short_help="What packing misses in caches and TLB.")(_misses)
 
 
 def _group() -> None:

@@ -72,7 +72,11 @@ def _pieces(folder: Path, result: Result) -> tuple[Path, str] | None:
             _stack(panel, sorted(rows, key=lambda row: row["bytes"]))
             panel.set_title(f"{mpis.TITLE[name]}, {mode}", fontsize=10)
         line[0].set_ylabel("ns per 8 bytes")
-    panels[0][0].legend(fontsize=8, loc="upper left")
+    for column in zip(*panels, strict=True):  # with lacuna and without are there to be compared
+        ends = [end for panel in column for end in panel.get_ylim()]
+        for panel in column:
+            panel.set_ylim(min(ends), max(ends))
+    panels[0][0].legend(fontsize=8, ncols=5, loc="lower center", bbox_to_anchor=(0.5, 1.08))
     title = "A transposed matrix sent: what each piece costs (after Byna et al. 2003, figure 2)"
     words = (
         "o: copied once; L: the message without gaps, but for that copy; l_p: packing, but for "

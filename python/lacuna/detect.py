@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
@@ -47,6 +49,21 @@ def family_of_file(path: Path) -> tuple[str, str, Path | None] | None:
         family = family_of_soname(soname)
         if family:
             return family, soname, library
+    return None
+
+
+def unreached(path: Path) -> str | None:
+    """Why the loader would preload nothing into a program; None if it does, or who knows."""
+    if elf.is_static(path):
+        return "it is linked statically, and LD_PRELOAD is for the dynamic loader"
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    gains_user = status.st_mode & stat.S_ISUID and status.st_uid != os.getuid()
+    gains_group = status.st_mode & stat.S_ISGID and status.st_gid != os.getgid()
+    if gains_user or gains_group:
+        return "it runs with the rights of another (setuid), and the loader ignores LD_PRELOAD then"
     return None
 
 

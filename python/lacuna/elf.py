@@ -36,6 +36,17 @@ def is_elf(path: Path) -> bool:
         return False
 
 
+def is_static(path: Path) -> bool:
+    """Whether a file is a program that no dynamic loader starts."""
+    try:
+        with path.open("rb") as file:
+            found = ELFFile(file)
+            kinds = {segment.header.p_type for segment in found.iter_segments()}
+    except (OSError, ELFError, ValueError, KeyError, AttributeError):
+        return False
+    return "PT_LOAD" in kinds and "PT_INTERP" not in kinds
+
+
 def read(path: Path) -> Dynamic | None:
     """The dynamic section, or None where there is none or the file is damaged."""
     needed: list[str] = []

@@ -45,7 +45,7 @@ def draw(folder: Path, report: Report, names: dict[str, str]) -> list[tuple[Path
     ]
     panel.set_yticks(range(len(rows)), labels, fontsize=7)
     panel.set_xlabel("seconds, all ranks together")
-    panel.legend(fontsize=8, loc="lower right")
+    panel.legend(fontsize=8, ncols=len(_KEYS), loc="lower right", bbox_to_anchor=(1, 1))
     panel.grid(axis="x", alpha=0.3)
     title = f"{report['provenance']['program']}: where the time of its calls goes"
     path = figures.save(figure, folder / "job-pieces.png", report["provenance"], title)

@@ -95,7 +95,8 @@ def _cells(report: dict[str, Any]) -> Cells:
     rows = []
     for row in report["rows"]:
         seconds = row["pack_seconds"] + row["unpack_seconds"]
-        speed = f"{row['bytes_taken'] * 1e-9 / seconds:.2f}" if seconds else "-"
+        taken = row["bytes_taken"]
+        speed = f"{taken * 1e-9 / seconds:.2f}" if seconds and taken else "-"
         words = [f"{count} {why}" for why, count in row["declined"].items()] + row["advice"]
         rows.append(
             [

@@ -86,7 +86,7 @@ def _run(
     progress: Progress | None,
 ) -> list[watch.Line]:
     """The lines of all jobs of a program."""
-    source = places.checkout() / "bench" / "ompi" / f"{program}.c"
+    source = places.bench_sources("ompi") / f"{program}.c"
     lines: list[watch.Line] = []
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         plain = Path(folder) / program

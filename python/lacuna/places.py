@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from lacuna.errors import Exit, LacunaError
@@ -44,11 +45,12 @@ def cache() -> Path | None:
 
 
 def library_dirs() -> list[Path]:
-    """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set."""
+    """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set. What is installed
+    may have the prefix of our Python environment (docs/install.md)."""
     chosen = os.environ.get(LIBRARY_DIR)
     if chosen:
         return [Path(chosen).absolute()]
-    return [_PACKAGE / "lib", _CHECKOUT / "build" / "release" / "lib"]
+    return [_CHECKOUT / "build" / "release" / "lib", Path(sys.prefix) / "lib"]
 
 
 def library(name: str) -> Path:
@@ -99,16 +101,23 @@ def checkout() -> Path:
     return _CHECKOUT
 
 
-def tables() -> Path:
-    """The tables of `lacuna tune` that are shipped."""
-    return _CHECKOUT / "interpose" / "tables"
+def _shipped(*parts: str) -> Path:
+    """A folder of data: in the source tree, or installed beside the libraries."""
+    folders = [_CHECKOUT, *(folder.parent / "share" / "lacuna" for folder in library_dirs())]
+    found = [folder.joinpath(*parts) for folder in folders]
+    return next((folder for folder in found if folder.is_dir()), found[0])
 
 
 def compiled_tables() -> Path:
     """The tables of `lacuna tune --compiled` that are shipped."""
-    return _CHECKOUT / "optimizer" / "tables"
+    return _shipped("optimizer", "tables")
 
 
 def corpus() -> Path:
     """The type texts of `lacuna bench engine`."""
-    return _CHECKOUT / "bench" / "corpus"
+    return _shipped("bench", "corpus")
+
+
+def bench_sources(name: str) -> Path:
+    """The programs of a benchmark that compiles them."""
+    return _shipped("bench", name)

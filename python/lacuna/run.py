@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import sys
 from pathlib import Path
 
 from lacuna import detect, launchers, places
@@ -13,6 +15,7 @@ from lacuna.launchers import HYDRA, OPEN_MPI, SLURM, Launcher
 
 PRELOAD = "LD_PRELOAD"
 DIRECT = "LACUNA_DIRECT"
+_OURS = re.compile(r"liblacuna-(mpich|ompi|mpiabi)\.so$")
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 REPORT = "--report"
 COSTS = "--costs"
@@ -78,7 +81,7 @@ def build(
     family = places.family_of(mpi) if mpi else None
     launcher = launchers.find(command[0])
     if launcher is None:
-        family = family or _family_alone(command)
+        family = family or _family_alone(command, environment.get("LACUNA_REPORT"))
         ours = _before(_library(family), environment.get(PRELOAD))
         return command, environment | {PRELOAD: ours}
     contexts = launchers.split_contexts(launcher, command[1:])
@@ -128,23 +131,44 @@ def _library(family: str) -> Path:
 
 
 def _before(library: Path, others: str | None) -> str:
-    return f"{library}:{others}" if others else str(library)
+    """Ours before the others, but instead of another of ours: two would be in each other's way."""
+    kept = [part for part in re.split("[: ]", others or "") if not _OURS.match(Path(part).name)]
+    return ":".join([str(library), *filter(None, kept)])
 
 
-def _family_alone(command: list[str]) -> str:
+def _warn(what: str, remedy: str) -> None:
+    """What the user should know, though the command is started all the same."""
+    print(f"lacuna run: {what}; {remedy}", file=sys.stderr)
+
+
+def _warn_of_unreached(word: str) -> None:
+    path = detect.find_program(word)
+    why = path and detect.unreached(path)
+    if why:
+        _warn(
+            f"lacuna does not reach {word}: {why}", "docs/interposer.md says how to link to lacuna"
+        )
+
+
+def _family_alone(command: list[str], report: str | None) -> str:
     """The family of a program that is started without a launcher."""
     path = detect.find_program(command[0])
     if path is None and "/" not in command[0] and not Path(command[0]).exists():
-        raise LacunaError(
-            Exit.USAGE, f"no program {command[0]} found in PATH", "check its name, or give its path"
-        )
+        remedy = "check its name, or give its path"
+        if report == "1":
+            remedy += f" (a file for {REPORT} or {COSTS} must be called *.json)"
+        raise LacunaError(Exit.USAGE, f"no program {command[0]} found in PATH", remedy)
     family = detect.family_of_program(command)
     if family is None:
+        why = path and detect.unreached(path)
         raise LacunaError(
             Exit.USAGE,
-            f"no MPI found in {command[0]}: it is not linked to a known MPI library",
-            "start it under its launcher, or name its MPI with --mpi",
+            f"no MPI found in {command[0]}: {why or 'it is not linked to a known MPI library'}",
+            "docs/interposer.md says how to link to lacuna"
+            if why
+            else "start it under its launcher, or name its MPI with --mpi",
         )
+    _warn_of_unreached(command[0])
     found = detect.family_of_file(path) if path else None
     if found and found[2] is None:
         raise LacunaError(
@@ -158,6 +182,7 @@ def _family_alone(command: list[str]) -> str:
 def _family_launched(launcher: Launcher, contexts: list[list[str]], command: list[str]) -> str:
     """The family of all programs under a launcher; the launcher's own where they do not tell."""
     families = set()
+    programs = []
     for words in contexts:
         at = launchers.program_at(launcher, words)
         if at is None:
@@ -168,7 +193,9 @@ def _family_launched(launcher: Launcher, contexts: list[list[str]], command: lis
                 f"no program in the command: {shlex.join(command)}",
                 "give one, as in: lacuna run mpirun -n 2 ./program",
             )
-        families.add(detect.family_of_program(_first_program(words[at:])) or launcher.family)
+        program = _first_program(words[at:])
+        families.add(detect.family_of_program(program) or launcher.family)
+        programs.append(program[0])
     families.discard(None)
     if len(families) > 1:
         names = " and ".join(sorted(places.NAMES_OF[family] for family in families if family))
@@ -183,6 +210,15 @@ def _family_launched(launcher: Launcher, contexts: list[list[str]], command: lis
             Exit.USAGE,
             f"no MPI found in the command: {shlex.join(command)}",
             "name it with --mpi",
+        )
+    for program in programs:
+        _warn_of_unreached(program)
+    if {family, launcher.family} == {"mpich", "ompi"}:
+        own, other = places.NAMES_OF[family], places.NAMES_OF[launcher.family or ""]
+        _warn(
+            f"{programs[0]} is linked to {own}, but {command[0]} is the launcher of {other}: "
+            "each rank may run alone",
+            "give the launcher of the program's MPI library",
         )
     return family
 

@@ -126,7 +126,8 @@ def _rules(
 ) -> list[Rules]:
     """As many lists as `runs_of` gives ends of rules for the cells of two sizes, by shape.
 
-    Between two measured sizes holds what is sure at both; beyond the last, what is there.
+    Between two measured sizes holds what is sure at both; beyond the last, what is there. At a
+    measured size itself holds what does below it or above it, whichever is more: both are sure.
     """
     by_size: dict[int, dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
@@ -135,12 +136,24 @@ def _rules(
     found: list[Rules] = [[] for _ in range(lists)]
     if not sizes:
         return [[[None, 0]] for _ in found]
-    for before, size in zip([sizes[0], *sizes], [*sizes, sizes[-1]], strict=True):
-        ends = runs_of(by_size[before], by_size[size])
-        most_bytes = None if found[0] and before == size else size
-        for rules_of_one, end in zip(found, ends, strict=True):
+    spans = list(zip([sizes[0], *sizes], [*sizes, sizes[-1]], strict=True))
+    ends = [runs_of(by_size[before], by_size[size]) for before, size in spans]
+    for at, (before, size) in enumerate(spans):
+        is_last = at > 0 and before == size
+        of_next = not is_last and at > 0 and _covers(ends[at + 1], ends[at])
+        most_bytes = None if is_last else size - 1 if of_next else size
+        for rules_of_one, end in zip(found, ends[at], strict=True):
             rules_of_one.append([most_bytes, *end])
     return [_joined(rules_of_one) for rules_of_one in found]
+
+
+def _covers(wide: list[list[float]], narrow: list[list[float]]) -> bool:
+    """Whether each list of ends [most, least or nothing] leaves no run to the library that the
+    other takes."""
+    return all(
+        most >= other_most and (least or [0])[0] <= (other_least or [0])[0]
+        for (most, *least), (other_most, *other_least) in zip(wide, narrow, strict=True)
+    )
 
 
 def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> list[list[float]]:

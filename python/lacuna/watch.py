@@ -20,6 +20,7 @@ from lacuna.errors import Exit, LacunaError
 
 _POLL_SECONDS = 0.1
 _SHOWN_LINES = 5
+_NOT_FOUND = "error while loading shared libraries"  # in the loader's words
 
 Line = dict[str, Any]
 
@@ -68,6 +69,12 @@ def run(
                     process.wait()
             said.seek(0)
             last_words = _last_words(said.read().strip().splitlines())
+    if any(_NOT_FOUND in line for line in last_words):
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"a library of {mpi} is not found by the ranks: {last_words[0].strip()}",
+            "load its module, or add the folder that holds it to LD_LIBRARY_PATH",
+        )
     if process.returncode != 0 or not lines or lines[-1]["kind"] != "end":
         raise LacunaError(
             Exit.CHECK_FAILED,

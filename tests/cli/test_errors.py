@@ -24,6 +24,8 @@ USAGE, ENVIRONMENT = 2, 3
         (["run"], ["no command", "lacuna run mpirun -n 2 ./program"]),
         (["run", "--"], ["no command"]),
         (["run", "--bogus", "x"], ["--bogus", "lacuna run --help"]),
+        (["run", "--disable", "--report", "./a.out"], ["--disable", "--report"]),
+        (["run", "--report", "out.txt", "./a.out"], ["no program out.txt", "*.json"]),
         (["run", "--mpi", "lam", "./a.out"], ["unknown MPI", "lam"]),
         (["run", "./nosuch"], ["no such program", "./nosuch", "--mpi"]),
         (["run", "nosuchprogram"], ["no program nosuchprogram", "PATH"]),

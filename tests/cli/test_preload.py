@@ -96,7 +96,13 @@ def test_rules_hold_between_sizes_only_where_both_neighbours_do():
         *((256, 8, "ll"), (256, 64), (1024, 8, "ll"), (1024, 64, "ll")),
         *((4096, 8, "ll"), (4096, 64, "ll"), (16384, 8), (16384, 64, "ll")),
     )
-    assert sends == receives == [[1024, 10], [4096, 80], [None, 0]]
+    assert sends == receives == [[1023, 10], [4096, 80], [None, 0]]
+
+
+def test_a_measured_size_is_taken_where_it_wins_itself():
+    # Powers of two are what programs send; the library changes its ways just below one.
+    sends, receives = rules((4096, 8), (8192, 8, "ll"), (16384, 8, "ll"), (32768, 8))
+    assert sends == receives == [[8191, 0], [16384, 10], [None, 0]]
 
 
 def test_direct_rules_hold_where_the_direct_path_beats_everything_else():
@@ -122,7 +128,7 @@ def test_rules_never_make_a_pair_that_is_not_sure():
     # One size wants both, the next the receiver alone: nothing is sure between them.
     assert rules((256, 8, "ll"), (1024, 8, "nl")) == (
         [[256, 10], [None, 0]],
-        [[256, 10], [1024, 0], [None, 10]],
+        [[256, 10], [1023, 0], [None, 10]],
     )
     # The receiver alone from some run on.
     assert rules((256, 8, "ll", "nl"), (256, 64, "nl"), (256, 512, "ll")) == (
@@ -236,3 +242,9 @@ def test_tune_says_what_it_lacks(lacuna):
     one_line_error(lacuna("tune", "ls"), 2, "not a launcher: ls")
     one_line_error(lacuna("tune", "--mpi", "nothing"), 2, "unknown MPI in --mpi: nothing")
     one_line_error(lacuna("bench", "preload", "--only", "x"), 2, "unknown part in --only: x")
+
+
+def test_tune_names_a_library_that_the_ranks_do_not_find(lacuna):
+    # Debian's MPICH is called otherwise than others', and is on no path that the programs look at.
+    result = lacuna("tune", "--quick", "--output", "table.json", "mpiexec.mpich", "-n", "2")
+    one_line_error(result, 3, "a library of mpich", "libmpi.so.12", "LD_LIBRARY_PATH")

@@ -9,7 +9,9 @@ import subprocess
 import time
 
 import pytest
-from conftest import BUILD, COMMAND, MPI_ROOT, preload, program
+from conftest import BUILD, COMMAND, MPI_ROOT, one_line_error, preload, program
+
+from lacuna import detect
 
 HYDRA = MPI_ROOT / "mpich" / "bin" / "mpiexec"
 INTEL = MPI_ROOT / "intelmpi" / "bin" / "mpirun"
@@ -76,6 +78,45 @@ def test_another_preload_stays_behind_ours(lacuna):
     words = dry(lacuna, OPEN_MPI, "-x", "LD_PRELOAD=/lib/a.so", program("ompi"))
     ours = ["-x", "LACUNA_DIRECT=1", "-x", f"LD_PRELOAD={preload('ompi')}:/lib/a.so"]
     assert words[1:] == [*ours, str(program("ompi"))]
+
+
+def test_another_of_our_own_preloads_is_replaced(lacuna):
+    others = f"{preload('ompi')}:{OTHER}:{preload('mpich')}"
+    words = dry(lacuna, HYDRA, program("mpich"), LD_PRELOAD=others)
+    assert f"{preload('mpich')}:{OTHER}" in words
+    words = dry(lacuna, OPEN_MPI, "-x", f"LD_PRELOAD={preload('mpich')}", program("ompi"))
+    assert f"LD_PRELOAD={preload('ompi')}" in words
+
+
+def test_a_launcher_of_another_mpi_is_told_of(lacuna):
+    for launcher, family in ((HYDRA, "ompi"), (OPEN_MPI, "mpich")):
+        app = program(family)
+        result = lacuna("run", "--dry-run", launcher, "-n", 2, app)
+        assert result.returncode == 0 and str(preload(family)) in result.stdout
+        (line,) = result.stderr.splitlines()
+        assert f"{app} is linked to" in line and f"{launcher} is the launcher of" in line
+
+
+def test_programs_that_no_preload_reaches_are_told_of(lacuna, tmp_path):
+    static = tmp_path / "static"
+    words = ["cc", "-static", "-x", "c", "-", "-o", str(static)]
+    subprocess.run(words, input="int main(void) { return 0; }", text=True, check=True)
+    result = lacuna("run", HYDRA, "-n", 1, static)
+    assert result.returncode == 0
+    assert f"lacuna does not reach {static}: it is linked statically" in result.stderr
+    one_line_error(lacuna("run", static), 2, "no MPI found", "linked statically", "interposer.md")
+
+
+def test_what_the_loader_preloads_nothing_into(tmp_path, monkeypatch):
+    app = tmp_path / "app"
+    app.write_bytes(program("mpich").read_bytes())
+    app.chmod(0o755)
+    assert detect.unreached(app) is None
+    app.chmod(0o4755)
+    assert detect.unreached(app) is None  # it is our own
+    monkeypatch.setattr(os, "getuid", lambda: app.stat().st_uid + 1)
+    assert "setuid" in detect.unreached(app)
+    assert detect.unreached(tmp_path / "none") is None
 
 
 def test_srun(lacuna, script):

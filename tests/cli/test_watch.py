@@ -125,6 +125,47 @@ def test_types_are_bounded_and_declining_has_its_reason(tmp_path, mpi, direct):
     assert "2048 bytes" in declined["advice"][0]
 
 
+def test_a_receive_that_found_its_data_in_shared_memory_is_told_of(tmp_path):
+    file = tmp_path / "report.json"
+    options = {"LACUNA_REPORT": str(file), "LACUNA_ALWAYS": "0", "LACUNA_DIRECT": "1"}
+    launch("openmpi", 2, "test", "direct_exchange", environment=options)
+    report = json.loads(file.read_text())
+    received = row(report, "MPI_Sendrecv_replace", "vector(4096, 1, 3, double)")
+    assert received["taken"] == 0 and received["unpack_seconds"] > 0
+    assert "came through shared memory" in received["advice"][0]
+
+
+def log(mpi, **options):
+    environment = {"LACUNA_LOG": "1"} | options
+    # (The program itself fails where lacuna is off.)
+    result = launch(mpi, 2, "test", "report_calls", environment=environment, check=False)
+    return [line for line in result.stderr.splitlines() if line.startswith("lacuna[")]
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+def test_the_log_says_that_lacuna_is_on(mpi):
+    lines = log(mpi, LACUNA_DIRECT="1")
+    (on,) = [line for line in lines if ": on: lacuna " in line]
+    assert on.startswith("lacuna[0]: on: lacuna 0.1.0 under ") and ", 2 ranks; table: shipped" in on
+    assert on.endswith("messages between ranks of a node through shared memory")
+    # A type that is made 50 times is told of once by each rank.
+    for rank in (0, 1):
+        told = [line for line in lines if line.startswith(f"lacuna[{rank}]: vector(32, 1, 7, doub")]
+        assert len(told) == len(set(told)) > 0
+
+
+def test_the_log_says_why_lacuna_is_off_and_which_options_are_none():
+    assert log("mpich", LACUNA_DISABLE="1") == ["lacuna[0]: off: LACUNA_DISABLE is set"]
+    lines = log("mpich", LACUNA_ISA="avx9", LACUNA_POOL="1", LACUNA_LIBRARY_DIR="/none")
+    for rank in (0, 1):
+        told = [line for line in lines if line.startswith(f"lacuna[{rank}]: LACUNA_")]
+        name, isa = sorted(told, reverse=True)
+        assert name.endswith("LACUNA_POOL is not an option; did you mean LACUNA_POOL_MB?")
+        assert "LACUNA_ISA=avx9 is not to be had on this machine; " in isa
+    (on,) = [line for line in lines if ": on: " in line]
+    assert on.endswith("none through shared memory (LACUNA_DIRECT is off)")
+
+
 def test_a_rank_without_lacuna_hangs_nobody(tmp_path):
     for mpi in ("mpich", "openmpi"):
         file = tmp_path / f"{mpi}.json"
