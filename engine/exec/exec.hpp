@@ -35,11 +35,11 @@ template <bool kPack>
 
 // Bytes [begin, end) of the packed stream of `count` elements, 0 <= begin <= end <= count*size;
 // `packed` is where byte `begin` is. The place of `begin` is found in O(depth * log(entries));
-// slices may cut basic elements.
+// slices may cut basic elements. `goes_on`: the next slice begins at `end`.
 void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end,
                 void* packed) noexcept;
 void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
-                  void* mem) noexcept;
+                  void* mem, bool goes_on = false) noexcept;
 
 }  // namespace lacuna
 

@@ -19,12 +19,14 @@ template <bool kPack>
 class Mover {
  public:
   // `total_bytes` of the message decide whether its lines are in a cache, `output_bytes` whether
-  // what is written now will stay in one, and whether its pages are in the TLB.
-  Mover(const Machine& machine, int64_t total_bytes, int64_t output_bytes)
+  // what is written now will stay in one, and whether its pages are in the TLB. `goes_on`: what
+  // follows in the packed stream is moved next.
+  Mover(const Machine& machine, int64_t total_bytes, int64_t output_bytes, bool goes_on = false)
       : total_bytes_(total_bytes),
         output_bytes_(output_bytes),
         ask_runs_(machine.ask_runs),
         is_far_(total_bytes >= machine.stream_transpose_bytes),
+        goes_on_(goes_on),
         four_lines_(machine.four_lines_bytes),
         stream_transpose_(output_bytes >= machine.stream_transpose_bytes),
         stream_runs_(output_bytes >= machine.stream_run_bytes) {}
@@ -115,6 +117,7 @@ class Mover {
       if (uneven) packed -= list.packed_offsets[static_cast<size_t>(first)];
       Move m = prepared(sweep, mem, packed);
       m.inner.count = last - first;
+      if (goes_on_) m.following = static_cast<int64_t>(list.mem_offsets.size()) - last;
       m.offsets += first;
       if (uneven) m.packed_offsets += first;
       kernel(sweep)(m);
@@ -136,6 +139,7 @@ class Mover {
              std::byte* packed) const {
     Move m = prepared(node.sweep, mem, packed);
     m.inner.count = last - first;
+    if (goes_on_) m.following = static_cast<int64_t>(node.sweep.places->size()) - last;
     m.places += first;
     kernel(node.sweep)(m);
   }
@@ -204,6 +208,7 @@ class Mover {
   int64_t output_bytes_;
   int64_t ask_runs_;
   bool is_far_;
+  bool goes_on_;
   int64_t four_lines_;
   bool stream_transpose_;
   bool stream_runs_;

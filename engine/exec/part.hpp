@@ -14,10 +14,10 @@ namespace lacuna {
 
 // Bytes [begin, end) of the packed stream of `count` elements at `mem`, as pack_slice and
 // unpack_slice. `message_bytes` decide whether the output will stay in a cache: a part of a large
-// message is written as the whole would be.
+// message is written as the whole would be. `goes_on`: what begins at `end` is moved next.
 template <bool kPack>
 void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
-               std::byte* packed, int64_t message_bytes) noexcept;
+               std::byte* packed, int64_t message_bytes, bool goes_on = false) noexcept;
 
 // Parts that begin at multiples of this many bytes of the stream cut neither tiles nor, but for one
 // at each end, lines of memory: whole iterations of the outermost loop of which enough make a part

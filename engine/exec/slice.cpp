@@ -195,7 +195,7 @@ class Slicer {
 
 template <bool kPack>
 void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
-               std::byte* packed, int64_t message_bytes) noexcept {
+               std::byte* packed, int64_t message_bytes, bool goes_on) noexcept {
   if (begin >= end || plan.is_empty()) return;
   mem = address(mem, plan.offset());
   if (plan.is_contiguous()) {
@@ -203,7 +203,7 @@ void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, i
                 static_cast<size_t>(end - begin));
     return;
   }
-  const Mover<kPack> mover(plan.machine(), count * plan.size(), message_bytes);
+  const Mover<kPack> mover(plan.machine(), count * plan.size(), message_bytes, goes_on);
   const Slicer<kPack> slicer(mover);
   if (count == 1) {
     slicer.slice(plan.root(count), mem, begin, end, packed);
@@ -213,9 +213,9 @@ void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, i
 }
 
 template void move_part<true>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
-                              int64_t) noexcept;
+                              int64_t, bool) noexcept;
 template void move_part<false>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
-                               int64_t) noexcept;
+                               int64_t, bool) noexcept;
 
 void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin, int64_t end,
                 void* packed) noexcept {
@@ -226,11 +226,11 @@ void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin,
 }
 
 void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
-                  void* mem) noexcept {
+                  void* mem, bool goes_on) noexcept {
   std::byte* to = address(mem, 0);
   std::byte* from = address(packed, 0);
   if (shared_out<false>(plan, to, count, begin, end, from)) return;
-  move_part<false>(plan, to, count, begin, end, from, end - begin);
+  move_part<false>(plan, to, count, begin, end, from, end - begin, goes_on);
 }
 
 }  // namespace lacuna

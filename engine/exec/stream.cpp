@@ -52,7 +52,7 @@ void Stream<kPack>::move(int64_t begin, int64_t end, std::byte* packed) const {
   if constexpr (kPack) {
     pack_slice(*plan_, mem_, count_, begin, end, packed);
   } else {
-    unpack_slice(*plan_, packed, count_, begin, end, mem_);
+    unpack_slice(*plan_, packed, count_, begin, end, mem_, in_order_);
   }
 }
 

@@ -120,11 +120,11 @@ inline bool has_gaps_off_lines(const Move& m) {
 
 [[gnu::noinline]] inline void repeated_run_rows(const Move& m) noexcept {
   if (m.width == 64) {
-    repeated_rows(
+    repeated_rows<2>(
         m, [](std::byte* dst, const std::byte* src) LACUNA_INLINE { copy_vector<64>(dst, src); });
   } else {
-    repeated_rows(m, [&m](std::byte* dst, const std::byte* src)
-                         LACUNA_INLINE { copy_vectors(dst, src, m.width); });
+    repeated_rows<1>(m, [&m](std::byte* dst, const std::byte* src)
+                            LACUNA_INLINE { copy_vectors(dst, src, m.width); });
   }
 }
 
@@ -178,13 +178,8 @@ inline void line_rows(const Move& m) noexcept {
 }
 
 [[gnu::noinline]] inline void short_rows(const Move& m) noexcept {
-  // The hardware seems not to follow moves under masks, which it must where runs lie close: Zen
-  // 5, cold, 12 of 16 bytes 6.2 and, so, 9.6 us, 52 of 56 11.5 and 16.6 (warm 1.7 and 1.0, 3.5
-  // and 2.1). Nor for short runs (7 bytes of a matrix, cold: 1.3 and 2.6 ms), nor for longer
-  // ones: what a mask leaves out may lie in one line more (162 of 40 bytes at 6480 92 and 102
-  // ns).
   const int64_t stride = m.inner.dst_stride != m.width ? m.inner.dst_stride : m.inner.src_stride;
-  const bool masks = m.masks && m.width > 8 && m.width <= 32 && (stride >= 128 || stride <= -128);
+  const bool masks = m.masks && goes_under_masks(m.width, stride);
   with_copy(m.width, false, masks, [&m](auto one_move, auto copy) LACUNA_INLINE {
     strided_rows<decltype(one_move)::value>(m, m.width, copy);
   });

@@ -59,6 +59,7 @@ void derive_thresholds(Profile& profile) {
   if (is_default("pace_cycles") && is_amd()) m.pace_cycles = 8;
   if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
   if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
+  if (is_default("one_by_one_least_bytes") && is_amd()) m.one_by_one_least_bytes = 64;
   if (is_default("learned_stride_bytes") && is_amd()) m.learned_stride_bytes = 128;
   if (is_default("one_by_one_lines") && is_amd())
     m.one_by_one_lines = 2 * m.l2_bytes / m.line_bytes;

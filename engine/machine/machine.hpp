@@ -103,6 +103,11 @@ struct Machine {
   // strides by: runs up to so many bytes, at strides that are multiples of so many (Zen 5: 64,
   // 128).
   int64_t one_by_one_bytes = 16;
+  // But not below that: one instruction has few lines on their way, so with cold caches it takes up
+  // to twice as long, and for short runs warm no less (Zen 5: 64. One and four at a time, us, warm
+  // and cold: 4096 of 16 bytes at 128 2.75, 16.4 and 2.78, 11.3, at 256 3.6, 22 and 3.4, 12; 8192
+  // of 8 at 256 11.4, 46 and 9.0, 25; 1024 of 64 at 128 level).
+  int64_t one_by_one_least_bytes = 0;
   int64_t learned_stride_bytes = 1;
   // Not of more lines than that: where they come from memory, four at a time have more on their way
   // (Zen 5, 16 bytes, 64 MiB at 128 1.9 and 1.3 ms, at 256 0.95 and 0.70; 4 MiB 28 and 29 us).

@@ -47,6 +47,8 @@ constexpr WholeRow kWholes[] = {
      kTiB, &Machine::library_run_bytes},
     {"one_by_one_bytes", "bytes", "many runs up to this size are moved by one instruction", 0, 64,
      &Machine::one_by_one_bytes},
+    {"one_by_one_least_bytes", "bytes", "but not below that", 0, 64,
+     &Machine::one_by_one_least_bytes},
     {"learned_stride_bytes", "bytes", "of whose multiples those runs' strides must be", 1, kMiB,
      &Machine::learned_stride_bytes},
     {"one_by_one_lines", "lines", "that such runs take at most", 0, kTiB,

@@ -71,8 +71,9 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   m.ahead_second = sweep.ahead_second;
   m.asks_always = machine.ask_bytes <= machine.l1_bytes;
   m.library_run = machine.library_run_bytes;
-  m.one_by_one =
-      sweep.inner.mem_stride % machine.learned_stride_bytes == 0 ? machine.one_by_one_bytes : 0;
+  const bool is_learned = sweep.width >= machine.one_by_one_least_bytes &&
+                          sweep.inner.mem_stride % machine.learned_stride_bytes == 0;
+  m.one_by_one = is_learned ? machine.one_by_one_bytes : 0;
   m.masks = kernels.masks;
   m.half_lines = machine.vector_bytes < machine.line_bytes;
   m.tile_rows = sweep.tile_rows;

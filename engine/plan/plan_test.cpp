@@ -167,6 +167,10 @@ TEST(Plan, MachinesLearnDifferentStrides) {
   EXPECT_EQ(move("hvector(9999, 1, 192, double)", even).one_by_one, 0);
   EXPECT_TRUE(move("hvector(9999, 300, 512, byte)", even).half_lines);
   EXPECT_EQ(move("hvector(9999, 1, 192, double)", Machine()).one_by_one, 16);
+  Machine no_short = even;
+  no_short.one_by_one_least_bytes = 64;
+  EXPECT_EQ(move("hvector(9999, 1, 256, double)", no_short).one_by_one, 0);
+  EXPECT_EQ(move("hvector(9999, 64, 256, byte)", no_short).one_by_one, 64);
   EXPECT_FALSE(move("hvector(9999, 300, 512, byte)", Machine()).half_lines);
   even.one_by_one_lines = 500;
   EXPECT_EQ(move("hvector(9999, 1, 256, double)", even).one_by_one_runs, 500);
@@ -190,6 +194,26 @@ TEST(Plan, KernelsSayWhetherRunsAreMovedUnderMasks) {
     EXPECT_EQ(plan->root(1).sweep.pack_move.masks, masks);
     EXPECT_EQ(plan->root(1).sweep.unpack_move.masks, masks);
   }
+}
+
+TEST(Plan, LoadsUnderMasksAreAskedForWhereTheirLinesDoNotFit) {
+  KernelTable table = *kernel_tables().front();
+  Machine late;
+  late.ask_bytes = 2 * late.l2_bytes;
+  const auto from = [&](const char* text) {
+    return make_plan(parse_type(text).value(), table, late)->root(1).sweep.pack_ahead.from;
+  };
+  table.masks = true;
+  // At 128 bytes every second place of the cache, at 192 all.
+  EXPECT_EQ(from("hvector(9999, 3, 128, float)"), late.l2_bytes / 128 * 12);
+  EXPECT_EQ(from("hvector(9999, 3, -128, float)"), late.l2_bytes / 128 * 12);
+  EXPECT_EQ(from("hvector(9999, 3, 192, float)"), late.l2_bytes / 64 * 12);
+  // Not those that are no masked loads, nor across pages.
+  EXPECT_EQ(from("hvector(9999, 4, 128, float)"), 2 * late.l2_bytes / 64 * 16);
+  EXPECT_EQ(from("hvector(9999, 6, 128, float)"), 2 * late.l2_bytes / 64 * 24);
+  EXPECT_EQ(from("hvector(9999, 3, 4032, float)"), Sizes::kNoEnd);
+  table.masks = false;
+  EXPECT_EQ(from("hvector(9999, 3, 128, float)"), 2 * late.l2_bytes / 64 * 12);
 }
 
 TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {

@@ -138,7 +138,7 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     place_outer(sweep, nest, outer);
     place_rest(sweep, nest);
   }
-  set_ahead(sweep, sweep.width, machine);
+  set_ahead(sweep, sweep.width, kernels.masks, machine);
   set_kernels(sweep, kernels, Shape::kStrided, Shape::kStrided);
 }
 
@@ -252,7 +252,7 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
                    : "vectors, each from " + text(found->gather.steps_per_store) + " loads") +
               ", unpacked by " +
               (found->scatter.steps.empty() ? otherwise : "vectors stored under masks");
-  set_ahead(sweep, found->span, machine);
+  set_ahead(sweep, found->span, kernels.masks, machine);
   // A single run that no table serves is a plain loop of runs.
   const bool single = found->fields.size() == 1;
   set_kernels(sweep, kernels,
