@@ -54,6 +54,10 @@ constexpr Option kTable[] = {
     {OptionId::kReadPeers, "LACUNA_READ_PEERS", OptionKind::kFlag, "1",
      "With LACUNA_DIRECT: in blocking collectives, ranks read long runs straight out of each "
      "other's memory (process_vm_readv), where the system allows all of a node to do so."},
+    {OptionId::kDistance, "LACUNA_DISTANCE", OptionKind::kText, "",
+     "With LACUNA_DIRECT: `close` or `far`, what the cores of ranks are taken to be to each other, "
+     "which decides how messages cross; `turns`: now this, now that. Unset: it is measured while "
+     "they run. For tests and experiments."},
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
      "Every call that lacuna can take is taken, also where packing first is not expected to pay. "
      "For tests and "

@@ -29,6 +29,7 @@ enum class OptionId : uint8_t {
   kDirect,
   kArenaMb,
   kReadPeers,
+  kDistance,
   kAlways,
   kPersistentCache,
   kLog,

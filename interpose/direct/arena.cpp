@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <mutex>
 
+#include "interpose/direct/distance.hpp"
+
 namespace lacuna::direct {
 namespace {
 
@@ -50,12 +52,17 @@ int64_t find_gap(int64_t from, int64_t bytes) noexcept {
   return begin;
 }
 
-// Forgets what receivers have finished with.
+// Forgets what receivers have finished with, and hears what they say.
 void sweep() noexcept {
   int kept = 0;
   for (int i = 0; i < g_count; ++i) {
-    if (region_at(g_out[i].begin)->done.load(std::memory_order_acquire) == 0)
+    const Region* region = region_at(g_out[i].begin);
+    const uint32_t done = region->done.load(std::memory_order_acquire);
+    if (done == 0) {
       g_out[kept++] = g_out[i];
+    } else if (done != kDone) {
+      hear(region->token.id, said_by(done));
+    }
   }
   g_count = kept;
 }
@@ -172,7 +179,7 @@ Region* reserve(int64_t payload_bytes) noexcept {
   return region;
 }
 
-void release(Region* region) noexcept { region->done.store(1, std::memory_order_release); }
+void release(Region* region) noexcept { region->done.store(kDone, std::memory_order_release); }
 
 int64_t offset_of(const Region* region) noexcept {
   return reinterpret_cast<const std::byte*>(region) - g_base;

@@ -48,7 +48,7 @@ struct Region {
   alignas(kLine) std::atomic<int64_t> published;  // bytes of payload that are there
   std::atomic<int64_t> ring_end;                  // to be read behind that; 0: no ring
   int64_t ring;                                   // whole pieces
-  alignas(kLine) std::atomic<uint32_t> done;      // the receiver needs it no more
+  alignas(kLine) std::atomic<uint32_t> done;      // not 0: the receiver needs it no more
   std::atomic<int64_t> consumed;                  // of what is before the ring's end
   alignas(kLine) Token token;                     // where the library sends it from
 };

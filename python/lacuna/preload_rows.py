@@ -186,7 +186,7 @@ def _tuned(make: Callable[[str, int, int], Message | None], block: int) -> Calla
 TUNE_SHAPES: dict[str, Callable[[str, int], Message | None]] = {
     f"{name}-{block}": _tuned(make, block)
     for name, make, blocks in (
-        ("vector", _vector, (1, 5, 64, 128, 256, 512, 8192)),
+        ("vector", _vector, (1, 5, 32, 64, 128, 256, 512, 8192)),
         ("column", _column, (1,)),
         ("list", _blocks, (1, 5, 64)),
         ("fields", _fields, (1, 3, 30)),
