@@ -40,6 +40,17 @@ def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
     assert not {name for name in symbols(tmp_path / "build" / "p") if name.startswith("MPI_Type_")}
 
 
+def test_files_that_are_not_of_c(tmp_path: Path) -> None:
+    """Assembly, and what -save-temps makes of C: clang's assembler knows no plugin."""
+    (tmp_path / "a.s").write_text("nop\n")
+    (tmp_path / "b.S").write_text("#define A nop\nA\n")
+    lacuna_cc("mpich", "-c", str(tmp_path / "a.s"), "-o", str(tmp_path / "a.o"))
+    lacuna_cc("mpich", "-c", str(tmp_path / "b.S"), "-o", str(tmp_path / "b.o"))
+    output = ["-o", str(tmp_path / "halo")]
+    lacuna_cc("mpich", "-save-temps=obj", str(HERE / "halo.c"), *output)
+    assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
+
+
 def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
     """And again when it has changed, or when other words are asked for."""
     wrapper, log = tmp_path / "mpicc", tmp_path / "log"
