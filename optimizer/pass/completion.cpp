@@ -152,6 +152,14 @@ bool may_leave(const llvm::Instruction& instruction, bool jumps) {
          !call->getFunction()->doesNotThrow();
 }
 
+// Whether a call may never come back to the frame. LLVM finds out of functions of this file that
+// they do, and knows it of the C library's.
+bool may_stay_away(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  return call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call) && !is_of_mpi(*call) &&
+         !call->willReturn();
+}
+
 // Where the program may go on after a block.
 llvm::SmallVector<llvm::BasicBlock*, 2> next(llvm::Instruction& last) {
   auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&last);
@@ -161,8 +169,7 @@ llvm::SmallVector<llvm::BasicBlock*, 2> next(llvm::Instruction& last) {
 
 }  // namespace
 
-llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
-                                       const Library& library) {
+Completion completions(llvm::CallBase& call, unsigned argument, const Library& library) {
   llvm::Value* address = call.getArgOperand(argument);
   auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address));
   if (variable == nullptr || !variable->isStaticAlloca()) return {};
@@ -170,7 +177,7 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
   const auto offset = requests.offset_of(address);
   if (!offset.has_value() || !requests.gather()) return {};
   const bool jumps = may_jump(*call.getModule());
-  llvm::SmallVector<Wait, 2> found;
+  Completion found;
   llvm::SmallPtrSet<llvm::BasicBlock*, 16> seen;
   llvm::SmallVector<llvm::BasicBlock::iterator, 16> ways;
   if (call.isTerminator()) {
@@ -185,11 +192,13 @@ llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
     for (; at != block->end() && !is_complete; ++at) {
       if (const auto number = requests.waited(*at, *offset)) {
         auto* wait = llvm::cast<llvm::CallBase>(&*at);
-        if (llvm::none_of(found, [&](const Wait& other) { return other.call == wait; }))
-          found.push_back({wait, *number});
+        if (llvm::none_of(found.waits, [&](const Wait& other) { return other.call == wait; }))
+          found.waits.push_back({wait, *number});
         is_complete = true;
       } else if (requests.starts(*at, *offset) || (!is_fortran(call) && may_leave(*at, jumps))) {
         return {};  // made again, or another in its place; or the frame is gone
+      } else {
+        found.may_be_left = found.may_be_left || may_stay_away(*at);
       }
     }
     if (is_complete) continue;

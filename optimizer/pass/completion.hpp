@@ -21,10 +21,18 @@ struct Wait {
   int64_t number;  // of the request among those that it waits for
 };
 
+struct Completion {
+  llvm::SmallVector<Wait, 2> waits;
+  // Whether functions are called in between that may leave the frame without coming back: by a
+  // longjmp in another file, or by ending the thread. Nobody can wait for the request then, since
+  // it was the frame's; but the library goes on with the message. So packed data do not stand in
+  // the frame then: what is taken for them is lost, and the library has it for ever.
+  bool may_be_left = false;
+};
+
 // The waits that may complete the request which `call` writes through `argument`; none if it is not
 // proven.
-llvm::SmallVector<Wait, 2> completions(llvm::CallBase& call, unsigned argument,
-                                       const Library& library);
+Completion completions(llvm::CallBase& call, unsigned argument, const Library& library);
 
 // Nonblocking calls, each with the waits that end it: there a receive is unpacked, and what was
 // taken for the packed data is given back.

@@ -63,6 +63,8 @@ std::unique_ptr<Library> Library::load(llvm::Module& module) {
   std::unique_ptr<Library> library(new Library(module));
   library->templates_ = llvm::parseIRFile(options::templates(), error, module.getContext());
   if (library->templates_ == nullptr || !library->read()) return nullptr;
+  // For another processor: the templates are not for that.
+  if (library->templates_->getDataLayout() != module.getDataLayout()) return nullptr;
   return library;
 }
 
@@ -195,6 +197,10 @@ llvm::Constant* Library::handle_of(const Basic* basic) const {
 
 bool Library::link() {
   if (templates_ == nullptr) return false;
+  // The program says how it is compiled (-fshort-wchar, -fcf-protection), and by which name its
+  // processor goes (--target). LLVM takes other words for an error, or for a wish to have less.
+  if (auto* flags = templates_->getModuleFlagsMetadata()) templates_->eraseNamedMetadata(flags);
+  templates_->setTargetTriple(module_.getTargetTriple());
   // What is needed of the file itself has been read; only the functions go on. Their calls of MPI
   // may throw where the program's may: an error handler runs in them.
   for (const char* name :

@@ -33,7 +33,8 @@ llvm::Type* element_type(char letter, llvm::LLVMContext& context, llvm::Type* ha
   }
 }
 
-// Whether the call is of the function of the table, by its prototype.
+// Whether the call is of the function of the table, by its prototype. With NULL for an address it
+// is an error, which is MPI's to tell.
 bool matches(const llvm::CallBase& call, const Producer& row, llvm::Type* handle_type) {
   const llvm::FunctionType* type = call.getFunctionType();
   llvm::LLVMContext& context = call.getContext();
@@ -47,6 +48,7 @@ bool matches(const llvm::CallBase& call, const Producer& row, llvm::Type* handle
     llvm::Type* wanted = by_address ? llvm::PointerType::getUnqual(context)
                                     : element_type(letter, context, handle_type);
     if (type->getParamType(i) != wanted) return false;
+    if (by_address && llvm::isa<llvm::ConstantPointerNull>(call.getArgOperand(i))) return false;
   }
   return true;
 }

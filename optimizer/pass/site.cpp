@@ -27,6 +27,9 @@ llvm::cl::opt<int64_t> frame_static("lacuna-frame-static", llvm::cl::init(16384)
                                     llvm::cl::desc("Most packed bytes, where they are constant"));
 llvm::cl::opt<int64_t> frame_dynamic("lacuna-frame-dynamic", llvm::cl::init(4096), llvm::cl::Hidden,
                                      llvm::cl::desc("The same for a size of the run time"));
+// For all that a function has under way: threads may have small stacks.
+llvm::cl::opt<int64_t> frame_kept("lacuna-frame-kept", llvm::cl::init(131072), llvm::cl::Hidden,
+                                  llvm::cl::desc("Most packed bytes of nonblocking messages"));
 constexpr llvm::StringLiteral kPass = "lacuna";
 
 options::Side side_of(const Mover& row, size_t triple) {
@@ -147,7 +150,7 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
   } else if (row.form == "MPI_Irecv" && known.shape.has_list) {
     why = "a list of the run time may be another by the time it completes: " + known.type->text();
   } else if (row.request >= 0 && has_gaps) {
-    if (waits_.find(&call) == waits_.end())
+    if (completions_.find(&call) == completions_.end())
       why = "its request is not proven to complete in this function: " + known.type->text();
   }
   return why.empty();
@@ -200,11 +203,17 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
     set(3, numbers);
   }
   const auto* bytes = constant(node.bytes);
-  const int64_t room = in_place           ? 0
-                       : bytes == nullptr ? std::min<int64_t>(known.most, frame_dynamic)
-                       : bytes->getSExtValue() <= frame_static ? bytes->getSExtValue()
-                                                               : 0;
+  const auto completion = completions_.find(&call);
+  const bool is_pending = is_kept && completion != completions_.end();
   const int64_t gap = known.is_apart == nullptr ? 0 : kGap;
+  int64_t room = in_place           ? 0
+                 : bytes == nullptr ? std::min<int64_t>(known.most, frame_dynamic)
+                 : bytes->getSExtValue() <= frame_static ? bytes->getSExtValue()
+                                                         : 0;
+  if (is_pending && room > 0) {
+    if (completion->second.may_be_left || kept_room_ + room + gap > frame_kept) room = 0;
+    if (room > 0) kept_room_ += room + gap;
+  }
   set(4,
       room > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(room + gap)), 64) : null);
   set(5, builder.getInt64(uint64_t(room)));
@@ -232,8 +241,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   };
   set_flag(15, known.is_preloads);
   set_flag(16, known.is_apart);
-  const auto waits = waits_.find(&call);
-  if (!is_kept || waits == waits_.end()) {
+  if (!is_pending) {
     set(13, null);
     set(14, null);
     return result;
@@ -252,14 +260,14 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
     buffer = slot(pointer, 8);
     builder.CreateStore(call.getArgOperand(triple.buffer), buffer);
   }
-  for (const Wait& wait : waits->second) pending_.add(wait, result, buffer);
+  for (const Wait& wait : completion->second.waits) pending_.add(wait, result, buffer);
   return result;
 }
 
 void Specializer::prove(llvm::CallBase& call, const Mover& row) {
   if (row.request < 0 || !has_derived_type(call, row, library_)) return;
-  const auto waits = completions(call, unsigned(row.request), library_);
-  if (!waits.empty()) waits_[&call] = waits;
+  Completion completion = completions(call, unsigned(row.request), library_);
+  if (!completion.waits.empty()) completions_[&call] = std::move(completion);
 }
 
 bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {

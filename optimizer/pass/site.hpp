@@ -65,7 +65,8 @@ class Specializer {
   Resolver& resolver_;
   llvm::OptimizationRemarkEmitter& remarks_;
   llvm::SmallVector<llvm::AllocaInst*, 8> slots_;  // of the call at hand
-  llvm::DenseMap<llvm::CallBase*, llvm::SmallVector<Wait, 2>> waits_;
+  llvm::DenseMap<llvm::CallBase*, Completion> completions_;
+  int64_t kept_room_ = 0;  // bytes in the frame for what is under way
   Pending pending_;
   Lists lists_;
 };

@@ -27,6 +27,9 @@ extern "C" {
 [[gnu::weak]] int cudaMalloc(void**, size_t);
 [[gnu::weak]] int hipMalloc(void**, size_t);
 [[gnu::weak]] int zeMemAllocDevice();
+[[gnu::weak]] int cuInit(unsigned);            // CUDA's driver, without its runtime
+[[gnu::weak]] void __tgt_register_lib(void*);  // OpenMP's offloading
+[[gnu::weak]] void __sycl_register_lib(void*);
 }
 
 // Memory for what has no room in the frame (memory.cpp), which a program keeps from one message to
@@ -41,7 +44,8 @@ extern "C" int lacuna_template_is_preloaded();
 namespace lacuna {
 
 inline bool may_have_devices() {
-  return cudaMalloc != nullptr || hipMalloc != nullptr || zeMemAllocDevice != nullptr;
+  return cudaMalloc != nullptr || hipMalloc != nullptr || zeMemAllocDevice != nullptr ||
+         cuInit != nullptr || __tgt_register_lib != nullptr || __sycl_register_lib != nullptr;
 }
 
 // Moves the first `bytes` packed bytes, and no more, between memory and packed.

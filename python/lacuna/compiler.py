@@ -194,8 +194,8 @@ def command_line(
     if os.environ.get(CHECK, "0") not in ("", "0"):
         options.append("-lacuna-check")
         words.append("-gline-tables-only")  # a difference is told with file and line
-    for option in options:
-        words += ["-mllvm", option]
+    for option in options:  # for the compiler alone: clang's assembler has no plugins
+        words += [frontend, "-mllvm", frontend, option]
     after = ["-flto"] if request.lto else []
     if request.links:
         after += mpi.link

@@ -55,6 +55,21 @@ __attribute__((noinline)) static void use_unset(void) {
   if (rank == 1) printf("never set %d\n", found == MPI_ERR_TYPE);
 }
 
+// No place for what MPI gives, or nothing to take: an error, not a crash.
+__attribute__((noinline)) static void nowhere(void) {
+  const int ones[2] = {1, 1};
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int errors = 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  errors += MPI_Type_indexed(2, NULL, ones, MPI_DOUBLE, &type) != MPI_SUCCESS;
+  errors += 2 * (MPI_Comm_rank(MPI_COMM_WORLD, NULL) != MPI_SUCCESS);
+  errors += 4 * (MPI_Type_contiguous(2, MPI_DOUBLE, NULL) != MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  if (rank == 1) printf("nowhere %d\n", errors);
+}
+
 // Displacements from one variable to another, which MPI forbids, and programs use.
 __attribute__((noinline)) static void between_variables(int n, const char* given) {
   float a = 0;
@@ -226,6 +241,7 @@ int main(int argc, char** argv) {
   attributes();
   if (argc > 1) set();
   use_unset();
+  nowhere();
   const float a = 1.5f * (float)argc;
   const double b = 2.5 * argc;
   memcpy(given, &a, 4);

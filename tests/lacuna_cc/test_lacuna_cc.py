@@ -22,7 +22,8 @@ REMARK = re.compile(
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 
 PROGRAMS = ["types", "lists", "soundness", "nonblocking", "collectives", "large"]
-PROGRAMS += ["noticed", "jumps", "tools"]
+PROGRAMS += ["noticed", "jumps", "frames", "tools"]
+OTHER_FILES = {"frames": ["leaves.c"]}
 
 pytestmark = pytest.mark.skipif(
     shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
@@ -71,8 +72,9 @@ def line_of(source: Path, words: str) -> int:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
-    remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "specialized"))
-    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
+    sources = [str(source), *(str(HERE / other) for other in OTHER_FILES.get(name, []))]
+    remarks = lacuna_cc(library, *REMARKS, *sources, "-o", str(tmp_path / "specialized"))
+    plain_cc(library, *sources, "-o", str(tmp_path / "plain"))
     agree(source, remarks)
     # Of types whose count may be negative, too.
     not_made = [
@@ -94,6 +96,22 @@ def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
     plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
     assert "MPI_Type_indexed" in symbols(tmp_path / "apart")
     assert run(library, tmp_path / "apart") == run(library, tmp_path / "plain")
+
+
+RUNTIMES = ["cudaMalloc", "cuInit", "hipMalloc", "zeMemAllocDevice"]
+RUNTIMES += ["__sycl_register_lib", "__tgt_register_lib"]
+
+
+@pytest.mark.parametrize("runtime", [*RUNTIMES, "of_the_host"])
+def test_memory_of_a_device(runtime: str, tmp_path: Path) -> None:
+    """A program that has a device's runtime leaves to MPI what may be there."""
+    is_device = runtime in RUNTIMES
+    words = [f"-DOWNER={runtime}", f"-DIS_DEVICE={int(is_device)}", "-w", "-c"]
+    source, objects = HERE / "device.c", [str(tmp_path / "p.o"), str(tmp_path / "r.o")]
+    agree(source, lacuna_cc("mpich", *REMARKS, *words, str(source), "-o", objects[0]))
+    lacuna_cc("mpich", *words, "-DIS_RUNTIME", str(source), "-o", objects[1])
+    lacuna_cc("mpich", *objects, "-o", str(tmp_path / "p"))
+    assert run("mpich", tmp_path / "p") == f"packed by MPI: {int(is_device)} of 64\n" * 2
 
 
 # Open MPI 5 has no functions with MPI_Count.

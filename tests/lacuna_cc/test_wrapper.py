@@ -40,6 +40,47 @@ def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
     assert not {name for name in symbols(tmp_path / "build" / "p") if name.startswith("MPI_Type_")}
 
 
+def test_files_that_are_not_of_c(tmp_path: Path) -> None:
+    """Assembly, and what -save-temps makes of C: clang's assembler knows no plugin."""
+    (tmp_path / "a.s").write_text("nop\n")
+    (tmp_path / "b.S").write_text("#define A nop\nA\n")
+    lacuna_cc("mpich", "-c", str(tmp_path / "a.s"), "-o", str(tmp_path / "a.o"))
+    lacuna_cc("mpich", "-c", str(tmp_path / "b.S"), "-o", str(tmp_path / "b.o"))
+    output = ["-o", str(tmp_path / "halo")]
+    lacuna_cc("mpich", "-save-temps=obj", str(HERE / "halo.c"), *output)
+    assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
+
+
+@pytest.mark.parametrize(
+    ("option", "flag"),
+    [
+        ("-fshort-wchar", '!"wchar_size", i32 2'),
+        ("-fcf-protection=full", '!"cf-protection-branch", i32 1'),
+        ("--target=x86_64-linux-gnu", 'triple = "x86_64-unknown-linux-gnu"'),
+        ("-g", "!llvm.dbg.cu"),
+    ],
+)
+def test_how_the_program_is_compiled_is_its_own(option: str, flag: str, tmp_path: Path) -> None:
+    """The templates, which are linked to it, were compiled otherwise."""
+    words = [option, "-Wall", "-Werror", "-Rpass=lacuna", "-S", "-emit-llvm"]
+    told = lacuna_cc("mpich", *words, str(HERE / "halo.c"), "-o", str(tmp_path / "halo.ll"))
+    assert " specialized: " in told
+    assert flag in (tmp_path / "halo.ll").read_text()
+
+
+def test_another_processor_is_left_alone(tmp_path: Path) -> None:
+    """Whose templates there are not."""
+    source = tmp_path / "p.c"
+    source.write_text(
+        "typedef int MPI_Datatype, MPI_Comm;\n"
+        "int MPI_Type_contiguous(int, MPI_Datatype, MPI_Datatype *);\n"
+        "int f(MPI_Datatype *type) { return MPI_Type_contiguous(3, 0x4c00080b, type); }\n"
+    )
+    words = ["--target=aarch64-linux-gnu", "-Wall", "-Werror", "-S", "-emit-llvm"]
+    lacuna_cc("mpich", *words, str(source), "-o", str(tmp_path / "p.ll"))
+    assert "@MPI_Type_contiguous(" in (tmp_path / "p.ll").read_text()
+
+
 def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
     """And again when it has changed, or when other words are asked for."""
     wrapper, log = tmp_path / "mpicc", tmp_path / "log"
