@@ -149,9 +149,8 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
     why = "its data have no gaps: " + known.type->text();
   } else if (row.form == "MPI_Irecv" && known.shape.has_list) {
     why = "a list of the run time may be another by the time it completes: " + known.type->text();
-  } else if (row.request >= 0 && has_gaps) {
-    if (completions_.find(&call) == completions_.end())
-      why = "its request is not proven to complete in this function: " + known.type->text();
+  } else if (row.request >= 0 && has_gaps && completions_.find(&call) == completions_.end()) {
+    why = "its request is not proven to complete in this function: " + known.type->text();
   }
   return why.empty();
 }
@@ -210,12 +209,12 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
                  : bytes == nullptr ? std::min<int64_t>(known.most, frame_dynamic)
                  : bytes->getSExtValue() <= frame_static ? bytes->getSExtValue()
                                                          : 0;
-  if (is_pending && room > 0) {
-    if (completion->second.may_be_left || kept_room_ + room + gap > frame_kept) room = 0;
-    if (room > 0) kept_room_ += room + gap;
-  }
-  set(4,
-      room > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(room + gap)), 64) : null);
+  if (is_pending && (completion->second.may_be_left || kept_room_ + room + gap > frame_kept))
+    room = 0;
+  const int64_t in_frame = room > 0 ? room + gap : 0;
+  if (is_pending) kept_room_ += in_frame;
+  set(4, in_frame > 0 ? slot(llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(in_frame)), 64)
+                      : null);
   set(5, builder.getInt64(uint64_t(room)));
   llvm::Value* size = node.bytes;
   if (known.type->may_be_null) {

@@ -37,8 +37,9 @@ class Request:
 
     @property
     def links(self) -> bool:
-        """Whether the linker will be called."""
-        return _NO_LINKING.isdisjoint(self.arguments)
+        """Whether the linker will be called. It is not for precompiled headers, `-x c-header`."""
+        of_headers = any(word.endswith("-header") for word in self.arguments)
+        return _NO_LINKING.isdisjoint(self.arguments) and not of_headers
 
 
 def _key(command: str, request: Request) -> list[str]:

@@ -51,6 +51,15 @@ def test_files_that_are_not_of_c(tmp_path: Path) -> None:
     assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
 
 
+def test_precompiled_headers(tmp_path: Path) -> None:
+    header, made = tmp_path / "halo.h", tmp_path / "halo.pch"
+    header.write_text("#include <mpi.h>\n")
+    lacuna_cc("mpich", "-O2", "-x", "c-header", str(header), "-o", str(made))
+    output = ["-o", str(tmp_path / "halo")]
+    lacuna_cc("mpich", "-O2", "-include-pch", str(made), str(HERE / "halo.c"), *output)
+    assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
+
+
 @pytest.mark.parametrize(
     ("option", "flag"),
     [
