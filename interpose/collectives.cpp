@@ -9,7 +9,7 @@ using direct::Kind;
 
 template <typename Count>
 Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                  Start start) noexcept {
+                  Start start) {
   Block<Count> data(buffer, count, datatype);
   const auto bytes = [&](const direct::Room&) { return data.bytes(); };
   const auto fill = [&](Places* places) { return places->bcast(data, root); };
@@ -35,8 +35,7 @@ Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MP
 
 template <typename Count>
 Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                   Start start) noexcept {
+                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -51,8 +50,7 @@ Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, 
 
 template <typename Count>
 Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                    Start start) noexcept {
+                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -67,7 +65,7 @@ Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
 
 template <typename Count>
 Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
+                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -81,7 +79,7 @@ Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtyp
 
 template <typename Count>
 Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
+                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -93,23 +91,23 @@ Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype
       comm);
 }
 
-template Answer take_bcast(void*, int, MPI_Datatype, int, MPI_Comm, Start) noexcept;
-template Answer take_bcast(void*, MPI_Count, MPI_Datatype, int, MPI_Comm, Start) noexcept;
+template Answer take_bcast(void*, int, MPI_Datatype, int, MPI_Comm, Start);
+template Answer take_bcast(void*, MPI_Count, MPI_Datatype, int, MPI_Comm, Start);
 template Answer take_gather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm,
-                            Start) noexcept;
+                            Start);
 template Answer take_gather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                            int, MPI_Comm, Start) noexcept;
+                            int, MPI_Comm, Start);
 template Answer take_scatter(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int,
-                             MPI_Comm, Start) noexcept;
+                             MPI_Comm, Start);
 template Answer take_scatter(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                             int, MPI_Comm, Start) noexcept;
+                             int, MPI_Comm, Start);
 template Answer take_allgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
-                               Start) noexcept;
+                               Start);
 template Answer take_allgather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                               MPI_Comm, Start) noexcept;
+                               MPI_Comm, Start);
 template Answer take_alltoall(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
-                              Start) noexcept;
+                              Start);
 template Answer take_alltoall(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                              MPI_Comm, Start) noexcept;
+                              MPI_Comm, Start);
 
 }  // namespace lacuna
