@@ -2,6 +2,7 @@
 //
 // Collectives with the same count for all ranks.
 #include "interpose/carry.hpp"
+#include "interpose/runtime.hpp"
 
 namespace lacuna {
 
@@ -63,6 +64,18 @@ Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
       root, comm);
 }
 
+namespace {
+
+// Intel MPI 2021.19, four ranks: MPI_Allgather of 8 numbers into two contiguous types of four, or
+// the reverse, brings wrong data. With gaps it does not, nor does any other collective.
+template <typename Count>
+bool may_lose_gaps(const void* sendbuf, Count sendcount, Count recvcount, const Start& start) {
+  return runtime().flavour != Flavour::kIntelMpi || !start.blocking() || sendbuf == MPI_IN_PLACE ||
+         sendcount == recvcount;
+}
+
+}  // namespace
+
 template <typename Count>
 Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                       Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) {
@@ -71,7 +84,12 @@ Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtyp
   return do_call(
       {Kind::kAllgather}, comm, [&](const direct::Room&) { return in.bytes(); },
       [&](Places* places) { return places->allgather(out, in); },
-      [&] { return share_allgather(sendbuf, comm, start); }, out, in, start,
+      [&] {
+        return may_lose_gaps(sendbuf, sendcount, recvcount, start)
+                   ? share_allgather(sendbuf, comm, start)
+                   : Shares();
+      },
+      out, in, start,
       forms<Count>(&Next::MPI_Allgather, &Next::MPI_Allgather_c, &Next::MPI_Iallgather,
                    &Next::MPI_Iallgather_c, &Next::MPI_Allgather_init, &Next::MPI_Allgather_init_c),
       comm);
