@@ -16,139 +16,136 @@ namespace lacuna {
 struct Next;
 
 // init.cpp; `next` is where the call goes on.
-int around_init(const Next& next, int* argc, char*** argv) noexcept;
-int around_init_thread(const Next& next, int* argc, char*** argv, int required,
-                       int* provided) noexcept;
-int around_finalize(const Next& next) noexcept;
+int around_init(const Next& next, int* argc, char*** argv);
+int around_init_thread(const Next& next, int* argc, char*** argv, int required, int* provided);
+int around_finalize(const Next& next);
 
 // types.cpp
-int around_type_commit(const Next& next, MPI_Datatype* datatype) noexcept;
+int around_type_commit(const Next& next, MPI_Datatype* datatype);
 
 // pack.cpp; Count is int or MPI_Count.
 template <typename Count>
 Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
-                 MPI_Count outsize, Count* position, MPI_Comm comm) noexcept;
+                 MPI_Count outsize, Count* position, MPI_Comm comm);
 template <typename Count>
 Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
-                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept;
+                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm);
 
 // p2p.cpp
 enum class SendMode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                 int tag, MPI_Comm comm) noexcept;
+                 int tag, MPI_Comm comm);
 Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Status* status) noexcept;
+                 MPI_Comm comm, MPI_Status* status);
 Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                  MPI_Status* status) noexcept;
+                  MPI_Status* status);
 Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept;
+                     int source, int recvtag, MPI_Comm comm, MPI_Status* status);
 Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                              int sendtag, int source, int recvtag, MPI_Comm comm,
-                             MPI_Status* status) noexcept;
+                             MPI_Status* status);
 
 // direct/probe.cpp; MPI_Probe and MPI_Mprobe have no flag.
-Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) noexcept;
+Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status);
 Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-                   MPI_Status* status) noexcept;
+                   MPI_Status* status);
 
 // request.cpp
 Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                  int tag, MPI_Comm comm, MPI_Request* request) noexcept;
+                  int tag, MPI_Comm comm, MPI_Request* request);
 Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                  MPI_Comm comm, MPI_Request* request) noexcept;
+                  MPI_Comm comm, MPI_Request* request);
 Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                   MPI_Request* request) noexcept;
+                   MPI_Request* request);
 int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept;
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request);
 Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept;
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request);
 Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                               int sendtag, int source, int recvtag, MPI_Comm comm,
-                              MPI_Request* request) noexcept;
-Answer take_request_free(MPI_Request* request) noexcept;
-Answer take_cancel(MPI_Request* request) noexcept;
+                              MPI_Request* request);
+Answer take_request_free(MPI_Request* request);
+Answer take_cancel(MPI_Request* request);
 
 // persistent.cpp
 Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
-                      int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept;
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request);
 Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                      MPI_Comm comm, MPI_Request* request) noexcept;
-Answer take_start(MPI_Request* request) noexcept;
-Answer take_startall(int count, MPI_Request* requests) noexcept;
+                      MPI_Comm comm, MPI_Request* request);
+Answer take_start(MPI_Request* request);
+Answer take_startall(int count, MPI_Request* requests);
 
 // rma.cpp
 Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win) noexcept;
+                MPI_Datatype target_datatype, MPI_Win win);
 Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win) noexcept;
+                MPI_Datatype target_datatype, MPI_Win win);
 Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                       MPI_Win win) noexcept;
+                       MPI_Win win);
 Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
                            MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
                            MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                            MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                           MPI_Win win) noexcept;
+                           MPI_Win win);
 Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept;
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
 Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept;
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
 Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
                         MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                        MPI_Win win, MPI_Request* request) noexcept;
+                        MPI_Win win, MPI_Request* request);
 Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
                             MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
                             MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                             MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                            MPI_Win win, MPI_Request* request) noexcept;
-Answer take_win_fence(int assert, MPI_Win win) noexcept;
-Answer take_win_complete(MPI_Win win) noexcept;
-Answer take_win_unlock(int rank, MPI_Win win) noexcept;
-Answer take_win_unlock_all(MPI_Win win) noexcept;
-Answer take_win_flush(int rank, MPI_Win win) noexcept;
-Answer take_win_flush_all(MPI_Win win) noexcept;
-Answer take_win_flush_local(int rank, MPI_Win win) noexcept;
-Answer take_win_flush_local_all(MPI_Win win) noexcept;
-Answer take_win_free(MPI_Win* win) noexcept;
+                            MPI_Win win, MPI_Request* request);
+Answer take_win_fence(int assert, MPI_Win win);
+Answer take_win_complete(MPI_Win win);
+Answer take_win_unlock(int rank, MPI_Win win);
+Answer take_win_unlock_all(MPI_Win win);
+Answer take_win_flush(int rank, MPI_Win win);
+Answer take_win_flush_all(MPI_Win win);
+Answer take_win_flush_local(int rank, MPI_Win win);
+Answer take_win_flush_local_all(MPI_Win win);
+Answer take_win_free(MPI_Win* win);
 
 // completion.cpp
-Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept;
-Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept;
-Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
+Answer take_wait(MPI_Request* request, MPI_Status* status);
+Answer take_test(MPI_Request* request, int* flag, MPI_Status* status);
+Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status);
 
 // completion_many.cpp
-Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) noexcept;
-Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) noexcept;
+Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses);
+Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
 Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses) noexcept;
-Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;
-Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
-                    MPI_Status* status) noexcept;
+                     MPI_Status* statuses);
+Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
+Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
 Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses) noexcept;
+                     MPI_Status* statuses);
 Answer take_request_get_status_all(int count, const MPI_Request* requests, int* flag,
-                                   MPI_Status* statuses) noexcept;
+                                   MPI_Status* statuses);
 Answer take_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
-                                   MPI_Status* status) noexcept;
+                                   MPI_Status* status);
 Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
-                                    int* indices, MPI_Status* statuses) noexcept;
+                                    int* indices, MPI_Status* statuses);
 
 // missing.cpp: what stands in for functions of MPI 4.1 under an older library
 int missing_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
-                           MPI_Status* status) noexcept;
-int missing_get_status_all(int count, const MPI_Request* requests, int* flag,
-                           MPI_Status* statuses) noexcept;
+                           MPI_Status* status);
+int missing_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
 int missing_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
-                            MPI_Status* statuses) noexcept;
+                            MPI_Status* statuses);
 
 }  // namespace lacuna
 

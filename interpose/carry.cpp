@@ -14,14 +14,13 @@ namespace lacuna {
 
 // Native over packed, on Zen 5: MPICH's MPI_Scatter and MPI_Scatterv 0.87 to 0.96 for 16 and 64
 // bytes, 1.02 to 1.26 for 256, and among neighbours 0.92 to 0.95 and 0.97 to 1; all others gain.
-int64_t least_bytes_of(direct::Kind kind) noexcept {
+int64_t least_bytes_of(direct::Kind kind) {
   const bool is_late = kind == direct::Kind::kScatter || kind == direct::Kind::kScatterv ||
                        kind >= direct::Kind::kNeighborAllgather;
   return runtime().flavour == Flavour::kMpich && is_late ? 128 : 0;
 }
 
-bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype,
-                int64_t least_bytes) noexcept {
+bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes) {
   if (is_watched(kAnyWatched) || runtime().always) return false;
   const TypeRecord* record = detail::cached_record(datatype);
   int64_t all = 0;
@@ -34,7 +33,7 @@ bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype,
 }
 
 // Where completions may escape our eyes, nothing may be started that waits for them.
-bool may_begin(const Start& start) noexcept {
+bool may_begin(const Start& start) {
   finish_freed_requests();
   if (start.blocking()) return true;
   if (start.request() == nullptr || !runtime().nonblocking) return false;
@@ -43,7 +42,7 @@ bool may_begin(const Start& start) noexcept {
 
 namespace {
 
-bool ask(MPI_Comm comm, const Start& start, Group* group, Shares* shares) noexcept {
+bool ask(MPI_Comm comm, const Start& start, Group* group, Shares* shares) {
   if (!may_begin(start)) return false;
   int code = 0;
   if (ask_group(comm, group, &code)) return true;
@@ -54,7 +53,7 @@ bool ask(MPI_Comm comm, const Start& start, Group* group, Shares* shares) noexce
 }  // namespace
 
 // Alone, a rank has nobody to send to.
-Shares share_bcast(int root, MPI_Comm comm, const Start& start) noexcept {
+Shares share_bcast(int root, MPI_Comm comm, const Start& start) {
   Shares shares;
   Group group;
   if (!ask(comm, start, &group, &shares)) return shares;
@@ -69,8 +68,7 @@ Shares share_bcast(int root, MPI_Comm comm, const Start& start) noexcept {
   return shares;
 }
 
-Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm,
-                    const Start& start) noexcept {
+Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm, const Start& start) {
   Shares shares;
   Group group;
   if (!ask(comm, start, &group, &shares)) return shares;
@@ -88,7 +86,7 @@ Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm,
 }
 
 // In place, what this rank gives lies where it would get it.
-Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) noexcept {
+Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) {
   Shares shares;
   Group group;
   if (!ask(comm, start, &group, &shares)) return shares;
@@ -101,7 +99,7 @@ Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) 
 }
 
 // In place, all data are exchanged for others.
-Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) noexcept {
+Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) {
   Shares shares;
   Group group;
   if (!ask(comm, start, &group, &shares)) return shares;
@@ -113,7 +111,7 @@ Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) n
   return shares;
 }
 
-PendingRequest* new_pending_exchange(Exchange* exchange) noexcept {
+PendingRequest* new_pending_exchange(Exchange* exchange) {
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return nullptr;
   entry->exchange.reset(new (std::nothrow) Exchange(std::move(*exchange)));
@@ -125,8 +123,7 @@ PendingRequest* new_pending_exchange(Exchange* exchange) noexcept {
   return nullptr;
 }
 
-int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
-                   int code) noexcept {
+int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request, int code) {
   if (started == runtime().request_null) {
     drop_pending(entry);
     return code;
@@ -142,7 +139,7 @@ int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* requ
   return code;
 }
 
-int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept {
+int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) {
   if (made == runtime().request_null) {
     drop_pending(entry);
     return code;

@@ -35,7 +35,7 @@ template <typename Count, typename Blocking, typename BlockingLarge, typename No
           typename NonblockingLarge, typename Persistent, typename PersistentLarge>
 auto forms(Blocking Next::* blocking, BlockingLarge Next::* blocking_large,
            Nonblocking Next::* nonblocking, NonblockingLarge Next::* nonblocking_large,
-           Persistent Next::* persistent, PersistentLarge Next::* persistent_large) noexcept {
+           Persistent Next::* persistent, PersistentLarge Next::* persistent_large) {
   const Next& next = next_functions();
   if constexpr (std::is_same_v<Count, int>) {
     return Forms<Blocking, Nonblocking, Persistent>{next.*blocking, next.*nonblocking,
@@ -47,30 +47,28 @@ auto forms(Blocking Next::* blocking, BlockingLarge Next::* blocking_large,
 }
 
 // From how many bytes between two ranks on it may pay to take a side, as far as the kind says that.
-int64_t least_bytes_of(direct::Kind kind) noexcept;
+int64_t least_bytes_of(direct::Kind kind);
 // Side::take would say no to a message of it, or it is less than that, and nobody wants to hear
 // why.
-bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype,
-                int64_t least_bytes) noexcept;
+bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes);
 
 // The same count for each pair.
 template <typename Count>
 struct Block {
-  Block(const void* memory, Count each, MPI_Datatype datatype) noexcept
+  Block(const void* memory, Count each, MPI_Datatype datatype)
       : buf(const_cast<void*>(memory)), count(each), type(datatype) {}
-  void take(Operation operation, int pairs, const Flows& flows, bool blocking,
-            Side* side) noexcept {
+  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
     if (!side->take(operation, buf, count, type, pairs, flows, blocking)) return;
     buf = side->buffer();
     type = side->datatype();
   }
-  bool is_sound_for(int) const noexcept { return is_sound(count, type); }
-  bool is_in_vain(Operation operation, int, int64_t least_bytes) const noexcept {
+  bool is_sound_for(int) const { return is_sound(count, type); }
+  bool is_in_vain(Operation operation, int, int64_t least_bytes) const {
     return buf == MPI_IN_PLACE || lacuna::is_in_vain(operation, count, type, least_bytes);
   }
-  auto side() const noexcept { return direct::side(type, count); }
+  auto side() const { return direct::side(type, count); }
   // -1: the library will say what is wrong.
-  int64_t bytes() const noexcept {
+  int64_t bytes() const {
     const TypeRecord* record = type_record(type);
     int64_t all = 0;
     if (record == nullptr || count < 0 ||
@@ -78,8 +76,8 @@ struct Block {
       return -1;
     return all;
   }
-  auto arguments() const noexcept { return std::make_tuple(buf, count, type); }
-  bool describe(size_t pair, direct::Lot* lot) const noexcept {
+  auto arguments() const { return std::make_tuple(buf, count, type); }
+  bool describe(size_t pair, direct::Lot* lot) const {
     const TypeRecord* record = type_record(type);
     int64_t offset = 0;
     return record != nullptr &&
@@ -96,19 +94,17 @@ struct Block {
 // A count and a displacement for each pair.
 template <typename Count, typename Displacement>
 struct Blocks {
-  Blocks(const void* memory, const Count* each, const Displacement* places,
-         MPI_Datatype datatype) noexcept
+  Blocks(const void* memory, const Count* each, const Displacement* places, MPI_Datatype datatype)
       : buf(const_cast<void*>(memory)), counts(each), displacements(places), type(datatype) {}
-  void take(Operation operation, int pairs, const Flows& flows, bool blocking,
-            Side* side) noexcept {
+  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
     if (!side->take(operation, buf, counts, displacements, type, pairs, flows, blocking)) return;
     buf = side->buffer();
     displacements = side->template displacements<Displacement>();
     type = side->datatype();
   }
-  bool is_sound_for(int pairs) const noexcept { return is_sound(counts, type, pairs); }
-  auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, type); }
-  bool describe(size_t pair, direct::Lot* lot) const noexcept {
+  bool is_sound_for(int pairs) const { return is_sound(counts, type, pairs); }
+  auto arguments() const { return std::make_tuple(buf, counts, displacements, type); }
+  bool describe(size_t pair, direct::Lot* lot) const {
     const TypeRecord* record =
         counts != nullptr && displacements != nullptr ? type_record(type) : nullptr;
     int64_t offset = 0;
@@ -116,7 +112,7 @@ struct Blocks {
            !__builtin_mul_overflow(int64_t{displacements[pair]}, record->extent_bytes, &offset) &&
            direct::describe(address(buf, offset), counts[pair], type, lot);
   }
-  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const noexcept {
+  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const {
     if (buf == MPI_IN_PLACE) return true;
     if (counts == nullptr) return false;
     for (int i = 0; i < pairs; ++i) {
@@ -126,9 +122,9 @@ struct Blocks {
     }
     return pairs > 0;
   }
-  auto side() const noexcept { return direct::side(type, counts); }
+  auto side() const { return direct::side(type, counts); }
   // The most of a pair; -1: the library will say what is wrong.
-  int64_t most_bytes(const direct::Room& room) const noexcept {
+  int64_t most_bytes(const direct::Room& room) const {
     const TypeRecord* record = counts != nullptr ? type_record(type) : nullptr;
     if (record == nullptr) return -1;
     int64_t most = 0;
@@ -151,17 +147,16 @@ struct Blocks {
 template <typename Count, typename Displacement>
 struct TypedBlocks {
   TypedBlocks(const void* memory, const Count* each, const Displacement* places,
-              const MPI_Datatype* datatypes) noexcept
+              const MPI_Datatype* datatypes)
       : buf(const_cast<void*>(memory)), counts(each), displacements(places), types(datatypes) {}
-  void take(Operation operation, int pairs, const Flows& flows, bool blocking,
-            Side* side) noexcept {
+  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
     if (!side->take(operation, buf, counts, displacements, types, pairs, flows, blocking)) return;
     buf = side->buffer();
     displacements = side->template displacements<Displacement>();
     types = side->datatypes();
   }
-  bool is_sound_for(int pairs) const noexcept { return is_sound(counts, types, pairs); }
-  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const noexcept {
+  bool is_sound_for(int pairs) const { return is_sound(counts, types, pairs); }
+  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const {
     if (buf == MPI_IN_PLACE) return true;
     if (counts == nullptr || types == nullptr) return false;
     for (int i = 0; i < pairs; ++i) {
@@ -170,9 +165,9 @@ struct TypedBlocks {
     }
     return pairs > 0;
   }
-  auto side() const noexcept { return direct::side(types, counts); }
-  auto arguments() const noexcept { return std::make_tuple(buf, counts, displacements, types); }
-  bool describe(size_t pair, direct::Lot* lot) const noexcept {
+  auto side() const { return direct::side(types, counts); }
+  auto arguments() const { return std::make_tuple(buf, counts, displacements, types); }
+  bool describe(size_t pair, direct::Lot* lot) const {
     return counts != nullptr && displacements != nullptr && types != nullptr &&
            direct::describe(address(buf, displacements[pair]), counts[pair], types[pair], lot);
   }
@@ -199,18 +194,17 @@ struct Shares {
 };
 
 // The shares of this rank in each pattern. `in_place` is the buffer that may be MPI_IN_PLACE.
-Shares share_bcast(int root, MPI_Comm comm, const Start& start) noexcept;
+Shares share_bcast(int root, MPI_Comm comm, const Start& start);
 // `roots` is what happens to the root's data of all pairs: they come in (MPI_Gather and kin) or go
 // out (MPI_Scatter).
-Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm,
-                    const Start& start) noexcept;
-Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) noexcept;
-Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) noexcept;
+Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm, const Start& start);
+Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start);
+Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start);
 
 // Takes what can be taken of both sides.
 template <typename Out, typename In>
 void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool blocking,
-                Exchange* exchange) noexcept {
+                Exchange* exchange) {
   // An error that the library may look for.
   if (gives.pairs > 0 && gets.pairs > 0 && out->buf == in->buf) return;
   In taken_in = *in;
@@ -229,12 +223,12 @@ void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool bl
 }
 
 // Before anything else: whether the call may be lacuna's at all.
-bool may_begin(const Start& start) noexcept;
+bool may_begin(const Start& start);
 
 // Does the call with the arguments that the sides have become.
 template <typename Forms, typename Arguments>
 Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
-             const Arguments& arguments) noexcept {
+             const Arguments& arguments) {
   if (!exchange->out.taken() && !exchange->in.taken()) return kDeclined;
   if (start.blocking()) {
     exchange->pack();
@@ -259,7 +253,7 @@ Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
 // A whole call: `rest` are the arguments behind those of the two sides.
 template <typename Out, typename In, typename Forms, typename... Rest>
 Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, const Forms& forms,
-                   Rest... rest) noexcept {
+                   Rest... rest) {
   if (!shares.known) return shares.answer;
   Exchange exchange;
   take_sides(&out, shares.gives, &in, shares.gets, start.blocking(), &exchange);
@@ -270,8 +264,7 @@ Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, con
 // Whether no side would be taken, without asking the library about the communicator: of arrays this
 // is known in a room only.
 template <typename Out, typename In>
-bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& out,
-                const In& in) noexcept {
+bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& out, const In& in) {
   const int64_t least = least_bytes_of(call.kind);
   if (room == nullptr)
     return out.is_in_vain(Operation::kSend, 0, least) &&
@@ -286,7 +279,7 @@ bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& o
 // Whether a call that is not in a room is the library's, as the gate says where there are no rooms.
 template <typename Out, typename In>
 bool is_for_library(const direct::Call& call, const direct::Room* room, const Out& out,
-                    const In& in) noexcept {
+                    const In& in) {
   if constexpr (requires { out.type; }) {
     if (!open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type))
       return true;
@@ -298,14 +291,14 @@ bool is_for_library(const direct::Call& call, const direct::Room* room, const Ou
 
 // Of those like it, all that is left to do is to say no.
 template <typename Out, typename In>
-void remember(const direct::Call& call, direct::Room* room, const Out& out, const In& in) noexcept {
+void remember(const direct::Call& call, direct::Room* room, const Out& out, const In& in) {
   if (room != nullptr) direct::remember_passed(call, room, out.side(), in.side());
 }
 
 // What has not been done in a room: whether it is the library's.
 template <typename Out, typename In>
 bool is_left_to_library(const direct::Call& call, direct::Room* room, const Out& out,
-                        const In& in) noexcept {
+                        const In& in) {
   if (!is_for_library(call, room, out, in)) return false;
   remember(call, room, out, in);
   return true;
@@ -317,7 +310,7 @@ template <typename Bytes, typename Fill, typename Share, typename Out, typename 
           typename... Rest>
 Answer do_call(const direct::Call& call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,
                const Share& share, const Out& out, const In& in, const Start& start,
-               const Forms& forms, Rest... rest) noexcept {
+               const Forms& forms, Rest... rest) {
   direct::Room* room = nullptr;
   if (const auto answer = call_in_room(call, comm, start, bytes, fill, &room)) {
     if (!answer->taken) remember(call, room, out, in);

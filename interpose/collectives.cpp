@@ -2,6 +2,7 @@
 //
 // Collectives with the same count for all ranks.
 #include "interpose/carry.hpp"
+#include "interpose/runtime.hpp"
 
 namespace lacuna {
 
@@ -9,7 +10,7 @@ using direct::Kind;
 
 template <typename Count>
 Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                  Start start) noexcept {
+                  Start start) {
   Block<Count> data(buffer, count, datatype);
   const auto bytes = [&](const direct::Room&) { return data.bytes(); };
   const auto fill = [&](Places* places) { return places->bcast(data, root); };
@@ -35,8 +36,7 @@ Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MP
 
 template <typename Count>
 Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                   Start start) noexcept {
+                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -51,8 +51,7 @@ Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, 
 
 template <typename Count>
 Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                    Start start) noexcept {
+                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -65,15 +64,32 @@ Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
       root, comm);
 }
 
+namespace {
+
+// Intel MPI 2021.19, four ranks: MPI_Allgather of 8 numbers into two contiguous types of four, or
+// the reverse, brings wrong data. With gaps it does not, nor does any other collective.
+template <typename Count>
+bool may_lose_gaps(const void* sendbuf, Count sendcount, Count recvcount, const Start& start) {
+  return runtime().flavour != Flavour::kIntelMpi || !start.blocking() || sendbuf == MPI_IN_PLACE ||
+         sendcount == recvcount;
+}
+
+}  // namespace
+
 template <typename Count>
 Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
+                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
       {Kind::kAllgather}, comm, [&](const direct::Room&) { return in.bytes(); },
       [&](Places* places) { return places->allgather(out, in); },
-      [&] { return share_allgather(sendbuf, comm, start); }, out, in, start,
+      [&] {
+        return may_lose_gaps(sendbuf, sendcount, recvcount, start)
+                   ? share_allgather(sendbuf, comm, start)
+                   : Shares();
+      },
+      out, in, start,
       forms<Count>(&Next::MPI_Allgather, &Next::MPI_Allgather_c, &Next::MPI_Iallgather,
                    &Next::MPI_Iallgather_c, &Next::MPI_Allgather_init, &Next::MPI_Allgather_init_c),
       comm);
@@ -81,7 +97,7 @@ Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtyp
 
 template <typename Count>
 Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
+                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -93,23 +109,23 @@ Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype
       comm);
 }
 
-template Answer take_bcast(void*, int, MPI_Datatype, int, MPI_Comm, Start) noexcept;
-template Answer take_bcast(void*, MPI_Count, MPI_Datatype, int, MPI_Comm, Start) noexcept;
+template Answer take_bcast(void*, int, MPI_Datatype, int, MPI_Comm, Start);
+template Answer take_bcast(void*, MPI_Count, MPI_Datatype, int, MPI_Comm, Start);
 template Answer take_gather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm,
-                            Start) noexcept;
+                            Start);
 template Answer take_gather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                            int, MPI_Comm, Start) noexcept;
+                            int, MPI_Comm, Start);
 template Answer take_scatter(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int,
-                             MPI_Comm, Start) noexcept;
+                             MPI_Comm, Start);
 template Answer take_scatter(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                             int, MPI_Comm, Start) noexcept;
+                             int, MPI_Comm, Start);
 template Answer take_allgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
-                               Start) noexcept;
+                               Start);
 template Answer take_allgather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                               MPI_Comm, Start) noexcept;
+                               MPI_Comm, Start);
 template Answer take_alltoall(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
-                              Start) noexcept;
+                              Start);
 template Answer take_alltoall(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-                              MPI_Comm, Start) noexcept;
+                              MPI_Comm, Start);
 
 }  // namespace lacuna

@@ -18,13 +18,13 @@ namespace lacuna {
 class Start {
  public:
   Start() = default;
-  explicit Start(MPI_Request* request) noexcept : kind_(Kind::kNow), request_(request) {}
-  Start(MPI_Info info, MPI_Request* request) noexcept
+  explicit Start(MPI_Request* request) : kind_(Kind::kNow), request_(request) {}
+  Start(MPI_Info info, MPI_Request* request)
       : kind_(Kind::kLater), info_(info), request_(request) {}
-  bool blocking() const noexcept { return kind_ == Kind::kBlocking; }
-  bool persistent() const noexcept { return kind_ == Kind::kLater; }
-  MPI_Info info() const noexcept { return info_; }
-  MPI_Request* request() const noexcept { return request_; }
+  bool blocking() const { return kind_ == Kind::kBlocking; }
+  bool persistent() const { return kind_ == Kind::kLater; }
+  MPI_Info info() const { return info_; }
+  MPI_Request* request() const { return request_; }
 
  private:
   enum class Kind : uint8_t { kBlocking, kNow, kLater };
@@ -36,69 +36,67 @@ class Start {
 // collectives.cpp
 template <typename Count>
 Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                  Start start) noexcept;
+                  Start start);
 template <typename Count>
 Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                   Start start) noexcept;
+                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
 template <typename Count>
 Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                    Start start) noexcept;
+                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
 template <typename Count>
 Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
 template <typename Count>
 Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
 
 // collectives_v.cpp
 template <typename Count, typename Displacement>
 Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                    int root, MPI_Comm comm, Start start) noexcept;
+                    int root, MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
 Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
                      MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
-                     int root, MPI_Comm comm, Start start) noexcept;
+                     int root, MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
 Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                        const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                       MPI_Comm comm, Start start) noexcept;
+                       MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
 Answer take_alltoallv(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                       MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
-                      Start start) noexcept;
+                      Start start);
 template <typename Count, typename Displacement>
 Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                       const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
-                      Start start) noexcept;
+                      Start start);
 
 // neighborhoods.cpp
 template <typename Count>
 Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                                void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                               Start start) noexcept;
+                               Start start);
 template <typename Count, typename Displacement>
 Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                                 void* recvbuf, const Count* recvcounts, const Displacement* displs,
-                                MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+                                MPI_Datatype recvtype, MPI_Comm comm, Start start);
 template <typename Count>
 Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                              Start start) noexcept;
+                              Start start);
 template <typename Count, typename Displacement>
 Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
                                const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
                                const Count* recvcounts, const Displacement* rdispls,
-                               MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept;
+                               MPI_Datatype recvtype, MPI_Comm comm, Start start);
 template <typename Count>
 Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
                                const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
                                void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
-                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) noexcept;
+                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start);
 
 }  // namespace lacuna
 

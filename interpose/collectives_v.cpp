@@ -10,7 +10,7 @@ using direct::Kind;
 template <typename Count, typename Displacement>
 Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                    int root, MPI_Comm comm, Start start) noexcept {
+                    int root, MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
   return do_call(
@@ -25,7 +25,7 @@ Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
 template <typename Count, typename Displacement>
 Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
                      MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
-                     int root, MPI_Comm comm, Start start) noexcept {
+                     int root, MPI_Comm comm, Start start) {
   const Blocks<Count, Displacement> out(sendbuf, sendcounts, displs, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
@@ -40,7 +40,7 @@ Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displac
 template <typename Count, typename Displacement>
 Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                        const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                       MPI_Comm comm, Start start) noexcept {
+                       MPI_Comm comm, Start start) {
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
   return do_call(
@@ -57,7 +57,7 @@ template <typename Count, typename Displacement>
 Answer take_alltoallv(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                       MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
-                      Start start) noexcept {
+                      Start start) {
   const Blocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtype);
   return do_call(
@@ -73,7 +73,7 @@ template <typename Count, typename Displacement>
 Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                       const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
                       const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
-                      Start start) noexcept {
+                      Start start) {
   const TypedBlocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtypes);
   const TypedBlocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtypes);
   return do_call(
@@ -86,27 +86,25 @@ Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displa
 }
 
 template Answer take_gatherv(const void*, int, MPI_Datatype, void*, const int*, const int*,
-                             MPI_Datatype, int, MPI_Comm, Start) noexcept;
+                             MPI_Datatype, int, MPI_Comm, Start);
 template Answer take_gatherv(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
-                             const MPI_Aint*, MPI_Datatype, int, MPI_Comm, Start) noexcept;
+                             const MPI_Aint*, MPI_Datatype, int, MPI_Comm, Start);
 template Answer take_scatterv(const void*, const int*, const int*, MPI_Datatype, void*, int,
-                              MPI_Datatype, int, MPI_Comm, Start) noexcept;
+                              MPI_Datatype, int, MPI_Comm, Start);
 template Answer take_scatterv(const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*,
-                              MPI_Count, MPI_Datatype, int, MPI_Comm, Start) noexcept;
+                              MPI_Count, MPI_Datatype, int, MPI_Comm, Start);
 template Answer take_allgatherv(const void*, int, MPI_Datatype, void*, const int*, const int*,
-                                MPI_Datatype, MPI_Comm, Start) noexcept;
+                                MPI_Datatype, MPI_Comm, Start);
 template Answer take_allgatherv(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
-                                const MPI_Aint*, MPI_Datatype, MPI_Comm, Start) noexcept;
+                                const MPI_Aint*, MPI_Datatype, MPI_Comm, Start);
 template Answer take_alltoallv(const void*, const int*, const int*, MPI_Datatype, void*, const int*,
-                               const int*, MPI_Datatype, MPI_Comm, Start) noexcept;
+                               const int*, MPI_Datatype, MPI_Comm, Start);
 template Answer take_alltoallv(const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*,
-                               const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm,
-                               Start) noexcept;
+                               const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, Start);
 template Answer take_alltoallw(const void*, const int*, const int*, const MPI_Datatype*, void*,
-                               const int*, const int*, const MPI_Datatype*, MPI_Comm,
-                               Start) noexcept;
+                               const int*, const int*, const MPI_Datatype*, MPI_Comm, Start);
 template Answer take_alltoallw(const void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*,
                                void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*,
-                               MPI_Comm, Start) noexcept;
+                               MPI_Comm, Start);
 
 }  // namespace lacuna

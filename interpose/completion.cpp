@@ -10,7 +10,7 @@ namespace lacuna {
 namespace {
 
 // What the completing call returns.
-int complete(PendingRequest* entry, int code, MPI_Status* status) noexcept {
+int complete(PendingRequest* entry, int code, MPI_Status* status) {
   const MPI_Comm comm = entry->incoming.comm;  // the entry may be gone
   const int error_class = finish_pending(entry, status);
   return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
@@ -20,7 +20,7 @@ int complete(PendingRequest* entry, int code, MPI_Status* status) noexcept {
 // the call has not touched is as it was. The code does not always tell (transfer.hpp, OwnStatus).
 // A persistent request is always as it was; `ended` is what the call has said of it.
 int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
-           MPI_Status* status) noexcept {
+           MPI_Status* status) {
   const bool over =
       entry->persistent ? ended && code == MPI_SUCCESS : handle_bits(*request) != entry->key;
   if (over) return complete(entry, code, code == MPI_SUCCESS ? status : nullptr);
@@ -30,7 +30,7 @@ int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int co
 
 }  // namespace
 
-Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept {
+Answer take_wait(MPI_Request* request, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? claim_pending(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
@@ -40,7 +40,7 @@ Answer take_wait(MPI_Request* request, MPI_Status* status) noexcept {
   return taken(settle(entry, request, true, code, status));
 }
 
-Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
+Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr && flag != nullptr ? claim_pending(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
@@ -52,7 +52,7 @@ Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
 }
 
 // The request stays the program's, but the operation is over and lacuna's part in it, too.
-Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {
+Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = flag != nullptr ? claim_pending(request) : nullptr;
   if (entry == nullptr) return kDeclined;

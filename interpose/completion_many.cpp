@@ -16,7 +16,7 @@ namespace {
 // The caller's statuses, or our own where it wants none and a receive of ours needs one.
 class Statuses {
  public:
-  Statuses(int count, MPI_Status* callers, bool needed) noexcept : statuses_(callers) {
+  Statuses(int count, MPI_Status* callers, bool needed) : statuses_(callers) {
     if (callers != MPI_STATUSES_IGNORE || !needed) return;
     statuses_ = few_;
     if (count <= kFew) return;
@@ -44,33 +44,33 @@ class Statuses {
 };
 
 // Nothing has been done; the requests are as they were.
-Answer out_of_memory(Claims* claims) noexcept {
+Answer out_of_memory(Claims* claims) {
   claims->put_all_back();
   next_functions().MPI_Comm_call_errhandler(runtime().comm_world, MPI_ERR_NO_MEM);
   return taken(MPI_ERR_NO_MEM);
 }
 
 // A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind.
-bool is_gone(const PendingRequest& entry, const MPI_Request* requests) noexcept {
+bool is_gone(const PendingRequest& entry, const MPI_Request* requests) {
   return handle_bits(requests[entry.index]) != entry.key;
 }
 
 // Which statuses of a call stand for success: all, those that say so themselves, or none.
 class Successes {
  public:
-  explicit Successes(int code) noexcept : all_(code == MPI_SUCCESS) {
+  explicit Successes(int code) : all_(code == MPI_SUCCESS) {
     if (all_) return;
     int error_class = code;
     next_functions().MPI_Error_class(code, &error_class);
     some_ = error_class == MPI_ERR_IN_STATUS;
   }
   // Whether the request of this status, none if it was not asked for, has ended well.
-  bool has(const MPI_Status* status) const noexcept {
+  bool has(const MPI_Status* status) const {
     return all_ || (some_ && status != nullptr && status->MPI_ERROR == MPI_SUCCESS);
   }
   // The status, if it stands for success.
-  MPI_Status* of(MPI_Status* status) const noexcept { return has(status) ? status : nullptr; }
-  bool any() const noexcept { return all_ || some_; }
+  MPI_Status* of(MPI_Status* status) const { return has(status) ? status : nullptr; }
+  bool any() const { return all_ || some_; }
 
  private:
   bool all_;
@@ -92,8 +92,7 @@ struct Failure {
 };
 
 template <typename Judge>
-Failure settle(const Claims& claims, const Statuses& statuses, int count,
-               const Judge& judge) noexcept {
+Failure settle(const Claims& claims, const Statuses& statuses, int count, const Judge& judge) {
   Failure failure;
   for (PendingRequest* entry = claims.first(); entry != nullptr;) {
     PendingRequest* next = entry->next_claimed;
@@ -119,14 +118,14 @@ Failure settle(const Claims& claims, const Statuses& statuses, int count,
 }
 
 // What the call returns: `error_class`, but for the forms with one status.
-int code_after(const Failure& failure, int code, int error_class) noexcept {
+int code_after(const Failure& failure, int code, int error_class) {
   if (failure.error_class == MPI_SUCCESS || code != MPI_SUCCESS) return code;
   return raise_error(failure.comm, error_class);
 }
 
 // After a form that has one status for each request. `flag` says whether all have completed.
 int settle_all(const Claims& claims, int count, const MPI_Request* requests,
-               const Statuses& statuses, int code, bool flag) noexcept {
+               const Statuses& statuses, int code, bool flag) {
   const Successes successes(code);
   const bool none = code == MPI_SUCCESS && !flag;
   const Failure failure = settle(claims, statuses, count, [&](const PendingRequest& entry) {
@@ -140,7 +139,7 @@ int settle_all(const Claims& claims, int count, const MPI_Request* requests,
 
 // After a form that completes one request at most, that of `index`.
 int settle_any(const Claims& claims, const MPI_Request* requests, int index, const Statuses& status,
-               int code) noexcept {
+               int code) {
   const bool ok = code == MPI_SUCCESS;
   MPI_Status* success = ok ? status.at(0) : nullptr;
   const Failure failure = settle(claims, status, 1, [&](const PendingRequest& entry) {
@@ -158,7 +157,7 @@ class IndexSearch {
       : count_(outcount == MPI_UNDEFINED ? 0 : outcount), indices_(indices) {}
 
   // Where `index` is in the list, or -1.
-  int find(int index) noexcept {
+  int find(int index) {
     for (int step = 0; step < count_; ++step) {
       const int at = (start_ + step) % count_;
       if (indices_[at] != index) continue;
@@ -176,7 +175,7 @@ class IndexSearch {
 
 // After a form that lists the indices of those it has completed.
 int settle_some(const Claims& claims, const MPI_Request* requests, int outcount, const int* indices,
-                const Statuses& statuses, int code) noexcept {
+                const Statuses& statuses, int code) {
   const Successes successes(code);
   IndexSearch search(successes.any() ? outcount : 0, indices);
   const Failure failure = settle(claims, statuses, outcount, [&](const PendingRequest& entry) {
@@ -191,7 +190,7 @@ int settle_some(const Claims& claims, const MPI_Request* requests, int outcount,
 // `call` completes all or none; `flag` says which, nullptr: all.
 template <typename Call>
 Answer take_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses,
-                const Call& call) noexcept {
+                const Call& call) {
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
@@ -204,27 +203,32 @@ Answer take_all(int count, const MPI_Request* requests, int* flag, MPI_Status* s
 }
 
 // One whose message was here before its start (persistent.cpp): the library's request is inactive,
-// and would never be the one.
-Answer finish_early(PendingRequest* entry, int* index, MPI_Status* status) noexcept {
+// and would never be the one. `end` is finish_pending or observe_pending; `error` is what a call
+// returns that fails.
+Answer end_early(PendingRequest* entry, int (*end)(PendingRequest*, MPI_Status*), int* index,
+                 MPI_Status* status, int error = MPI_SUCCESS) {
   MPI_Status own{};
   if (status == MPI_STATUS_IGNORE) status = &own;
   *index = entry->index;
   next_functions().MPI_Status_set_cancelled(status, 0);
-  finish_pending(entry, status);
-  return taken(MPI_SUCCESS);
+  const MPI_Comm comm = entry->incoming.comm;
+  const int error_class = end(entry, status);
+  if (error_class == MPI_SUCCESS) return taken(MPI_SUCCESS);
+  if (error != MPI_SUCCESS) status->MPI_ERROR = error_class;
+  return taken(raise_error(comm, error != MPI_SUCCESS ? error : error_class));
 }
 
 // `call` completes one request at most.
 template <typename Call>
 Answer take_any(int count, const MPI_Request* requests, int* index, MPI_Status* status,
-                const Call& call, int* flag = nullptr) noexcept {
+                const Call& call, int* flag = nullptr) {
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
   if (PendingRequest* early = claims.keep_early()) {
     if (flag != nullptr) *flag = 1;
-    return finish_early(early, index, status);
+    return end_early(early, finish_pending, index, status);
   }
   if (claims.any_persistent()) *index = MPI_UNDEFINED;
   const int code = call(result.get());
@@ -233,28 +237,27 @@ Answer take_any(int count, const MPI_Request* requests, int* index, MPI_Status* 
 
 }  // namespace
 
-Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
+Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   return take_all(count, requests, nullptr, statuses, [&](MPI_Status* results) {
     return next_functions().MPI_Waitall(count, requests, results);
   });
 }
 
-Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
+Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (flag == nullptr) return kDeclined;
   return take_all(count, requests, flag, statuses, [&](MPI_Status* results) {
     return next_functions().MPI_Testall(count, requests, flag, results);
   });
 }
 
-Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
+Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (index == nullptr) return kDeclined;
   return take_any(count, requests, index, status, [&](MPI_Status* result) {
     return next_functions().MPI_Waitany(count, requests, index, result);
   });
 }
 
-Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
-                    MPI_Status* status) noexcept {
+Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (index == nullptr || flag == nullptr) return kDeclined;
   return take_any(
       count, requests, index, status,
@@ -266,8 +269,7 @@ Answer take_testany(int count, MPI_Request* requests, int* index, int* flag,
 
 // MPI_Waitsome and MPI_Testsome differ in the call alone.
 static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*), int incount,
-                        MPI_Request* requests, int* outcount, int* indices,
-                        MPI_Status* statuses) noexcept {
+                        MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   finish_freed_requests();
   if (outcount == nullptr || indices == nullptr) return kDeclined;
   Claims claims(incount, requests);
@@ -276,8 +278,9 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   if (!results.ok()) return out_of_memory(&claims);
   if (PendingRequest* early = claims.keep_early()) {
     *outcount = 1;
-    return finish_early(early, indices,
-                        statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE);
+    return end_early(early, finish_pending, indices,
+                     statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE,
+                     MPI_ERR_IN_STATUS);
   }
   if (claims.any_persistent()) *outcount = 0;
   const int code = some(incount, requests, outcount, indices, results.get());
@@ -285,20 +288,20 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
 }
 
 Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses) noexcept {
+                     MPI_Status* statuses) {
   return take_some(next_functions().MPI_Waitsome, incount, requests, outcount, indices, statuses);
 }
 
 Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses) noexcept {
+                     MPI_Status* statuses) {
   return take_some(next_functions().MPI_Testsome, incount, requests, outcount, indices, statuses);
 }
 
 // The MPI 4.1 forms that leave the requests alone: a complete one is over for lacuna
-// (completion.cpp).
+// (completion.cpp), but one that ended early, which has to be found again.
 
 Answer take_request_get_status_all(int count, const MPI_Request* requests, int* flag,
-                                   MPI_Status* statuses) noexcept {
+                                   MPI_Status* statuses) {
   finish_freed_requests();
   if (flag == nullptr) return kDeclined;
   Claims claims(count, requests);
@@ -315,12 +318,16 @@ Answer take_request_get_status_all(int count, const MPI_Request* requests, int* 
 }
 
 Answer take_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
-                                   MPI_Status* status) noexcept {
+                                   MPI_Status* status) {
   finish_freed_requests();
   if (index == nullptr || flag == nullptr) return kDeclined;
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
+  if (PendingRequest* early = claims.keep_early()) {
+    *flag = 1;
+    return end_early(early, observe_pending, index, status);
+  }
   const int code =
       next_functions().MPI_Request_get_status_any(count, requests, index, flag, result.get());
   const int done = code == MPI_SUCCESS && *flag != 0 ? *index : MPI_UNDEFINED;
@@ -331,13 +338,19 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
 }
 
 Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
-                                    int* indices, MPI_Status* statuses) noexcept {
+                                    int* indices, MPI_Status* statuses) {
   finish_freed_requests();
   if (outcount == nullptr || indices == nullptr) return kDeclined;
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
+  if (PendingRequest* early = claims.keep_early()) {
+    *outcount = 1;
+    return end_early(early, observe_pending, indices,
+                     statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE,
+                     MPI_ERR_IN_STATUS);
+  }
   const int code = next_functions().MPI_Request_get_status_some(incount, requests, outcount,
                                                                 indices, results.get());
   IndexSearch search(code == MPI_SUCCESS ? *outcount : 0, indices);

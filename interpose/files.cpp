@@ -15,7 +15,7 @@ namespace {
 constinit std::mutex g_mutex;  // held for a few instructions, and while nothing else is
 constinit Split* g_splits = nullptr;
 
-Split** link_of(MPI_File fh) noexcept {
+Split** link_of(MPI_File fh) {
   Split** link = &g_splits;
   while (*link != nullptr && (*link)->fh != fh) link = &(*link)->next;
   return link;
@@ -24,7 +24,7 @@ Split** link_of(MPI_File fh) noexcept {
 }  // namespace
 
 bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange) noexcept {
+                 Exchange* exchange) {
   finish_freed_requests();
   exchange->of_file = true;
   if (!exchange->out.take(Operation::kFileWrite, buf, count, datatype, 1, {Flow::kOut}, blocking))
@@ -34,7 +34,7 @@ bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool b
 }
 
 bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange) noexcept {
+                 Exchange* exchange) {
   finish_freed_requests();
   exchange->of_file = true;
   if (!exchange->in.take(Operation::kFileRead, buf, count, datatype, 1, {Flow::kBoth}, blocking))
@@ -45,30 +45,30 @@ bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blockin
 
 // Intel MPI 2021.19 under the standard ABI: MPI_File_iread_shared into contiguous memory reads
 // nothing.
-bool may_start_on_file() noexcept {
+bool may_start_on_file() {
 #if defined(LACUNA_MPI_FAMILY_MPIABI)
   if (runtime().flavour == Flavour::kIntelMpi) return false;
 #endif
   return keeps_file_requests(runtime().flavour);
 }
 
-Split* new_split(MPI_File fh) noexcept { return new (std::nothrow) Split{fh, {}}; }
+Split* new_split(MPI_File fh) { return new (std::nothrow) Split{fh, {}}; }
 
-void add_split(Split* split) noexcept {
+void add_split(Split* split) {
   const std::lock_guard<std::mutex> lock(g_mutex);
   split->next = g_splits;
   g_splits = split;
   g_gate.split.fetch_add(1, std::memory_order_relaxed);
 }
 
-Split* find_split(MPI_File fh) noexcept {
+Split* find_split(MPI_File fh) {
   const std::lock_guard<std::mutex> lock(g_mutex);
   return *link_of(fh);
 }
 
-void drop_split(Split* split) noexcept { delete split; }
+void drop_split(Split* split) { delete split; }
 
-void forget_split(MPI_File fh) noexcept {
+void forget_split(MPI_File fh) {
   if (!any_split()) return;
   Split* split = nullptr;
   {
@@ -84,7 +84,7 @@ void forget_split(MPI_File fh) noexcept {
 
 // A program may have closed a file without ending what it has begun; the next file may get the same
 // handle.
-int around_file_close(const Next& next, MPI_File* fh) noexcept {
+int around_file_close(const Next& next, MPI_File* fh) {
   const MPI_File closed = fh != nullptr ? *fh : MPI_File{};
   const int code = next.MPI_File_close(fh);
   forget_split(closed);

@@ -27,19 +27,19 @@ namespace lacuna {
 
 // files.cpp: the memory of a call. False: declined.
 bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange) noexcept;
+                 Exchange* exchange);
 bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange) noexcept;
+                 Exchange* exchange);
 
 // What the library gets of it.
 template <typename Memory>
-const Side& side_of(const Exchange& exchange) noexcept {
+const Side& side_of(const Exchange& exchange) {
   return std::is_const_v<Memory> ? exchange.out : exchange.in;
 }
 
 template <typename Function, typename Memory, typename Count, typename... Where>
 Answer take_file(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
-                 MPI_Status* status, Where... where) noexcept {
+                 MPI_Status* status, Where... where) {
   Exchange exchange;
   if (!take_memory(buf, count, datatype, true, &exchange)) return kDeclined;
   const Side& side = side_of<Memory>(exchange);
@@ -49,12 +49,12 @@ Answer take_file(Function Next::* function, Memory* buf, Count count, MPI_Dataty
   return taken(code);
 }
 
-bool may_start_on_file() noexcept;  // files.cpp
+bool may_start_on_file();  // files.cpp
 
 // The request that the program gets is the library's own.
 template <typename Function, typename Memory, typename Count, typename... Where>
 Answer take_file_start(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
-                       MPI_Request* request, Where... where) noexcept {
+                       MPI_Request* request, Where... where) {
   if (!may_start_on_file() || !may_start(datatype, request)) return kDeclined;
   Exchange exchange;
   if (!take_memory(buf, count, datatype, false, &exchange)) return kDeclined;
@@ -75,16 +75,16 @@ struct Split {
 };
 
 // files.cpp. nullptr: no memory.
-Split* new_split(MPI_File fh) noexcept;
-void add_split(Split* split) noexcept;
-Split* find_split(MPI_File fh) noexcept;
-void drop_split(Split* split) noexcept;
+Split* new_split(MPI_File fh);
+void add_split(Split* split);
+Split* find_split(MPI_File fh);
+void drop_split(Split* split);
 // Whatever there is of this file.
-void forget_split(MPI_File fh) noexcept;
+void forget_split(MPI_File fh);
 
 template <typename Function, typename Memory, typename Count, typename... Offset>
 Answer take_file_begin(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
-                       MPI_File fh, Offset... offset) noexcept {
+                       MPI_File fh, Offset... offset) {
   const auto begin = next_functions().*function;
   if (find_split(fh) != nullptr) {
     // A mistake, unless the first has not begun: MPICH 5 returns MPI_SUCCESS after errors that the
@@ -110,7 +110,7 @@ Answer take_file_begin(Function Next::* function, Memory* buf, Count count, MPI_
 }
 
 template <typename Function, typename Memory>
-Answer take_file_end(Function Next::* function, Memory*, MPI_Status* status, MPI_File fh) noexcept {
+Answer take_file_end(Function Next::* function, Memory*, MPI_Status* status, MPI_File fh) {
   Split* split = find_split(fh);
   if (split == nullptr || !side_of<Memory>(split->exchange).taken()) return kDeclined;
   const int code =
@@ -121,7 +121,7 @@ Answer take_file_end(Function Next::* function, Memory*, MPI_Status* status, MPI
   return taken(code);
 }
 
-int around_file_close(const Next& next, MPI_File* fh) noexcept;
+int around_file_close(const Next& next, MPI_File* fh);
 
 }  // namespace lacuna
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kUnwritten = -123456789;  // no rank and no constant of any ABI
 
-bool ask(int (*question)(MPI_Comm, int*), MPI_Comm comm, int* answer, int* code) noexcept {
+bool ask(int (*question)(MPI_Comm, int*), MPI_Comm comm, int* answer, int* code) {
   *answer = kUnwritten;
   *code = question(comm, answer);
   return *code == MPI_SUCCESS && *answer != kUnwritten;
@@ -92,7 +92,7 @@ bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
 
 }  // namespace
 
-bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept {
+bool ask_group(MPI_Comm comm, Group* group, int* code) {
   direct::Room* room = nullptr;
   if (receives_direct() && direct::known_room(comm, &room) && room != nullptr) {
     *group = {false, static_cast<int>(room->rank), static_cast<int>(room->members.size())};
@@ -109,7 +109,7 @@ bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept {
              code);
 }
 
-bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) noexcept {
+bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) {
   direct::Room* room = nullptr;
   if (receives_direct() && direct::known_room(comm, &room) && room != nullptr &&
       room->neighborhood != direct::Neighborhood::kUnasked && recall(*room, neighbors)) {

@@ -23,7 +23,7 @@ struct Group {
   int rank = 0;   // in the own group
   int pairs = 0;  // ranks of the group that data go to or come from
 
-  Role role(int root) const noexcept {
+  Role role(int root) const {
     if (inter) {
       if (root == MPI_ROOT) return Role::kRoot;
     } else if (root == rank) {
@@ -34,7 +34,7 @@ struct Group {
 };
 
 // False: the library has raised its error, and `code` is the program's.
-bool ask_group(MPI_Comm comm, Group* group, int* code) noexcept;
+bool ask_group(MPI_Comm comm, Group* group, int* code);
 
 // The neighbours of a topology: where data come from, and where they go to. In a grid some may be
 // absent (MPI_PROC_NULL at the border); their parts of the buffers are not touched.
@@ -46,7 +46,7 @@ struct Neighbors {
 };
 
 // False: as ask_group. Without a topology, or with one that cannot be asked, there are none.
-bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) noexcept;
+bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code);
 
 // Who they are, MPI_PROC_NULL for those that are absent. False: they cannot be asked.
 bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets);

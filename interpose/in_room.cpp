@@ -14,7 +14,7 @@ bool is_some_twice(std::vector<int> ranks) {
 
 }  // namespace
 
-void Places::learn_neighbors(MPI_Comm comm) noexcept try {
+void Places::learn_neighbors(MPI_Comm comm) try {
   std::vector<int> sources;
   std::vector<int> targets;
   if (!ask_neighbor_ranks(comm, &sources, &targets)) return;

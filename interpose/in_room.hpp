@@ -22,7 +22,7 @@ namespace lacuna {
 // part, and the arguments hold no mistake that the library may look for.
 class Places {
  public:
-  explicit Places(direct::Room* room) noexcept : room_(room) {
+  explicit Places(direct::Room* room) : room_(room) {
     for (direct::Member& member : room->members) {
       member.goes = member.comes = false;
       member.out = member.in = direct::Lot{};
@@ -31,14 +31,14 @@ class Places {
   }
 
   template <typename Data>
-  bool bcast(const Data& data, int root) noexcept {
+  bool bcast(const Data& data, int root) {
     if (!is_rank(root)) return false;
     if (!is_own(root)) return comes(root, data, 0);
     for (size_t i = 0; i < size(); ++i) at(i).goes = i != room_->rank;
     return data.describe(0, &room_->to_all);
   }
   template <typename Out, typename In>
-  bool gather(const Out& out, const In& in, int root) noexcept {
+  bool gather(const Out& out, const In& in, int root) {
     if (!is_rank(root)) return false;
     if (!is_own(root)) return goes(root, out, 0);
     const bool stays = out.buf == MPI_IN_PLACE;
@@ -47,7 +47,7 @@ class Places {
     return ok;
   }
   template <typename Out, typename In>
-  bool scatter(const Out& out, const In& in, int root) noexcept {
+  bool scatter(const Out& out, const In& in, int root) {
     if (!is_rank(root)) return false;
     if (!is_own(root)) return comes(root, in, 0);
     const bool stays = in.buf == MPI_IN_PLACE;
@@ -56,7 +56,7 @@ class Places {
     return ok;
   }
   template <typename Out, typename In>
-  bool allgather(const Out& out, const In& in) noexcept {
+  bool allgather(const Out& out, const In& in) {
     const bool stays = out.buf == MPI_IN_PLACE;
     if (out.buf == in.buf) return false;
     bool ok = stays ? in.describe(room_->rank, &room_->to_all) : out.describe(0, &room_->to_all);
@@ -70,14 +70,14 @@ class Places {
   }
   // In place, all data would be exchanged for others.
   template <typename Out, typename In>
-  bool alltoall(const Out& out, const In& in) noexcept {
+  bool alltoall(const Out& out, const In& in) {
     bool ok = out.buf != MPI_IN_PLACE && out.buf != in.buf;
     for (size_t i = 0; ok && i < size(); ++i) ok = goes(i, out, i) && comes(i, in, i);
     return ok;
   }
   // `one`: the same to all neighbours.
   template <typename Out, typename In>
-  bool neighbors(const Out& out, const In& in, bool one, MPI_Comm comm) noexcept {
+  bool neighbors(const Out& out, const In& in, bool one, MPI_Comm comm) {
     if (room_->neighborhood == direct::Neighborhood::kUnasked) learn_neighbors(comm);
     if (room_->neighborhood != direct::Neighborhood::kFit) return false;
     bool ok = out.buf != in.buf;
@@ -101,33 +101,33 @@ class Places {
   }
 
  private:
-  size_t size() const noexcept { return room_->members.size(); }
-  bool is_rank(int root) const noexcept { return root >= 0 && static_cast<size_t>(root) < size(); }
-  bool is_own(int root) const noexcept { return static_cast<size_t>(root) == room_->rank; }
+  size_t size() const { return room_->members.size(); }
+  bool is_rank(int root) const { return root >= 0 && static_cast<size_t>(root) < size(); }
+  bool is_own(int root) const { return static_cast<size_t>(root) == room_->rank; }
   template <typename Rank>
-  direct::Member& at(Rank rank) noexcept {
+  direct::Member& at(Rank rank) {
     return room_->members[static_cast<size_t>(rank)];
   }
   template <typename Rank, typename Data>
-  bool goes(Rank rank, const Data& data, size_t pair) noexcept {
+  bool goes(Rank rank, const Data& data, size_t pair) {
     at(rank).goes = true;
     return data.describe(pair, &at(rank).out);
   }
   template <typename Rank, typename Data>
-  bool comes(Rank rank, const Data& data, size_t pair) noexcept {
+  bool comes(Rank rank, const Data& data, size_t pair) {
     at(rank).comes = true;
     return data.describe(pair, &at(rank).in);
   }
   // Which of the messages of two ranks are for each other where there are several, libraries do not
   // agree on.
-  void learn_neighbors(MPI_Comm comm) noexcept;
+  void learn_neighbors(MPI_Comm comm);
 
   direct::Room* room_;
 };
 
 // What calls say of their bytes: where no rank can know what is alike for all.
-inline int64_t any_bytes(const direct::Room&) noexcept { return direct::kUnknownBytes; }
-inline bool is_root(const direct::Room& room, int root) noexcept {
+inline int64_t any_bytes(const direct::Room&) { return direct::kUnknownBytes; }
+inline bool is_root(const direct::Room& room, int root) {
   return root >= 0 && static_cast<size_t>(root) == room.rank;
 }
 
@@ -137,8 +137,7 @@ inline bool is_root(const direct::Room& room, int root) noexcept {
 // all ranks, whatever their data are like. `entered`: where it has been asked, or null.
 template <typename Bytes, typename Fill>
 std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, const Start& start,
-                                   const Bytes& bytes, const Fill& fill,
-                                   direct::Room** entered) noexcept {
+                                   const Bytes& bytes, const Fill& fill, direct::Room** entered) {
   *entered = nullptr;
   if (!start.blocking() || !receives_direct()) return std::nullopt;
   direct::Room* room = nullptr;

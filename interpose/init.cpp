@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Start, end and switch. lacuna starts after the library's MPI_Init has returned and ends before
-// its MPI_Finalize begins; before, after and in programs that only use sessions, every gate is
-// closed and every call passes through.
+// Start, end and switch. lacuna starts after the library's MPI_Init has returned and ends in its
+// MPI_Finalize, after the program's own callbacks there; before, after and in programs that only
+// use sessions, every gate is closed and every call passes through.
 #include <atomic>
 #include <cstdarg>
 #include <cstring>
@@ -37,6 +37,7 @@ constinit Runtime g_runtime{};
 constinit std::mutex g_mutex;  // of start, stop and switch_on
 constinit bool g_started = false;
 constinit bool g_probing = false;
+constinit bool g_ends_in_finalize = false;
 constinit uint32_t g_allowed = 0;      // the families that the options leave on
 constinit uint32_t g_always_open = 0;  // kDirectSwitch, where the node has agreed
 
@@ -216,40 +217,6 @@ void stop_watching() noexcept {
   if (is_watched(kVerified)) stop_verification();
 }
 
-// Whatever fails here leaves lacuna off and the program as it was.
-void start() noexcept try {
-  const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_started) return;
-  const bool disabled = option_flag(OptionId::kDisable);
-  const bool direct = option_flag(OptionId::kDirect) && next_is_complete();
-  if (disabled && direct) direct::agree(false);  // the others wait for this rank's vote
-  if (disabled || !next_is_complete()) {
-    if (disabled)
-      say_disabled();
-    else if (log_wanted())
-      log_line("off: the MPI library lacks functions that lacuna needs");
-    return;
-  }
-  const Next& next = next_functions();
-  learn_library(next, &g_runtime);
-  complain(*g_runtime.table);
-  g_probing = make_probe(next, &g_runtime);
-  if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
-  find_mpi_code();
-  g_runtime.nonblocking = !completion_may_be_hidden();
-  g_runtime.one_sided = g_runtime.nonblocking && !synchronization_may_be_hidden();
-  start_watching();
-  g_started = true;
-  g_allowed = allowed_families();
-  if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
-  if (direct) start_direct();
-  // The cache must see communicators freed.
-  if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
-  say_on();
-  open_gate(g_allowed | g_always_open);
-} catch (...) {
-}
-
 // Calls are timed, or are not for a while, where that was wanted.
 void time_calls(bool on) noexcept {
   static const uint32_t wanted = g_gate.watched.load(std::memory_order_relaxed);
@@ -279,6 +246,64 @@ void stop() noexcept {
   if (g_probing) next_functions().MPI_Comm_free(&g_runtime.probe_comm);
   g_started = false;
   g_probing = false;
+  g_ends_in_finalize = false;
+}
+
+int stop_last(MPI_Comm, int, void*, void*) noexcept {
+  stop();
+  return MPI_SUCCESS;
+}
+
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+// MPI_Finalize first deletes what hangs on MPI_COMM_SELF, the latest first, and MPI still works in
+// the program's callbacks: they may complete receives, and meet the tokens of ranks that are not so
+// far. What hangs there from the start is deleted last.
+bool end_in_finalize(const Next& next) noexcept {
+  int keyval = 0;
+  if (next.MPI_Comm_create_keyval(copy_nothing, stop_last, &keyval, nullptr) != MPI_SUCCESS)
+    return false;
+  const bool hangs = next.MPI_Comm_set_attr(g_runtime.comm_self, keyval, nullptr) == MPI_SUCCESS;
+  next.MPI_Comm_free_keyval(&keyval);  // it lives as long as what hangs there
+  return hangs;
+}
+
+// Whatever fails here leaves lacuna off and the program as it was.
+void start() noexcept try {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_started) return;
+  const bool disabled = option_flag(OptionId::kDisable);
+  const bool direct = option_flag(OptionId::kDirect) && next_is_complete();
+  if (disabled && direct) direct::agree(false);  // the others wait for this rank's vote
+  if (disabled || !next_is_complete()) {
+    if (disabled)
+      say_disabled();
+    else if (log_wanted())
+      log_line("off: the MPI library lacks functions that lacuna needs");
+    return;
+  }
+  const Next& next = next_functions();
+  learn_library(next, &g_runtime);
+  complain(*g_runtime.table);
+  g_probing = make_probe(next, &g_runtime);
+  if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
+  find_mpi_code();
+  g_runtime.nonblocking = !completion_may_be_hidden();
+  g_runtime.one_sided = g_runtime.nonblocking && !synchronization_may_be_hidden();
+  start_watching();
+  g_started = true;
+  g_ends_in_finalize = end_in_finalize(next);
+  g_allowed = allowed_families();
+  if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
+  if (direct) start_direct();
+  // The cache must see communicators freed.
+  if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
+  say_on();
+  open_gate(g_allowed | g_always_open);
+} catch (...) {
 }
 
 }  // namespace
@@ -307,18 +332,19 @@ int around_any_init(const Initialize& initialize) noexcept {
 
 }  // namespace
 
-int around_init(const Next& next, int* argc, char*** argv) noexcept {
+int around_init(const Next& next, int* argc, char*** argv) {
   return around_any_init([&] { return next.MPI_Init(argc, argv); });
 }
 
-int around_init_thread(const Next& next, int* argc, char*** argv, int required,
-                       int* provided) noexcept {
+int around_init_thread(const Next& next, int* argc, char*** argv, int required, int* provided) {
   return around_any_init([&] { return next.MPI_Init_thread(argc, argv, required, provided); });
 }
 
-int around_finalize(const Next& next) noexcept {
-  stop();
-  return next.MPI_Finalize();
+int around_finalize(const Next& next) {
+  if (!g_ends_in_finalize) stop();
+  const int code = next.MPI_Finalize();
+  open_gate(0);
+  return code;
 }
 
 }  // namespace lacuna

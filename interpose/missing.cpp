@@ -9,16 +9,16 @@
 namespace lacuna {
 namespace {
 
-MPI_Status* status_at(MPI_Status* statuses, int i) noexcept {
+MPI_Status* status_at(MPI_Status* statuses, int i) {
   return statuses != MPI_STATUSES_IGNORE ? statuses + i : MPI_STATUS_IGNORE;
 }
 
-bool is_active(MPI_Request request) noexcept { return request != MPI_REQUEST_NULL; }
+bool is_active(MPI_Request request) { return request != MPI_REQUEST_NULL; }
 
 }  // namespace
 
 int missing_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
-                           MPI_Status* status) noexcept {
+                           MPI_Status* status) {
   const Next& next = next_functions();
   bool any_active = false;
   for (int i = 0; i < count; ++i) {
@@ -36,7 +36,7 @@ int missing_get_status_any(int count, const MPI_Request* requests, int* index, i
 }
 
 int missing_get_status_all(int count, const MPI_Request* requests, int* flag,
-                           MPI_Status* statuses) noexcept {
+                           MPI_Status* statuses) {
   int all = 1;
   for (int i = 0; i < count && all != 0; ++i) {
     const int code =
@@ -48,7 +48,7 @@ int missing_get_status_all(int count, const MPI_Request* requests, int* flag,
 }
 
 int missing_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
-                            MPI_Status* statuses) noexcept {
+                            MPI_Status* statuses) {
   bool any_active = false;
   int found = 0;
   for (int i = 0; i < incount; ++i) {

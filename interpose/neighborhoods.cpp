@@ -9,7 +9,7 @@ using direct::Kind;
 
 namespace {
 
-Shares share_neighbors(MPI_Comm comm, const Start& start, Neighbors* neighbors) noexcept {
+Shares share_neighbors(MPI_Comm comm, const Start& start, Neighbors* neighbors) {
   Shares shares;
   if (!may_begin(start)) return shares;
   int code = 0;
@@ -26,7 +26,7 @@ Shares share_neighbors(MPI_Comm comm, const Start& start, Neighbors* neighbors) 
 }
 
 // The same data to all neighbours.
-Shares share_one(MPI_Comm comm, const Start& start, Neighbors* neighbors) noexcept {
+Shares share_one(MPI_Comm comm, const Start& start, Neighbors* neighbors) {
   Shares shares = share_neighbors(comm, start, neighbors);
   shares.gives.pairs = neighbors->targets > 0 ? 1 : 0;
   shares.gives.flows.absent = nullptr;
@@ -38,7 +38,7 @@ Shares share_one(MPI_Comm comm, const Start& start, Neighbors* neighbors) noexce
 template <typename Count>
 Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                                void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                               Start start) noexcept {
+                               Start start) {
   Neighbors neighbors;
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
@@ -55,7 +55,7 @@ Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatyp
 template <typename Count, typename Displacement>
 Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                                 void* recvbuf, const Count* recvcounts, const Displacement* displs,
-                                MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
+                                MPI_Datatype recvtype, MPI_Comm comm, Start start) {
   Neighbors neighbors;
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
@@ -72,7 +72,7 @@ Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Dataty
 template <typename Count>
 Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                              Start start) noexcept {
+                              Start start) {
   Neighbors neighbors;
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
@@ -90,7 +90,7 @@ template <typename Count, typename Displacement>
 Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
                                const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
                                const Count* recvcounts, const Displacement* rdispls,
-                               MPI_Datatype recvtype, MPI_Comm comm, Start start) noexcept {
+                               MPI_Datatype recvtype, MPI_Comm comm, Start start) {
   Neighbors neighbors;
   const Blocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtype);
@@ -108,7 +108,7 @@ template <typename Count>
 Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
                                const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
                                void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
-                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) noexcept {
+                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) {
   Neighbors neighbors;
   const TypedBlocks<Count, MPI_Aint> out(sendbuf, sendcounts, sdispls, sendtypes);
   const TypedBlocks<Count, MPI_Aint> in(recvbuf, recvcounts, rdispls, recvtypes);
@@ -123,30 +123,28 @@ Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
 }
 
 template Answer take_neighbor_allgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-                                        MPI_Comm, Start) noexcept;
+                                        MPI_Comm, Start);
 template Answer take_neighbor_allgather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-                                        MPI_Datatype, MPI_Comm, Start) noexcept;
+                                        MPI_Datatype, MPI_Comm, Start);
 template Answer take_neighbor_allgatherv(const void*, int, MPI_Datatype, void*, const int*,
-                                         const int*, MPI_Datatype, MPI_Comm, Start) noexcept;
+                                         const int*, MPI_Datatype, MPI_Comm, Start);
 template Answer take_neighbor_allgatherv(const void*, MPI_Count, MPI_Datatype, void*,
                                          const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm,
-                                         Start) noexcept;
+                                         Start);
 template Answer take_neighbor_alltoall(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-                                       MPI_Comm, Start) noexcept;
+                                       MPI_Comm, Start);
 template Answer take_neighbor_alltoall(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-                                       MPI_Datatype, MPI_Comm, Start) noexcept;
+                                       MPI_Datatype, MPI_Comm, Start);
 template Answer take_neighbor_alltoallv(const void*, const int*, const int*, MPI_Datatype, void*,
-                                        const int*, const int*, MPI_Datatype, MPI_Comm,
-                                        Start) noexcept;
+                                        const int*, const int*, MPI_Datatype, MPI_Comm, Start);
 template Answer take_neighbor_alltoallv(const void*, const MPI_Count*, const MPI_Aint*,
                                         MPI_Datatype, void*, const MPI_Count*, const MPI_Aint*,
-                                        MPI_Datatype, MPI_Comm, Start) noexcept;
+                                        MPI_Datatype, MPI_Comm, Start);
 template Answer take_neighbor_alltoallw(const void*, const int*, const MPI_Aint*,
                                         const MPI_Datatype*, void*, const int*, const MPI_Aint*,
-                                        const MPI_Datatype*, MPI_Comm, Start) noexcept;
+                                        const MPI_Datatype*, MPI_Comm, Start);
 template Answer take_neighbor_alltoallw(const void*, const MPI_Count*, const MPI_Aint*,
                                         const MPI_Datatype*, void*, const MPI_Count*,
-                                        const MPI_Aint*, const MPI_Datatype*, MPI_Comm,
-                                        Start) noexcept;
+                                        const MPI_Aint*, const MPI_Datatype*, MPI_Comm, Start);
 
 }  // namespace lacuna

@@ -9,7 +9,7 @@
 
 namespace lacuna {
 Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                 int tag, MPI_Comm comm) noexcept {
+                 int tag, MPI_Comm comm) {
   finish_freed_requests();
   if (!may_send(mode)) return kDeclined;
   Outgoing outgoing;
@@ -37,7 +37,7 @@ namespace {
 // `receive` gets what comes in, by one call of the library.
 template <typename Receive>
 Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
-                      MPI_Status* status, const Receive& receive) noexcept {
+                      MPI_Status* status, const Receive& receive) {
   finish_freed_requests();
   Incoming incoming;
   if (!make_incoming(buf, count, datatype, source, comm, true, &incoming)) return kDeclined;
@@ -49,7 +49,7 @@ Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
 }  // namespace
 
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
-                 direct::Detour* detour) noexcept {
+                 direct::Detour* detour) {
   const Next& next = next_functions();
   const Wire& wire = incoming.wire;
   const int code =
@@ -63,12 +63,12 @@ int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* sta
 namespace {
 
 // Where threads may probe, too, a receive is posted first and waited for then (direct/probe.hpp).
-bool must_post(int source) noexcept {
+bool must_post(int source) {
   return g_gate.threads && is_open(kDirectSwitch) && source != MPI_PROC_NULL;
 }
 
 int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Request* request) noexcept {
+                 MPI_Comm comm, MPI_Request* request) {
   const Answer answer = take_irecv(buf, count, datatype, source, tag, comm, request);
   if (answer.taken) return answer.code;
   const Next& next = next_functions();
@@ -78,7 +78,7 @@ int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
 }
 
 // After an error there may be no request.
-int wait_for(MPI_Request* request, MPI_Status* status, int code) noexcept {
+int wait_for(MPI_Request* request, MPI_Status* status, int code) {
   if (code != MPI_SUCCESS || *request == runtime().request_null) return code;
   const Answer answer = take_wait(request, status);
   return answer.taken ? answer.code : next_functions().MPI_Wait(request, status);
@@ -87,7 +87,7 @@ int wait_for(MPI_Request* request, MPI_Status* status, int code) noexcept {
 }  // namespace
 
 Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Status* status) noexcept {
+                 MPI_Comm comm, MPI_Status* status) {
   if (must_post(source)) {
     MPI_Request request = runtime().request_null;
     const int code = post_receive(buf, count, datatype, source, tag, comm, &request);
@@ -113,12 +113,13 @@ Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
 
 // A matched message has a source already; the two handles that stand for none are the library's.
 Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                  MPI_Status* status) noexcept {
+                  MPI_Status* status) {
   if (!is_message(message)) return kDeclined;
   const auto receive = [&](Incoming* incoming, MPI_Status* own) {
     direct::Detour detour;
     detour.start(*message);
     incoming->lead(detour);
+    if (detour.taken() && tells_owner(runtime().flavour)) incoming->comm = detour.comm();
     const Next& next = next_functions();
     const Wire& wire = incoming->wire;
     const int code =
@@ -135,7 +136,7 @@ Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
 namespace {
 
 int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm) noexcept {
+                    MPI_Comm comm) {
   const Next& next = next_functions();
   return fits_int(count) ? next.MPI_Send(buf, static_cast<int>(count), datatype, dest, tag, comm)
                          : next.MPI_Send_c(buf, count, datatype, dest, tag, comm);
@@ -144,7 +145,7 @@ int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int
 // What comes in is here already: first that, then the sending half, which may wait for its peer.
 int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                  int sendtag, MPI_Comm comm, const Incoming& incoming, int source, int recvtag,
-                 MPI_Comm where, MPI_Status* status, direct::Detour* detour) noexcept {
+                 MPI_Comm where, MPI_Status* status, direct::Detour* detour) {
   const Next& next = next_functions();
   const Wire& wire = incoming.wire;
   int code = MPI_SUCCESS;
@@ -166,7 +167,7 @@ int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
 // Where only one side is lacuna's, the other keeps its arguments.
 Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) noexcept {
+                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   finish_freed_requests();
   if (must_post(source)) {
     MPI_Request request = runtime().request_null;
@@ -225,7 +226,7 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
 // As MPI_Sendrecv of two packed messages: nothing is in the way of the one that comes in.
 Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                              int sendtag, int source, int recvtag, MPI_Comm comm,
-                             MPI_Status* status) noexcept {
+                             MPI_Status* status) {
   finish_freed_requests();
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads)) {
     Outgoing aside;

@@ -17,7 +17,7 @@ namespace {
 // good; for others the library is asked to pack one byte, and raises its error there if it has one.
 // The position tells, as the code may be MPI_SUCCESS after an error that the program's own handler
 // has seen.
-bool is_bad_communicator(MPI_Comm comm, int* code) noexcept {
+bool is_bad_communicator(MPI_Comm comm, int* code) {
   const Runtime& rt = runtime();
   if (comm == rt.comm_world || comm == rt.comm_self) return false;
   char from = 0, to = 0;
@@ -26,7 +26,7 @@ bool is_bad_communicator(MPI_Comm comm, int* code) noexcept {
   return *code != MPI_SUCCESS || position != 1;
 }
 
-bool fits(int64_t bytes, MPI_Count position, MPI_Count space) noexcept {
+bool fits(int64_t bytes, MPI_Count position, MPI_Count space) {
   return position >= 0 && space >= position && space - position >= bytes;
 }
 
@@ -34,7 +34,7 @@ bool fits(int64_t bytes, MPI_Count position, MPI_Count space) noexcept {
 
 template <typename Count>
 Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
-                 MPI_Count outsize, Count* position, MPI_Comm comm) noexcept {
+                 MPI_Count outsize, Count* position, MPI_Comm comm) {
   if (outbuf == nullptr || position == nullptr) return kDeclined;
   Job job;
   if (!examine(Operation::kPack, inbuf, incount, datatype, &job)) return kDeclined;
@@ -51,7 +51,7 @@ Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, vo
 
 template <typename Count>
 Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
-                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) noexcept {
+                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
   if (inbuf == nullptr || position == nullptr) return kDeclined;
   Job job;
   if (!examine(Operation::kUnpack, outbuf, outcount, datatype, &job)) return kDeclined;
@@ -66,13 +66,11 @@ Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* o
   return taken(MPI_SUCCESS);
 }
 
-template Answer take_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, int*,
-                          MPI_Comm) noexcept;
+template Answer take_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, int*, MPI_Comm);
 template Answer take_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*,
-                          MPI_Comm) noexcept;
-template Answer take_unpack(const void*, MPI_Count, int*, void*, MPI_Count, MPI_Datatype,
-                            MPI_Comm) noexcept;
+                          MPI_Comm);
+template Answer take_unpack(const void*, MPI_Count, int*, void*, MPI_Count, MPI_Datatype, MPI_Comm);
 template Answer take_unpack(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype,
-                            MPI_Comm) noexcept;
+                            MPI_Comm);
 
 }  // namespace lacuna

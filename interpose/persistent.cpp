@@ -23,7 +23,7 @@
 namespace lacuna {
 namespace {
 
-Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept {
+Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) {
   const bool only_watched =
       made != runtime().request_null && entry->receive && entry->incoming.is_only_watched();
   settle_made(entry, made, request, code);
@@ -32,7 +32,7 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
 
 // A message that a probe has taken out of the library's queue (direct/probe.hpp) will not come to a
 // request of the library's: it is delivered now, and the library's request stays inactive.
-bool receive_early(PendingRequest* entry) noexcept {
+bool receive_early(PendingRequest* entry) {
   if (!direct::any_held()) return false;
   direct::Detour detour;
   int source = entry->from;
@@ -41,6 +41,8 @@ bool receive_early(PendingRequest* entry) noexcept {
   detour.start(&source, &tag, &comm);
   if (!detour.taken()) return false;
   Incoming& incoming = entry->incoming;
+  const Wire made = incoming.wire;
+  void* const place = incoming.data;
   incoming.lead(detour);
   MPI_Status status;
   const Next& next = next_functions();
@@ -55,13 +57,21 @@ bool receive_early(PendingRequest* entry) noexcept {
                : next.MPI_Recv_c(incoming.data, wire.count, wire.type, source, tag, comm, &status);
     detour.finish();
   }
-  if (code == MPI_SUCCESS) deliver(incoming, &status);
+  if (code == MPI_SUCCESS) {
+    incoming.failed = deliver(incoming, &status);
+  } else {
+    next.MPI_Error_class(code, &incoming.failed);
+  }
   if (incoming.landed < 0) incoming.landed = code == MPI_SUCCESS ? direct::bytes_of(status) : 0;
+  // As the library's request was told.
+  incoming.whole = Staging();
+  incoming.wire = made;
+  incoming.data = place;
   entry->early = true;
   return true;
 }
 
-bool send_early(PendingRequest* entry) noexcept {
+bool send_early(PendingRequest* entry) {
   const SendSource& source = entry->source;
   Outgoing outgoing;
   if (!make_token(source, &outgoing)) return false;
@@ -82,7 +92,7 @@ bool send_early(PendingRequest* entry) noexcept {
 }
 
 // What a start needs before the library is asked to do it; whether it must be asked.
-bool begin(PendingRequest* entry) noexcept {
+bool begin(PendingRequest* entry) {
   // Complete but active: not the program's mistake, but one that ended with an error.
   if (entry->active && !is_complete(entry->request)) return true;
   if (entry->exchange != nullptr) {
@@ -91,6 +101,7 @@ bool begin(PendingRequest* entry) noexcept {
     return true;
   }
   entry->incoming.landed = -1;
+  entry->incoming.failed = MPI_SUCCESS;
   entry->incoming.led = false;
   const bool early = entry->receive ? receive_early(entry) : send_early(entry);
   const SendSource& source = entry->source;
@@ -103,7 +114,7 @@ bool begin(PendingRequest* entry) noexcept {
 }  // namespace
 
 Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
-                      int dest, int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   finish_freed_requests();
   if (mode == SendMode::kBuffered && !keeps_buffered(runtime().flavour)) return kDeclined;
   if (!may_start(datatype, request)) return kDeclined;
@@ -130,7 +141,7 @@ Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datat
 }
 
 Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                      MPI_Comm comm, MPI_Request* request) noexcept {
+                      MPI_Comm comm, MPI_Request* request) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -153,7 +164,7 @@ Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
   return keep(entry, made, request, code);
 }
 
-Answer take_start(MPI_Request* request) noexcept {
+Answer take_start(MPI_Request* request) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
@@ -161,7 +172,7 @@ Answer take_start(MPI_Request* request) noexcept {
   return taken(begin(entry) ? next_functions().MPI_Start(request) : MPI_SUCCESS);
 }
 
-Answer take_startall(int count, MPI_Request* requests) noexcept {
+Answer take_startall(int count, MPI_Request* requests) {
   finish_freed_requests();
   if (requests == nullptr) return kDeclined;
   const Next& next = next_functions();

@@ -81,6 +81,8 @@ bool buffers_bytes(Flavour flavour) noexcept;
 // Whether the data of a persistent buffered send are in the attached buffer once it is complete, so
 // that they may be overwritten.
 bool keeps_buffered(Flavour flavour) noexcept;
+// Whether an error of MPI_Mrecv is told the error handler of the message's communicator.
+bool tells_owner(Flavour flavour) noexcept;
 // Whether a persistent collective does at each start what it should: known of those of which it is
 // tested.
 bool repeats_collectives(Flavour flavour, int mpich_major) noexcept;

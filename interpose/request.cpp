@@ -26,7 +26,7 @@ namespace {
 // `start` begins the send of packed data and gives the request.
 template <typename Start>
 Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
-                  MPI_Request* request, const Start& start) noexcept {
+                  MPI_Request* request, const Start& start) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -59,7 +59,7 @@ Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
 // `start` begins to receive packed data and gives the request.
 template <typename Start>
 Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
-                     MPI_Request* request, const Start& start) noexcept {
+                     MPI_Request* request, const Start& start) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -85,7 +85,7 @@ Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int sour
 }  // namespace
 
 Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                  int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+                  int tag, MPI_Comm comm, MPI_Request* request) {
   if (!may_send(mode)) return kDeclined;
   const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
     const Next& next = next_functions();
@@ -99,7 +99,7 @@ Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
 }
 
 Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                  MPI_Comm comm, MPI_Request* request) noexcept {
+                  MPI_Comm comm, MPI_Request* request) {
   const auto start = [&](Incoming* incoming, MPI_Request* started) {
     const direct::Posting posting;
     direct::Detour detour;
@@ -126,12 +126,13 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
 }
 
 Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                   MPI_Request* request) noexcept {
+                   MPI_Request* request) {
   if (!is_message(message)) return kDeclined;
   const auto start = [&](Incoming* incoming, MPI_Request* started) {
     direct::Detour detour;
     detour.start(*message);
     incoming->lead(detour);
+    if (detour.taken()) incoming->comm = detour.comm();
     const Next& next = next_functions();
     const Wire& wire = incoming->wire;
     const int code =
@@ -151,7 +152,7 @@ namespace {
 // ends, and one receive, whose request the program gets.
 Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                        int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
+                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   const Next& next = next_functions();
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
@@ -190,7 +191,7 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 
 namespace {
 
-bool is_received_packed(MPI_Datatype datatype) noexcept {
+bool is_received_packed(MPI_Datatype datatype) {
   const TypeRecord* record = plainly_predefined(datatype) ? nullptr : watched_type(datatype);
   return record != nullptr && packed_receive(*record) != nullptr;
 }
@@ -202,7 +203,7 @@ bool is_received_packed(MPI_Datatype datatype) noexcept {
 // come. The receiving half keeps its arguments; a token in it is known by itself.
 Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   finish_freed_requests();
   if (!may_start(sendtype, request)) return kDeclined;
   // The message may be held, or about to be; what is received in the place of what is sent may be a
@@ -258,7 +259,7 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
 // The packed data are out of the way of what comes in.
 Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                               int sendtag, int source, int recvtag, MPI_Comm comm,
-                              MPI_Request* request) noexcept {
+                              MPI_Request* request) {
   return take_isendrecv(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag,
                         comm, request);
 }
@@ -266,7 +267,7 @@ Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype,
 // Under Open MPI 4, whose programs can find lacuna's names of these.
 int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) noexcept {
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   if (!is_open(~0U) || request == nullptr || !runtime().nonblocking) return kUnsupported;
   const Answer answer = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                         recvcount, recvtype, source, recvtag, comm, request);
@@ -274,12 +275,12 @@ int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
 }
 
 // What is over without the library's request is past cancelling.
-Answer take_cancel(MPI_Request* request) noexcept {
+Answer take_cancel(MPI_Request* request) {
   const PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
   return entry != nullptr && entry->early ? taken(MPI_SUCCESS) : kDeclined;
 }
 
-Answer take_request_free(MPI_Request* request) noexcept {
+Answer take_request_free(MPI_Request* request) {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {

@@ -223,6 +223,12 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 }
 
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
+  if (entry->early) {  // only lacuna knows that it is not inactive
+    const int code =
+        entry->receive && status != nullptr ? deliver(entry->incoming, status) : MPI_SUCCESS;
+    put_back(entry);
+    return code;
+  }
   if (!entry->receive || status == nullptr || entry->exchange != nullptr || entry->held != nullptr)
     return finish_pending(entry, status);
   const int code = deliver(entry->incoming, status);

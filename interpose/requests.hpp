@@ -70,13 +70,12 @@ void drop_pending(PendingRequest* entry) noexcept;
 bool is_complete(MPI_Request request) noexcept;
 
 // carry.cpp. Moves the exchange to where it lives until the call has completed. nullptr: no memory.
-PendingRequest* new_pending_exchange(Exchange* exchange) noexcept;
+PendingRequest* new_pending_exchange(Exchange* exchange);
 // After the library has started it, or not. The code that the program gets.
-int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request,
-                   int code) noexcept;
+int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request, int code);
 // The same for a request that is to be started later: entry and request begin their life together,
 // or the call has failed.
-int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) noexcept;
+int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code);
 
 // From here on the entry belongs to the table.
 void add_pending(PendingRequest* entry, MPI_Request request) noexcept;

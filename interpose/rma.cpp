@@ -20,7 +20,7 @@ namespace lacuna {
 namespace {
 
 template <typename Value>
-bool ask(MPI_Win win, int keyval, Value* value) noexcept {
+bool ask(MPI_Win win, int keyval, Value* value) {
   int found = 0;
   return next_functions().MPI_Win_get_attr(win, keyval, value, &found) == MPI_SUCCESS && found != 0;
 }
@@ -69,7 +69,7 @@ struct Place {
 // Whether the data of a side are lacuna's, by all rules that need not ask the library about the
 // window. MPI_PACKED is not for one-sided operations, and operations want one basic type.
 template <typename Address>
-bool examine_side(const Side<Address>& side, Access access, Job* job) noexcept {
+bool examine_side(const Side<Address>& side, Access access, Job* job) {
   if (!open_to(kRmaSwitch, side.type)) return false;
   if (!examine(Operation::kOneSided, side.data, side.count, side.type, job)) return false;
   if (!job->record->uniform) {
@@ -86,7 +86,7 @@ bool examine_side(const Side<Address>& side, Access access, Job* job) noexcept {
   return false;
 }
 
-bool pays(const Place& place, int flavour, MPI_Count count, const Job& job) noexcept {
+bool pays(const Place& place, int flavour, MPI_Count count, const Job& job) {
   const Runtime& rt = runtime();
   if (rt.always) return true;
   const TypeRecord* target = type_record(place.type);
@@ -107,7 +107,7 @@ bool pays(const Place& place, int flavour, MPI_Count count, const Job& job) noex
 // completed a get there, in MPI_Win_fence or MPI_Win_unlock, and not only after it was unpacked. Of
 // dynamic and shared windows nobody knows.
 bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
-                const TypeRecord& record) noexcept {
+                const TypeRecord& record) {
   void* base = nullptr;
   MPI_Aint* size = nullptr;
   if (flavour != MPI_WIN_FLAVOR_CREATE && flavour != MPI_WIN_FLAVOR_ALLOCATE) return true;
@@ -118,7 +118,7 @@ bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
 }
 
 // Packed data instead of what the program has there.
-bool give(const Job& job, Source* side, HeldOperation* operation) noexcept {
+bool give(const Job& job, Source* side, HeldOperation* operation) {
   Wire wire;
   if (!prepare(job, false, &operation->outgoing, &wire)) return false;
   pack_for(account_of(*job.record), *job.record->plan, side->data, side->count,
@@ -128,7 +128,7 @@ bool give(const Job& job, Source* side, HeldOperation* operation) noexcept {
   return true;
 }
 
-bool expect(const Job& job, Destination* side, HeldOperation* operation) noexcept {
+bool expect(const Job& job, Destination* side, HeldOperation* operation) {
   Wire wire;
   if (!prepare(job, false, &operation->incoming, &wire)) return false;
   operation->plan = job.record->plan;
@@ -142,13 +142,13 @@ bool expect(const Job& job, Destination* side, HeldOperation* operation) noexcep
 }
 
 // Where a synchronisation may escape our eyes, nothing may be started that waits for it.
-bool may_hold(const TypeRecord& record) noexcept {
+bool may_hold(const TypeRecord& record) {
   if (!runtime().one_sided) log_type(record, Note::kHiddenCompletion);
   return runtime().one_sided;
 }
 
 // What a call has to do with, and what the library is to get instead. Null: nothing was taken.
-HeldOperation* take_sides(const Place& place, Source* source, Destination* destination) noexcept {
+HeldOperation* take_sides(const Place& place, Source* source, Destination* destination) {
   if (place.target == MPI_PROC_NULL || place.win == runtime().win_null) return nullptr;
   Job out, in;
   bool gives = source != nullptr && examine_side(*source, place.access, &out);
@@ -171,7 +171,7 @@ HeldOperation* take_sides(const Place& place, Source* source, Destination* desti
 
 // Puts and gets in shared windows; one of the sides is there.
 Answer move_shared(const Place& place, const Source* source, const Destination* destination,
-                   MPI_Request* request) noexcept {
+                   MPI_Request* request) {
   if (place.access != kPuts && place.access != kGets) return kDeclined;
   const Destination origin =
       source != nullptr ? Destination{const_cast<void*>(source->data), source->count, source->type}
@@ -182,8 +182,7 @@ Answer move_shared(const Place& place, const Source* source, const Destination* 
 
 // `call` does the call with the sides as they are then.
 template <typename Call>
-Answer start(const Place& place, Source* source, Destination* destination,
-             const Call& call) noexcept {
+Answer start(const Place& place, Source* source, Destination* destination, const Call& call) {
   if (const Answer moved = move_shared(place, source, destination, nullptr); moved.taken)
     return moved;
   HeldOperation* operation = take_sides(place, source, destination);
@@ -201,7 +200,7 @@ Answer start(const Place& place, Source* source, Destination* destination,
 // in, too, though not the request.
 template <typename Call>
 Answer start(const Place& place, Source* source, Destination* destination, MPI_Request* request,
-             const Call& call) noexcept {
+             const Call& call) {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (const Answer moved = move_shared(place, source, destination, request); moved.taken)
@@ -237,18 +236,18 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
 }
 
 template <typename... Parameters, typename... Arguments>
-int invoke(int (*function)(Parameters...), Arguments... arguments) noexcept {
+int invoke(int (*function)(Parameters...), Arguments... arguments) {
   return function(static_cast<Parameters>(arguments)...);
 }
 
 // One of the two forms of a function.
 template <typename Small, typename Large, typename... Arguments>
-int call(Small Next::* small, Large Next::* large, bool fits, Arguments... arguments) noexcept {
+int call(Small Next::* small, Large Next::* large, bool fits, Arguments... arguments) {
   const Next& next = next_functions();
   return fits ? invoke(next.*small, arguments...) : invoke(next.*large, arguments...);
 }
 
-bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) noexcept {
+bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) {
   return fits_int(one) && fits_int(other) && fits_int(third);
 }
 
@@ -256,7 +255,7 @@ bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) noexcept {
 
 Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win) noexcept {
+                MPI_Datatype target_datatype, MPI_Win win) {
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
                nullptr, [&] {
@@ -268,7 +267,7 @@ Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype or
 
 Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win) noexcept {
+                MPI_Datatype target_datatype, MPI_Win win) {
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
                &destination, [&] {
@@ -282,7 +281,7 @@ Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_d
 Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                       MPI_Win win) noexcept {
+                       MPI_Win win) {
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
                &source, nullptr, [&] {
@@ -297,7 +296,7 @@ Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
                            MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
                            MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                            MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                           MPI_Win win) noexcept {
+                           MPI_Win win) {
   Source source{origin_addr, origin_count, origin_datatype};
   Destination destination{result_addr, result_count, result_datatype};
   return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},
@@ -312,7 +311,7 @@ Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
 
 Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept {
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
                nullptr, request, [&](MPI_Request* started) {
@@ -325,7 +324,7 @@ Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype o
 
 Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) noexcept {
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
                &destination, request, [&](MPI_Request* started) {
@@ -339,7 +338,7 @@ Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_
 Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
                         MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                        MPI_Win win, MPI_Request* request) noexcept {
+                        MPI_Win win, MPI_Request* request) {
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
                &source, nullptr, request, [&](MPI_Request* started) {
@@ -354,7 +353,7 @@ Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
                             MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
                             MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                             MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                            MPI_Win win, MPI_Request* request) noexcept {
+                            MPI_Win win, MPI_Request* request) {
   Source source{origin_addr, origin_count, origin_datatype};
   Destination destination{result_addr, result_count, result_datatype};
   return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},

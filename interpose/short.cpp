@@ -14,19 +14,19 @@ namespace lacuna {
 namespace {
 
 // What examine() asks of the data themselves.
-bool may_be_moved(const void* buf, int count, const TypeRecord& record, int64_t* bytes) noexcept {
+bool may_be_moved(const void* buf, int count, const TypeRecord& record, int64_t* bytes) {
   const void* first = nullptr;
   return locate(buf, count, record, bytes, &first) && !may_be_on_device(first);
 }
 
-int wire_count(const TypeRecord& record, int64_t bytes) noexcept {
+int wire_count(const TypeRecord& record, int64_t bytes) {
   return static_cast<int>(static_cast<uint32_t>(bytes) / static_cast<uint32_t>(record.wire_bytes));
 }
 
 // What came is not all that there was room for, or it may be a token.
 [[gnu::noinline]] int finish_unusual(const Wire& wire, PlanPtr plan, Staging staging, void* buf,
                                      int count, int64_t bytes, MPI_Comm comm, int code,
-                                     OwnStatus* own) noexcept {
+                                     OwnStatus* own) {
   Incoming incoming;
   incoming.data = staging.data();
   incoming.wire = wire;
@@ -42,7 +42,7 @@ int wire_count(const TypeRecord& record, int64_t bytes) noexcept {
 }  // namespace
 
 int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-               MPI_Comm comm) noexcept {
+               MPI_Comm comm) {
   const Next& next = next_functions();
   const TypeRecord& record = *detail::cached_record(datatype);
   int64_t bytes = 0;
@@ -57,7 +57,7 @@ int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int 
 }
 
 int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                  MPI_Status* status) noexcept {
+                  MPI_Status* status) {
   const TypeRecord& record = *detail::cached_record(datatype);
   int64_t bytes = 0;
   Staging staging = borrow_kept();

@@ -19,7 +19,7 @@ using RecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
 
 // Whether so many elements are packed, and for sends not by the direct path: the last call on the
 // type has said so.
-inline bool is_short(MPI_Datatype datatype, int count, Operation operation) noexcept {
+inline bool is_short(MPI_Datatype datatype, int count, Operation operation) {
   const TypeRecord* record = detail::cached_record(datatype);
   if (record == nullptr) return false;
   const int64_t yes = verdict_bit(operation);
@@ -31,10 +31,9 @@ inline bool is_short(MPI_Datatype datatype, int count, Operation operation) noex
 }
 
 // The whole call, where it is_short().
-int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-               MPI_Comm comm) noexcept;
+int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                  MPI_Status* status) noexcept;
+                  MPI_Status* status);
 
 // A step (direct/quick.hpp) that the wrapper has jumped to. Under its other name a call has other
 // rules.

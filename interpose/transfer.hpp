@@ -39,20 +39,17 @@ struct Outgoing {
 // Where the library is to write, and where data go afterwards. Owns what it needs, as the type may
 // be freed meanwhile.
 struct Incoming {
-  // The message was held for a probe.
   // Whether lacuna has had any part in it so far.
   bool is_only_watched() const noexcept { return watched && landed < 0; }
-  void lead(const direct::Detour& detour) noexcept {
-    led = detour.taken();
-    source = detour.source();
-    tag = detour.tag();
-  }
+  // The message was held for a probe.
+  void lead(const direct::Detour& detour) noexcept;
 
   void* data = nullptr;  // of the staging; without one, of the program, where the direct path may
                          // find a token in it
   Wire wire;
   Staging staging;
-  PlanPtr plan;  // null: contiguous, if not `by_library`
+  Staging whole;  // for a message that was held, and is longer than what there is room for
+  PlanPtr plan;   // null: contiguous, if not `by_library`
   void* buf = nullptr;
   MPI_Count count = 0;
   int64_t bytes = 0;     // at most so many; -1: not asked yet (a predefined type)
@@ -61,10 +58,11 @@ struct Incoming {
   bool led = false;      // by a detour (direct/probe.hpp): the status is about these
   int source = 0;
   int tag = 0;
-  int64_t landed = -1;      // bytes of a payload that has been fetched
-  bool by_content = false;  // the status will not say how much has come
-  bool by_library = false;  // nobody but the library can write there
-  MPI_Comm comm;            // whose error handler hears of what goes wrong later
+  int64_t landed = -1;       // bytes of a payload that has been fetched
+  int failed = MPI_SUCCESS;  // so far in vain; whoever ends the request has to say so
+  bool by_content = false;   // the status will not say how much has come
+  bool by_library = false;   // nobody but the library can write there
+  MPI_Comm comm;             // whose error handler hears of what goes wrong later
   Account account;
 };
 
@@ -120,7 +118,7 @@ bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept;
 
 // The message that a detour leads to, received into what was made for the call.
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
-                 direct::Detour* detour) noexcept;
+                 direct::Detour* detour);
 
 // Whether there is a message to receive: neither MPI_MESSAGE_NULL nor MPI_MESSAGE_NO_PROC.
 bool is_message(const MPI_Message* message) noexcept;
@@ -138,7 +136,7 @@ class OwnStatus {
   MPI_Status* get() noexcept { return &own_; }
   bool is_written() const noexcept { return own_.MPI_SOURCE != kUnwritten; }
   // After the library's answer: delivers what came; what the call returns.
-  int finish(Incoming& incoming, int code) noexcept;
+  int finish(Incoming& incoming, int code);
   // The same where nothing is left to deliver.
   void tell() const noexcept {
     if (callers_ != MPI_STATUS_IGNORE) *callers_ = own_;
@@ -156,7 +154,7 @@ class OwnStatus {
 int deliver(Incoming& incoming, MPI_Status* status) noexcept;
 
 // The error handler of the call's communicator hears of it; what the call returns.
-int raise_error(MPI_Comm comm, int error_class) noexcept;
+int raise_error(MPI_Comm comm, int error_class);
 
 }  // namespace lacuna
 

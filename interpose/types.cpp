@@ -310,7 +310,7 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
   }
 }
 
-int around_type_commit(const Next& next, MPI_Datatype* datatype) noexcept {
+int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   const int code = next.MPI_Type_commit(datatype);
   const Runtime& rt = runtime();
   if (code != MPI_SUCCESS || !is_open(~0U) || rt.always) return code;

@@ -24,15 +24,15 @@ struct List {
 };
 constinit List g_lists[1U << kListBits];
 
-List& list_of(uintptr_t window) noexcept {
+List& list_of(uintptr_t window) {
   return g_lists[(window * 0x9E3779B97F4A7C15U) >> (64 - kListBits)];
 }
 
-std::unique_lock<std::mutex> lock(List& list) noexcept {
+std::unique_lock<std::mutex> lock(List& list) {
   return g_gate.threads ? std::unique_lock(list.mutex) : std::unique_lock<std::mutex>();
 }
 
-void give_back(HeldOperation* operation, bool success) noexcept {
+void give_back(HeldOperation* operation, bool success) {
   if (operation->incoming && success) {
     unpack_for(operation->account, *operation->plan, operation->incoming.data(), operation->bytes,
                operation->count, operation->buf);
@@ -42,7 +42,7 @@ void give_back(HeldOperation* operation, bool success) noexcept {
 }
 
 // The count last: while it is not zero, other threads look here, and wait for the lock.
-void end(List& list, HeldOperation* operation, bool success) noexcept {
+void end(List& list, HeldOperation* operation, bool success) {
   HeldOperation*& before = operation->previous != nullptr ? operation->previous->next : list.first;
   HeldOperation*& after = operation->next != nullptr ? operation->next->previous : list.last;
   before = operation->next;
@@ -55,7 +55,7 @@ void end(List& list, HeldOperation* operation, bool success) noexcept {
 
 }  // namespace
 
-void hold(HeldOperation* operation, MPI_Win window, int target) noexcept {
+void hold(HeldOperation* operation, MPI_Win window, int target) {
   operation->window = handle_bits(window);
   operation->target = target;
   List& list = list_of(operation->window);
@@ -68,7 +68,7 @@ void hold(HeldOperation* operation, MPI_Win window, int target) noexcept {
   g_gate.held.fetch_add(1, std::memory_order_release);
 }
 
-void end_with_request(HeldOperation* operation, bool success) noexcept {
+void end_with_request(HeldOperation* operation, bool success) {
   if (operation->window == 0) {
     give_back(operation, success);
   } else {
@@ -79,7 +79,7 @@ void end_with_request(HeldOperation* operation, bool success) noexcept {
   delete operation;
 }
 
-Synchronization::Synchronization(MPI_Win window, int target) noexcept
+Synchronization::Synchronization(MPI_Win window, int target)
     : window_(handle_bits(window)), target_(target) {
   List& list = list_of(window_);
   const auto locked = lock(list);
@@ -90,7 +90,7 @@ Synchronization::Synchronization(MPI_Win window, int target) noexcept
   }
 }
 
-void Synchronization::end(bool success) const noexcept {
+void Synchronization::end(bool success) const {
   List& list = list_of(window_);
   const auto locked = lock(list);
   for (HeldOperation* held = list.first; held != nullptr && held->number <= last_;) {
@@ -105,7 +105,7 @@ namespace {
 // Asks the library, and ends what is complete then. Where nothing of the program's is concerned,
 // declined.
 template <typename Ask>
-Answer synchronize(MPI_Win win, int target, const Ask& ask) noexcept {
+Answer synchronize(MPI_Win win, int target, const Ask& ask) {
   const Synchronization synchronization(win, target);
   if (!synchronization.concerns_any()) return kDeclined;
   const int code = ask(next_functions());
@@ -115,46 +115,46 @@ Answer synchronize(MPI_Win win, int target, const Ask& ask) noexcept {
 
 }  // namespace
 
-Answer take_win_fence(int assert, MPI_Win win) noexcept {
+Answer take_win_fence(int assert, MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_fence(assert, win); });
 }
 
-Answer take_win_complete(MPI_Win win) noexcept {
+Answer take_win_complete(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_complete(win); });
 }
 
-Answer take_win_unlock(int rank, MPI_Win win) noexcept {
+Answer take_win_unlock(int rank, MPI_Win win) {
   return synchronize(win, rank, [&](const Next& next) { return next.MPI_Win_unlock(rank, win); });
 }
 
-Answer take_win_unlock_all(MPI_Win win) noexcept {
+Answer take_win_unlock_all(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_unlock_all(win); });
 }
 
-Answer take_win_flush(int rank, MPI_Win win) noexcept {
+Answer take_win_flush(int rank, MPI_Win win) {
   return synchronize(win, rank, [&](const Next& next) { return next.MPI_Win_flush(rank, win); });
 }
 
-Answer take_win_flush_all(MPI_Win win) noexcept {
+Answer take_win_flush_all(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_flush_all(win); });
 }
 
-Answer take_win_flush_local(int rank, MPI_Win win) noexcept {
+Answer take_win_flush_local(int rank, MPI_Win win) {
   return synchronize(win, rank,
                      [&](const Next& next) { return next.MPI_Win_flush_local(rank, win); });
 }
 
-Answer take_win_flush_local_all(MPI_Win win) noexcept {
+Answer take_win_flush_local_all(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_flush_local_all(win); });
 }
 
 // What is held still was never synchronised.
-Answer take_win_free(MPI_Win* win) noexcept {
+Answer take_win_free(MPI_Win* win) {
   if (win == nullptr) return kDeclined;
   const Synchronization synchronization(*win, kAllTargets);
   if (!synchronization.concerns_any()) return kDeclined;

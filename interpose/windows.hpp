@@ -39,23 +39,23 @@ struct HeldOperation {
 
 // From here on a synchronisation of the window ends it. One without a request belongs to the
 // window.
-void hold(HeldOperation* operation, MPI_Win window, int target) noexcept;
+void hold(HeldOperation* operation, MPI_Win window, int target);
 
 // Its request is complete, with or without success; the operation is gone. In no window: complete
 // when it returned.
-void end_with_request(HeldOperation* operation, bool success) noexcept;
+void end_with_request(HeldOperation* operation, bool success);
 
 inline constexpr int kAllTargets = -1;
 // What a synchronisation of a window will end if it succeeds: so much of what is held now.
 class Synchronization {
  public:
-  Synchronization(MPI_Win window, int target) noexcept;
-  bool concerns_any() const noexcept { return last_ != 0; }
+  Synchronization(MPI_Win window, int target);
+  bool concerns_any() const { return last_ != 0; }
   // The library has completed them. False: they never will be.
-  void end(bool success) const noexcept;
+  void end(bool success) const;
 
  private:
-  bool concerns(const HeldOperation& operation) const noexcept {
+  bool concerns(const HeldOperation& operation) const {
     return operation.window == window_ && (target_ == kAllTargets || operation.target == target_);
   }
 

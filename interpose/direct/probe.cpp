@@ -7,6 +7,7 @@
 #include <new>
 
 #include "interpose/bodies.hpp"
+#include "interpose/direct/peers.hpp"
 #include "interpose/direct/receive.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
@@ -17,7 +18,8 @@ namespace direct {
 
 // A message that is out of the library's queue.
 struct Held {
-  uintptr_t comm = 0;
+  MPI_Comm comm{};
+  uint64_t life = 0;      // of it
   MPI_Status status{};    // what a probe tells of it
   bool received = false;  // into `bytes`, as it may be a token
   Token bytes{};
@@ -35,7 +37,7 @@ constinit Held* g_first = nullptr;
 constinit std::atomic<int> g_tag{0};
 
 bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept {
-  return !held.given_out && held.comm == handle_bits(comm) &&
+  return !held.given_out && handle_bits(held.comm) == handle_bits(comm) &&
          (source == MPI_ANY_SOURCE || source == held.status.MPI_SOURCE) &&
          (tag == MPI_ANY_TAG || tag == held.status.MPI_TAG);
 }
@@ -94,7 +96,8 @@ bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
       found == 0) {
     return false;
   }
-  held->comm = handle_bits(comm);
+  held->comm = comm;
+  if (peer_of(comm, 0) != nullptr || life_of(comm) != 0) held->life = life_of(comm);
   if (bytes_of(held->status) != kTokenBytes) return true;
   MPI_Status received;
   next.MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed, &held->message,
@@ -158,6 +161,7 @@ void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
   taken_ = true;
   source_ = held_->status.MPI_SOURCE;
   tag_ = held_->status.MPI_TAG;
+  is_own_ = held_->received;
   if (!held_->received) {
     is_message_ = true;
     message_ = held_->message;
@@ -175,10 +179,16 @@ void Detour::start(const MPI_Message& message) noexcept {
     if (!(*link)->given_out || (*link)->message != message) continue;
     held_ = unlink(link);
     taken_ = true;
+    is_own_ = true;
     source_ = held_->status.MPI_SOURCE;
     tag_ = held_->status.MPI_TAG;
     return;
   }
+}
+
+MPI_Comm Detour::comm() const noexcept {
+  const bool lives = held_->life != 0 && life_of(held_->comm) == held_->life;
+  return lives ? held_->comm : runtime().comm_world;
 }
 
 void Detour::finish() noexcept {
@@ -194,7 +204,7 @@ using direct::Held;
 using direct::tell;
 
 // MPI_Probe: `flag` is null.
-Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) noexcept {
+Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (source == MPI_PROC_NULL) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
@@ -218,7 +228,7 @@ Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* sta
 
 // MPI_Mprobe: `flag` is null. By way of a probe, which holds the message if it may be a token.
 Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-                   MPI_Status* status) noexcept {
+                   MPI_Status* status) {
   if (source == MPI_PROC_NULL || message == nullptr) return kDeclined;
   const Next& next = next_functions();
   for (;;) {

@@ -47,12 +47,17 @@ class Detour {
   bool taken() const noexcept { return taken_; }
   // Null: an ordinary receive.
   MPI_Message* message() noexcept { return is_message_ ? &message_ : nullptr; }
+  // It is of lacuna's making: as many bytes as a token has.
+  bool is_own() const noexcept { return is_own_; }
   int source() const noexcept { return source_; }
   int tag() const noexcept { return tag_; }
+  // The program's; that of a matched message may be gone by now, then it is MPI_COMM_WORLD.
+  MPI_Comm comm() const noexcept;
 
  private:
   bool taken_ = false;
   bool is_message_ = false;
+  bool is_own_ = false;
   int source_ = 0;
   int tag_ = 0;
   MPI_Message message_{};

@@ -26,7 +26,7 @@ constinit int g_looks_left = 1;
 constinit int g_looks_next = 1;
 
 // Whether what has just come cannot be a token: all that were sent here have been landed.
-bool are_all_landed() noexcept {
+bool are_all_landed() {
   if (!may_have_tokens()) return true;
   if (--g_looks_left > 0) return false;
   g_looks_next = std::min(2 * g_looks_next, kMostAsks);
@@ -34,7 +34,7 @@ bool are_all_landed() noexcept {
   return settle_tokens();
 }
 
-int error_class_of(const Watch& watch, MPI_Status* status) noexcept {
+int error_class_of(const Watch& watch, MPI_Status* status) {
   if (are_all_landed()) return MPI_SUCCESS;
   Incoming incoming;
   return watch_plain(watch, &incoming) ? deliver(incoming, status) : MPI_SUCCESS;
@@ -42,7 +42,7 @@ int error_class_of(const Watch& watch, MPI_Status* status) noexcept {
 
 // Ends a watch: the error class of what its receive has brought, if it has ended well, and on which
 // communicator. The library's own receives bring no tokens.
-int end_and_redeem(Watch* watch, MPI_Status* status, bool is_well, MPI_Comm* comm) noexcept {
+int end_and_redeem(Watch* watch, MPI_Status* status, bool is_well, MPI_Comm* comm) {
   const Watch old = *watch;
   lacuna::detail::end_watch(watch);
   *comm = old.comm;
@@ -51,20 +51,20 @@ int end_and_redeem(Watch* watch, MPI_Status* status, bool is_well, MPI_Comm* com
 
 }  // namespace
 
-int redeem(const Watch& watch, MPI_Status* status, int code) noexcept {
+int redeem(const Watch& watch, MPI_Status* status, int code) {
   if (code != MPI_SUCCESS) return code;
   const MPI_Comm comm = watch.comm;
   const int error_class = error_class_of(watch, status);
   return error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class);
 }
 
-int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept {
+int redeem_watched(Watch* watch, MPI_Status* status, int code) {
   MPI_Comm comm{};
   const int error_class = end_and_redeem(watch, status, code == MPI_SUCCESS, &comm);
   return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
 }
 
-int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept {
+int redeem_only(Watch* watch, MPI_Status* status, int code) {
   MPI_Comm comm{};
   const int error_class = end_and_redeem(watch, status, code == MPI_SUCCESS, &comm);
   if (error_class == MPI_SUCCESS) return code;
@@ -72,7 +72,7 @@ int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept {
   return raise_error(comm, MPI_ERR_IN_STATUS);
 }
 
-MPI_Status assumed_status(const Watch& watch) noexcept {
+MPI_Status assumed_status(const Watch& watch) {
   MPI_Status status{};
   Incoming incoming;
   if (watch_plain(watch, &incoming) && finds_token(incoming)) set_bytes(&status, kTokenBytes);
@@ -82,20 +82,20 @@ MPI_Status assumed_status(const Watch& watch) noexcept {
 constinit bool g_asks = false;
 constinit int g_asks_left = 0;
 
-void ask_more() noexcept {
+void ask_more() {
   if (g_asks) return;
   g_asks = true;
   g_asks_left = g_asks_next;
   g_asks_next = std::min(2 * g_asks_next, kMostAsks);
 }
 
-void ask_less() noexcept {
+void ask_less() {
   g_asks_left = g_asks_next;
   g_asks = !settle_tokens();
 }
 
 int end_after_all(Watch* watch, const MPI_Request* request, int code,
-                  int (*redeem)(Watch*, MPI_Status*, int) noexcept) noexcept {
+                  int (*redeem)(Watch*, MPI_Status*, int)) {
   if (may_have_tokens()) ask_more();
   if (*request != no_request()) return code;
   MPI_Status assumed = assumed_status(*watch);
@@ -106,7 +106,7 @@ int end_after_all(Watch* watch, const MPI_Request* request, int code,
 
 // Only watched receives, and requests that are none of lacuna's; a few.
 bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
-                  MPI_Status* statuses, int* code) noexcept {
+                  MPI_Status* statuses, int* code) {
   constexpr int kMost = 64;
   const auto is_left = [caller] {
     if (is_watched(kCosted)) called_from(caller);  // the look that follows is called from here

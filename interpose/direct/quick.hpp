@@ -25,8 +25,7 @@ namespace direct {
 
 // Whether a message of that many bytes is less than a token, as far as a handle says that without a
 // question: MPICH's have the size of a predefined type in their second byte.
-inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype,
-                         [[maybe_unused]] int count) noexcept {
+inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype, [[maybe_unused]] int count) {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
   constexpr int kToken = kTokenBytes;
   return count < kToken && count * static_cast<int>(handle_bits(datatype) & 0xFF00) < kToken << 8;
@@ -37,7 +36,7 @@ inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype,
 
 // The same of a message of a derived type that is known to be the library's, if a token survives in
 // it. Only where the type is sure to live until the call ends.
-inline bool is_futile_receive(MPI_Datatype datatype, int count) noexcept {
+inline bool is_futile_receive(MPI_Datatype datatype, int count) {
   const TypeRecord* record = lacuna::detail::cached_record(datatype);
   return record != nullptr &&
          (is_futile(*record, count, Operation::kReceive) || is_left_as_it_is(*record) ||
@@ -46,39 +45,39 @@ inline bool is_futile_receive(MPI_Datatype datatype, int count) noexcept {
 }
 
 // Whether to ask further: of one that has failed the status says anything.
-inline bool may_be_token(const MPI_Status& status) noexcept {
+inline bool may_be_token(const MPI_Status& status) {
   return __builtin_expect(brings_token_bytes(status), 0);
 }
 
 // The call has returned `code` and, if it has ended well, brought as many bytes as a token has:
 // what it returns, after the communicator's error handler has heard of it.
-int redeem(const Watch& watch, MPI_Status* status, int code) noexcept;
+int redeem(const Watch& watch, MPI_Status* status, int code);
 // The same of one that is watched, and now no more; it may be one of the library's own, which has
 // no token.
-int redeem_watched(Watch* watch, MPI_Status* status, int code) noexcept;
+int redeem_watched(Watch* watch, MPI_Status* status, int code);
 // The same for the only request of a call that has a status for each.
-int redeem_only(Watch* watch, MPI_Status* status, int code) noexcept;
+int redeem_only(Watch* watch, MPI_Status* status, int code);
 // What to give them where no status was asked for, and a token may have come meanwhile: one that
 // says so if the receive has brought it.
-MPI_Status assumed_status(const Watch& watch) noexcept;
+MPI_Status assumed_status(const Watch& watch);
 // Whether receives are asked what they bring, for there may be tokens that have not been landed:
 // from the first time that one may have come in a call that did not ask, until all are seen to have
 // been, which is looked at once in a while.
 LACUNA_HIDDEN extern bool g_asks;
 LACUNA_HIDDEN extern int g_asks_left;
 // Counts one down: at 0 it is time to look (settle_and_ask).
-inline bool has_to_ask() noexcept { return __builtin_expect(--g_asks_left > 0, 1); }
-void ask_more() noexcept;
-void ask_less() noexcept;
+inline bool has_to_ask() { return __builtin_expect(--g_asks_left > 0, 1); }
+void ask_more();
+void ask_less();
 // Of a call that may have ended well, or not, or not at all.
 int end_after_all(Watch* watch, const MPI_Request* request, int code,
-                  int (*redeem)(Watch*, MPI_Status*, int) noexcept) noexcept;
+                  int (*redeem)(Watch*, MPI_Status*, int));
 
 }  // namespace direct
 
 // What each step has for what it leaves: the next one, with the same arguments. Steps have no frame
 // but those that end in a watch, and are jumped to, so that arguments stay where they are and the
-// return address is the program's. None of them is noexcept, which nothing can be jumped to from.
+// return address is the program's. None of them is, which nothing can be jumped to from.
 using NextFunctions = const Next& (*)() noexcept;
 using IrecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 using WaitStep = int(MPI_Request*, MPI_Status*);
@@ -88,7 +87,7 @@ using WaitallStep = int(int, MPI_Request*, MPI_Status*);
 // The library's call and the look behind it.
 template <NextFunctions next>
 __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype datatype, int source,
-                                           int tag, MPI_Comm comm, MPI_Status* status) noexcept {
+                                           int tag, MPI_Comm comm, MPI_Status* status) {
   direct::Watch watch;
   watch.buf = buf;
   watch.datatype = datatype;
@@ -126,7 +125,7 @@ inline int light_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype da
 }
 
 // Where the library has none to give.
-inline MPI_Request no_request() noexcept {
+inline MPI_Request no_request() {
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   return g_gate.request_null;  // else a symbol lookup
 #else
@@ -137,7 +136,7 @@ inline MPI_Request no_request() noexcept {
 // Who has called is kept, not asked about: it matters where there is a token, which is rare.
 template <NextFunctions next>
 __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype datatype, int source,
-                                            int tag, MPI_Comm comm, MPI_Request* request) noexcept {
+                                            int tag, MPI_Comm comm, MPI_Request* request) {
   if (__builtin_expect(request == nullptr, 0))
     return next().MPI_Irecv(buf, count, datatype, source, tag, comm, request);
   direct::Watch watch;
@@ -170,7 +169,7 @@ LACUNA_INLINED int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_D
 // MPI_REQUEST_NULL behind, and `redeem` is asked about one with as many bytes as a token has.
 template <auto redeem = direct::redeem_watched, typename Call>
 LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request, MPI_Status* status,
-                               const Call& call) noexcept {
+                               const Call& call) {
   MPI_Status* told = status;
   asm("" : "+m"(request), "+m"(told), "+m"(watch));  // as above
   const int code = call(status);
@@ -184,8 +183,7 @@ LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request,
 // for, which libraries write for 6 to 11 instructions, and in MPI_Waitall for 50. A call that
 // `ends` leaves nothing under way if it goes well.
 template <bool ends, auto redeem = direct::redeem_watched, typename Call>
-LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request,
-                               const Call& call) noexcept {
+LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request, const Call& call) {
   asm("" : "+m"(request), "+m"(watch));  // as above
   const int code = call();
   if (!ends && __builtin_expect(*request != no_request(), 0)) return code;
@@ -198,27 +196,26 @@ LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request,
 // What is no constant to the compiler behind a comparison with one: else it would set anew what is
 // equal to it.
 template <typename Value>
-LACUNA_INLINED Value still(Value value) noexcept {
+LACUNA_INLINED Value still(Value value) {
   asm("" : "+r"(value));
   return value;
 }
 
 // A request, not watched, that is none of lacuna's. False: it may be.
-inline bool is_strange(MPI_Request request) noexcept {
+inline bool is_strange(MPI_Request request) {
   asm("" : "+r"(request));  // else its bucket is kept from before, at the cost of those watched
   return !takes_long_way() && !detail::has_entries(request);
 }
 
 template <NextFunctions next>
 __attribute__((noinline)) int watched_wait(MPI_Request* request, MPI_Status* status,
-                                           direct::Watch* watch) noexcept {
+                                           direct::Watch* watch) {
   return end_if_over(watch, request, status,
                      [=](MPI_Status* told) { return next().MPI_Wait(request, told); });
 }
 
 template <NextFunctions next>
-__attribute__((noinline)) int asking_wait(MPI_Request* request, MPI_Status*,
-                                          direct::Watch* watch) noexcept {
+__attribute__((noinline)) int asking_wait(MPI_Request* request, MPI_Status*, direct::Watch* watch) {
   MPI_Status own;  // set if it ends well
   return end_if_over(watch, request, &own,
                      [=](MPI_Status* told) { return next().MPI_Wait(request, told); });
@@ -226,14 +223,14 @@ __attribute__((noinline)) int asking_wait(MPI_Request* request, MPI_Status*,
 
 // Asks, having seen whether it must be.
 template <auto asking, typename... Arguments>
-__attribute__((noinline)) int settle_and_ask(Arguments... arguments) noexcept {
+__attribute__((noinline)) int settle_and_ask(Arguments... arguments) {
   direct::ask_less();
   return asking(arguments...);
 }
 
 template <NextFunctions next>
 __attribute__((noinline)) int blind_wait(MPI_Request* request, MPI_Status* none,
-                                         direct::Watch* watch) noexcept {
+                                         direct::Watch* watch) {
   return end_blindly<true>(watch, request, [=] { return next().MPI_Wait(request, none); });
 }
 
@@ -253,14 +250,14 @@ LACUNA_INLINED int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Sta
 
 template <NextFunctions next>
 __attribute__((noinline)) int watched_test(MPI_Request* request, int* flag, MPI_Status* status,
-                                           direct::Watch* watch) noexcept {
+                                           direct::Watch* watch) {
   return end_if_over(watch, request, status,
                      [=](MPI_Status* told) { return next().MPI_Test(request, flag, told); });
 }
 
 template <NextFunctions next>
 __attribute__((noinline)) int asking_test(MPI_Request* request, int* flag, MPI_Status*,
-                                          direct::Watch* watch) noexcept {
+                                          direct::Watch* watch) {
   MPI_Status own;  // set if it ends well
   return end_if_over(watch, request, &own,
                      [=](MPI_Status* told) { return next().MPI_Test(request, flag, told); });
@@ -268,7 +265,7 @@ __attribute__((noinline)) int asking_test(MPI_Request* request, int* flag, MPI_S
 
 template <NextFunctions next>
 __attribute__((noinline)) int blind_test(MPI_Request* request, int* flag, MPI_Status* none,
-                                         direct::Watch* watch) noexcept {
+                                         direct::Watch* watch) {
   return end_blindly<false>(watch, request, [=] { return next().MPI_Test(request, flag, none); });
 }
 
@@ -290,7 +287,7 @@ LACUNA_INLINED int quick_test(TestStep* otherwise, MPI_Request* request, int* fl
 
 template <NextFunctions next>
 __attribute__((noinline)) int watched_waitall(int one, MPI_Request* request, MPI_Status* status,
-                                              direct::Watch* watch) noexcept {
+                                              direct::Watch* watch) {
   return end_if_over<direct::redeem_only>(watch, request, status, [=](MPI_Status* told) {
     return next().MPI_Waitall(one, request, told);
   });
@@ -298,7 +295,7 @@ __attribute__((noinline)) int watched_waitall(int one, MPI_Request* request, MPI
 
 template <NextFunctions next>
 __attribute__((noinline)) int asking_waitall(int one, MPI_Request* request, MPI_Status*,
-                                             direct::Watch* watch) noexcept {
+                                             direct::Watch* watch) {
   MPI_Status own;  // set if it ends well
   return end_if_over<direct::redeem_only>(watch, request, &own, [=](MPI_Status* told) {
     return next().MPI_Waitall(one, request, told);
@@ -307,19 +304,18 @@ __attribute__((noinline)) int asking_waitall(int one, MPI_Request* request, MPI_
 
 template <NextFunctions next>
 __attribute__((noinline)) int blind_waitall(int one, MPI_Request* request, MPI_Status* none,
-                                            direct::Watch* watch) noexcept {
+                                            direct::Watch* watch) {
   return end_blindly<true, direct::redeem_only>(
       watch, request, [=] { return next().MPI_Waitall(one, request, none); });
 }
 
 // False: nothing has been done.
 bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
-                  MPI_Status* statuses, int* code) noexcept;
+                  MPI_Status* statuses, int* code);
 
 template <NextFunctions next>
 __attribute__((noinline)) int quick_waitall_many(int count, MPI_Request* requests,
-                                                 MPI_Status* statuses,
-                                                 WaitallStep* otherwise) noexcept {
+                                                 MPI_Status* statuses, WaitallStep* otherwise) {
   int code = MPI_SUCCESS;
   return complete_all(next(), __builtin_return_address(0), count, requests, statuses, &code)
              ? code

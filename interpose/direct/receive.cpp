@@ -121,8 +121,14 @@ int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) no
   return move_by_library<false>(incoming, whole, 1, extent, last.data());
 }
 
-// What was not asked of a type before a token came: those with gaps are the library's, and so is
-// what could not be decoded.
+const void* first_byte(const Incoming& incoming) noexcept {
+  return incoming.plan == nullptr ? dense(incoming)
+                                  : address(incoming.buf, incoming.plan->offset());
+}
+
+}  // namespace
+
+// Those with gaps are the library's, and so is what could not be decoded.
 bool measure(Incoming* incoming) noexcept {
   const Next& next = next_functions();
   MPI_Count size = 0;
@@ -138,10 +144,7 @@ bool measure(Incoming* incoming) noexcept {
   return true;
 }
 
-const void* first_byte(const Incoming& incoming) noexcept {
-  return incoming.plan == nullptr ? dense(incoming)
-                                  : address(incoming.buf, incoming.plan->offset());
-}
+namespace {
 
 // How many elements a token fills, the last one perhaps in part. There are as many.
 int64_t elements_of_token(const Incoming& incoming) noexcept {
@@ -208,6 +211,12 @@ bool is_token(const Token& token) noexcept {
 }
 
 bool read_token(Incoming& incoming, Token* token) noexcept {
+  if (incoming.whole) {
+    if (incoming.bytes > 0 && !incoming.by_library)
+      incoming.by_library = may_be_on_device(first_byte(incoming));
+    std::memcpy(token, incoming.whole.data(), sizeof(*token));
+    return is_token(*token);
+  }
   if (incoming.staging) {
     if (incoming.bytes < kTokenBytes) return false;
     std::memcpy(token, incoming.staging.data(), sizeof(*token));
@@ -275,7 +284,9 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   incoming.landed = bytes;
   bool ok = true;
   int code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-  if (incoming.by_library) {
+  if (bytes == 0) {
+    // There is room for nothing.
+  } else if (incoming.by_library) {
     // Of a ring nothing is used twice, as nothing is said to have been consumed.
     ok = wait_for_more(*region, bytes - 1, peer.pid) >= 0;
     if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) code = MPI_ERR_OTHER;

@@ -27,6 +27,9 @@ inline int64_t bytes_of(const MPI_Status& status) noexcept {
 #endif
 }
 
+// Asks what was not asked of a type before a token came. False: the library does not say.
+bool measure(Incoming* incoming) noexcept;
+
 // Whether it is as many as a token has.
 inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)

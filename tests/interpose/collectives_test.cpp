@@ -165,3 +165,31 @@ TOPIC(collectives_mixed_policy) {
   MPI_Type_free(&bare);
   MPI_Type_free(&type);
 }
+
+// Numbers into types that have several of them, as many more types as that.
+TOPIC(collectives_unlike_counts) {
+  MPI_Datatype type = column(4, 2);
+  MPI_Datatype apart;
+  MPI_Type_create_resized(type, 0, 64, &apart);
+  MPI_Type_commit(&apart);
+  for (const int count : {1, 2, 5, 40, 500}) {
+    context("count " + std::to_string(count));
+    const auto numbers = static_cast<size_t>(4 * count);
+    const auto ranks = static_cast<size_t>(g_size);
+    std::vector<double> mine(numbers), spread(2 * numbers * ranks, -1);
+    for (size_t i = 0; i < numbers; ++i) mine[i] = 1e6 * g_rank + static_cast<double>(i);
+    MPI_Allgather(mine.data(), 4 * count, MPI_DOUBLE, spread.data(), count, apart, MPI_COMM_WORLD);
+    bool good = true;
+    for (size_t i = 0; i < spread.size(); ++i) {
+      const double sent =
+          1e6 * static_cast<double>(i / 2 / numbers) + static_cast<double>(i / 2 % numbers);
+      good = good && spread[i] == (i % 2 == 0 ? sent : -1);
+    }
+    CHECK(good);
+  }
+  context("");
+  std::vector<double> one(8), all(8 * static_cast<size_t>(g_size));
+  MPI_Allgather(one.data(), 1, apart, all.data(), 1, apart, MPI_COMM_WORLD);
+  MPI_Type_free(&apart);
+  MPI_Type_free(&type);
+}

@@ -148,3 +148,55 @@ TOPIC(processes_session) {
 }
 
 #endif
+
+namespace {
+
+// What is under way when MPI_Finalize is called.
+struct Ending {
+  MPI_Datatype type;
+  std::vector<double> mine, early, late;
+  MPI_Request requests[2];
+};
+Ending* g_ending = nullptr;
+
+// MPI still works here (MPI 4.1, 11.4.1: before any other part of MPI_Finalize).
+int end_last(MPI_Comm, int, void*, void*) {
+  Ending& ending = *g_ending;
+  if (g_rank == 0) {
+    MPI_Status status;
+    int count = 0;
+    MPI_Recv(ending.late.data(), 1, ending.type, 1, 7, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, ending.type, &count);
+    CHECK(count == 1 && has_column_of(ending.late, 3));
+    MPI_Wait(&ending.requests[0], MPI_STATUS_IGNORE);
+    CHECK(has_column_of(ending.early, 3));
+  } else if (g_rank == 1) {
+    MPI_Waitall(2, ending.requests, MPI_STATUSES_IGNORE);
+  }
+  MPI_Bcast(g_rank == 0 ? ending.mine.data() : ending.late.data(), 1, ending.type, 0,
+            MPI_COMM_WORLD);
+  if (g_rank != 0) CHECK(has_column_of(ending.late, 3));
+  MPI_Type_free(&ending.type);
+  delete g_ending;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+// Messages that are sent before MPI_Finalize and received in it.
+TOPIC(processes_finalize) {
+  const std::vector<double> empty(kN * kN, -1);
+  g_ending = new Ending{column(kN), matrix(3), empty, empty, {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
+  Ending& ending = *g_ending;
+  if (g_rank == 0)
+    MPI_Irecv(ending.early.data(), 1, ending.type, 1, 6, MPI_COMM_WORLD, &ending.requests[0]);
+  if (g_rank == 1) {
+    for (int i = 0; i < 2; ++i)
+      MPI_Isend(ending.mine.data(), 1, ending.type, 0, 6 + i, MPI_COMM_WORLD, &ending.requests[i]);
+  }
+  int keyval = 0;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_last, &keyval, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+  MPI_Comm_free_keyval(&keyval);
+  CHECK(true);
+}

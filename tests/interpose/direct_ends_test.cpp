@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How receives of probed messages end that have too little room, and what is said of persistent
+// sends that the library takes for inactive.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness.hpp"
+
+using namespace test;
+
+namespace {
+
+constexpr int kCount = 4096;
+constexpr int kTokenBytes = 80;
+
+enum class Way { kRecv, kWait, kWaitall, kStart, kStartAny, kMrecv, kImrecv };
+
+int receive(Way way, char* to, int room, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  MPI_Message message;
+  int index = 0;
+  int code = MPI_SUCCESS;
+  switch (way) {
+    case Way::kRecv:
+      return MPI_Recv(to, room, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
+    case Way::kWait:
+      MPI_Irecv(to, room, MPI_BYTE, MPI_ANY_SOURCE, 1, comm, &request);
+      return MPI_Wait(&request, MPI_STATUS_IGNORE);
+    case Way::kWaitall:
+      MPI_Irecv(to, room, MPI_BYTE, 0, 1, comm, &request);
+      return MPI_Waitall(1, &request, &status);
+    case Way::kStart:
+    case Way::kStartAny:
+      MPI_Recv_init(to, room, MPI_BYTE, 0, 1, comm, &request);
+      MPI_Start(&request);
+      code = way == Way::kStart ? MPI_Wait(&request, &status)
+                                : MPI_Waitany(1, &request, &index, &status);
+      MPI_Request_free(&request);
+      return code;
+    case Way::kMrecv:
+      MPI_Mprobe(0, 1, comm, &message, &status);
+      return MPI_Mrecv(to, room, MPI_BYTE, &message, &status);
+    case Way::kImrecv:
+      MPI_Mprobe(0, 1, comm, &message, &status);
+      MPI_Imrecv(to, room, MPI_BYTE, &message, &request);
+      return MPI_Wait(&request, &status);
+  }
+  return code;
+}
+
+}  // namespace
+
+// Of a token and of what is as long, both of which a probe takes out of the library's queue: the
+// program's error handler hears of it, once.
+TOPIC(direct_probe_truncation) {
+  MPI_Datatype type = column(kCount, 3);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  return_errors(comm);
+  return_errors(MPI_COMM_WORLD);  // which hears of MPI_Mrecv in MPICH
+  std::vector<double> data(3 * kCount, 5);
+  for (const bool plain : {false, true}) {
+    for (int way = 0; way <= static_cast<int>(Way::kImrecv); ++way) {
+      for (const int room : {0, 24, 72}) {
+        context("way " + std::to_string(way) + ", room for " + std::to_string(room) +
+                (plain ? ", no token" : ""));
+        if (g_rank == 0) {
+          if (plain)
+            MPI_Send(data.data(), kTokenBytes, MPI_BYTE, 1, 1, comm);
+          else
+            MPI_Send(data.data(), 1, type, 1, 1, comm);
+          MPI_Send(data.data(), 1, type, 1, 2, comm);
+        } else if (g_rank == 1) {
+          std::vector<char> got(2 * kTokenBytes, -1);
+          MPI_Status status;
+          int bytes = 0;
+          MPI_Probe(0, 1, comm, &status);
+          MPI_Get_count(&status, MPI_BYTE, &bytes);
+          CHECK(bytes == (plain ? kTokenBytes : 8 * kCount));
+          const int before = handled_errors();
+          const int error_class = class_of(receive(static_cast<Way>(way), got.data(), room, comm));
+          CHECK(handled_errors() == before + 1);
+          CHECK(error_class == MPI_SUCCESS || error_class == MPI_ERR_IN_STATUS ||
+                error_class == MPI_ERR_TRUNCATE);
+          CHECK(std::all_of(got.begin() + room, got.end(), [](char c) { return c == -1; }));
+          std::vector<double> numbers(kCount);
+          MPI_Recv(numbers.data(), kCount, MPI_DOUBLE, 0, 2, comm, &status);
+          CHECK(std::all_of(numbers.begin(), numbers.end(), [](double n) { return n == 5; }));
+        }
+      }
+    }
+  }
+  context("");
+  MPI_Comm_free(&comm);
+  MPI_Type_free(&type);
+}
+
+// Who asks about such a request sees that it is complete, and the call that ends it is told so,
+// too.
+TOPIC(direct_persistent_asked) {
+  using Any = int (*)(int, const MPI_Request*, int*, int*, MPI_Status*);
+  using Some = int (*)(int, const MPI_Request*, int*, int*, MPI_Status*);
+  const Any any = newer<Any>("MPI_Request_get_status_any");
+  const Some some = newer<Some>("MPI_Request_get_status_some");
+  MPI_Datatype type = column(kCount, 3);
+  std::vector<double> data(3 * kCount, 5);
+  constexpr int kWays = 3;
+  for (int way = 0; way < kWays; ++way) {
+    context("way " + std::to_string(way));
+    if (g_rank == 0) {
+      MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      MPI_Send_init(data.data(), 1, type, 1, 3, MPI_COMM_WORLD, &requests[1]);
+      MPI_Start(&requests[1]);
+      int index = -1;
+      int flag = 0;
+      int listed = 0;
+      if (way == 0) {
+        while (flag == 0) MPI_Request_get_status(requests[1], &flag, MPI_STATUS_IGNORE);
+        index = 1;
+      } else if (way == 1 && any != nullptr) {
+        while (flag == 0) any(2, requests, &index, &flag, MPI_STATUS_IGNORE);
+      } else if (way == 2 && some != nullptr) {
+        while (listed == 0) some(2, requests, &listed, &index, MPI_STATUSES_IGNORE);
+        CHECK(listed == 1);
+      } else {
+        index = 1;
+      }
+      CHECK(index == 1);
+      index = -1;
+      MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+      CHECK(index == 1);
+      MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+      CHECK(index == MPI_UNDEFINED);
+      MPI_Request_free(&requests[1]);
+    } else if (g_rank == 1) {
+      std::vector<double> numbers(kCount);
+      MPI_Recv(numbers.data(), kCount, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(std::all_of(numbers.begin(), numbers.end(), [](double n) { return n == 5; }));
+    }
+  }
+  context("");
+  MPI_Type_free(&type);
+}
