@@ -304,13 +304,23 @@ bool is_left_to_library(const direct::Call& call, direct::Room* room, const Out&
   return true;
 }
 
+// Whether all types of this rank are predefined, as far as there is one for each side.
+template <typename Out, typename In>
+bool is_plain(const Out& out, const In& in) {
+  if constexpr (requires { out.type; })
+    return plainly_predefined(out.type) && plainly_predefined(in.type);
+  else
+    return false;
+}
+
 // A whole call with two sides: in a room (in_room.hpp, where `bytes` and `fill` are explained), or
 // each side by itself with the shares that `share` asks for.
 template <typename Bytes, typename Fill, typename Share, typename Out, typename In, typename Forms,
           typename... Rest>
-Answer do_call(const direct::Call& call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,
+Answer do_call(direct::Call call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,
                const Share& share, const Out& out, const In& in, const Start& start,
                const Forms& forms, Rest... rest) {
+  call.is_plain = is_plain(out, in);
   direct::Room* room = nullptr;
   if (const auto answer = call_in_room(call, comm, start, bytes, fill, &room)) {
     if (!answer->taken) remember(call, room, out, in);

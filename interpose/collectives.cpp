@@ -14,7 +14,7 @@ Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MP
   Block<Count> data(buffer, count, datatype);
   const auto bytes = [&](const direct::Room&) { return data.bytes(); };
   const auto fill = [&](Places* places) { return places->bcast(data, root); };
-  const direct::Call call{Kind::kBcast, root};
+  const direct::Call call{Kind::kBcast, root, is_plain(data, data)};
   direct::Room* room = nullptr;
   if (const auto answer = call_in_room(call, comm, start, bytes, fill, &room)) return *answer;
   if (is_for_library(call, room, data, data)) {

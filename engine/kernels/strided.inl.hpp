@@ -158,7 +158,7 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
 // 4096 of 16 at 2048 25, 18, 16, 1024 of 64 at 4096 9.5, 7.2, 7.5; unpacked 64 at 4096 12.3, 8.9,
 // 8.6. Warm there is no difference, but for lines' worths: packed 3.4, 3.5 and 4.3. Short runs that
 // are stored several times: nothing to rely on. By four, 16 bytes at 2048, cold, 29 and 19 in one
-// build, and 43 in another, 8 at 1024 88 and 115 or 152, by the registers that the compiler chose.
+// build, and 43 in another, 8 at 1024 88 and 115 or 152, for a reason not found.
 template <int kTurns, typename One>
 [[gnu::always_inline]] inline void in_turns(int64_t count, One one) {
 #pragma GCC unroll 1

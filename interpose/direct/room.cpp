@@ -43,8 +43,12 @@ constexpr uint64_t kEver = std::numeric_limits<uint64_t>::max();
 constexpr int kMostInVain = 4;
 constexpr uint64_t kMostPassed = 1024;
 
+Habit& habit_of(Room* room, const Call& call) noexcept {
+  return room->habits[call.is_plain ? 1 : 0][static_cast<size_t>(call.kind)];
+}
+
 void learn(Room* room, const Call& call, bool taken, bool refused) noexcept {
-  Habit& habit = room->habits[static_cast<size_t>(call.kind)];
+  Habit& habit = habit_of(room, call);
   habit.is_small = !refused;
   if (taken) {
     habit.vain = 0;
@@ -198,7 +202,7 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
     wait_for_readers(room);
     room->taken = 0;
   }
-  const Habit& habit = room->habits[static_cast<size_t>(call.kind)];
+  const Habit& habit = habit_of(room, call);
   const bool is_on = is_open(kCollectiveSwitch);
   const bool is_open_now = is_due && is_on;
   room->shut_until = 0;

@@ -38,10 +38,11 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kKinds = 15;
 
-// What the ranks must have in common.
+// What the ranks must have in common, and what one of them knows before it looks at its data.
 struct Call {
   Kind kind;
   int root = 0;
+  bool is_plain = false;  // this rank's types are predefined: it has no gaps
 };
 
 // Whether a rank gives the same data to all.
@@ -124,7 +125,7 @@ struct Room {
   uint64_t taken = 0;           // one that others may still be voting on
   Lot to_all;                   // of the current call (gives_one)
   Outflow outflow_to_all;
-  Habit habits[kKinds];
+  Habit habits[2][kKinds];  // one row for calls that are plain here: they say nothing of others
   uint64_t shut_until = 0;  // a turn: calls like the current one are not voted on before
   Passed passed[kKinds];
   // Of a topology, once they have been asked for.

@@ -176,6 +176,35 @@ TOPIC(rooms_passes) {
   MPI_Comm_free(&comm);
 }
 
+// Calls without gaps, on which votes are in vain, say nothing of those with some.
+TOPIC(rooms_plain_calls) {
+  const int n = 2048;
+  MPI_Datatype gaps;
+  MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &gaps);
+  MPI_Type_commit(&gaps);
+  const size_t all = static_cast<size_t>(g_size) * n;
+  std::vector<double> from(2 * all), to(2 * all);
+  std::iota(from.begin(), from.end(), 1e6 * g_rank);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  CHECK(taken_by("MPI_Allgather", [&] {
+          for (int i = 0; i < 20; ++i) {
+            MPI_Allgather(from.data(), n, MPI_DOUBLE, to.data(), n, MPI_DOUBLE, comm);
+            MPI_Barrier(comm);
+          }
+        }) == 0);
+  CHECK(taken_by("MPI_Allgather", [&] {
+          for (int i = 0; i < 3; ++i) {
+            std::fill(to.begin(), to.end(), 0);
+            MPI_Allgather(from.data(), 1, gaps, to.data(), n, MPI_DOUBLE, comm);
+            for (size_t j = 0; j < all; ++j)
+              CHECK(to[j] == 1e6 * static_cast<double>(j / n) + 2 * static_cast<double>(j % n));
+          }
+        }) == 3);
+  MPI_Comm_free(&comm);
+  MPI_Type_free(&gaps);
+}
+
 // Other communicators, more of them than there are rooms, some freed between.
 TOPIC(rooms_communicators) {
   MPI_Comm turned;
