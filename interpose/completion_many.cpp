@@ -267,6 +267,15 @@ Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI
       flag);
 }
 
+// The same in a form that lists what it has completed: this one alone.
+static Answer end_early_of_some(PendingRequest* entry, int (*end)(PendingRequest*, MPI_Status*),
+                                int* outcount, int* indices, MPI_Status* statuses) {
+  *outcount = 1;
+  return end_early(entry, end, indices,
+                   statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE,
+                   MPI_ERR_IN_STATUS);
+}
+
 // MPI_Waitsome and MPI_Testsome differ in the call alone.
 static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*), int incount,
                         MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
@@ -276,12 +285,8 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
-  if (PendingRequest* early = claims.keep_early()) {
-    *outcount = 1;
-    return end_early(early, finish_pending, indices,
-                     statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE,
-                     MPI_ERR_IN_STATUS);
-  }
+  if (PendingRequest* early = claims.keep_early())
+    return end_early_of_some(early, finish_pending, outcount, indices, statuses);
   if (claims.any_persistent()) *outcount = 0;
   const int code = some(incount, requests, outcount, indices, results.get());
   return taken(settle_some(claims, requests, *outcount, indices, results, code));
@@ -345,12 +350,8 @@ Answer take_request_get_status_some(int incount, const MPI_Request* requests, in
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
-  if (PendingRequest* early = claims.keep_early()) {
-    *outcount = 1;
-    return end_early(early, observe_pending, indices,
-                     statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE,
-                     MPI_ERR_IN_STATUS);
-  }
+  if (PendingRequest* early = claims.keep_early())
+    return end_early_of_some(early, observe_pending, outcount, indices, statuses);
   const int code = next_functions().MPI_Request_get_status_some(incount, requests, outcount,
                                                                 indices, results.get());
   IndexSearch search(code == MPI_SUCCESS ? *outcount : 0, indices);

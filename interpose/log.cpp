@@ -82,10 +82,6 @@ void name_predefined(const TypeRecord& record) {
   });
 }
 
-}  // namespace
-
-namespace {
-
 // Equal types are one to a reader, however often they are made: bindings of mpi_f08 may make one
 // for each array section.
 void log_once(std::string_view sentence) {

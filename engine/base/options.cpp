@@ -67,8 +67,7 @@ constexpr Option kTable[] = {
      "them, as of 1996. For comparison: it is seldom faster."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "On stderr: that lacuna is on, by rank 0, and a line `lacuna[rank]: ...` for each type and "
-     "each "
-     "reason why a call on it was or was not taken."},
+     "each reason why a call on it was or was not taken."},
     {OptionId::kProfile, "LACUNA_PROFILE", OptionKind::kText, "",
      "The file with this machine's numbers, which `lacuna machine --measure` writes. Unset: the "
      "one "

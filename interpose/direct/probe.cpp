@@ -97,7 +97,8 @@ bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
     return false;
   }
   held->comm = comm;
-  if (peer_of(comm, 0) != nullptr || life_of(comm) != 0) held->life = life_of(comm);
+  static_cast<void>(peer_of(comm, 0));  // which gives it a life, if it has none yet
+  held->life = life_of(comm);
   if (bytes_of(held->status) != kTokenBytes) return true;
   MPI_Status received;
   next.MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed, &held->message,

@@ -142,12 +142,18 @@ bool may_jump(const llvm::Module& module) {
   });
 }
 
+// A call of a function that is neither MPI's nor LLVM's own; nullptr: another instruction.
+const llvm::CallBase* foreign_call(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  return call == nullptr || llvm::isa<llvm::IntrinsicInst>(call) || is_of_mpi(*call) ? nullptr
+                                                                                     : call;
+}
+
 // Whether the frame may be left in the middle of a block. In Fortran nothing throws, as in C, but
 // flang does not say so.
 bool may_leave(const llvm::Instruction& instruction, bool jumps) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (call == nullptr || llvm::isa<llvm::IntrinsicInst>(call) || is_of_mpi(*call)) return false;
-  if (jumps) return true;
+  const llvm::CallBase* call = foreign_call(instruction);
+  if (call == nullptr || jumps) return call != nullptr;
   return llvm::isa<llvm::CallInst>(call) && !call->doesNotThrow() &&
          !call->getFunction()->doesNotThrow();
 }
@@ -155,9 +161,8 @@ bool may_leave(const llvm::Instruction& instruction, bool jumps) {
 // Whether a call may never come back to the frame. LLVM finds out of functions of this file that
 // they do, and knows it of the C library's.
 bool may_stay_away(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  return call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call) && !is_of_mpi(*call) &&
-         !call->willReturn();
+  const llvm::CallBase* call = foreign_call(instruction);
+  return call != nullptr && !call->willReturn();
 }
 
 // Where the program may go on after a block.
