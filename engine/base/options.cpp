@@ -186,21 +186,13 @@ const std::vector<std::string>& option_complaints() { return values().complaints
 namespace detail {
 
 std::string_view misspelt_option(std::string_view name) {
-  constexpr size_t kLongestName = 64;
-  constexpr size_t kMostEdits = 2;
-  if (!name.starts_with("LACUNA_") || name.size() > kLongestName) return {};
-  std::string_view nearest;
-  size_t fewest = kMostEdits + 1;
+  if (!name.starts_with("LACUNA_")) return {};
+  NearestName nearest(name, 2);
   for (const Option& option : kTable) {
     if (option.name == name) return {};
-    // A name without its end (LACUNA_POOL) is one, too.
-    const size_t edits =
-        option.name.starts_with(name) ? kMostEdits : edits_between(name, option.name);
-    if (edits >= fewest) continue;
-    fewest = edits;
-    nearest = option.name;
+    nearest.offer(option.name);
   }
-  return nearest;
+  return nearest.name();
 }
 
 bool read_flag(std::string_view text, bool* value) {

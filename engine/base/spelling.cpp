@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace lacuna {
+namespace {
 
 size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -22,6 +23,22 @@ size_t edits_between(std::string_view a, std::string_view b) {
     }
   }
   return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+void NearestName::offer(std::string_view name) {
+  // Longer words are no misspelt names, and comparing them would cost their length.
+  constexpr size_t kLongest = 64;
+  constexpr size_t kLeastCutOff = 3;
+  if (word_.size() > kLongest) return;
+  size_t edits = edits_between(word_, name);
+  if (name_.empty() && word_.size() >= kLeastCutOff && name.starts_with(word_)) {
+    edits = std::min(edits, fewest_ - 1);
+  }
+  if (edits >= fewest_) return;
+  fewest_ = edits;
+  name_ = name;
 }
 
 }  // namespace lacuna

@@ -28,28 +28,6 @@ bool is_word(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'
 
 std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }
 
-// The name nearest to a misspelt one, of those that a third of its letters turn it into.
-class Nearest {
- public:
-  explicit Nearest(std::string_view word)
-      : word_(word), best_(std::max<size_t>(word.size(), 3) / 3 + 1) {}
-  void offer(std::string_view name) {
-    // (Longer words are no misspelt names; comparing them would cost their length.)
-    const size_t edits = word_.size() > 64 ? best_ : edits_between(word_, name);
-    if (edits >= best_) return;
-    best_ = edits;
-    name_ = name;
-  }
-  std::string suggestion() const {
-    return name_.empty() ? "" : "; did you mean " + quoted(name_) + "?";
-  }
-
- private:
-  std::string_view word_;
-  std::string_view name_;
-  size_t best_;
-};
-
 // vector(count, blocklength, stride, oldtype)
 std::string usage(const Constructor& constructor) {
   std::string text(constructor.name);
@@ -195,13 +173,14 @@ class Parser {
     }
     at_ = name_at;
     if (constructor) return fail(quoted(name) + " needs its arguments: " + usage(*constructor));
-    Nearest nearest(plain);
+    NearestName nearest(plain, std::max<size_t>(plain.size(), 3) / 3);
     for (const Constructor& other : detail::kConstructors) nearest.offer(other.name);
     if (!called) {
       for (const Basic& other : all_basics()) nearest.offer(other.name);
     }
     return fail("unknown " + std::string(called ? "constructor " : "type ") +
-                quoted(name.substr(0, 40)) + nearest.suggestion());
+                quoted(name.substr(0, 40)) +
+                (nearest.name().empty() ? "" : "; did you mean " + quoted(nearest.name()) + "?"));
   }
 
   TypePtr parse_call(const Constructor& constructor, size_t name_at, int depth) {

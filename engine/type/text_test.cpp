@@ -272,6 +272,7 @@ TEST(TextErrors, PointAtThePlace) {
        16},
       {"dup(nonsense)", kParse, "unknown type 'nonsense'", 4},
       {"vektor(3, 1, 4, int)", kParse, "unknown constructor 'vektor'; did you mean 'vector'?", 0},
+      {"vec(3, 1, 4, int)", kParse, "unknown constructor 'vec'; did you mean 'vector'?", 0},
       {"MPI_Type_create_hindxed([], [], int)", kParse,
        "unknown constructor 'MPI_Type_create_hindxed'; did you mean 'hindexed'?", 0},
       {"quux(int)", kParse, "unknown constructor 'quux'", 0},
