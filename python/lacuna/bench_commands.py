@@ -83,6 +83,10 @@ def _engine(
         float | None,
         typer.Option("--seconds", help="For one direction of one row (then no more samples)."),
     ] = None,
+    starts: Annotated[
+        int,
+        typer.Option("--starts", min=1, help="Starts on each MPI; ratios are their medians."),
+    ] = 1,
     check_only: Annotated[
         bool, typer.Option("--check-only", help="Compare all rivals' bytes, time nothing.")
     ] = False,
@@ -113,6 +117,7 @@ def _engine(
             isas=list(isa or ([] if quick else ["all"])),
             samples=samples,
             seconds=seconds,
+            starts=starts,
             check_only=check_only,
             given=(type_text, count) if type_text is not None else None,
             mpi_root=mpi_root or places.default_mpi_root(),

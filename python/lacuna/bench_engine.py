@@ -44,6 +44,7 @@ class Options:
     isas: list[str] = field(default_factory=list)
     samples: int | None = None
     seconds: float | None = None
+    starts: int = 1
     check_only: bool = False
     given: tuple[str, int] | None = None  # a type's text and a count, instead of the corpus
     mpi_root: Path = field(default_factory=places.default_mpi_root)
@@ -66,13 +67,14 @@ def engine(options: Options) -> None:
     header = provenance.collect() | {"mpi": {}}
     found: list[Row] = []
     with watch.progress_bar() as progress:
-        for index, (target, program) in enumerate(zip(targets, programs, strict=True)):
-            # The instruction sets do not depend on the MPI library: once is enough.
-            isas = options.isas if index == 0 else []
-            lines = _run_one(target, program, rows, isas, options, progress)
-            header["mpi"][target.name] = lines[0]["mpi_library"].strip()
-            header |= {key: lines[0][key] for key in ("compiler", "isa", "by_hand_target")}
-            found += engine_rows.rows(target.name, rows, lines)
+        for start in range(1 if options.check_only else options.starts):
+            for index, (target, program) in enumerate(zip(targets, programs, strict=True)):
+                # The instruction sets do not depend on the MPI library: once is enough.
+                isas = options.isas if index == 0 else []
+                lines = _run_one(target, program, rows, isas, options, progress)
+                header["mpi"][target.name] = lines[0]["mpi_library"].strip()
+                header |= {key: lines[0][key] for key in ("compiler", "isa", "by_hand_target")}
+                found += engine_rows.rows(target.name, start, rows, lines)
     if options.check_only:
         print(f"{len(rows)} rows, every rival's bytes are right on {len(targets)} MPI libraries")
         return

@@ -12,6 +12,7 @@ from lacuna.results import Row
 
 COLUMNS = [
     "mpi",
+    "start",
     "row",
     "family",
     "op",
@@ -51,8 +52,9 @@ def described(rows: list[CorpusRow]) -> dict[str, Any]:
     }
 
 
-def rows(mpi: str, asked: list[CorpusRow], lines: list[dict[str, Any]]) -> list[Row]:
-    """One row for each rival, direction and state of the caches, in the program's order.
+def rows(mpi: str, start: int, asked: list[CorpusRow], lines: list[dict[str, Any]]) -> list[Row]:
+    """One row for each rival, direction and state of the caches, in the program's order: what the
+    program wrote when it was started on this MPI library for the `start`th time.
 
     `lines_read` and `lines_written` are the cache lines that hold data, which every way of moving
     it must touch; they are what a bound from a machine's bandwidths starts from.
@@ -65,7 +67,7 @@ def rows(mpi: str, asked: list[CorpusRow], lines: list[dict[str, Any]]) -> list[
             about = line
             _check(declared[line["row"]], line)
         elif line["kind"] == "times":
-            found.append(_row(mpi, declared[line["row"]], about, line))
+            found.append({"mpi": mpi, "start": start} | _row(declared[line["row"]], about, line))
     memcpy = {
         (row["row"], row["op"], row["cache"]): row["median_ns"]
         for row in found
@@ -92,13 +94,12 @@ def _check(row: CorpusRow, line: dict[str, Any]) -> None:
         )
 
 
-def _row(mpi: str, row: CorpusRow, about: dict[str, Any], line: dict[str, Any]) -> Row:
+def _row(row: CorpusRow, about: dict[str, Any], line: dict[str, Any]) -> Row:
     values = line["samples_ns"]
     median = statistics.median(values)
     sides = (about["mem_lines"], about["packed_lines"])
     read, written = sides if line["op"] == "pack" else sides[::-1]
     made = {
-        "mpi": mpi,
         "row": row.id,
         "family": row.family,
         "op": line["op"],

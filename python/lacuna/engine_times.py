@@ -16,6 +16,7 @@ OPS = ("pack", "unpack")
 NOT_IN_MEANS = "lifecycle"
 # lacuna-WORD and lacuna-WORD-more are not an instruction set.
 _NO_ISAS = ("slices", "lent", "touched", "lifecycle")
+_Run = tuple[str, int]  # on which MPI library, and which start there
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -25,17 +26,19 @@ def geometric_mean(values: Iterable[float]) -> float | None:
 
 
 class Times:
-    """Medians by row, direction, state of the caches, rival and MPI library."""
+    """Medians by row, direction, state of the caches, rival and run: a start of the program on an
+    MPI library."""
 
     def __init__(self, found: list[Row]) -> None:
         self._predicted: dict[tuple[str, str, str], Row] = {}
-        self._median: dict[tuple[str, str, str], dict[tuple[str, str], float]] = defaultdict(dict)
+        self._median: dict[tuple[str, str, str], dict[tuple[_Run, str], float]] = defaultdict(dict)
         for row in found:
             key = (row["row"], row["op"], row["cache"])
-            self._median[key][row["mpi"], row["rival"]] = row["median_ns"]
+            self._median[key][(row["mpi"], row["start"]), row["rival"]] = row["median_ns"]
             if row["rival"] == "lacuna" and row.get("is_measured_machine"):
                 self._predicted[key] = row
-        self.mpis = list(dict.fromkeys(row["mpi"] for row in found))
+        self._runs = list(dict.fromkeys((row["mpi"], row["start"]) for row in found))
+        self.mpis = list(dict.fromkeys(mpi for mpi, _ in self._runs))
         self.isas = list(
             dict.fromkeys(
                 row["rival"]
@@ -45,7 +48,7 @@ class Times:
         )
 
     def ns(self, row: str, op: str, cache: str, rival: str) -> float | None:
-        """The median over the runs on all MPI libraries; None where it was not measured."""
+        """The median over all runs; None where it was not measured."""
         values = [
             value for (_, name), value in self._median[row, op, cache].items() if name == rival
         ]
@@ -71,13 +74,13 @@ class Times:
         mpi: str | None = None,
         base: str = "lacuna",
     ) -> float | None:
-        """How many times faster `base` is than the rival. Both are of one run: of one MPI library,
-        or the median over the runs."""
+        """How many times faster `base` is than the rival. Both are of one run; the median over the
+        runs, those on one MPI library or all."""
         values = self._median[row, op, cache]
         ratios = [
-            values[name, rival] / values[name, base]
-            for name in ([mpi] if mpi else self.mpis)
-            if (name, rival) in values and (name, base) in values
+            values[run, rival] / values[run, base]
+            for run in self._runs
+            if mpi in (None, run[0]) and (run, rival) in values and (run, base) in values
         ]
         return statistics.median(ratios) if ratios else None
 
