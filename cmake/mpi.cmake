@@ -151,7 +151,7 @@ function(lacuna_mpi_test name program mpi)
     set(program $<TARGET_FILE:${program}>)
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 300)
   endif()
   add_test(NAME ${test} COMMAND ${launcher} ${options} -n ${arg_RANKS} ${program} ${arg_ARGS})
   set_tests_properties(${test} PROPERTIES
