@@ -12,6 +12,7 @@
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/receive.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/group.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -166,7 +167,36 @@ bool as_message(Held* held) noexcept {
 
 }  // namespace
 
-Posting::Posting() noexcept : locked_(g_gate.threads && receives_direct()) {
+namespace {
+
+// MPI says that tags may be this large; how much larger, the library says.
+bool is_tag(int tag) noexcept {
+  constexpr int kSure = 32767;
+  if (tag <= kSure) return tag >= 0 || tag == MPI_ANY_TAG;
+  int* most = nullptr;
+  int found = 0;
+  return next_functions().MPI_Comm_get_attr(runtime().comm_world, MPI_TAG_UB, &most, &found) ==
+             MPI_SUCCESS &&
+         found != 0 && tag <= *most;
+}
+
+bool can_match(int source, int tag, MPI_Comm comm) {
+  Group group;
+  int code = MPI_SUCCESS;
+  return comm != MPI_COMM_NULL && is_tag(tag) && ask_group(comm, &group, &code) &&
+         (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
+}
+
+bool takes_turns() noexcept { return g_gate.threads && receives_direct(); }
+
+}  // namespace
+
+Posting::Posting() noexcept : locked_(takes_turns()) {
+  if (locked_) g_taking.lock();
+}
+
+Posting::Posting(int source, int tag, MPI_Comm comm)
+    : locked_(takes_turns() && can_match(source, tag, comm)) {
   if (locked_) g_taking.lock();
 }
 
@@ -257,7 +287,7 @@ Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* sta
     int found = flag != nullptr ? *flag : 1;
     {
       // What one thread holds back between these two, the other one would miss.
-      const direct::Posting looking;
+      const direct::Posting looking(source, tag, comm);
       if (direct::any_held() && direct::look_up(source, tag, comm, status)) {
         if (flag != nullptr) *flag = 1;
         return taken(MPI_SUCCESS);
@@ -287,7 +317,7 @@ Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* m
     MPI_Status own = untold();
     int found = flag != nullptr ? *flag : 1;
     {
-      const direct::Posting looking;
+      const direct::Posting looking(source, tag, comm);
       if (Held* held = direct::any_held() ? direct::claim(source, tag, comm) : nullptr)
         return give_out(held, flag, message, status);
       const int code = may_wait_inside(flag)

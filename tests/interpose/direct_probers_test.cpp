@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Threads that probe for messages of one sender, by different tags, at the same time.
+// Where threads may probe and receive at once: by different tags of one sender, and out of error
+// handlers.
 #include <string>
 #include <thread>
 #include <utility>
@@ -101,4 +102,46 @@ TOPIC(direct_probers) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Type_free(&one);
+}
+
+namespace {
+
+bool g_reacts = false;
+
+void react(MPI_Comm*, int*, ...) {
+  if (!std::exchange(g_reacts, false)) return;
+  int flag = 0;
+  int got = 0;
+  MPI_Request request;
+  MPI_Iprobe(MPI_ANY_SOURCE, 30000, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 30000, MPI_COMM_WORLD, &request);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+// Error handlers that probe and receive themselves, out of a receive and a probe of threads.
+TOPIC(direct_handlers_in_threads) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(react, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  std::vector<double> data(10);
+  MPI_Request request;
+  int flag = 0;
+  for (int way = 0; way < 3; ++way) {
+    g_reacts = true;
+    if (way == 0) MPI_Irecv(data.data(), 10, MPI_DOUBLE, g_size, 1, comm, &request);
+    if (way == 1) MPI_Recv(data.data(), 10, MPI_DOUBLE, 0, -7, comm, MPI_STATUS_IGNORE);
+    if (way == 2) MPI_Iprobe(g_size, 1, comm, &flag, MPI_STATUS_IGNORE);
+    CHECK(!g_reacts);
+  }
+  int got = -1;
+  MPI_Sendrecv(&g_rank, 1, MPI_INT, 1 - g_rank, 1, &got, 1, MPI_INT, 1 - g_rank, 1, comm,
+               MPI_STATUS_IGNORE);
+  CHECK(got == 1 - g_rank);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&comm);
 }
