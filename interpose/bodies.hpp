@@ -19,6 +19,9 @@ struct Next;
 int around_init(const Next& next, int* argc, char*** argv);
 int around_init_thread(const Next& next, int* argc, char*** argv, int required, int* provided);
 int around_finalize(const Next& next);
+int around_session_init(const Next& next, MPI_Info info, MPI_Errhandler handler,
+                        MPI_Session* session);
+int around_session_finalize(const Next& next, MPI_Session* session);
 
 // types.cpp
 int around_type_commit(const Next& next, MPI_Datatype* datatype);

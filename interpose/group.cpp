@@ -5,11 +5,13 @@
 #include "interpose/group.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
+#include "interpose/runtime.hpp"
 
 namespace lacuna {
 namespace {
@@ -90,7 +92,48 @@ bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
   return false;
 }
 
+// For as long as it lives, errors of what is no communicator are heard by nobody: libraries raise
+// them on one of these two.
+class Silence {
+ public:
+  Silence() {
+    const Next& next = next_functions();
+    MPI_Errhandler silent;
+    if (next.MPI_Comm_get_errhandler(runtime().probe_comm, &silent) != MPI_SUCCESS) return;
+    for (size_t i = 0; i < std::size(comms_); ++i) {
+      next.MPI_Comm_get_errhandler(comms_[i], &handlers_[i]);
+      next.MPI_Comm_set_errhandler(comms_[i], silent);
+    }
+    next.MPI_Errhandler_free(&silent);
+    is_kept_ = true;
+  }
+  ~Silence() {
+    const Next& next = next_functions();
+    for (size_t i = 0; is_kept_ && i < std::size(comms_); ++i) {
+      next.MPI_Comm_set_errhandler(comms_[i], handlers_[i]);
+      const bool is_predefined =
+          handlers_[i] == runtime().errors_are_fatal || handlers_[i] == runtime().errors_return;
+      if (!is_predefined) next.MPI_Errhandler_free(&handlers_[i]);
+    }
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  const MPI_Comm comms_[2] = {runtime().comm_world, runtime().comm_self};
+  MPI_Errhandler handlers_[2];
+  bool is_kept_ = false;
+};
+
 }  // namespace
+
+bool is_communicator(MPI_Comm comm) {
+  if (g_gate.threads) return true;
+  const Silence silence;
+  int size = 0;
+  int code = 0;
+  return ask(next_functions().MPI_Comm_size, comm, &size, &code);
+}
 
 bool ask_group(MPI_Comm comm, Group* group, int* code) {
   direct::Room* room = nullptr;

@@ -33,6 +33,11 @@ struct Group {
   }
 };
 
+// Whether this is a communicator. The program's error handlers do not hear of one that is not: they
+// will by the call that names it. Where there are threads, whose errors nobody would hear
+// meanwhile, it is not asked, and the answer is yes.
+bool is_communicator(MPI_Comm comm);
+
 // False: the library has raised its error, and `code` is the program's.
 bool ask_group(MPI_Comm comm, Group* group, int* code);
 

@@ -40,6 +40,8 @@ constinit bool g_probing = false;
 constinit bool g_ends_in_finalize = false;
 constinit uint32_t g_allowed = 0;      // the families that the options leave on
 constinit uint32_t g_always_open = 0;  // kDirectSwitch, where the node has agreed
+constinit bool g_is_on = true;         // as MPI_Pcontrol says
+constinit int g_sessions = 0;          // of the program's, that are live
 
 // Under g_mutex, but for programs that switch without threads.
 void open_gate(uint32_t families) noexcept {
@@ -47,6 +49,12 @@ void open_gate(uint32_t families) noexcept {
   if (((before ^ families) & kDirectSwitch) == 0) return;
   const bool opens = (families & kDirectSwitch) != 0;
   g_gate.irregular.fetch_add(opens ? -kDirectClosed : kDirectClosed, std::memory_order_release);
+}
+
+// A session may outlive MPI_Finalize, and with it messages that lacuna has begun: so nothing is
+// begun while there is one.
+void settle_gate() noexcept {
+  if (g_started) open_gate((g_is_on && g_sessions == 0 ? g_allowed : 0) | g_always_open);
 }
 
 uint32_t allowed_families() {
@@ -72,17 +80,6 @@ MpiFunctions mpi_functions_of(const Next& next) {
   };
 }
 
-// For people: the first words of the version, with one blank between them.
-void name_library(const char* version, Runtime* rt) noexcept {
-  const std::string_view line(version, std::strcspn(version, ",\n"));
-  size_t end = 0;
-  for (const char c : line) {
-    const bool is_blank = c == ' ' || c == '\t';
-    if (is_blank && end > 0 && rt->library[end - 1] == ' ') continue;
-    if (end + 1 < sizeof(rt->library)) rt->library[end++] = is_blank ? ' ' : c;
-  }
-}
-
 // What needs no communicator and makes no object.
 void learn_library(const Next& next, Runtime* rt) {
   rt->mpi = mpi_functions_of(next);
@@ -104,7 +101,7 @@ void learn_library(const Next& next, Runtime* rt) {
   next.MPI_Get_library_version(version, &length);
   rt->flavour = flavour_of(version);
   rt->mpich_major = mpich_major_of(version);
-  name_library(version, rt);
+  name_library(version, rt->library);
   rt->always = option_flag(OptionId::kAlways);
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);
@@ -302,7 +299,7 @@ void start() noexcept try {
   // The cache must see communicators freed.
   if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
   say_on();
-  open_gate(g_allowed | g_always_open);
+  settle_gate();
 } catch (...) {
 }
 
@@ -312,7 +309,14 @@ const Runtime& runtime() noexcept { return g_runtime; }
 
 void switch_on(bool on) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_started) open_gate((on ? g_allowed : 0) | g_always_open);
+  g_is_on = on;
+  settle_gate();
+}
+
+void count_sessions(int change) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_sessions += change;
+  settle_gate();
 }
 
 namespace {

@@ -75,6 +75,16 @@ int mpich_major_of(std::string_view library_version) {
   return major;
 }
 
+void name_library(std::string_view library_version, std::span<char> name) noexcept {
+  const std::string_view line = library_version.substr(0, library_version.find_first_of(",\n"));
+  size_t end = 0;
+  for (const char c : line) {
+    const bool is_blank = c == ' ' || c == '\t';
+    if (is_blank && end > 0 && name[end - 1] == ' ') continue;
+    if (end + 1 < name.size()) name[end++] = is_blank ? ' ' : c;
+  }
+}
+
 bool Rulebook::holds(Operation operation, const Load& load) const noexcept {
   const auto& rules = operation == Operation::kDirect ? direct
                       : operation == Operation::kSend ? send

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,8 @@ enum class Flavour : uint8_t { kMpich, kIntelMpi, kMvapich, kOpenMpi, kOther };
 Flavour flavour_of(std::string_view library_version);
 // Of MPICH's version; 0: it does not say so.
 int mpich_major_of(std::string_view library_version);
+// For people: the first words of the version, with one blank between them.
+void name_library(std::string_view library_version, std::span<char> name) noexcept;
 
 // One-sided operations have rules of their own (rma_rules.hpp).
 enum class Operation : uint8_t {

@@ -101,7 +101,7 @@ Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
 Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                   MPI_Comm comm, MPI_Request* request) {
   const auto start = [&](Incoming* incoming, MPI_Request* started) {
-    const direct::Posting posting;
+    const direct::Posting posting(source, tag, comm);
     direct::Detour detour;
     detour.start(&source, &tag, &comm);
     incoming->lead(detour);

@@ -50,6 +50,8 @@ const Runtime& runtime() noexcept;
 
 // On and off by MPI_Pcontrol, within what the options allow.
 void switch_on(bool on) noexcept;
+// How many more sessions of the program's are live.
+void count_sessions(int change) noexcept;
 
 }  // namespace lacuna
 

@@ -13,6 +13,7 @@
 #include "interpose/direct/receive.hpp"
 #include "interpose/direct/send.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/group.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/packing.hpp"
@@ -332,7 +333,10 @@ int OwnStatus::finish(Incoming& incoming, int code) {
   return error_class == MPI_SUCCESS ? code : raise_error(incoming.comm, error_class);
 }
 
+// A communicator may be gone before what was received on it: libraries that then do not know its
+// handler go to that of the world.
 int raise_error(MPI_Comm comm, int error_class) {
+  if (!is_communicator(comm)) comm = runtime().comm_world;
   next_functions().MPI_Comm_call_errhandler(comm, error_class);
   return error_class;
 }

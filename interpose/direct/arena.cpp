@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <mutex>
 
@@ -38,6 +40,7 @@ constinit std::byte* g_base = nullptr;
 constinit int64_t g_bytes = 0;
 constinit int64_t g_backed = 0;  // bytes that the system has given pages for
 constinit int g_descriptor = -1;
+constinit bool g_needs_descriptor = false;  // to have pages
 constinit Span g_out[kMostOut] = {};
 constinit int g_count = 0;
 constinit int64_t g_next = kFrontBytes;  // where the next region is looked for
@@ -74,13 +77,14 @@ int64_t whole_steps(int64_t end, int64_t arena_bytes) noexcept {
 }
 
 // Pages that are there are entered here at once, which takes less than one by one: the first 500
-// messages of 1300 bytes took 3.3 to 6.6 us each, and take 2.4 to 2.7. Where the system cannot, it
-// will do so at their first use.
-void enter_pages(std::byte* begin, int64_t bytes) noexcept {
+// messages of 1300 bytes took 3.3 to 6.6 us each, and take 2.4 to 2.7. An error number; EINVAL: the
+// system cannot, and will do so at their first use.
+int enter_pages(std::byte* begin, int64_t bytes) noexcept {
 #if defined(MADV_POPULATE_WRITE)
-  madvise(begin, static_cast<size_t>(bytes), MADV_POPULATE_WRITE);
+  return madvise(begin, static_cast<size_t>(bytes), MADV_POPULATE_WRITE) == 0 ? 0 : errno;
 #else
   (void)begin, (void)bytes;
+  return EINVAL;
 #endif
 }
 
@@ -90,10 +94,23 @@ constinit bool g_shows_page = false;
 bool back(int64_t end) noexcept {
   if (end <= g_backed) return true;
   const int64_t wanted = whole_steps(end, g_bytes);
-  if (fallocate(g_descriptor, 0, g_backed, wanted - g_backed) != 0) return false;
-  enter_pages(g_base + g_backed, wanted - g_backed);
+  const int refused = enter_pages(g_base + g_backed, wanted - g_backed);
+  g_needs_descriptor = refused == EINVAL;
+  if (refused != 0 && (refused != EINVAL || g_descriptor < 0 ||
+                       fallocate(g_descriptor, 0, g_backed, wanted - g_backed) != 0)) {
+    return false;
+  }
   g_backed = wanted;
   return true;
+}
+
+// Where a program has closed its standard streams, it may write to them all the same, and would
+// write into the arena.
+int out_of_the_way(int descriptor) noexcept {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(descriptor);
+  return other;
 }
 
 std::byte* map(int descriptor, int64_t bytes) noexcept {
@@ -109,8 +126,17 @@ constinit uint64_t g_settled_word = 0;
 
 bool shows_token_page() noexcept { return g_shows_page; }
 
+int64_t most_arena_bytes(int64_t wanted) noexcept {
+  constexpr int64_t kUnit = int64_t{1} << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(wanted))
+    return wanted;
+  return static_cast<int64_t>(limit.rlim_cur) / kUnit * kUnit;
+}
+
 bool make_arena(int64_t bytes) noexcept {
-  const int descriptor = memfd_create("lacuna-arena", MFD_CLOEXEC);
+  if (bytes <= kFrontBytes) return false;
+  const int descriptor = out_of_the_way(memfd_create("lacuna-arena", MFD_CLOEXEC));
   if (descriptor < 0) return false;
   std::byte* const base = ftruncate(descriptor, bytes) == 0 ? map(descriptor, bytes) : nullptr;
   if (base == nullptr) {
@@ -134,6 +160,12 @@ bool make_arena(int64_t bytes) noexcept {
 std::byte* own_arena() noexcept { return g_base; }
 
 int arena_descriptor() noexcept { return g_descriptor; }
+
+void close_arena() noexcept {
+  if (g_needs_descriptor || g_descriptor < 0) return;
+  close(g_descriptor);
+  g_descriptor = -1;
+}
 
 std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes) noexcept {
   char path[64];

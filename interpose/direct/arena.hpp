@@ -18,6 +18,9 @@ namespace lacuna::direct {
 
 // Makes this process's arena. False: no shared memory, or not as much.
 bool make_arena(int64_t bytes) noexcept;
+// Of so many, those that the process may make: a file of more than RLIMIT_FSIZE, in memory, too,
+// would be a signal.
+int64_t most_arena_bytes(int64_t wanted) noexcept;
 // Its first byte: the seats (room.hpp), a page for the word below, then regions.
 std::byte* own_arena() noexcept;
 inline constexpr int64_t kSeatBytes = int64_t{4} << 10;
@@ -47,6 +50,8 @@ inline bool may_have_tokens() noexcept {
 }
 // How others open it: /proc/<pid>/fd/<descriptor>.
 int arena_descriptor() noexcept;
+// Once all others have: programs count their descriptors, and some close all that they do not know.
+void close_arena() noexcept;
 
 // Another process's arena, to read payloads from and to mark them done. Null: it cannot be opened
 // (another PID namespace, another user, not enough address space).

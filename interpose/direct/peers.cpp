@@ -23,6 +23,7 @@
 #include "interpose/direct/passing.hpp"
 #include "interpose/direct/reading.hpp"
 #include "interpose/direct/room.hpp"
+#include "interpose/group.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -161,8 +162,11 @@ bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
 Ranks* learn(MPI_Comm comm) try {
   const Next& next = next_functions();
   Ranks* ranks = nullptr;
-  int found = 0;
-  if (next.MPI_Comm_get_attr(comm, g_keyval, &ranks, &found) != MPI_SUCCESS) return nullptr;
+  int found = -1;
+  if (!is_communicator(comm) ||
+      next.MPI_Comm_get_attr(comm, g_keyval, &ranks, &found) != MPI_SUCCESS || found < 0) {
+    return nullptr;
+  }
   if (found == 0) {
     ranks = new_ranks();
     if (!find_ranks(comm, &ranks->peers, &ranks->room)) return nullptr;
@@ -249,7 +253,7 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   next.MPI_Comm_rank(node, &own);
   Card card{};
   card.build = build_id();
-  card.arena_bytes = option_integer(OptionId::kArenaMb) << 20;
+  card.arena_bytes = most_arena_bytes(option_integer(OptionId::kArenaMb) << 20);
   card.pid = g_pid = getpid();
   card.willing = willing && size > 1 && make_arena(card.arena_bytes) &&
                  getrandom(&card.secret, sizeof(card.secret), 0) == sizeof(card.secret);
@@ -268,6 +272,7 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   constexpr int kReads = 2;
   const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, own);
   const int common = common_to_all(node, size, (ok ? kTakesPart : 0) | (reads ? kReads : 0));
+  close_arena();
   g_peers_read = (common & kReads) != 0;
   return (common & kTakesPart) != 0;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/probe.hpp"
 
+#include <sched.h>
+
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -10,6 +12,7 @@
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/receive.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/group.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -49,12 +52,23 @@ Held** find(int source, int tag, MPI_Comm comm) noexcept {
   return nullptr;
 }
 
-// A status as a probe writes it: MPI_ERROR is not its to change.
+// What no library writes: as long as it stands there, the library has left the field alone. (MPI
+// says that MPI_ERROR is not a probe's to change; MPICH 4.0.2 does.)
+constexpr int kUntold = -123456789;
+
+MPI_Status untold() noexcept {
+  MPI_Status status{};
+  status.MPI_SOURCE = kUntold;
+  status.MPI_ERROR = kUntold;
+  return status;
+}
+
+// The caller's status as the library would have written it.
 void tell(const MPI_Status& found, MPI_Status* status) noexcept {
-  if (status == MPI_STATUS_IGNORE) return;
+  if (status == MPI_STATUS_IGNORE || found.MPI_SOURCE == kUntold) return;
   const int error = status->MPI_ERROR;
   *status = found;
-  status->MPI_ERROR = error;
+  if (found.MPI_ERROR == kUntold) status->MPI_ERROR = error;
 }
 
 bool look_up(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
@@ -87,37 +101,43 @@ Held* claim(int source, int tag, MPI_Comm comm) noexcept {
   return link != nullptr ? unlink(link) : nullptr;
 }
 
-// Takes the next message of a sender out of the library's queue. False: there is none, or an error.
-bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
-  const Next& next = next_functions();
-  int found = 0;
-  if (next.MPI_Improbe(source, MPI_ANY_TAG, comm, &found, &held->message, &held->status) !=
-          MPI_SUCCESS ||
-      found == 0) {
-    return false;
-  }
+// What has just been taken out of the library's queue on `comm`: received, if it may be a token.
+void keep(MPI_Comm comm, Held* held) noexcept {
   held->comm = comm;
   static_cast<void>(peer_of(comm, 0));  // which gives it a life, if it has none yet
   held->life = life_of(comm);
-  if (bytes_of(held->status) != kTokenBytes) return true;
+  if (bytes_of(held->status) != kTokenBytes) return;
   MPI_Status received;
-  next.MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed, &held->message,
-                 &received);
+  next_functions().MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed,
+                             &held->message, &received);
   held->received = true;
   if (is_token(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
+}
+
+// Takes the next message of a sender out of the library's queue. False: there is none, or an error.
+bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
+  int found = 0;
+  held->status = untold();
+  if (next_functions().MPI_Improbe(source, MPI_ANY_TAG, comm, &found, &held->message,
+                                   &held->status) != MPI_SUCCESS ||
+      found == 0) {
+    return false;
+  }
+  keep(comm, held);
   return true;
 }
 
-// Holds all messages of the sender up to the first with this tag.
-void hold_up_to(int source, int tag, MPI_Comm comm) noexcept {
+// Holds all messages up to the one that a probe has found.
+void hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
   const std::lock_guard<std::mutex> lock(g_taking);
-  while (!look_up(source, tag, comm, MPI_STATUS_IGNORE)) {
+  while (!look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) {
     Held* held = new (std::nothrow) Held;
     if (held == nullptr) return;
-    if (!take_out(source, comm, held)) {
+    if (!take_out(found.MPI_SOURCE, comm, held)) {
       delete held;
       return;
     }
+    held->status.MPI_ERROR = found.MPI_ERROR;  // as probes write it, or not
     append(held);
   }
 }
@@ -147,7 +167,36 @@ bool as_message(Held* held) noexcept {
 
 }  // namespace
 
-Posting::Posting() noexcept : locked_(g_gate.threads && receives_direct()) {
+namespace {
+
+// MPI says that tags may be this large; how much larger, the library says.
+bool is_tag(int tag) noexcept {
+  constexpr int kSure = 32767;
+  if (tag <= kSure) return tag >= 0 || tag == MPI_ANY_TAG;
+  int* most = nullptr;
+  int found = 0;
+  return next_functions().MPI_Comm_get_attr(runtime().comm_world, MPI_TAG_UB, &most, &found) ==
+             MPI_SUCCESS &&
+         found != 0 && tag <= *most;
+}
+
+bool can_match(int source, int tag, MPI_Comm comm) {
+  Group group;
+  int code = MPI_SUCCESS;
+  return comm != MPI_COMM_NULL && is_tag(tag) && ask_group(comm, &group, &code) &&
+         (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
+}
+
+bool takes_turns() noexcept { return g_gate.threads && receives_direct(); }
+
+}  // namespace
+
+Posting::Posting() noexcept : locked_(takes_turns()) {
+  if (locked_) g_taking.lock();
+}
+
+Posting::Posting(int source, int tag, MPI_Comm comm)
+    : locked_(takes_turns() && can_match(source, tag, comm)) {
   if (locked_) g_taking.lock();
 }
 
@@ -203,69 +252,95 @@ void Detour::finish() noexcept {
 
 using direct::Held;
 using direct::tell;
+using direct::untold;
+
+namespace {
+
+// A call that waits in the library would not see what another thread takes out of its queue
+// meanwhile: where there are threads, it looks again and again instead.
+bool may_wait_inside(const int* flag) noexcept { return flag == nullptr && !g_gate.threads; }
+
+// What the program gets of a message that lacuna has taken out.
+Answer give_out(Held* held, int* flag, MPI_Message* message, MPI_Status* status) noexcept {
+  tell(held->status, status);
+  if (flag != nullptr) *flag = 1;
+  if (!held->received) {
+    *message = held->message;
+    delete held;
+    return watched(MPI_SUCCESS);
+  }
+  if (!direct::as_message(held)) return taken(MPI_ERR_OTHER);
+  *message = held->message;
+  held->given_out = true;
+  direct::append(held);
+  return taken(MPI_SUCCESS);
+}
+
+}  // namespace
 
 // MPI_Probe: `flag` is null.
 Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (source == MPI_PROC_NULL) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
-    if (direct::any_held() && direct::look_up(source, tag, comm, status)) {
-      if (flag != nullptr) *flag = 1;
-      return taken(MPI_SUCCESS);
+    MPI_Status own = untold();
+    int found = flag != nullptr ? *flag : 1;
+    {
+      // What one thread holds back between these two, the other one would miss.
+      const direct::Posting looking(source, tag, comm);
+      if (direct::any_held() && direct::look_up(source, tag, comm, status)) {
+        if (flag != nullptr) *flag = 1;
+        return taken(MPI_SUCCESS);
+      }
+      const int code = may_wait_inside(flag) ? next.MPI_Probe(source, tag, comm, &own)
+                                             : next.MPI_Iprobe(source, tag, comm, &found, &own);
+      if (code != MPI_SUCCESS) return taken(code);
     }
-    MPI_Status own{};
-    int found = 1;
-    const int code = flag != nullptr ? next.MPI_Iprobe(source, tag, comm, &found, &own)
-                                     : next.MPI_Probe(source, tag, comm, &own);
-    if (code != MPI_SUCCESS) return taken(code);
-    if (found == 0 || direct::bytes_of(own) != direct::kTokenBytes) {
+    if (found == 0 && flag == nullptr) {
+      sched_yield();
+    } else if (found == 0 || direct::bytes_of(own) != direct::kTokenBytes) {
       if (flag != nullptr) *flag = found;
       if (found != 0) tell(own, status);
-      return watched(code);
+      return watched(MPI_SUCCESS);
+    } else {
+      direct::hold_up_to(own, comm);
     }
-    direct::hold_up_to(own.MPI_SOURCE, own.MPI_TAG, comm);
   }
 }
 
-// MPI_Mprobe: `flag` is null. By way of a probe, which holds the message if it may be a token.
+// MPI_Mprobe: `flag` is null. Nothing need be held: what is taken out is the program's.
 Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                    MPI_Status* status) {
   if (source == MPI_PROC_NULL || message == nullptr) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
-    if (Held* held = direct::any_held() ? direct::claim(source, tag, comm) : nullptr) {
-      tell(held->status, status);
-      if (flag != nullptr) *flag = 1;
-      if (!held->received) {
-        *message = held->message;
-        delete held;
-        return watched(MPI_SUCCESS);
-      }
-      if (!direct::as_message(held)) return taken(MPI_ERR_OTHER);
-      *message = held->message;
-      held->given_out = true;
-      direct::append(held);
-      return taken(MPI_SUCCESS);
+    MPI_Status own = untold();
+    int found = flag != nullptr ? *flag : 1;
+    {
+      const direct::Posting looking(source, tag, comm);
+      if (Held* held = direct::any_held() ? direct::claim(source, tag, comm) : nullptr)
+        return give_out(held, flag, message, status);
+      const int code = may_wait_inside(flag)
+                           ? next.MPI_Mprobe(source, tag, comm, message, &own)
+                           : next.MPI_Improbe(source, tag, comm, &found, message, &own);
+      if (code != MPI_SUCCESS) return taken(code);
     }
-    MPI_Status own{};
-    int found = 1;
-    int code = flag != nullptr ? next.MPI_Iprobe(source, tag, comm, &found, &own)
-                               : next.MPI_Probe(source, tag, comm, &own);
-    if (code != MPI_SUCCESS) return taken(code);
-    if (found == 0) {
-      *flag = 0;
-      return watched(code);
-    }
-    if (direct::bytes_of(own) == direct::kTokenBytes) {
-      direct::hold_up_to(own.MPI_SOURCE, own.MPI_TAG, comm);
+    if (found == 0 && flag == nullptr) {
+      sched_yield();
       continue;
     }
-    code = next.MPI_Improbe(own.MPI_SOURCE, own.MPI_TAG, comm, &found, message, &own);
-    if (code != MPI_SUCCESS) return taken(code);
-    if (found == 0) continue;  // another thread was faster
-    tell(own, status);
-    if (flag != nullptr) *flag = 1;
-    return watched(code);
+    Held* held = found != 0 && direct::bytes_of(own) == direct::kTokenBytes ? new (std::nothrow)
+                                                                                  Held
+                                                                            : nullptr;
+    if (held == nullptr) {
+      if (flag != nullptr) *flag = found;
+      if (found != 0) tell(own, status);
+      return watched(MPI_SUCCESS);
+    }
+    held->message = *message;
+    held->status = own;
+    direct::keep(comm, held);
+    return give_out(held, flag, message, status);
   }
 }
 

@@ -22,9 +22,14 @@ inline bool any_held() noexcept { return g_gate.held_back.load(std::memory_order
 // Where threads may probe and receive at once: nothing is taken out of the library's queue between
 // the look at what is held and the moment when the library knows of the receive. Else a message
 // that goes by in between would be missed for ever. So it is held around a call that cannot wait.
+//
+// Nor must it be held where the library finds a mistake: the program's error handler may call MPI,
+// or jump out of the call.
 class Posting {
  public:
   Posting() noexcept;
+  // Where these are mistaken, nothing is posted.
+  Posting(int source, int tag, MPI_Comm comm);
   ~Posting();
   Posting(const Posting&) = delete;
   Posting& operator=(const Posting&) = delete;

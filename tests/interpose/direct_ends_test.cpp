@@ -144,3 +144,74 @@ TOPIC(direct_persistent_asked) {
   context("");
   MPI_Type_free(&type);
 }
+
+#if !defined(LACUNA_MPI_FAMILY_OMPI)  // which does not look at handles, and ends the program
+
+// The program's error handler hears of a communicator that is gone as often as without lacuna.
+TOPIC(direct_bad_communicator) {
+  return_errors(MPI_COMM_WORLD);
+  return_errors(MPI_COMM_SELF);
+  MPI_Datatype type = column(kCount, 3);
+  std::vector<double> data(3 * kCount);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const MPI_Comm gone = comm;
+  MPI_Comm_free(&comm);
+  const auto heard = [&](bool on, const auto& call) {
+    lacuna(on);
+    const int before = handled_errors();
+    call();
+    return handled_errors() - before;
+  };
+  const int other = 1 - g_rank;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  int flag = 0;
+  const auto same = [&](const char* name, const auto& call) {
+    context(name);
+    CHECK(heard(true, call) == heard(false, call));
+    context("");
+    lacuna(true);
+  };
+  same("MPI_Send", [&] { MPI_Send(data.data(), 1, type, other, 0, gone); });
+  same("MPI_Isend", [&] { MPI_Isend(data.data(), 1, type, other, 0, gone, &request); });
+  same("MPI_Recv", [&] { MPI_Recv(data.data(), 1, type, other, 0, gone, MPI_STATUS_IGNORE); });
+  same("MPI_Send_init", [&] { MPI_Send_init(data.data(), 1, type, other, 0, gone, &request); });
+  same("MPI_Iprobe", [&] { MPI_Iprobe(other, 0, gone, &flag, MPI_STATUS_IGNORE); });
+  same("MPI_Improbe", [&] { MPI_Improbe(other, 0, gone, &flag, &message, MPI_STATUS_IGNORE); });
+  same("MPI_Bcast", [&] { MPI_Bcast(data.data(), 1, type, 0, gone); });
+  // And those handlers are still the world's.
+  same("MPI_Send to nobody", [&] { MPI_Send(data.data(), 1, type, 7, 0, MPI_COMM_WORLD); });
+  CHECK(heard(true, [&] { MPI_Send(data.data(), 1, type, 7, 0, MPI_COMM_WORLD); }) == 1);
+  MPI_Type_free(&type);
+}
+
+static std::vector<int> g_classes;
+static void note_class(MPI_Comm*, int* code, ...) { g_classes.push_back(class_of(*code)); }
+
+// A message that is too long for its receive, on a communicator that the program has freed since:
+// the error is that, and not one of the communicator.
+TOPIC(direct_truncation_after_free) {
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(note_class, &handler);
+  MPI_Datatype type = column(kCount, 3);
+  std::vector<double> data(3 * kCount, g_rank);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, comm})
+    MPI_Comm_set_errhandler(each, handler);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (g_rank == 1) MPI_Irecv(data.data(), kCount / 2, MPI_DOUBLE, 0, 1, comm, &request);
+  if (g_rank == 0) MPI_Send(data.data(), 1, type, 1, 1, comm);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Comm_free(&comm);
+  g_classes.clear();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (g_rank == 1) CHECK(g_classes == std::vector<int>{MPI_ERR_TRUNCATE});
+  for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    MPI_Comm_set_errhandler(each, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+  MPI_Type_free(&type);
+}
+
+#endif

@@ -130,7 +130,7 @@ TOPIC(processes_fork) {
 
 #if MPI_VERSION >= 4 || (defined(LACUNA_MPI_FAMILY_OMPI) && OMPI_MAJOR_VERSION >= 5)
 
-// A session beside the world: its communicators are like others.
+// A session beside the world: its communicators are like others, and lacuna is off until it ends.
 TOPIC(processes_session) {
   MPI_Session session;
   CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS);
@@ -144,7 +144,10 @@ TOPIC(processes_session) {
   exchange(comm, size, g_rank, 0);
   MPI_Comm_free(&comm);
   MPI_Group_free(&group);
+  CHECK(taken_in_all() == 0);
   MPI_Session_finalize(&session);
+  exchange(MPI_COMM_WORLD, g_size, g_rank, 0);
+  CHECK(taken_in_all() > 0);
 }
 
 #endif

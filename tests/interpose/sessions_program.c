@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A program that never calls MPI_Init: its session is all the MPI it has. lacuna lets it be. Two
- * ranks exchange a column; the exit status says whether it is right. */
+ * ranks exchange a column; the exit status says whether it is right. With an argument it calls
+ * MPI_Init, too, and MPI_Finalize while a column is on its way in the session. */
 #include <mpi.h>
 #include <stdio.h>
 
 enum { kN = 64 };
 
-int main(void) {
+int main(int argc, char** argv) {
+  const int with_world = argc > 1;
   MPI_Session session;
   MPI_Group group;
   MPI_Comm comm;
@@ -15,6 +17,7 @@ int main(void) {
   MPI_Request request;
   double matrix[kN * kN], to[kN * kN];
   int rank, i, wrong = 0;
+  if (with_world) MPI_Init(&argc, &argv);
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
   MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
   MPI_Comm_create_from_group(group, "lacuna.sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
@@ -25,8 +28,14 @@ int main(void) {
     matrix[i] = i + 1e6 * rank;
     to[i] = -1;
   }
-  MPI_Irecv(to, 1, column, 1 - rank, 0, comm, &request);
-  MPI_Send(matrix, 1, column, 1 - rank, 0, comm);
+  if (with_world) {
+    MPI_Isend(matrix, 1, column, 1 - rank, 0, comm, &request);
+    MPI_Finalize();
+    MPI_Recv(to, 1, column, 1 - rank, 0, comm, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Irecv(to, 1, column, 1 - rank, 0, comm, &request);
+    MPI_Send(matrix, 1, column, 1 - rank, 0, comm);
+  }
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   for (i = 0; i < kN * kN; ++i) wrong += to[i] != (i % kN == 0 ? i + 1e6 * (1 - rank) : -1);
   MPI_Type_free(&column);
