@@ -64,6 +64,12 @@ def tune(options: Options) -> None:
         table = _table(place, told, cells, transport)
         results.write_text(place, dump(table))
         show(mpis.TITLE[target.name], table[transport])
+        if broken := tune_table.impossible(cells):
+            print(
+                f"lacuna tune: {mpis.TITLE[target.name]} has a defect: it cannot receive "
+                f"contiguous data as {', '.join(broken)}; receivers leave such messages to it",
+                file=sys.stderr,
+            )
         print(f"wrote {place}", file=sys.stderr)
 
 
