@@ -55,6 +55,7 @@ def tune(options: Options) -> None:
     targets = _targets(options)
     if options.output and len(targets) > 1:
         raise LacunaError(Exit.USAGE, "one --output for several libraries", "name one with --mpi")
+    results.make_folders([options.output])  # before a minute of measuring
     for target in targets:
         with watch.progress_bar() as progress:
             told, cells = measure(target, options.quick, not options.network, progress)
