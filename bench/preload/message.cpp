@@ -79,6 +79,7 @@ Message::Message(const Row& row, TypePtr type, PlanPtr plan, const PredefinedTyp
       count_(static_cast<int>(row.count)),
       bytes_(row.count * type->size_bytes),
       piece_bytes_(lacuna::piece_bytes(*type)),
+      is_mixed_(type->signature.uniform == nullptr),
       first_(first_offset(*type, row.count)),
       source_(span(*type, row.count)),
       target_(span(*type, row.count)),
@@ -97,13 +98,11 @@ void Message::send(Form form, int peer) const {
   }
 }
 
-void Message::receive(Form form, int peer) const {
-  if (form == Form::kDerived) {
-    MPI_Recv(base(target_), count_, type_, peer, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  } else {
-    MPI_Recv(flat_target_.data(), static_cast<int>(bytes_), MPI_BYTE, peer, kTag, MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
-  }
+int Message::receive(Form form, int peer) const {
+  if (form == Form::kDerived)
+    return MPI_Recv(base(target_), count_, type_, peer, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return MPI_Recv(flat_target_.data(), static_cast<int>(bytes_), MPI_BYTE, peer, kTag,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 void Message::pack(std::byte* packed) const {

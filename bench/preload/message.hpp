@@ -39,9 +39,12 @@ class Message {
   int64_t count() const { return count_; }
   // Of its type (plan/pattern.hpp).
   int64_t piece_bytes() const { return piece_bytes_; }
+  // Of several basic types.
+  bool is_mixed() const { return is_mixed_; }
 
   void send(Form form, int peer) const;
-  void receive(Form form, int peer) const;
+  // What the library answers.
+  int receive(Form form, int peer) const;
   // What a user does who packs by himself: MPI_Pack of what send() would send, into bytes() bytes.
   void pack(std::byte* packed) const;
   // And the data of the same size without gaps.
@@ -64,6 +67,7 @@ class Message {
   int count_;
   int64_t bytes_;
   int64_t piece_bytes_;
+  bool is_mixed_;
   int64_t first_;  // the least offset of the typemap, less what keeps the buffer on a line
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   Pages source_;

@@ -151,6 +151,9 @@ void expect_wrong(lacuna_status got, lacuna_status want, const char* part) {
   EXPECT_NE(std::string(lacuna_last_error()).find(part), std::string::npos) << lacuna_last_error();
 }
 
+// As a caller in C may give it.
+lacuna_order order_of(int number) { return static_cast<lacuna_order>(number); }
+
 TEST_F(Api, WrongArgumentsAreNamedAndOutputsLeftAlone) {
   lacuna_type* const untouched = reinterpret_cast<lacuna_type*>(0x10);
   lacuna_type* t = untouched;
@@ -167,6 +170,12 @@ TEST_F(Api, WrongArgumentsAreNamedAndOutputsLeftAlone) {
   expect_wrong(lacuna_type_parse("vector(1, 2, double)", &t), LACUNA_PARSE_ERROR, "^");
   expect_wrong(lacuna_type_parse(nullptr, &t), LACUNA_INVALID_ARGUMENT, "text");
   expect_wrong(lacuna_type_contiguous(INT64_MAX, dbl_, &t), LACUNA_OVERFLOW, "");
+  const lacuna_distribution no_kind[] = {static_cast<lacuna_distribution>(3)};
+  const int64_t start[] = {0};
+  expect_wrong(lacuna_type_subarray(1, one, one, start, order_of(7), dbl_, &t),
+               LACUNA_INVALID_ARGUMENT, "order is 7");
+  expect_wrong(lacuna_type_darray(1, 0, 1, one, no_kind, one, one, LACUNA_ORDER_C, dbl_, &t),
+               LACUNA_INVALID_ARGUMENT, "distribs[0] is 3");
   const lacuna_type* holes[] = {nullptr};
   expect_wrong(lacuna_type_struct(1, one, one, holes, &t), LACUNA_INVALID_ARGUMENT, "oldtypes[0]");
   EXPECT_EQ(t, untouched);

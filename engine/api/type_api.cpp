@@ -34,6 +34,25 @@ lacuna_status negative(const char* name, int64_t value) {
   return invalid(std::string(name) + " is " + std::to_string(value) + "; it must not be negative");
 }
 
+// Callers in C may give an enum any value, which C++ must not even read as one.
+template <typename Enum>
+int number_of(const Enum& value) {
+  int number = 0;
+  static_assert(sizeof number == sizeof value);
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
+bool is_order(const lacuna_order& order) {
+  const int number = number_of(order);
+  return number == LACUNA_ORDER_C || number == LACUNA_ORDER_FORTRAN;
+}
+
+lacuna_status wrong_order(const lacuna_order& order) {
+  return invalid("order is " + std::to_string(number_of(order)) +
+                 "; it must be LACUNA_ORDER_C or LACUNA_ORDER_FORTRAN");
+}
+
 // The checks all constructors with one child share; then `make` builds the type from it.
 template <typename Make>
 lacuna_status construct(const lacuna_type* oldtype, lacuna_type** type, Make make) {
@@ -170,6 +189,7 @@ lacuna_status lacuna_type_subarray(int64_t ndims, const int64_t* sizes, const in
   if (missing(ndims, sizes)) return guarded([] { return invalid(null_argument("sizes")); });
   if (missing(ndims, subsizes)) return guarded([] { return invalid(null_argument("subsizes")); });
   if (missing(ndims, starts)) return guarded([] { return invalid(null_argument("starts")); });
+  if (!is_order(order)) return guarded([&] { return wrong_order(order); });
   return construct(oldtype, type, [&](TypePtr child) {
     return lacuna::make_subarray(list(ndims, sizes), list(ndims, subsizes), list(ndims, starts),
                                  static_cast<Order>(order), child);
@@ -185,6 +205,16 @@ lacuna_status lacuna_type_darray(int64_t size, int64_t rank, int64_t ndims, cons
   if (missing(ndims, distribs)) return guarded([] { return invalid(null_argument("distribs")); });
   if (missing(ndims, dargs)) return guarded([] { return invalid(null_argument("dargs")); });
   if (missing(ndims, psizes)) return guarded([] { return invalid(null_argument("psizes")); });
+  if (!is_order(order)) return guarded([&] { return wrong_order(order); });
+  for (int64_t i = 0; i < ndims; ++i) {
+    if (const int kind = number_of(distribs[i]);
+        kind < LACUNA_DISTRIBUTE_NONE || kind > LACUNA_DISTRIBUTE_CYCLIC) {
+      return guarded([&] {
+        return invalid("distribs[" + std::to_string(i) + "] is " + std::to_string(kind) +
+                       "; it must be LACUNA_DISTRIBUTE_NONE, _BLOCK or _CYCLIC");
+      });
+    }
+  }
   return construct(oldtype, type, [&](TypePtr child) {
     std::vector<Distribution> kinds;
     for (int64_t i = 0; i < ndims; ++i) kinds.push_back(static_cast<Distribution>(distribs[i]));

@@ -28,7 +28,7 @@ _Mpi = Annotated[
 _Ranks = Annotated[int, typer.Option("--ranks", help="How many ranks: an even number.")]
 _Samples = Annotated[int, typer.Option("--samples", min=1, help="Samples of each method.")]
 _Seconds = Annotated[
-    float, typer.Option("--seconds", help="For one row (then no more samples, but 3).")
+    float, typer.Option("--seconds", min=0, help="For one row (then no more samples, but 3).")
 ]
 _Json = Annotated[
     Path | None,
@@ -81,7 +81,9 @@ def _engine(
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="For one direction of one row (then no more samples)."),
+        typer.Option(
+            "--seconds", min=0, help="For one direction of one row (then no more samples)."
+        ),
     ] = None,
     starts: Annotated[
         int,
@@ -241,7 +243,7 @@ def _preload(
         bool, typer.Option("--quick", help="Three sizes of each shape, in under a minute.")
     ] = False,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="For each message, all ways together.")
+        float | None, typer.Option("--seconds", min=0, help="For each message, all ways together.")
     ] = None,
     only: Annotated[
         str | None,

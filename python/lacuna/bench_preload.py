@@ -54,10 +54,7 @@ class Options:
 def preload(options: Options) -> None:
     """Runs, writes the files, prints the tables."""
     targets = preload_program.bundled(options.mpis, options.mpi_root)
-    if options.json:
-        results.make_folder(options.json.absolute().parent)
-    if options.plots:
-        results.make_folder(options.plots)
+    results.make_folders([options.json], options.plots)
     header: dict[str, Any] = provenance.collect() | {"mpi": {}, "table": {}}
     calls: list[Calls] = []
     rows: list[Row] = []

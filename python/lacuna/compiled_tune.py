@@ -65,13 +65,13 @@ def tune_compiled(
                 "no place to keep the table: neither XDG_CACHE_HOME nor HOME is set",
                 "give one with --output",
             )
+        results.make_folders([place])
         with watch.progress_bar() as progress:
             todo = messages(quick)
             starts = _QUICK_STARTS if quick else _STARTS
             told, found = compiled_program.measure(target, todo, _HOW, progress, starts)
         earlier = compiled_table.starts(place) if adds else {}
         cells = [cell(one, [samples[one.id] for samples in found], earlier) for one in todo]
-        results.make_folder(place.absolute().parent)
         apart = compiled_table.apart(_rungs(cells))
         ways = [one.sent_apart() if _is_in(one, apart) else one for one in cells]
         results.write_text(place, tune.dump(_table(told, cells, ways, apart)))

@@ -101,6 +101,11 @@ def _resolve(soname: str, dynamic: Dynamic, inherited: tuple[str, ...]) -> Path 
     return None
 
 
+def find(soname: str) -> Path | None:
+    """Where the loader finds a library that nobody names a folder for."""
+    return _resolve(soname, Dynamic((), (), ()), ())
+
+
 def needed_libraries(program: Path) -> Iterator[tuple[str, Path | None]]:
     """(soname, path or None if not found) of all libraries a program needs, nearest first."""
     start = read(program)

@@ -32,7 +32,7 @@ def measure(quick: bool, output: Path | None) -> None:
     """Runs the probe, keeps its profile, and lets this process use it."""
     probe = str(places.program(_PROBE))
     place = output or _default_place(probe)
-    results.make_folder(place.absolute().parent)
+    results.make_folders([place])
     text = _run([probe, "--quick"] if quick else [probe])
     results.write_text(place, text)
     print(f"wrote {place}", file=sys.stderr)

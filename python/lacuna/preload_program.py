@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from lacuna import mpis, places, preload_times, run, watch
+from lacuna import detect, elf, mpis, places, preload_times, run, watch
 from lacuna.errors import Exit, LacunaError
 from lacuna.preload_rows import Message
 from lacuna.preload_times import Line, Times
@@ -66,7 +66,23 @@ def measure(
         file.write_text("".join(row.line() for row in rows), encoding="utf-8")
 
         words = ["--rows", str(file), "--ways", ",".join(ways), "--seconds", str(seconds)]
+        options = options | _other_name(target, Path(folder))
         return _run(target, "preload", words, options, progress)
+
+
+def _other_name(target: Target, folder: Path) -> dict[str, str]:
+    """Debian calls MPICH's library libmpich.so.12; our programs ask for it as everybody else calls
+    it. Where there is only Debian's, a link in that folder, and the ranks are told to look there.
+    """
+    if target.environment:  # it knows where its library is
+        return {}
+    found = detect.family_of_file(target.program("preload"))
+    library = elf.find("libmpich.so.12")
+    if found is None or found[1] != "libmpi.so.12" or found[2] or library is None:
+        return {}
+    (folder / found[1]).symlink_to(library)
+    before = os.environ.get("LD_LIBRARY_PATH")
+    return {"LD_LIBRARY_PATH": f"{folder}:{before}" if before else str(folder)}
 
 
 def measure_collectives(

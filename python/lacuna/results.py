@@ -84,6 +84,8 @@ def make_folders(files: list[Path | None], folder: Path | None = None) -> None:
     for file in files:
         if file:
             make_folder(file.absolute().parent)
+            if file.is_dir():
+                raise _cannot_write(file, IsADirectoryError(0, "it is a folder"))
     if folder:
         make_folder(folder)
 

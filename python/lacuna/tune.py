@@ -55,6 +55,7 @@ def tune(options: Options) -> None:
     targets = _targets(options)
     if options.output and len(targets) > 1:
         raise LacunaError(Exit.USAGE, "one --output for several libraries", "name one with --mpi")
+    results.make_folders([options.output])  # before a minute of measuring
     for target in targets:
         with watch.progress_bar() as progress:
             told, cells = measure(target, options.quick, not options.network, progress)
@@ -64,6 +65,12 @@ def tune(options: Options) -> None:
         table = _table(place, told, cells, transport)
         results.write_text(place, dump(table))
         show(mpis.TITLE[target.name], table[transport])
+        if broken := tune_table.impossible(cells):
+            print(
+                f"lacuna tune: {mpis.TITLE[target.name]} has a defect: it cannot receive "
+                f"contiguous data as {', '.join(broken)}; receivers leave such messages to it",
+                file=sys.stderr,
+            )
         print(f"wrote {place}", file=sys.stderr)
 
 

@@ -40,7 +40,8 @@ class Cell:
     bytes: int  # what the row aims at
     run: float
     sure: tuple[str, ...]  # of ll, ln and nl, the best one first
-    speeds: dict[str, float]  # medians: nn over ll, ln, nl; nc over lc; cn over cl
+    # Medians: nn over ll, ln, nl; nc over lc; cn over cl, where the library can do cn.
+    speeds: dict[str, float]
     direct: bool = False  # whether the direct path wins
     direct_speeds: dict[str, float] = field(default_factory=dict)  # nn over ll, nc over lc
 
@@ -67,8 +68,9 @@ def judge(times: Times) -> Cell:
         "ln": times.speedup("ln"),
         "nl": times.speedup("nl"),
         "lc": times.speedup("lc", "nc"),
-        "cl": times.speedup("cl", "cn"),
     }
+    if "cn" in times.ways:
+        found["cl"] = times.speedup("cl", "cn")
     medians = {way: speed.median for way, speed in found.items()}
     careful = {way: math.sqrt(speed.low * speed.median) for way, speed in found.items()}
     about = times.about
@@ -80,6 +82,15 @@ def judge(times: Times) -> Cell:
         sure(careful, medians),
         medians,
     )
+
+
+def impossible(cells: list[Cell]) -> list[str]:
+    """The messages that the library cannot receive where the sender's data is contiguous."""
+    return [
+        f"{cell.shape}/{preload_rows.size_name(cell.bytes)}"
+        for cell in cells
+        if "cl" not in cell.speeds
+    ]
 
 
 def with_direct(cell: Cell, times: Times) -> Cell:
@@ -97,6 +108,8 @@ def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...
     """Of the pairs ll, ln and nl those to choose from, by the speeds that can be counted on."""
     wins = {way: speed >= LEAST_GAIN for way, speed in careful.items()}
     loses = {way: speed < MOST_LOSS for way, speed in careful.items()}
+    if "cl" not in careful:  # nothing to compare it with: a receiver does not pack
+        wins["cl"], loses["cl"] = False, True
     chosen = ["ll"] if wins["ll"] and not loses["lc"] and not loses["cl"] else []
     # One side alone: where the other has gaps, too, and where it has none.
     for way, beside_contiguous in (("ln", "lc"), ("nl", "cl")):

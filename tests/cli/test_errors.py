@@ -36,6 +36,7 @@ USAGE, ENVIRONMENT = 2, 3
         (["bench", "transpose", "--n", "0"], ["bad order", "0", "16383"]),
         (["bench", "transpose", "--n", "x"], ["--n"]),
         (["bench", "transpose", "--repetitions", "0"], ["--repetitions", "1 or more"]),
+        (["bench", "apps", "--seconds", "-1"], ["--seconds", "bench apps --help"]),
     ],
 )
 def test_usage_errors(lacuna, words, parts):
@@ -108,6 +109,16 @@ def test_a_place_that_cannot_be_written(lacuna, tmp_path, option):
     (tmp_path / "file").write_text("")
     result = lacuna("bench", "transpose", "--n", 8, option, "file/below.out")
     one_line_error(result, ENVIRONMENT, "cannot write", "give another place")
+    result = lacuna("bench", "transpose", "--n", 8, option, ".")
+    one_line_error(result, ENVIRONMENT, "cannot write .", "it is a folder")
+
+
+def test_such_a_place_is_named_before_measuring(lacuna):
+    # With one rank it would fail.
+    result = lacuna("tune", "--output", ".", "mpiexec.mpich", "-n", 1)
+    one_line_error(result, ENVIRONMENT, "cannot write .", "it is a folder")
+    result = lacuna("machine", "--measure", "--output", ".")
+    one_line_error(result, ENVIRONMENT, "cannot write .", "it is a folder")
 
 
 def test_help_and_version(lacuna):

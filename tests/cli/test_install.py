@@ -104,6 +104,15 @@ def test_find_package(prefix, tmp_path):
         assert told == "0 2 4\n", name
 
 
+def test_the_engine_shows_what_its_header_names(prefix):
+    """And nothing of the C++ library's, which a program may have another one of."""
+    header = (prefix / "include/lacuna/lacuna.h").read_text()
+    code = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    named = set(re.findall(r"\b(lacuna_\w+)\(", code))
+    lines = do("nm", "-D", "--defined-only", prefix / "lib/liblacuna.so").splitlines()
+    assert {line.split()[-1] for line in lines} == named
+
+
 def test_the_modulefile_names_what_is_there(prefix):
     (module,) = (prefix / "share/modulefiles/lacuna").iterdir()
     text = module.read_text()
