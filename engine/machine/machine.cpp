@@ -65,7 +65,7 @@ void derive_thresholds(Profile& profile) {
   const bool writes_lines = m.store_bytes >= m.line_bytes;  // at once: Zen 5
   if (is_default("early_stores")) m.early_stores = !is_amd() ? 0 : writes_lines ? 8 : 3;
   if (is_default("pace_cycles") && is_amd()) m.pace_cycles = 8;
-  if (is_default("library_run_bytes") && is_amd() && writes_lines) m.library_run_bytes = 3072;
+  if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
   if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
   if (is_default("one_by_one_least_bytes") && is_amd()) m.one_by_one_least_bytes = 64;
   if (is_default("learned_stride_bytes") && is_amd()) m.learned_stride_bytes = 128;

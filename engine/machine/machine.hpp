@@ -102,8 +102,8 @@ struct Machine {
   // of the first come fastest; 0: the sooner the better. AMD's: 8 (Zen 5).
   int64_t pace_cycles = 0;
   // Runs from this size on are left to the C library's memcpy. With string instructions that are
-  // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast; not Zen 4: 512 of 8
-  // KiB 1.07, 64 of 4 KiB off the line 1.07 and 1.32 times slower); else its own loop of vectors is
+  // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast; Zen 4: packed out of
+  // memory 1.15, unpacked up to 1.3 times slower, plan/moves.cpp); else its own loop of vectors is
   // no better, and from memory 1.25 times slower for runs of 2 KiB.
   int64_t library_run_bytes = 16384;
   // Many runs of one load each are moved by one instruction, which is what the hardware learns

@@ -144,6 +144,10 @@ TEST(Plan, SomeMachinesAskForLinesLater) {
   EXPECT_EQ(column.unpack_ahead.from, late.l2_bytes / 64 * 8);
   EXPECT_FALSE(column.unpack_move.asks_always);
   EXPECT_EQ(column.unpack_move.library_run, 2048);
+  late.store_bytes = 32;
+  const Sweep narrow = planned("hvector(9999, 1, 4096, double)", late)->root(1).sweep;
+  EXPECT_EQ(narrow.pack_move.library_run, 2048);
+  EXPECT_EQ(narrow.unpack_move.library_run, Move().library_run);
   const Sweep soon = planned("hvector(100000, 1, 192, double)", Machine())->root(1).sweep;
   EXPECT_TRUE(soon.unpack_move.asks_always);
   late.ask_bytes = 2 * late.l2_bytes;

@@ -52,9 +52,12 @@ class Looks {
   uint32_t bits_ = 1;                        // behind that, the last one lowest
 };
 
-// Where it was measured what distances are worth: on AMD's CPUs, on which the C library copies by
-// string instructions, which write whole lines without asking for them first.
-inline bool minds_distance(const Plan& plan) noexcept { return plan.machine().early_stores > 0; }
+// Where it was measured what distances are worth: on CPUs on which the C library copies by string
+// instructions, which write whole lines without asking for them first.
+inline bool minds_distance(const Plan& plan) noexcept {
+  constexpr int64_t kMostRun = 4 << 10;
+  return plan.machine().library_run_bytes <= kMostRun;
+}
 
 // By a receiver, before it touches anything else of a region whose token it has: looks now and
 // then. What it has to say to the sender; kUnknown: nothing new.
