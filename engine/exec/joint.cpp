@@ -102,7 +102,7 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
     m.tile_rows = tiles.rows;
     m.tile_cols = tiles.columns;
     m.stream = message_bytes >= machine.stream_transpose_bytes;
-    m.four_lines = message_bytes <= machine.four_lines_bytes / 16 * width_;
+    m.four_lines = message_bytes <= tiles.four_lines_bytes;
     return choice;
   }
   choice.kernel = find_kernel(table, Shape::kStrided, width_);

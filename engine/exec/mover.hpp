@@ -27,7 +27,6 @@ class Mover {
         ask_runs_(machine.ask_runs),
         is_far_(total_bytes >= machine.stream_transpose_bytes),
         goes_on_(goes_on),
-        four_lines_(machine.four_lines_bytes),
         stream_transpose_(output_bytes >= machine.stream_transpose_bytes),
         stream_runs_(output_bytes >= machine.stream_run_bytes) {}
   Mover(const Machine& machine, int64_t total_bytes) : Mover(machine, total_bytes, total_bytes) {}
@@ -189,7 +188,7 @@ class Mover {
     if (sweep.own == Sweep::Own::kInner) (swapped ? m.outer : m.inner).count = count;
     m.stream = transposes ? stream_transpose_ : stream_runs_;
     m.far = is_far_;
-    m.four_lines = total_bytes_ <= four_lines_ / 16 * sweep.width;
+    m.four_lines = total_bytes_ <= sweep.four_lines_bytes;
     if (sweep.block_inner == 0 || m.outer.count == 1) {
       kernel(sweep)(m);
       return;
@@ -209,7 +208,6 @@ class Mover {
   int64_t ask_runs_;
   bool is_far_;
   bool goes_on_;
-  int64_t four_lines_;
   bool stream_transpose_;
   bool stream_runs_;
 };

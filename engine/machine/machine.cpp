@@ -47,15 +47,23 @@ void Profile::set(std::string_view name, double value, Source source) {
 }
 
 void derive_thresholds(Profile& profile) {
-  const auto is_default = [&](std::string_view name) {
-    return profile.sources[static_cast<size_t>(find_number(name))] == Source::kDefault;
+  const auto source = [&](std::string_view name) {
+    return profile.sources[static_cast<size_t>(find_number(name))];
   };
+  const auto is_default = [&](std::string_view name) { return source(name) == Source::kDefault; };
+  const auto is_measured = [&](std::string_view name) { return source(name) == Source::kMeasured; };
   Machine& m = profile.machine;
   if (is_default("stream_run_bytes")) m.stream_run_bytes = m.l3_bytes / 2;
   if (is_default("ask_bytes")) m.ask_bytes = is_amd() ? 2 * m.l2_bytes : m.l1_bytes;
   if (is_default("ask_runs") && is_amd()) m.ask_runs = 32;
   if (is_default("ask_level") && is_amd()) m.ask_level = 2;
-  if (is_default("early_stores")) m.early_stores = is_amd() ? 8 : 0;
+  if (is_default("store_bytes")) {
+    const bool is_known = is_measured("l1_write_bytes_per_ns") && is_measured("cycle_ns");
+    const double in_a_cycle = m.speed(Level::kL1).write_bytes_per_ns * m.cycle_ns;
+    m.store_bytes = (is_known ? in_a_cycle < 48 : is_amd_before_zen5()) ? 32 : 64;
+  }
+  const bool writes_lines = m.store_bytes >= m.line_bytes;  // at once: Zen 5
+  if (is_default("early_stores")) m.early_stores = !is_amd() ? 0 : writes_lines ? 8 : 3;
   if (is_default("pace_cycles") && is_amd()) m.pace_cycles = 8;
   if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
   if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
@@ -67,6 +75,10 @@ void derive_thresholds(Profile& profile) {
   if (is_default("vector_bytes") && is_amd()) m.vector_bytes = 32;
   if (is_default("tile_rows") && is_amd()) m.tile_rows = int64_t{1} << 20;
   if (is_default("four_lines_bytes") && is_amd()) m.four_lines_bytes = int64_t{16} << 20;
+  if (is_default("four_lines_narrow_bytes")) {
+    const bool takes_all = is_amd() && !writes_lines;
+    m.four_lines_narrow_bytes = takes_all ? int64_t{1} << 40 : m.four_lines_bytes / 4;
+  }
 }
 
 Profile told_profile() {

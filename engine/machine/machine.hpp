@@ -89,15 +89,22 @@ struct Machine {
   // The level of cache into which lines at multiples of a page are asked for, out of memory; 0:
   // they are not (plan/ahead.cpp).
   int64_t ask_level = 0;
+  // What one store of a vector writes at once; a wider one takes twice as long (AMD's before Zen 5:
+  // 32).
+  int64_t store_bytes = 64;
   // Stores in the CPU's queue whose lines are fetched before they leave, for each way of the first
-  // level; 0: not so, or not known. AMD's: 104 entries, 12 ways (Zen 5); 64 and 8 (Zen 4).
+  // level; 0: not so, or not known. AMD's: 8, of 104 entries and 12 ways (Zen 5), 3, of 64 and 8
+  // (Zen 4: stored so often, us, 4096 of 8 bytes at 1024 1, 2, 3 and 6 times 7.4, 5.8, 4.8, 8.0, at
+  // 2048 1, 4, 6, 12 times 11.6, 10.4, 12.9, 25.9, 1024 at 4096 1, 9, 12, 16 times 7.5, 3.3, 3.7,
+  // 4.8).
   int64_t early_stores = 0;
   // Cycles from one load to the next at which lines of the second level that all meet in one place
   // of the first come fastest; 0: the sooner the better. AMD's: 8 (Zen 5).
   int64_t pace_cycles = 0;
   // Runs from this size on are left to the C library's memcpy. With string instructions that are
-  // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast); else its own loop of
-  // vectors is no better, and from memory 1.25 times slower for runs of 2 KiB.
+  // quick from there on (Zen 5: runs of 3 to 12 KiB 1.2 to 1.5 times as fast; Zen 4: packed out of
+  // memory 1.15, unpacked up to 1.3 times slower, plan/moves.cpp); else its own loop of vectors is
+  // no better, and from memory 1.25 times slower for runs of 2 KiB.
   int64_t library_run_bytes = 16384;
   // Many runs of one load each are moved by one instruction, which is what the hardware learns
   // strides by: runs up to so many bytes, at strides that are multiples of so many (Zen 5: 64,
@@ -122,6 +129,10 @@ struct Machine {
   // pages four lines at a time, as non-temporal stores to one place of several pages wait for each
   // other (transpose.inl.hpp). 0: two lines, as elsewhere.
   int64_t four_lines_bytes = 0;
+  // Of elements of 4 bytes up to this size: a quarter of that, but on CPUs of narrow stores all
+  // (Zen 4, ms of two lines and four: 2048^2 floats 1.46 and 1.05, cold 1.9 and 1.4, 3072^2 3.6 and
+  // 2.4, 4096^2 10 and 4.9, cold 20 and 5.8; 1024^2 cold 0.45 and 0.31; 2560^2 doubles 3.2 and 3.8).
+  int64_t four_lines_narrow_bytes = 0;
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
   // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves

@@ -40,6 +40,24 @@ TEST(Machine, TheThirdLevelIsWhatACpuReaches) {
   EXPECT_EQ(told_profile().machine.l3_bytes, l3_bytes);
 }
 
+// A profile's numbers say what a store writes at once, whatever the CPU is called.
+TEST(Machine, StoresAreAsWideAsMeasured) {
+  const auto derived = [](double write_bytes_per_ns, Source source) {
+    Profile profile;
+    profile.set("cycle_ns", 0.25, source);
+    profile.set("l1_write_bytes_per_ns", write_bytes_per_ns, source);
+    derive_thresholds(profile);
+    return profile.machine;
+  };
+  const Machine narrow = derived(120, Source::kMeasured);
+  const Machine wide = derived(250, Source::kMeasured);
+  EXPECT_EQ(narrow.store_bytes, 32);
+  EXPECT_EQ(wide.store_bytes, 64);
+  EXPECT_EQ(derived(120, Source::kDefault).store_bytes, derived(250, Source::kDefault).store_bytes);
+  EXPECT_EQ(narrow.early_stores > 0, wide.early_stores > 0);
+  EXPECT_LE(narrow.early_stores, wide.early_stores);
+}
+
 TEST(Machine, IsReadOnce) { EXPECT_EQ(&machine(), &machine()); }
 
 TEST(Numbers, DefaultsAreWithinTheLimitsOfTheTable) {

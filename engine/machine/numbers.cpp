@@ -38,6 +38,8 @@ constexpr WholeRow kWholes[] = {
     {"ask_runs", "runs", "by which their lines are asked for ahead", 1, 1024, &Machine::ask_runs},
     {"ask_level", "level", "into which lines at multiples of a page are asked for; 0: none", 0, 2,
      &Machine::ask_level},
+    {"store_bytes", "bytes", "of a vector, written by one store at once", 8, 64,
+     &Machine::store_bytes},
     {"early_stores", "stores",
      "in the queue for each way of the first level, that fetch their lines", 0, 1024,
      &Machine::early_stores},
@@ -60,6 +62,8 @@ constexpr WholeRow kWholes[] = {
     {"four_lines_bytes", "bytes",
      "transposes of 16-byte elements up to this size write four lines at a time", 0, kTiB,
      &Machine::four_lines_bytes},
+    {"four_lines_narrow_bytes", "bytes", "transposes of 4-byte elements up to this size do so", 0,
+     kTiB, &Machine::four_lines_narrow_bytes},
 };
 
 struct RealRow {

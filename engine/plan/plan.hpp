@@ -69,6 +69,7 @@ struct Sweep {
   bool ahead_second = false;  // into the second level
   int64_t tile_rows = 0;      // kTranspose
   int64_t tile_cols = 0;
+  int64_t four_lines_bytes = 0;
   std::string why;  // the rule that chose, for explain
 
   // The kernels' moves, but for the addresses, the count of the own loop and what depends on the
@@ -161,10 +162,11 @@ std::string explain(const Plan& plan, int64_t count);
 
 // Tiles of a transpose of elements of `width` bytes: source rows taken together, half the TLB where
 // each is on a page of its own (Byna 2003, section 5.3) and at least one line of output; and a page
-// of columns.
+// of columns; and the largest message of which four lines of a column are written at a time.
 struct Tiles {
   int64_t rows;
   int64_t columns;
+  int64_t four_lines_bytes;
 };
 Tiles transpose_tiles(int64_t width, const Machine& machine);
 

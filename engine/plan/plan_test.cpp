@@ -52,6 +52,12 @@ TEST(Plan, ATransposeGetsItsKernel) {
   EXPECT_EQ(sweep.outer.mem_stride, 8);
   EXPECT_EQ(sweep.own, Sweep::Own::kOuter);
   EXPECT_NE(sweep.why.find("TLB"), std::string::npos);
+  Machine four;
+  four.four_lines_bytes = 1600;
+  four.four_lines_narrow_bytes = 7000;
+  EXPECT_EQ(transpose_tiles(16, four).four_lines_bytes, 1600);
+  EXPECT_EQ(transpose_tiles(8, four).four_lines_bytes, 800);
+  EXPECT_EQ(transpose_tiles(4, four).four_lines_bytes, 7000);
 }
 
 TEST(Plan, RepeatedColumnsAreATransposeToo) {
@@ -138,6 +144,10 @@ TEST(Plan, SomeMachinesAskForLinesLater) {
   EXPECT_EQ(column.unpack_ahead.from, late.l2_bytes / 64 * 8);
   EXPECT_FALSE(column.unpack_move.asks_always);
   EXPECT_EQ(column.unpack_move.library_run, 2048);
+  late.store_bytes = 32;
+  const Sweep narrow = planned("hvector(9999, 1, 4096, double)", late)->root(1).sweep;
+  EXPECT_EQ(narrow.pack_move.library_run, 2048);
+  EXPECT_EQ(narrow.unpack_move.library_run, Move().library_run);
   const Sweep soon = planned("hvector(100000, 1, 192, double)", Machine())->root(1).sweep;
   EXPECT_TRUE(soon.unpack_move.asks_always);
   late.ask_bytes = 2 * late.l2_bytes;
@@ -236,6 +246,14 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
   EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
             1);
+  // Lines only where a store writes one at once.
+  early.store_bytes = 32;
+  early.early_stores = 3;
+  EXPECT_EQ(move("hvector(9999, 1, 512, double)").repeats, 2);
+  EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 3);
+  EXPECT_EQ(move("hvector(9999, 1, 4096, double)").repeats, 9);
+  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats, 1);
 }
 
 TEST(Plan, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {

@@ -83,6 +83,7 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
     const Tiles tiles = transpose_tiles(sweep.width, machine);
     sweep.tile_rows = tiles.rows;
     sweep.tile_cols = tiles.columns;
+    sweep.four_lines_bytes = tiles.four_lines_bytes;
     sweep.why = "columns are neighbours in memory (stride = width = " + text(sweep.width) +
                 "): tiles read and write whole lines; a column touches " + text(pages) +
                 " pages against " + text(machine.tlb_entries) + " TLB entries; tiles take " +
@@ -320,7 +321,8 @@ Tiles transpose_tiles(int64_t width, const Machine& machine) {
   const int64_t line = std::max<int64_t>(1, machine.line_bytes / width);
   const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width);
   const int64_t rows = machine.tile_rows > 0 ? machine.tile_rows : most;
-  return {std::max(line, rows / line * line), std::max(line, machine.page_bytes / width)};
+  return {std::max(line, rows / line * line), std::max(line, machine.page_bytes / width),
+          width <= 4 ? machine.four_lines_narrow_bytes : machine.four_lines_bytes / 16 * width};
 }
 
 Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine) {

@@ -34,6 +34,7 @@ Machine tiny_machine() {
   m.early_stores = 8;
   m.pace_cycles = 8;
   m.four_lines_bytes = int64_t{1} << 30;
+  m.four_lines_narrow_bytes = int64_t{1} << 30;
   m.library_run_bytes = 200;
   m.one_by_one_bytes = 64;
   m.learned_stride_bytes = 1;
