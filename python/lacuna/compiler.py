@@ -279,6 +279,7 @@ def compile_fortran(request: Request, wrapper: Path, environment: dict[str, str]
     try:
         before, after = command_line(request, mpi, header.family, flang, "-Xflang")
         before.insert(1, f"-I{folder}")  # before the module of another compiler
+        after += fortran.objects(folder) if request.links else []
     except LacunaError as error:
         return fall_back(request, wrapper, environment, error.what, FC.command)
     os.execv(flang, [*before, *fortran.without_gfortran(request.arguments), *after])
