@@ -34,6 +34,14 @@ bool is_of_host(const llvm::Value* buffer) {
                                callee->getName() == "_Znwm" || callee->getName() == "_Znam");
 }
 
+// Whether all is that a template touches itself: Pack and Unpack also what is packed.
+bool are_of_host(const llvm::CallBase& call, const Triple& triple) {
+  const llvm::StringRef name = mover(call)->name;
+  const bool packs = name.starts_with("MPI_Pack"), unpacks = name.starts_with("MPI_Unpack");
+  return is_of_host(call.getArgOperand(triple.buffer)) &&
+         (!(packs || unpacks) || is_of_host(call.getArgOperand(packs ? 3 : 0)));
+}
+
 }  // namespace
 
 // The C++ struct Part of optimizer/templates/part.hpp, filled for one triple.
@@ -113,7 +121,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
   set(8, in_place ? builder.CreatePtrAdd(call.getArgOperand(triple.buffer), node.offset) : null);
   set(9, library_.handle_of(known.shape.unit));
   set(10, builder.getInt64(uint64_t(known.shape.unit->bytes)));
-  set(11, builder.getInt64(is_of_host(call.getArgOperand(triple.buffer)) ? 1 : 0));
+  set(11, builder.getInt64(are_of_host(call, triple) ? 1 : 0));
   set(12, known.shape.one);
   const auto set_flag = [&](unsigned field, llvm::Value* flag) {
     set(field,

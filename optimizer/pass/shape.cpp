@@ -133,6 +133,10 @@ Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* strid
     shape.ub = sum(part.ub, greatest(number(0), last));
   }
   llvm::Value* bytes = held(product(held(count), part.node->bytes));
+  // A part may turn out to be empty. So many of it are no bytes, but fewer than none are an error.
+  if (constant(part.node->bytes) == nullptr && constant(count) == nullptr)
+    bytes =
+        builder_.CreateSelect(builder_.CreateICmpULT(count, number(kHuge)), bytes, number(kHuge));
   if (part.node->kind == Node::kRun && part.node->bytes == stride) {
     shape.node = node(Node::kRun, part.node->offset, bytes);
     return shape;

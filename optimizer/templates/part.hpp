@@ -69,7 +69,7 @@ struct Part {
   char* in_place;  // where the packed bytes already are: memory has no gaps
   MPI_Datatype unit;
   int64_t unit_bytes;
-  int64_t is_host;    // the buffer is in memory of the host for sure
+  int64_t is_host;    // the buffer, and what is packed in the program's own, is surely no device's
   int64_t one_bytes;  // packed size of one element
   int64_t* pending;  // of a nonblocking receive: set while data is to be unpacked when it completes
   char** held;       // of a nonblocking one: what was taken for it, until it completes

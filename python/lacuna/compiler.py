@@ -116,6 +116,10 @@ def _is_for_linking(word: str) -> bool:
     return word.startswith(("-L", "-l", "-Wl,", "-static"))
 
 
+def _is_folder(word: str) -> bool:
+    return word.startswith("-I") and len(word) > 2
+
+
 def describe(wrapper: Path, environment: dict[str, str], language: Language, clang: str) -> Mpi:
     """Asks the wrapper for its command line; `-show` is MPICH's word, `--showme` Open MPI's."""
     told = {**os.environ, **environment, **dict.fromkeys(language.variables, clang)}
@@ -187,7 +191,7 @@ def command_line(
     """The command for clang or flang: what stands before the arguments, and after."""
     plugin = str(places.library(_PLUGIN))
     options = pass_options(family, mpi.wrapper)
-    words = [compiler, *mpi.compile]
+    words = [compiler, *(word for word in mpi.compile if not _is_folder(word))]
     if frontend == "-Xclang":
         words.append("-Qunused-arguments")
     words += [f"-fpass-plugin={plugin}", frontend, "-load", frontend, plugin]
@@ -196,7 +200,9 @@ def command_line(
         words.append("-gline-tables-only")  # a difference is told with file and line
     for option in options:  # for the compiler alone: clang's assembler has no plugins
         words += [frontend, "-mllvm", frontend, option]
-    after = ["-flto"] if request.lto else []
+    # Behind the program's own folders, which may have files of these names, as MPI's wrappers do.
+    after = [word for word in mpi.compile if _is_folder(word)]
+    after += ["-flto"] if request.lto else []
     if request.links:
         after += mpi.link
         if request.lto:
@@ -270,9 +276,10 @@ def compile_fortran(request: Request, wrapper: Path, environment: dict[str, str]
     if folder is None or not is_known:
         why = f"{header.path} has other numbers than the pass knows"
         return fall_back(request, wrapper, environment, why, FC.command)
-    mpi.compile.insert(0, f"-I{folder}")  # before the module of another compiler
     try:
         before, after = command_line(request, mpi, header.family, flang, "-Xflang")
+        before.insert(1, f"-I{folder}")  # before the module of another compiler
+        after += fortran.objects(folder) if request.links else []
     except LacunaError as error:
         return fall_back(request, wrapper, environment, error.what, FC.command)
     os.execv(flang, [*before, *fortran.without_gfortran(request.arguments), *after])

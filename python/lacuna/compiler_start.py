@@ -39,7 +39,11 @@ class Request:
     def links(self) -> bool:
         """Whether the linker will be called. It is not for precompiled headers, `-x c-header`."""
         of_headers = any(word.endswith("-header") for word in self.arguments)
-        return _NO_LINKING.isdisjoint(self.arguments) and not of_headers
+        # `-v` alone asks who compiles. clang takes libraries for something to link.
+        has_files = any(
+            word == "-" or word[:1] != "-" or word[:2] == "-l" for word in self.arguments
+        )
+        return has_files and _NO_LINKING.isdisjoint(self.arguments) and not of_headers
 
 
 def _key(command: str, request: Request) -> list[str]:

@@ -114,9 +114,38 @@ def find_header(folders: list[str]) -> Header | None:
     return None
 
 
-# The constants. Interfaces would bring nothing: flang 19 copies a constant list for an
-# `intent(in)` list, too.
-_MODULE = "module mpi\n  implicit none\n  include 'mpif.h'\nend module\n"
+# The constants, and MPI_SIZEOF, which must be generic and which not every mpif.h has. Other
+# interfaces would bring nothing: flang 19 copies a constant list for an `intent(in)` list, too.
+_MODULE = "module mpi\n  implicit none\n  include 'mpif.h'\n{generic}end module\n"
+_SIZES = {
+    "integer": (1, 2, 4, 8, 16),
+    "real": (4, 8, 10, 16),
+    "complex": (4, 8, 10, 16),
+    "logical": (1, 2, 4, 8),
+}
+_SIZEOF = """  subroutine {name}(x, size, ierror)
+    {type}({kind}), intent(in) :: x
+    !dir$ ignore_tkr(r) x
+    integer, intent(out) :: size, ierror
+    size = storage_size(x) / 8
+    ierror = MPI_SUCCESS
+  end subroutine
+"""
+_OBJECTS = "libmpi_sizeof.a"
+
+
+def _module(header: Header) -> str:
+    if re.search(r"^\s*interface\s+mpi_sizeof", header.text, re.I | re.M):  # Open MPI's has it
+        return _MODULE.format(generic="")
+    kinds = [(type_, kind) for type_, all_ in _SIZES.items() for kind in all_]
+    names = [f"lacuna_sizeof_{type_}{kind}" for type_, kind in kinds]
+    lines = ["  interface mpi_sizeof\n", *(f"    module procedure {name}\n" for name in names)]
+    lines += [f"  private :: {name}\n" for name in names]
+    lines.insert(1 + len(names), "  end interface\n")
+    lines.append("contains\n")
+    for name, (type_, kind) in zip(names, kinds, strict=True):
+        lines.append(_SIZEOF.format(name=name, type=type_, kind=kind))
+    return _MODULE.format(generic="".join(lines))
 
 
 def _probe(family: str) -> str:
@@ -134,15 +163,19 @@ def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | 
 
     Made once for a compiler and an mpif.h, below the user's cache: three calls of flang, a second.
     """
-    family = header.family
-    key = f"{flang} {os.stat(flang).st_mtime_ns} {header.path} {header.text} {_MODULE} {_FACTS}"
+    family, text = header.family, _module(header)
+    key = f"{flang} {os.stat(flang).st_mtime_ns} {header.path} {header.text} {text} {_FACTS}"
     cache = places.cache() or Path.home() / ".cache" / "lacuna"
     folder = cache / "fortran" / f"{zlib.crc32(key.encode()):08x}"
     stamp = folder / "known"
     if not stamp.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        has_module = _compiles(flang, words, folder, "mpi", _MODULE)
-        is_known = family is not None and _compiles(flang, words, folder, "probe", _probe(family))
+        has_module = _compiles([flang, "-c", "-fPIC", *words], folder, "mpi", text)
+        probing = [flang, "-fsyntax-only", *words]
+        is_known = family is not None and _compiles(probing, folder, "probe", _probe(family))
+        if has_module and "contains" in text:
+            made = [str(folder / name) for name in (_OBJECTS, "mpi.o")]
+            subprocess.run(["ar", "rcs", *made], capture_output=True, check=False)
         part = stamp.with_suffix(f".{os.getpid()}")
         part.write_text(f"{int(has_module)} {int(is_known)}")
         part.replace(stamp)
@@ -150,12 +183,19 @@ def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | 
     return folder if has_module else None, is_known
 
 
-def _compiles(flang: str, words: list[str], folder: Path, name: str, text: str) -> bool:
+def objects(folder: Path) -> list[str]:
+    """What programs are linked with: the procedures of that module, an archive."""
+    return [str(folder / _OBJECTS)] if (folder / _OBJECTS).is_file() else []
+
+
+def _compiles(words: list[str], folder: Path, name: str, text: str) -> bool:
     source = folder / f"{name}.{os.getpid()}.f90"
     source.write_text(text)
     made = folder / f"part.{os.getpid()}"
     made.mkdir(exist_ok=True)
-    command = [flang, "-fsyntax-only", *words, "-module-dir", str(made), str(source)]
+    command = [*words, "-module-dir", str(made), str(source)]
+    if "-c" in words:
+        command += ["-o", str(made / f"{name}.o")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     for module in made.iterdir():
         module.replace(folder / module.name)

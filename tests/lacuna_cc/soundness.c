@@ -162,9 +162,13 @@ static void negative_counts(int count) {
 }
 __attribute__((noinline)) static void errors(int count, int peer, int tag, void* buffer) {
   MPI_Datatype type = column(8, 3), shorter = column(7, 3);
+  MPI_Datatype empty;
   MPI_Status status;
+  MPI_Type_contiguous(count + 1, MPI_DOUBLE, &empty);
+  MPI_Type_commit(&empty);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (rank == 1) {
+    printf("less than nothing %d\n", class_of(MPI_Send(sent, count, empty, 0, 5, MPI_COMM_WORLD)) == MPI_ERR_COUNT);  // specialized
     printf("negative count %d\n", class_of(MPI_Send(sent, count, type, 0, 5, MPI_COMM_WORLD)) == MPI_ERR_COUNT);  // specialized
     printf("no such rank %d\n", class_of(MPI_Send(sent, 1, type, peer, 5, MPI_COMM_WORLD)) == MPI_ERR_RANK);      // specialized
     printf("no such tag %d\n", class_of(MPI_Send(sent, 1, type, 0, tag, MPI_COMM_WORLD)) == MPI_ERR_TAG);         // specialized
@@ -176,6 +180,7 @@ __attribute__((noinline)) static void errors(int count, int peer, int tag, void*
     printf("too long %d\n", class_of(code) == MPI_ERR_TRUNCATE);
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&empty);
   MPI_Type_free(&type);
   MPI_Type_free(&shorter);
 }

@@ -90,6 +90,32 @@ def test_another_processor_is_left_alone(tmp_path: Path) -> None:
     assert "@MPI_Type_contiguous(" in (tmp_path / "p.ll").read_text()
 
 
+def test_the_programs_own_headers_come_first(tmp_path: Path) -> None:
+    """Also of a name that MPI's folder has: its wrappers put that folder last."""
+    (tmp_path / "mpi.h").write_text("enum { kOwn = 1 };\n")
+    (tmp_path / "p").mkdir()
+    source = tmp_path / "p" / "p.c"
+    source.write_text("#include <mpi.h>\nint f(void) { return kOwn; }\n")
+    lacuna_cc("mpich", f"-I{tmp_path}", "-c", str(source), "-o", str(tmp_path / "p.o"))
+
+
+@pytest.mark.parametrize("asked", ["-v", "-dumpmachine", "--version"])
+def test_what_compiles_can_be_asked(asked: str) -> None:
+    """As configure scripts do, with nothing to compile."""
+    command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", "mpich", asked]
+    done = call(command, "mpich")
+    assert "x86_64" in done.stdout + done.stderr
+    assert "main" not in done.stderr
+
+
+def test_nothing_to_compile_is_said() -> None:
+    command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", "mpich", "-O2"]
+    told = environment("mpich")
+    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "no input files" in done.stderr
+
+
 def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
     """And again when it has changed, or when other words are asked for."""
     wrapper, log = tmp_path / "mpicc", tmp_path / "log"
