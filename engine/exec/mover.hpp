@@ -178,6 +178,8 @@ class Mover {
   void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed,
                    int64_t pitch = 0) const {
     Move m = prepared(sweep, mem, packed);
+    // A piece of a large message is written as the whole would be.
+    if (m.repeats > 1 && total_bytes_ / sweep.width >= m.repeats_below) m.repeats = 1;
     const bool transposes = sweep.how == Sweep::How::kTranspose;
     const bool swapped = transposes && !kPack;
     if (sweep.own == Sweep::Own::kOuter) {

@@ -40,8 +40,13 @@ void set_repeats(const Sweep& sweep, const Machine& machine, Move& unpack) {
                                  : (3 * machine.early_stores + places - 1) / places;
   unpack.repeats = std::clamp<int64_t>(often, 1, kMostRepeats);
   unpack.repeats_from = machine.l1_bytes / kPlaceBytes * places;
-  // Out of memory lines stored whole so often take longer (64 at 4096, 8 MiB: 1.2 and 1.6 ms).
-  if (is_lines) unpack.repeats_below = machine.l2_bytes / sweep.width;
+  // Out of memory lines stored whole so often take longer (64 at 4096, 8 MiB: 1.2 and 1.6 ms). So
+  // do short runs there, as the queue then holds few of the lines that it could wait for: Zen 4,
+  // two ranks at once, 65536 of 16 bytes at 2048 so often 1, 4 and 12 times 0.65, 0.93 and 1.4 ms;
+  // of 8 0.62, 0.77 and 1.05.
+  constexpr int64_t kFillsOfShortRuns = 2;  // of the second level: Zen 5, 16384 of 8 at 1024, gain
+  unpack.repeats_below =
+      is_lines ? machine.l2_bytes / sweep.width : kFillsOfShortRuns * machine.l2_bytes / line;
 }
 
 // What loads at that stride should wait for each other (Move::pace). Beyond the second level it

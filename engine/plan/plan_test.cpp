@@ -236,6 +236,8 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 6);
   EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats, 16);
   EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_from, early.l1_bytes / 4096);
+  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_below,
+            2 * early.l2_bytes / early.line_bytes);
   EXPECT_EQ(move("hvector(9999, 64, 1024, byte)").repeats, 2);
   EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 8);
   EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats_below, early.l2_bytes / 64);
