@@ -197,6 +197,9 @@ TEST(Threads, AreStartedAnewInAForkedChild) {
 }
 
 TEST(Threads, ForkWhileAnotherThreadHasThem) {
+  // What is made at first use is there: a child of which another thread was making it would wait
+  // for that thread, which it has not got.
+  EXPECT_TRUE(transposes(200));
   std::atomic<bool> done{false};
   std::thread packer([&] {
     while (!done) transposes(200);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/address.hpp"
@@ -11,6 +12,7 @@
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/distance.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/direct/stream.hpp"
 #include "interpose/staging.hpp"
 #include "plan/pattern.hpp"
 
@@ -43,13 +45,12 @@ constexpr int64_t kTransposePiece = 128 << 10;
 // between two cores of Zen 5 that are far apart (a word takes 270 ns from one to the other) and, at
 // other times, close (57 ns): runs of 512 bytes, 16 KiB 3.4 / 2.7, 0.9 / 0.9; 64 KiB 9.1 / 5.4, 2.0
 // / 2.0; 256 KiB 30 / 17, 7.1 / 7.1; 1 MiB 107 / 59, 28 / 29; 4 MiB 365 / 420, 380 / 410. With 2
-// pieces from afar 2.1, 4.8, 14 and 49, but nothing overlaps where memory is slow. Non-temporal
-// stores are as quick from afar, and half as quick as stores from close by; asking for the lines
-// before the stores, or taking the same region again, gained nothing. Runs of 4 KiB, by stores or,
-// run by run, straight by the C library / to the side first: from afar 16 KiB 4.0 / 2.5, 64 KiB 9.4
-// / 5.4, 256 KiB 18.9 / 13.6, 1 MiB 67 / 49, from close by 256 KiB 6.3 / 6.1, 1 MiB 24.8 / 24.7.
-// Longer ones go straight, which leaves one copy: runs of 16 KiB, 256 KiB 11.9 / 13.5 from afar, of
-// 8 KiB 5.3 / 6.0 from close by.
+// pieces from afar 2.1, 4.8, 14 and 49, but nothing overlaps where memory is slow. Asking for the
+// lines before the stores, or taking the same region again, gained nothing. Runs of 4 KiB, by
+// stores or, run by run, straight by the C library / to the side first: from afar 16 KiB 4.0 / 2.5,
+// 64 KiB 9.4 / 5.4, 256 KiB 18.9 / 13.6, 1 MiB 67 / 49, from close by 256 KiB 6.3 / 6.1, 1 MiB 24.8
+// / 24.7. Longer ones go straight, which leaves one copy: runs of 16 KiB, 256 KiB 11.9 / 13.5 from
+// afar, of 8 KiB 5.3 / 6.0 from close by.
 constexpr int64_t kLeastWholePiece = 4 << 10;
 constexpr int64_t kMostWhole = 2 << 20;
 constexpr int64_t kBlock = 16 << 10;
@@ -70,9 +71,9 @@ constexpr int64_t kLeastRounds = 4;  // pieces of it
 // thirds (by stores / so / the one that the clock prefers: runs of 512 bytes, 4 MiB 594 / 540 /
 // 373, 16 MiB 2430 / 1570 / 1570; doubles at 16 bytes, 630 / 450 / 430 and 3080 / 2390 / 2100; from
 // close by, runs of 512 bytes, 4 MiB 197 / 196 / 200, 16 MiB 1090 / 1240 / 1090; doubles, 267 / 320
-// / 259 and 1720 / 1800 / 1690). Nobody knows how far it is to a peer, and guests are moved while
-// they run: so each message tries both, the second and the third time round, and again after so
-// many rounds.
+// / 259 and 1720 / 1800 / 1690). Past the caches Zen 4 takes a third from afar (16 MiB 7600 /
+// 2500). Guests are moved while they run: so each message tries all three, from the second time
+// round on, and again after so many rounds.
 constexpr int64_t kRoundsOfChoice = 64;
 
 // Whether what is packed to the side and copied from there may be sooner in the region.
@@ -104,6 +105,12 @@ bool goes_straight(const Plan& plan, int64_t bytes, Distance distance) noexcept 
 constexpr int64_t kFewerPieces = 4;
 constexpr int64_t kMostInFewer = 96 << 10;
 
+// From afar the copies go past the caches: Zen 5 is as quick so, and Zen 4, whose string
+// instructions ask for lines, too, several times quicker. Microseconds of a message by string
+// instructions / so, with Open MPI alone, where a word takes 1.5 us: runs of 512 bytes, 16 KiB 7.0
+// / 3.8, 10.5, 64 KiB 23 / 8.7, 37, 256 KiB 94 / 26, 136, 1 MiB 345 / 133, 530, 4 MiB 1870 / 720,
+// 1880; doubles at 16 bytes, 64 KiB 22 / 10, 35, 1 MiB 270 / 102, 540. From close by they take up
+// to twice as long.
 enum class Aside { kNever, kTried, kAlways };
 
 // How a payload goes into its region.
@@ -141,31 +148,46 @@ int64_t ring_of(const Packing& packing, int64_t bytes) noexcept {
              : 0;
 }
 
+// How a piece gets into the region: packed there, or to the side and then copied, by the C library
+// or past the caches.
+enum class Way { kStraight, kCopied, kStreamed };
+
+// Into a whole region. Nobody reads it before it has been written, and from afar the lines that
+// this core has not got are what takes the time.
+Way way_of(const Plan& plan, const Packing& packing, Distance distance) noexcept {
+  if (packing.aside == Aside::kNever) return Way::kStraight;
+  if (distance == Distance::kFar && minds_distance(plan)) return Way::kStreamed;
+  return packing.aside == Aside::kAlways ? Way::kCopied : Way::kStraight;
+}
+
 // Which way pieces go through a ring, each from `done` on, in their order.
 class Trial {
  public:
   explicit Trial(int64_t ring) noexcept : ring_(ring) {}
 
-  bool goes_aside(int64_t done) noexcept {
-    constexpr int64_t kStraight = 1;
-    constexpr int64_t kAside = 2;
-    constexpr int64_t kOver = 3;
-    const int64_t round = done / ring_ % kRoundsOfChoice;
-    if (done % ring_ != 0 || round < kStraight || round > kOver) return goes_aside_;
+  Way way(int64_t done) noexcept {
+    constexpr Way kTried[] = {Way::kStraight, Way::kCopied, Way::kStreamed};
+    constexpr auto kTrials = static_cast<int64_t>(std::size(kTried));
+    // The first time round, the ring is empty.
+    const int64_t trial = done / ring_ % kRoundsOfChoice - 1;
+    if (done % ring_ != 0 || trial < 0 || trial > kTrials) return way_;
     const auto now = Clock::now();
-    const auto taken = now - began_;
+    if (trial > 0 && (trial == 1 || now - began_ < least_)) {
+      least_ = now - began_;
+      best_ = way_;
+    }
     began_ = now;
-    if (round == kAside) straight_ = taken;
-    goes_aside_ = round == kAside || (round == kOver && taken < straight_);
-    return goes_aside_;
+    way_ = trial < kTrials ? kTried[trial] : best_;
+    return way_;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   int64_t ring_;
-  bool goes_aside_ = false;
+  Way way_ = Way::kStraight;
+  Way best_ = Way::kStraight;
   Clock::time_point began_;
-  Clock::duration straight_{};
+  Clock::duration least_{};
 };
 
 // Whether the receiver has been through so much. Not if it is elsewhere, as where two ranks send to
@@ -198,14 +220,16 @@ void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept
 void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
              bool is_out) noexcept {
   const int64_t bytes = region->token.bytes;
-  const Packing packing = packing_of(plan, count, bytes, distance_to(region->token.id));
+  const Distance distance = distance_to(region->token.id);
+  const Packing packing = packing_of(plan, count, bytes, distance);
   int64_t ring = is_out ? ring_of(packing, bytes) : 0;
   if (ring > 0) {
     region->ring = ring;
     region->ring_end.store(bytes, std::memory_order_relaxed);
   }
-  const bool is_tried = packing.aside == Aside::kTried;
-  const Staging side = packing.aside == Aside::kAlways || (is_tried && ring > 0)
+  const bool is_tried = packing.aside == Aside::kTried && ring > 0;
+  const Way otherwise = way_of(plan, packing, distance);
+  const Staging side = is_tried || otherwise != Way::kStraight
                            ? borrow_staging(std::min(packing.block, bytes), true)
                            : Staging();
   Trial trial(ring);
@@ -217,13 +241,15 @@ void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
       ring = 0;
     }
     std::byte* const start = payload(region) - (ring > 0 ? done / ring * ring : 0);
-    const bool is_aside = side && (!is_tried || (ring > 0 && trial.goes_aside(done)));
-    const int64_t block = is_aside ? packing.block : end - done;
+    const Way way = !side ? Way::kStraight : is_tried && ring > 0 ? trial.way(done) : otherwise;
+    const int64_t block = way != Way::kStraight ? packing.block : end - done;
     while (done < end) {
       const int64_t begin = std::exchange(done, std::min(end, done + block));
       std::byte* const to = start + begin;
-      move_part<true>(plan, mem, count, begin, done, is_aside ? side.data() : to, done - begin);
-      if (is_aside) std::memcpy(to, side.data(), static_cast<size_t>(done - begin));
+      move_part<true>(plan, mem, count, begin, done, way != Way::kStraight ? side.data() : to,
+                      done - begin);
+      if (way == Way::kCopied) std::memcpy(to, side.data(), static_cast<size_t>(done - begin));
+      if (way == Way::kStreamed) stream_copy(to, side.data(), done - begin);
     }
     region->published.store(end, std::memory_order_release);
   }
