@@ -76,9 +76,11 @@ constexpr int64_t kLeastRounds = 4;  // pieces of it
 // round on, and again after so many rounds.
 constexpr int64_t kRoundsOfChoice = 64;
 
-// Whether what is packed to the side and copied from there may be sooner in the region.
-bool may_go_aside(const Plan& plan) noexcept {
-  return minds_distance(plan) && plan.mean_run_bytes() < kRunOfItsOwn;
+// Whether what is packed to the side and copied from there may be sooner in the region. From afar,
+// and where a ring tries it, also long runs.
+bool may_go_aside(const Plan& plan, bool is_large, Distance distance) noexcept {
+  return minds_distance(plan) &&
+         (is_large || distance == Distance::kFar || plan.mean_run_bytes() < kRunOfItsOwn);
 }
 
 // From close by, short runs and short messages go straight. Microseconds by the side / straight: 12
@@ -110,7 +112,10 @@ constexpr int64_t kMostInFewer = 96 << 10;
 // instructions / so, with Open MPI alone, where a word takes 1.5 us: runs of 512 bytes, 16 KiB 7.0
 // / 3.8, 10.5, 64 KiB 23 / 8.7, 37, 256 KiB 94 / 26, 136, 1 MiB 345 / 133, 530, 4 MiB 1870 / 720,
 // 1880; doubles at 16 bytes, 64 KiB 22 / 10, 35, 1 MiB 270 / 102, 540. From close by they take up
-// to twice as long.
+// to twice as long. Long runs, too, straight / so, with Intel MPI alone, where a word takes 300 ns:
+// 16 KiB, 256 KiB 125 / 22, 27, 4 MiB 2050 / 770, 2100, 16 MiB 8200 / 2300, 9200; 32 KiB, 1 MiB 400
+// / 80, 530; and in a ring from close by, as the clock prefers, runs of 8 KiB, 4 MiB 660 / 520,
+// 760; of 16 KiB 700 / 560, 680; of 32 KiB 630 / 525, 640.
 enum class Aside { kNever, kTried, kAlways };
 
 // How a payload goes into its region.
@@ -129,7 +134,8 @@ Packing packing_of(const Plan& plan, int64_t count, int64_t bytes, Distance dist
     return {piece, piece, Aside::kAlways};
   }
   const bool is_large = bytes > kMostWhole;
-  if (bytes < kLeastWholePiece || !may_go_aside(plan) || goes_straight(plan, bytes, distance))
+  if (bytes < kLeastWholePiece || !may_go_aside(plan, is_large, distance) ||
+      goes_straight(plan, bytes, distance))
     return {whole(is_large ? kRingPiece : piece_of(bytes)), 0, Aside::kNever};
   if (distance == Distance::kFar && bytes <= kMostInFewer) {
     const int64_t piece = whole(std::max(bytes / kFewerPieces, kLeastWholePiece));
