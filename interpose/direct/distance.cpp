@@ -2,7 +2,6 @@
 #include "interpose/direct/distance.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <string>
 
 #include "base/options.hpp"
@@ -48,30 +47,37 @@ Wish wish() noexcept {
   return read;
 }
 
-bool is_slow(const Region& region) noexcept {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
+LookClock::duration time_token(const Region& region) noexcept {
+  const auto begin = LookClock::now();
   const uint64_t id = __atomic_load_n(&region.token.id, __ATOMIC_ACQUIRE);
   asm volatile("" : : "r"(id) : "memory");
-  return Clock::now() - begin >= kFarLook;
+  return LookClock::now() - begin;
+}
+
+Distance seen(uint32_t peer) noexcept {
+  return Looks(g_known[peer].looks.load(std::memory_order_relaxed)).distance();
 }
 
 }  // namespace
+
+void see(uint32_t peer, LookClock::duration took) noexcept {
+  if (peer >= kMostTold) return;
+  auto& looks = g_known[peer].looks;
+  const Looks before(looks.load(std::memory_order_relaxed));
+  looks.store(before.after(took >= kFarLook).bits(), std::memory_order_relaxed);
+}
 
 Distance look_along(const Region& region, uint32_t sender) noexcept {
   const uint32_t landings = g_landings.load(std::memory_order_relaxed) + 1;
   g_landings.store(landings, std::memory_order_relaxed);
   if (landings % kLandingsForALook != 0 || sender >= kMostTold) return Distance::kUnknown;
-  auto& looks = g_known[sender].looks;
-  const Looks after = Looks(looks.load(std::memory_order_relaxed)).after(is_slow(region));
-  looks.store(after.bits(), std::memory_order_relaxed);
-  return after.distance();
+  see(sender, time_token(region));
+  return seen(sender);
 }
 
-Distance distance_from(uint32_t sender, uint64_t token) noexcept {
+Distance distance_from(uint32_t peer, uint64_t token) noexcept {
   if (wish() != Wish::kMeasured) return wished(wish(), token);
-  if (sender >= kMostTold) return Distance::kUnknown;
-  return Looks(g_known[sender].looks.load(std::memory_order_relaxed)).distance();
+  return peer < kMostTold ? seen(peer) : Distance::kUnknown;
 }
 
 void hear(uint64_t token, Distance distance) noexcept {

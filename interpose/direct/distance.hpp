@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Distance: how far the core of a peer is from this one, which decides how a payload crosses
-// fastest (send.cpp). No program knows where it runs, and guests are moved while they run; so
-// receivers look now and then how long a line takes that the sender has just written, and say so
-// when they mark the region done.
+// fastest (send.cpp, flow.cpp). No program knows where it runs, and guests are moved while they
+// run; so receivers look now and then how long a line takes that the sender has just written, and
+// say so when they mark the region done. In rooms each member looks at the others' votes.
 #ifndef LACUNA_INTERPOSE_DIRECT_DISTANCE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_DISTANCE_HPP_
 
 #include <bit>
+#include <chrono>
 #include <cstdint>
 
 #include "interpose/direct/region.hpp"
@@ -54,16 +55,21 @@ class Looks {
 
 // Where it was measured what distances are worth: on CPUs on which the C library copies by string
 // instructions, which write whole lines without asking for them first.
-inline bool minds_distance(const Plan& plan) noexcept {
+inline bool minds_distance(const Machine& machine) noexcept {
   constexpr int64_t kMostRun = 4 << 10;
-  return plan.machine().library_run_bytes <= kMostRun;
+  return machine.library_run_bytes <= kMostRun;
 }
+inline bool minds_distance(const Plan& plan) noexcept { return minds_distance(plan.machine()); }
+
+using LookClock = std::chrono::steady_clock;
+// By who has waited for a word that a peer has written: so long the load took that has found it.
+void see(uint32_t peer, LookClock::duration took) noexcept;
 
 // By a receiver, before it touches anything else of a region whose token it has: looks now and
 // then. What it has to say to the sender; kUnknown: nothing new.
 Distance look_along(const Region& region, uint32_t sender) noexcept;
-// What this process has seen itself of a sender. `token`: its number (see below).
-Distance distance_from(uint32_t sender, uint64_t token) noexcept;
+// What this process has seen itself of a peer. `token`: its number (see below), or of a turn.
+Distance distance_from(uint32_t peer, uint64_t token) noexcept;
 
 // By a sender: what the receiver of a token has said, and what was said last.
 void hear(uint64_t token, Distance distance) noexcept;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "interpose/direct/distance.hpp"
 #include "interpose/direct/region.hpp"
 #include "interpose/types.hpp"
 
@@ -49,17 +50,21 @@ struct Lane {
 
 class Outflow {
  public:
-  void plan_for(const Lot& lot) noexcept;
+  // `distance`: of all that read it.
+  void plan_for(const Lot& lot, Distance distance) noexcept;
   int64_t window_bytes() const noexcept { return window_bytes_; }
+  // Of memory of this process's own that `step` uses, which several may share; 0: none.
+  int64_t side_bytes() const noexcept { return block_; }
   // A receiver's lane; the window is that far in the payload.
   void allow(Lane* lane, int64_t offset) const noexcept;
   // What is published on `lane` is for those of `readers` that are allowed it.
   void open(Lane* lane, std::span<Lane> readers, std::byte* window) noexcept;
   bool over() const noexcept { return (is_read_ ? consumed() : sent_) == lot_->bytes; }
-  // Whether a piece could go.
-  bool step() noexcept;
+  // Whether a piece could go. `side`: null, or as large as all want it.
+  bool step(std::byte* side) noexcept;
 
  private:
+  void pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept;
   int64_t consumed() const noexcept;
   bool is_list_done() const noexcept;
 
@@ -69,6 +74,7 @@ class Outflow {
   std::byte* window_ = nullptr;
   int64_t window_bytes_ = 0;
   int64_t piece_ = 0;
+  int64_t block_ = 0;  // is packed to the side at once, where it goes past the caches
   int64_t sent_ = 0;
   bool is_read_ = false;
 };
@@ -77,7 +83,8 @@ class Outflow {
 class Inflow {
  public:
   // `published` is the lane that the sender publishes on, `own` the one that is for this rank.
-  void open(const Lot& lot, const Lane* published, Lane* own, const std::byte* payload) noexcept;
+  void open(const Lot& lot, const Lane* published, Lane* own, const std::byte* payload,
+            Distance distance) noexcept;
   // Whether the sender knows of this receiver; it does not in a graph that is wrong.
   bool is_expected() const noexcept { return lane_->bytes != Lane::kNobody; }
   bool is_truncated() const noexcept { return lane_->bytes > lot_->bytes; }
@@ -93,6 +100,7 @@ class Inflow {
   const std::byte* window_ = nullptr;
   int64_t granule_ = 0;
   int64_t got_ = 0;
+  bool asks_ = false;
   bool reads_ = false;
 };
 

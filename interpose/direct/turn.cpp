@@ -5,9 +5,11 @@
 #include <new>
 
 #include "interpose/direct/arena.hpp"
+#include "interpose/direct/distance.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/log.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/staging.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -32,6 +34,24 @@ bool has_window(const Room& room, size_t i) noexcept {
   return i != room.rank && room.members[i].goes;
 }
 
+Distance distance_of(const Room& room, const Member& member) noexcept {
+  return distance_from(member.peer, room.turn);
+}
+
+// Of all that get something, if it is one.
+Distance distance_of_all(const Room& room) noexcept {
+  bool is_first = true;
+  Distance all = Distance::kUnknown;
+  for (size_t i = 0; i < room.members.size(); ++i) {
+    if (!has_window(room, i)) continue;
+    const Distance one = distance_of(room, room.members[i]);
+    if (!is_first && one != all) return Distance::kUnknown;
+    is_first = false;
+    all = one;
+  }
+  return all;
+}
+
 // Windows for everything that goes out. False: there is no room for them. No region: nothing goes.
 bool prepare(Room* room, const Call& call, Region** region) noexcept {
   const size_t n = room->members.size();
@@ -44,12 +64,12 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
     ++readers;
     if (one) continue;
     Member& member = room->members[i];
-    member.outflow.plan_for(member.out);
+    member.outflow.plan_for(member.out, distance_of(*room, member));
     bytes += up_to_line(member.outflow.window_bytes());
   }
   if (readers == 0) return true;
   if (one) {
-    room->outflow_to_all.plan_for(room->to_all);
+    room->outflow_to_all.plan_for(room->to_all, distance_of_all(*room));
     bytes += room->outflow_to_all.window_bytes();
   }
   *region = reserve(bytes);
@@ -83,7 +103,8 @@ int open_inflows(Room* room, const Call& call) noexcept {
     Region* region = region_of(member);
     Lane* lanes = lanes_of(region);
     Lane* own = &lanes[room->rank];
-    member.inflow.open(member.in, gives_one(call.kind) ? &lanes[i] : own, own, payload(region));
+    member.inflow.open(member.in, gives_one(call.kind) ? &lanes[i] : own, own, payload(region),
+                       distance_of(*room, member));
     if (member.inflow.is_truncated()) error_class = MPI_ERR_TRUNCATE;
   }
   return error_class;
@@ -99,6 +120,15 @@ void leave(Room* room) noexcept {
   }
 }
 
+// For what goes past the caches; where there is none, it goes as it does elsewhere.
+Staging side_of(const Room& room, bool to_all, bool one) noexcept {
+  int64_t bytes = to_all ? room.outflow_to_all.side_bytes() : 0;
+  for (size_t i = 0; !one && i < room.members.size(); ++i) {
+    if (has_window(room, i)) bytes = std::max(bytes, room.members[i].outflow.side_bytes());
+  }
+  return bytes > 0 ? borrow_staging(bytes, true) : Staging();
+}
+
 // An error class.
 int run(Room* room, const Call& call) noexcept {
   const size_t n = room->members.size();
@@ -107,22 +137,28 @@ int run(Room* room, const Call& call) noexcept {
   const int error_class = open_inflows(room, call);
   bool to_all = false;
   for (size_t i = 0; one && i < n; ++i) to_all = to_all || has_window(*room, i);
+  const Staging aside = side_of(*room, to_all, one);
+  std::byte* const side = aside ? aside.data() : nullptr;
   Patience patience(*room);
   bool copied = false;
   for (bool over = false; !over;) {
     over = true;
     bool moved = false;
-    const auto step = [&](auto* flow) {
+    const auto send = [&](Outflow* flow) {
+      if (!flow->over()) moved = flow->step(side) || moved;
+      over = over && flow->over();
+    };
+    const auto receive = [&](Inflow* flow) {
       if (!flow->over()) moved = flow->step() || moved;
       over = over && flow->over();
     };
-    if (to_all) step(&room->outflow_to_all);
+    if (to_all) send(&room->outflow_to_all);
     // To the next rank first, from the one before first: so no two ranks begin with the same.
     for (size_t k = 1; k < n; ++k) {
       Member& next = room->members[(own + k) % n];
       Member& before = room->members[(own + n - k) % n];
-      if (next.goes && !one) step(&next.outflow);
-      if (before.comes) step(&before.inflow);
+      if (next.goes && !one) send(&next.outflow);
+      if (before.comes) receive(&before.inflow);
     }
     const Member& self = room->members[own];
     if (!copied && self.goes) copy_lot(self.out, self.in);  // others' are under way
