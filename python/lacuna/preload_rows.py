@@ -12,7 +12,8 @@ from lacuna.errors import Exit, LacunaError
 KIB = 1024
 MIB = 1024 * KIB
 
-SIZES = [64, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB]
+SIZES = [64, 256, KIB, 4 * KIB, 8 * KIB, 16 * KIB, 64 * KIB, 256 * KIB]
+SIZES += [MIB, 4 * MIB, 16 * MIB, 64 * MIB]
 QUICK_SIZES = [256, 16 * KIB, MIB]
 
 _DOUBLE = 8
