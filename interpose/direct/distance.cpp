@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/options.hpp"
-#include "interpose/direct/arena.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -13,7 +12,8 @@ namespace {
 // Of a look, with the clock in it. Between cores of Zen 5 the line takes 30 to 60 ns from close by
 // and 170 to 270 from afar, the clock 20 to 25.
 constexpr std::chrono::nanoseconds kFarLook{130};
-constexpr uint32_t kLandingsForALook = 16;
+constexpr uint32_t kTimesForALook = 16;
+constexpr uint32_t kTimesIfUnsettled = 4;
 
 // By peers' indices; of more than these nothing is known. Where there are threads a look may be
 // lost.
@@ -21,7 +21,8 @@ struct Known {
   std::atomic<uint32_t> looks{Looks().bits()};
   std::atomic<Distance> said{Distance::kUnknown};
 };
-constinit Known g_known[kMostTold] = {};
+constexpr uint32_t kMostKnown = 504;
+constinit Known g_known[kMostKnown] = {};
 constinit std::atomic<uint32_t> g_landings{0};
 
 // What the user has said, of a token.
@@ -54,42 +55,46 @@ LookClock::duration time_token(const Region& region) noexcept {
   return LookClock::now() - begin;
 }
 
-Distance seen(uint32_t peer) noexcept {
-  return Looks(g_known[peer].looks.load(std::memory_order_relaxed)).distance();
+Looks looks_at(uint32_t peer) noexcept {
+  return Looks(g_known[peer].looks.load(std::memory_order_relaxed));
 }
 
 }  // namespace
 
+bool is_look_due(uint32_t peer, uint32_t times) noexcept {
+  if (times % kTimesIfUnsettled != 0 || peer >= kMostKnown) return false;
+  return times % kTimesForALook == 0 || !looks_at(peer).are_settled();
+}
+
 void see(uint32_t peer, LookClock::duration took) noexcept {
-  if (peer >= kMostTold) return;
-  auto& looks = g_known[peer].looks;
-  const Looks before(looks.load(std::memory_order_relaxed));
-  looks.store(before.after(took >= kFarLook).bits(), std::memory_order_relaxed);
+  if (peer >= kMostKnown) return;
+  g_known[peer].looks.store(looks_at(peer).after(took >= kFarLook).bits(),
+                            std::memory_order_relaxed);
 }
 
 Distance look_along(const Region& region, uint32_t sender) noexcept {
   const uint32_t landings = g_landings.load(std::memory_order_relaxed) + 1;
   g_landings.store(landings, std::memory_order_relaxed);
-  if (landings % kLandingsForALook != 0 || sender >= kMostTold) return Distance::kUnknown;
+  if (!is_look_due(sender, landings)) return Distance::kUnknown;
   see(sender, time_token(region));
-  return seen(sender);
+  return looks_at(sender).distance();
 }
 
 Distance distance_from(uint32_t peer, uint64_t token) noexcept {
   if (wish() != Wish::kMeasured) return wished(wish(), token);
-  return peer < kMostTold ? seen(peer) : Distance::kUnknown;
+  return peer < kMostKnown ? looks_at(peer).distance() : Distance::kUnknown;
 }
 
 void hear(uint64_t token, Distance distance) noexcept {
   const uint64_t receiver = token >> kReceiverShift;
-  if (receiver < kMostTold) g_known[receiver].said.store(distance, std::memory_order_relaxed);
+  if (receiver < kMostKnown) g_known[receiver].said.store(distance, std::memory_order_relaxed);
 }
 
 Distance distance_to(uint64_t token) noexcept {
   if (wish() != Wish::kMeasured) return wished(wish(), token);
   const uint64_t receiver = token >> kReceiverShift;
-  return receiver < kMostTold ? g_known[receiver].said.load(std::memory_order_relaxed)
-                              : Distance::kUnknown;
+  return receiver < kMostKnown ? g_known[receiver].said.load(std::memory_order_relaxed)
+                               : Distance::kUnknown;
 }
 
 }  // namespace lacuna::direct

@@ -41,14 +41,21 @@ class Looks {
     const uint32_t longer = bits_ << 1 | (is_far ? 1 : 0);
     return Looks((bits_ & kAll) != 0 ? (longer & (kAll - 1)) | kAll : longer);
   }
+  // Whether the next look may wait: all have been alike.
+  constexpr bool are_settled() const noexcept {
+    return (bits_ & kAll) != 0 && (far() == 0 || far() == 8);
+  }
   constexpr Distance distance() const noexcept {
     constexpr int kFew = 2;
     if ((bits_ & kAll) == 0) return Distance::kUnknown;
-    const int far = std::popcount(bits_ & (kAll - 1));
-    return far <= kFew ? Distance::kClose : far >= 8 - kFew ? Distance::kFar : Distance::kUnknown;
+    return far() <= kFew       ? Distance::kClose
+           : far() >= 8 - kFew ? Distance::kFar
+                               : Distance::kUnknown;
   }
 
  private:
+  constexpr int far() const noexcept { return std::popcount(bits_ & (kAll - 1)); }
+
   static constexpr uint32_t kAll = 1U << 8;  // there have been as many
   uint32_t bits_ = 1;                        // behind that, the last one lowest
 };
@@ -60,6 +67,10 @@ inline bool minds_distance(const Machine& machine) noexcept {
   return machine.library_run_bytes <= kMostRun;
 }
 inline bool minds_distance(const Plan& plan) noexcept { return minds_distance(plan.machine()); }
+
+// Of messages of a sender, or of votes: how many there have been says whether to look along.
+// Seldom, as the clock takes its time; more often where a peer has just come nearer, or gone away.
+bool is_look_due(uint32_t peer, uint32_t times) noexcept;
 
 using LookClock = std::chrono::steady_clock;
 // By who has waited for a word that a peer has written: so long the load took that has found it.

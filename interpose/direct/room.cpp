@@ -27,14 +27,13 @@ static_assert(kRooms == 32);
 constinit std::atomic<uint32_t> g_used{0};
 
 constinit std::atomic<uint32_t> g_votes{0};
-constexpr uint32_t kVotesForALook = 16;
 
-// Whether this vote is one to look along: what a seat says was just written elsewhere, and the load
-// that finds it takes what a line takes from there, however long it was waited for.
-bool is_look_due() noexcept {
+// With this one. What a seat says was just written elsewhere, and the load that finds it takes what
+// a line takes from there, however long it was waited for.
+uint32_t count_votes() noexcept {
   const uint32_t votes = g_votes.load(std::memory_order_relaxed) + 1;
   g_votes.store(votes, std::memory_order_relaxed);
-  return votes % kVotesForALook == 0;
+  return votes;
 }
 
 std::byte* arena_of(uint32_t member) noexcept {
@@ -268,17 +267,18 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
   bool refused = own == nullptr;
   uint64_t all = 0;
   for (Member& member : room->members) member.heard = false;
-  const bool looks = is_look_due();
+  const uint32_t votes = count_votes();
   Patience patience(*room);
   for (size_t left = room->members.size(); left > 0 && !refused;) {
     const size_t before = left;
     for (Member& member : room->members) {
       if (member.heard) continue;
       const Seat& theirs = seat(member.peer, *room, room->turn);
+      const bool looks = member.peer != own_index() && is_look_due(member.peer, votes);
       const auto begin = looks ? LookClock::now() : LookClock::time_point();
       const uint64_t word = theirs.word.load(std::memory_order_acquire);
       if (turn_of(word) < room->turn) continue;
-      if (looks && member.peer != own_index()) see(member.peer, LookClock::now() - begin);
+      if (looks) see(member.peer, LookClock::now() - begin);
       // Who is ahead has said no, or has been told it by another one.
       if ((word | kGaps | kEnough) != word_of(room->turn, call, kYes | kGaps | kEnough)) {
         refused = true;
