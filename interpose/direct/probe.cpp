@@ -117,7 +117,6 @@ void keep(MPI_Comm comm, Held* held) noexcept {
 // Takes the next message of a sender out of the library's queue. False: there is none, or an error.
 bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
   int found = 0;
-  held->status = untold();
   if (next_functions().MPI_Improbe(source, MPI_ANY_TAG, comm, &found, &held->message,
                                    &held->status) != MPI_SUCCESS ||
       found == 0) {
@@ -164,10 +163,6 @@ bool as_message(Held* held) noexcept {
   }
   return true;
 }
-
-}  // namespace
-
-namespace {
 
 // MPI says that tags may be this large; how much larger, the library says.
 bool is_tag(int tag) noexcept {

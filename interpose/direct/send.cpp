@@ -107,6 +107,9 @@ bool goes_straight(const Plan& plan, int64_t bytes, Distance distance) noexcept 
 constexpr int64_t kFewerPieces = 4;
 constexpr int64_t kMostInFewer = 96 << 10;
 
+// How a piece gets into the region: packed there, or to the side and then copied, by the C library
+// or past the caches.
+//
 // From afar the copies go past the caches: Zen 5 is as quick so, and Zen 4, whose string
 // instructions ask for lines, too, several times quicker. Microseconds of a message by string
 // instructions / so, with Open MPI alone, where a word takes 1.5 us: runs of 512 bytes, 16 KiB 7.0
@@ -116,54 +119,43 @@ constexpr int64_t kMostInFewer = 96 << 10;
 // 16 KiB, 256 KiB 125 / 22, 27, 4 MiB 2050 / 770, 2100, 16 MiB 8200 / 2300, 9200; 32 KiB, 1 MiB 400
 // / 80, 530; and in a ring from close by, as the clock prefers, runs of 8 KiB, 4 MiB 660 / 520,
 // 760; of 16 KiB 700 / 560, 680; of 32 KiB 630 / 525, 640.
-enum class Aside { kNever, kTried, kAlways };
+enum class Way { kStraight, kCopied, kStreamed };
 
 // How a payload goes into its region.
 struct Packing {
   int64_t piece;  // is published at once
-  int64_t block;  // is packed to the side at once
-  Aside aside;    // tried: in a ring
+  int64_t block;  // is packed to the side at once; 0: nothing is
+  Way way;        // but in a ring, which tries all
 };
 
 Packing packing_of(const Plan& plan, int64_t count, int64_t bytes, Distance distance) noexcept {
   const auto whole = [&](int64_t wanted) {
     return whole_granules(wanted, slice_granule(plan, count, wanted));
   };
+  const bool is_far = distance == Distance::kFar && minds_distance(plan);
+  const Way copied = is_far ? Way::kStreamed : Way::kCopied;
   if (bytes >= kStagedTranspose && pattern_of(plan.root(count)) == Pattern::kTransposed) {
     const int64_t piece = whole(bytes >= kLargeTranspose ? kTransposePiece : piece_of(bytes));
-    return {piece, piece, Aside::kAlways};
+    return {piece, piece, copied};
   }
   const bool is_large = bytes > kMostWhole;
   if (bytes < kLeastWholePiece || !may_go_aside(plan, is_large, distance) ||
       goes_straight(plan, bytes, distance))
-    return {whole(is_large ? kRingPiece : piece_of(bytes)), 0, Aside::kNever};
+    return {whole(is_large ? kRingPiece : piece_of(bytes)), 0, Way::kStraight};
   if (distance == Distance::kFar && bytes <= kMostInFewer) {
     const int64_t piece = whole(std::max(bytes / kFewerPieces, kLeastWholePiece));
-    return {piece, piece, Aside::kAlways};
+    return {piece, piece, copied};
   }
   const int64_t piece = whole(is_large ? kRingPiece : std::max(piece_of(bytes), kLeastWholePiece));
   return {piece, piece <= kBlock ? piece : std::min(piece, whole(kBlock)),
-          is_large ? Aside::kTried : Aside::kAlways};
+          is_large && !is_far ? Way::kStraight : copied};
 }
 
-// Bytes of the ring; 0: none.
+// Bytes of the ring; 0: none, as for transposes, whose pieces are too large.
 int64_t ring_of(const Packing& packing, int64_t bytes) noexcept {
-  return bytes > kMostWhole && packing.aside != Aside::kAlways &&
-                 packing.piece * kLeastRounds <= kRing
+  return bytes > kMostWhole && packing.piece * kLeastRounds <= kRing
              ? kRing / packing.piece * packing.piece
              : 0;
-}
-
-// How a piece gets into the region: packed there, or to the side and then copied, by the C library
-// or past the caches.
-enum class Way { kStraight, kCopied, kStreamed };
-
-// Into a whole region. Nobody reads it before it has been written, and from afar the lines that
-// this core has not got are what takes the time.
-Way way_of(const Plan& plan, const Packing& packing, Distance distance) noexcept {
-  if (packing.aside == Aside::kNever) return Way::kStraight;
-  if (distance == Distance::kFar && minds_distance(plan)) return Way::kStreamed;
-  return packing.aside == Aside::kAlways ? Way::kCopied : Way::kStraight;
 }
 
 // Which way pieces go through a ring, each from `done` on, in their order.
@@ -226,18 +218,15 @@ void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept
 void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
              bool is_out) noexcept {
   const int64_t bytes = region->token.bytes;
-  const Distance distance = distance_to(region->token.id);
-  const Packing packing = packing_of(plan, count, bytes, distance);
+  const Packing packing = packing_of(plan, count, bytes, distance_to(region->token.id));
   int64_t ring = is_out ? ring_of(packing, bytes) : 0;
   if (ring > 0) {
     region->ring = ring;
     region->ring_end.store(bytes, std::memory_order_relaxed);
   }
-  const bool is_tried = packing.aside == Aside::kTried && ring > 0;
-  const Way otherwise = way_of(plan, packing, distance);
-  const Staging side = is_tried || otherwise != Way::kStraight
-                           ? borrow_staging(std::min(packing.block, bytes), true)
-                           : Staging();
+  const bool goes_aside = packing.way != Way::kStraight || (ring > 0 && packing.block > 0);
+  const Staging side =
+      goes_aside ? borrow_staging(std::min(packing.block, bytes), true) : Staging();
   Trial trial(ring);
   std::byte* const mem = address(buf, 0);
   for (int64_t done = 0; done < bytes;) {
@@ -247,7 +236,7 @@ void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
       ring = 0;
     }
     std::byte* const start = payload(region) - (ring > 0 ? done / ring * ring : 0);
-    const Way way = !side ? Way::kStraight : is_tried && ring > 0 ? trial.way(done) : otherwise;
+    const Way way = !side ? Way::kStraight : ring > 0 ? trial.way(done) : packing.way;
     const int64_t block = way != Way::kStraight ? packing.block : end - done;
     while (done < end) {
       const int64_t begin = std::exchange(done, std::min(end, done + block));
