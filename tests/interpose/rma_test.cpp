@@ -4,6 +4,9 @@
 // they must be there, and nothing else has changed.
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <thread>
 
 #include "complete.hpp"
@@ -92,6 +95,57 @@ void all_epochs(Window* window, Case c, const std::string& name) {
   context("");
 }
 
+// What this rank's memory holds after operations by itself and a neighbour, with numbers that leave
+// the range of integers, or are none.
+template <typename Number>
+std::vector<Number> results_of(MPI_Op op, MPI_Datatype number, bool fetch) {
+  constexpr int kEach = 64;
+  Number* memory = nullptr;
+  MPI_Win win;
+  MPI_Win_allocate(2 * kEach * sizeof(Number), sizeof(Number), MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &memory, &win);
+  MPI_Datatype type;
+  MPI_Type_vector(kEach, 1, 2, number, &type);
+  MPI_Type_commit(&type);
+  std::vector<Number> origin(2 * kEach), result(2 * kEach);
+  for (size_t i = 0; i < 2 * kEach; ++i) {
+    memory[i] = static_cast<Number>(i * 1000);
+    origin[i] = static_cast<Number>(std::numeric_limits<Number>::max() - static_cast<Number>(i));
+    if (i % 3 == 0 && std::numeric_limits<Number>::has_quiet_NaN)
+      origin[i] = std::numeric_limits<Number>::quiet_NaN();
+  }
+  MPI_Win_fence(0, win);
+  for (const int half : {0, 1}) {
+    const int target = (g_rank + half) % g_size;
+    if (fetch) {
+      MPI_Get_accumulate(origin.data(), 1, type, result.data(), 1, type, target, half * kEach,
+                         kEach, number, op, win);
+    } else {
+      MPI_Accumulate(origin.data(), 1, type, target, half * kEach, kEach, number, op, win);
+    }
+  }
+  MPI_Win_fence(0, win);
+  std::vector<Number> results(memory, memory + 2 * kEach);
+  MPI_Type_free(&type);
+  MPI_Win_free(&win);
+  return results;
+}
+
+template <typename Number>
+void same_results(const char* name, MPI_Op op, MPI_Datatype number) {
+  for (const bool fetch : {false, true}) {
+    if (fetch && !kGetAccumulates) continue;
+    context(std::string(fetch ? "MPI_Get_accumulate" : "MPI_Accumulate") + ", " + name + " of " +
+            std::to_string(sizeof(Number)) + " bytes");
+    lacuna(false);
+    const std::vector<Number> native = results_of<Number>(op, number, fetch);
+    lacuna(true);
+    const std::vector<Number> ours = results_of<Number>(op, number, fetch);
+    CHECK(std::memcmp(native.data(), ours.data(), native.size() * sizeof(Number)) == 0);
+  }
+  context("");
+}
+
 }  // namespace
 
 // To the same type and to contiguous data at the target.
@@ -161,6 +215,20 @@ TOPIC(rma_same_bytes) {
     }
   }
   free_shapes(&shapes);
+}
+
+// A library may work on what lies in one run by other instructions, which end at the largest number
+// or take NaN otherwise.
+TOPIC(rma_results) {
+  same_results<uint8_t>("sum", MPI_SUM, MPI_UINT8_T);
+  same_results<int16_t>("sum", MPI_SUM, MPI_INT16_T);
+  same_results<uint16_t>("sum", MPI_SUM, MPI_UINT16_T);
+  same_results<uint32_t>("sum", MPI_SUM, MPI_UINT32_T);
+  same_results<uint32_t>("largest", MPI_MAX, MPI_UINT32_T);
+  same_results<double>("sum", MPI_SUM, MPI_DOUBLE);
+  same_results<double>("largest", MPI_MAX, MPI_DOUBLE);
+  same_results<double>("smallest", MPI_MIN, MPI_DOUBLE);
+  CHECK(taken("MPI_Accumulate") > 0);
 }
 
 // Several targets at once, one flushed after the other; what has been flushed may be read, and
