@@ -288,6 +288,19 @@ TEST_F(Api, LentPieces) {
   lacuna_plan_destroy(plan);
 }
 
+TEST_F(Api, AListLongerThanAnyMemoryIsNoDefect) {
+  lacuna_type* oldtype = nullptr;
+  lacuna_type* type = nullptr;
+  ASSERT_EQ(lacuna_type_named("int", &oldtype), LACUNA_OK);
+  const int64_t one = 1;
+  expect_wrong(lacuna_type_indexed(INT64_MAX, &one, &one, oldtype, &type), LACUNA_OUT_OF_MEMORY,
+               "more entries");
+  expect_wrong(lacuna_type_struct(INT64_MAX, &one, &one, &oldtype, &type), LACUNA_OUT_OF_MEMORY,
+               "more entries");
+  EXPECT_EQ(type, nullptr);
+  lacuna_type_destroy(oldtype);
+}
+
 TEST_F(Api, AbsoluteAddressesHaveANullBuffer) {
   const double value = 3.5;
   const int64_t one = 1;

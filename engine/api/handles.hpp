@@ -6,6 +6,7 @@
 #define LACUNA_ENGINE_API_HANDLES_HPP_
 
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,8 @@ lacuna_status guarded(Body body) noexcept {
     return body();
   } catch (const std::bad_alloc&) {
     return fail(LACUNA_OUT_OF_MEMORY, {});
+  } catch (const std::length_error&) {  // a list that no memory holds: its count was never true
+    return fail(LACUNA_OUT_OF_MEMORY, "a list has more entries than fit into memory");
   } catch (const std::exception& e) {
     return fail(LACUNA_INTERNAL, e.what());
   } catch (...) {

@@ -106,7 +106,7 @@ Error null_child(std::string_view constructor, std::string_view argument) {
 
 Error too_large(std::string_view constructor) {
   return {LACUNA_OVERFLOW, std::string(constructor) +
-                               ": the size or a bound of the type does not fit 64 bits (" +
+                               ": the size or a bound of the type does not fit 64 bits (at most " +
                                std::to_string(INT64_MAX) + " bytes)"};
 }
 

@@ -460,7 +460,7 @@ TEST(Arguments, WhatDoesNotFit64BitsIsOverflow) {
     expect_refused(type, LACUNA_OVERFLOW,
                    name +
                        ": the size or a bound of the type does not fit 64 bits "
-                       "(9223372036854775807 bytes)");
+                       "(at most 9223372036854775807 bytes)");
   }
   // The same numbers where they do fit: no copy uses them, or they end at the last byte there is.
   EXPECT_TRUE(make_vector(1, 1, most, named("double")).ok());

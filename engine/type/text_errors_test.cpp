@@ -51,6 +51,9 @@ TEST(TextErrors, PointAtThePlace) {
       {"vector(3, 1, 4, MPI_DUOBLE)", kParse, "unknown type 'MPI_DUOBLE'; did you mean 'double'?",
        16},
       {"dup(nonsense)", kParse, "unknown type 'nonsense'", 4},
+      {"struct([1, 1], [-8, 0], [MPI_LB, int])", kParse,
+       "'MPI_LB' is not in MPI since 3.0; write resized(lb, extent, type)", 25},
+      {"ub", kParse, "'ub' is not in MPI since 3.0; write resized(lb, extent, type)", 0},
       {"vektor(3, 1, 4, int)", kParse, "unknown constructor 'vektor'; did you mean 'vector'?", 0},
       {"vec(3, 1, 4, int)", kParse, "unknown constructor 'vec'; did you mean 'vector'?", 0},
       {"MPI_Type_create_hindxed([], [], int)", kParse,
@@ -109,8 +112,8 @@ TEST(TextErrors, PointAtThePlace) {
       {"dup(vector(-3, 1, 4, int))", LACUNA_INVALID_ARGUMENT,
        "vector: count is -3; it must be 0 or more", 4},
       {"contiguous(2, contiguous(9223372036854775807, int))", LACUNA_OVERFLOW,
-       "contiguous: the size or a bound of the type does not fit 64 bits (9223372036854775807 "
-       "bytes)",
+       "contiguous: the size or a bound of the type does not fit 64 bits (at most "
+       "9223372036854775807 bytes)",
        14},
   };
   for (const Refusal& refusal : refusals) expect_refusal(refusal);

@@ -173,6 +173,9 @@ class Parser {
     }
     at_ = name_at;
     if (constructor) return fail(quoted(name) + " needs its arguments: " + usage(*constructor));
+    if (plain == "lb" || plain == "ub") {
+      return fail(quoted(name) + " is not in MPI since 3.0; write resized(lb, extent, type)");
+    }
     NearestName nearest(plain, std::max<size_t>(plain.size(), 3) / 3);
     for (const Constructor& other : detail::kConstructors) nearest.offer(other.name);
     if (!called) {
