@@ -10,6 +10,7 @@ from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 _ASK_SECONDS = 60
 _TOOL = "addr2line"
@@ -31,10 +32,31 @@ def names(sites: list[str]) -> dict[str, str]:
         if base is None:
             continue
         told = _ask(tool, file, [base + offset for _, offset in places])
-        for (site, _), (function, line) in zip(places, told, strict=False):
-            if function:
-                found[site] = f"{function} ({line})" if line else function
+        guessed = []
+        for (site, offset), (function, line) in zip(places, told, strict=False):
+            if function and line:
+                found[site] = f"{function} ({line})"
+            elif function:
+                guessed.append((site, base + offset, function))
+        if guessed:
+            spans = _functions(Path(file))
+            for site, address, function in guessed:
+                if any(begin <= address < end for begin, end in spans):
+                    found[site] = function
     return found
+
+
+def _functions(path: Path) -> list[tuple[int, int]]:
+    """Where the functions are that the file names. Where it names few (the bindings of Fortran in
+    distributions), the tool says the one that comes before."""
+    spans = []
+    with path.open("rb") as file:
+        for section in ELFFile(file).iter_sections():
+            if isinstance(section, SymbolTableSection):
+                for symbol in section.iter_symbols():
+                    begin = symbol["st_value"]
+                    spans.append((begin, begin + symbol["st_size"]))
+    return spans
 
 
 def _parts(site: str) -> tuple[str, int | None]:

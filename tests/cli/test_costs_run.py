@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`lacuna run --costs`: the time of a program's calls, by place and by piece."""
 
+import ctypes
 import json
+import subprocess
 from collections import Counter
 
 import pytest
 from conftest import BUILD, MPI_ROOT, one_line_error, program
+from elftools.elf.elffile import ELFFile
 from test_watch import MPIS, TYPE, launch
 
 from lacuna import costs_advice, costs_sites, run
@@ -122,6 +125,30 @@ def test_the_command_asks_for_it(lacuna):
     one_line_error(result, 2, "--report and --costs write one report")
     result = lacuna("run", "--costs", "no/where.json", *command)
     one_line_error(result, 2, "--costs cannot write")
+
+
+def test_a_function_is_named_only_where_the_place_is_in_it(tmp_path):
+    source = tmp_path / "two.c"
+    # The second is not named: without debug information a tool calls it by the first.
+    source.write_text(
+        "int first(int a) { return a + 1; }\n"
+        "static __attribute__((noinline)) int second(int a) { return a * 3; }\n"
+        "int (*both[])(int) = {first, second};\n"
+    )
+    library = tmp_path / "libtwo.so"
+    compiler = ["gcc", "-O1", "-fno-toplevel-reorder", "-shared", "-fPIC", "-s"]
+    subprocess.run([*compiler, "-o", library, source], check=True)
+    loaded = ctypes.CDLL(str(library))
+    both = (ctypes.c_void_p * 2).in_dll(loaded, "both")
+    base = both[0] - _offset(library, "first")
+    sites = [f"{library}+{one - base:#x}" for one in both]
+    assert costs_sites.names(sites) == {sites[0]: "first", sites[1]: sites[1].rpartition("/")[2]}
+
+
+def _offset(library, name):
+    with library.open("rb") as file:
+        symbols = ELFFile(file).get_section_by_name(".dynsym")
+        return symbols.get_symbol_by_name(name)[0]["st_value"]
 
 
 def test_places_that_nobody_knows_keep_their_numbers():
