@@ -228,7 +228,7 @@ def bench_transpose_command(
     options = _bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
     if launch_agent and not hosts:
         raise LacunaError(Exit.USAGE, "--launch-agent starts ranks on hosts", "add --hosts")
-    options.hosts = tuple(hosts.split(",")) if hosts else ()
+    options.hosts = mpis.two_hosts(hosts)
     options.launch_agent = launch_agent
     bench.transpose(options)
 
@@ -268,6 +268,8 @@ def tune_command(
     ] = None,
 ) -> None:
     """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
+    if adds and not compiled:
+        raise LacunaError(Exit.USAGE, "--add is for the table of compiled code", "add --compiled")
     if compiled:
         if launcher or network:
             raise LacunaError(
@@ -387,7 +389,8 @@ def _unexpected(error: Exception, name: str) -> int:
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         what = " ".join(error.format_message().split()).rstrip(".")
         is_known = not what.startswith("No such command")
-        help_command = " ".join(["lacuna", *(name.split() if is_known else []), "--help"])
+        words = name.split() if is_known else name.split()[:-1]  # without the one not known
+        help_command = " ".join(["lacuna", *words, "--help"])
         print(LacunaError(Exit.USAGE, what, f"see {help_command}").line(name), file=sys.stderr)
         return Exit.USAGE
     if type(error).__name__ == "Abort":

@@ -11,7 +11,7 @@ import typer
 
 from lacuna import costs_machine, costs_misses, engine, places
 from lacuna.errors import Exit, LacunaError
-from lacuna.mpis import spelled_out
+from lacuna.mpis import spelled_out, two_hosts
 
 _CACHE = re.compile(r"0|[1-9]\d*,[1-9]\d*,[1-9]\d*")
 
@@ -77,7 +77,7 @@ def _machine(
         mpi_root=mpi_root or places.default_mpi_root(),
         json=json_file,
         output=output,
-        hosts=tuple(hosts.split(",")) if hosts else (),
+        hosts=two_hosts(hosts),
         launch_agent=launch_agent,
     )
     if check_knobs:

@@ -9,6 +9,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from lacuna import costs_advice, costs_sites
@@ -18,7 +19,7 @@ KIND = "job"  # provenance.kind
 _FORMAT = 1
 _WIDTH = 160  # of a table that goes into a pipe
 _SHOWN_TYPE = 60  # letters
-_WORDS = {"function", "type", "called in", "advice", "not taken, and what could be done"}
+_WORDS = {"function", "type", "called in"}
 
 Cells = tuple[list[str], list[list[str]]]
 
@@ -29,7 +30,7 @@ def check_version(file: Path, report: dict[str, Any]) -> None:
     if header["kind"] == KIND and header.get("format") != _FORMAT:
         raise LacunaError(
             Exit.USAGE,
-            f"{file} is of another version of lacuna, {header.get('lacuna')}",
+            f"{file} is of another version of lacuna, {header.get('lacuna', 'it says not which')}",
             "show it with that version",
         )
 
@@ -39,18 +40,27 @@ def show(report: dict[str, Any]) -> None:
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
-    console.print(escape(headline(report)), highlight=False)
-    columns, rows = cells(report, place_names(report))
+    first = escape(headline(report))
+    columns, rows = cells(report, place_names(report))  # before a word of a damaged file is printed
+    console.print(first, highlight=False)
     if not rows:
         console.print("no calls on derived types")
         return
     title = "seconds of calls, all ranks together" if has_costs(report) else None
     table = Table(box=SIMPLE_HEAD, title=title)
-    for name in columns:
+    numbers = columns[:-1]  # and then sentences, for which a column would be too narrow
+    for name in numbers:
         table.add_column(name, justify="left" if name in _WORDS else "right")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(escape, row[:-1]))
     console.print(table)
+    told = [row for row in rows if row[-1]]
+    if told:
+        console.print(f"{columns[-1]}:", highlight=False)
+    for row in told:
+        which = [cell for name, cell in zip(numbers, row, strict=False) if name in _WORDS]
+        console.print(Padding(escape(", ".join(which)), (0, 0, 0, 2)), highlight=False)
+        console.print(Padding(escape(row[-1]), (0, 0, 0, 6)), highlight=False)
 
 
 def has_costs(report: dict[str, Any]) -> bool:

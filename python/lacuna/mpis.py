@@ -86,6 +86,16 @@ def spelled_out(given: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def two_hosts(words: str | None) -> tuple[str, ...]:
+    """What --hosts names; none where it was not given."""
+    if words is None:
+        return ()
+    found = tuple(words.split(","))
+    if len(found) != 2 or not all(found):
+        raise LacunaError(Exit.USAGE, f"bad hosts in --hosts: {words}", "give two, as in: a,b")
+    return found
+
+
 def installed(
     name: str, root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
 ) -> Installed:

@@ -12,6 +12,7 @@ from lacuna.errors import Exit, LacunaError
 LIBRARY_DIR = "LACUNA_LIBRARY_DIR"  # the environment variable that says where our libraries are
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
+_IS_CHECKOUT = (_CHECKOUT / "CMakePresets.json").is_file()  # else pip has copied the package
 
 # The names people give, and the preload library of that family.
 FAMILY_OF = {
@@ -50,7 +51,8 @@ def library_dirs() -> list[Path]:
     chosen = os.environ.get(LIBRARY_DIR)
     if chosen:
         return [Path(chosen).absolute()]
-    return [_CHECKOUT / "build" / "release" / "lib", Path(sys.prefix) / "lib"]
+    built = [_CHECKOUT / "build" / "release" / "lib"] if _IS_CHECKOUT else []
+    return [*built, Path(sys.prefix) / "lib"]
 
 
 def library(name: str) -> Path:

@@ -14,6 +14,15 @@ Result = dict[str, Any]
 
 _PAGE = Path("lacuna-report")
 
+# What writes each kind of file.
+_WRITERS = {
+    job_report.KIND: "lacuna run --report",
+    "apps": "lacuna bench apps",
+    "guidelines": "lacuna bench guidelines",
+    "papers": "lacuna bench papers",
+    "costs": "lacuna costs machine",
+}
+
 
 def report(files: list[Path], output: Path | None) -> None:
     """Jobs as tables on stdout; everything else, and with `output` all of it, as a page."""
@@ -21,23 +30,32 @@ def report(files: list[Path], output: Path | None) -> None:
     are_jobs = {result["provenance"]["kind"] == job_report.KIND for result in found}
     if output is None and len(are_jobs) > 1:
         names = ", ".join(
-            f"{path} ({_writer(one)})" for path, one in zip(files, found, strict=True)
+            f"{path} ({_WRITERS[one['provenance']['kind']]})"
+            for path, one in zip(files, found, strict=True)
         )
         raise LacunaError(
             Exit.USAGE,
             f"files of two sorts: {names}",
             "report each sort alone, or all on one page with --output",
         )
-    findings = [one for result in found for one in result.get("findings", [])]
-    if True in are_jobs:
-        for path, result in zip(files, found, strict=True):
-            job_report.check_version(path, result)
+    for path, result in zip(files, found, strict=True):
+        job_report.check_version(path, result)
+    try:
+        findings = [one for result in found for one in result.get("findings", [])]
+        for result in found if True in are_jobs else []:
             result.setdefault("findings", findings)  # thresholds, for advice
-    if True in are_jobs and output is None:
-        for result in found:
-            job_report.show(result)
-        return
-    bench_report.write(files, found, output or _PAGE)
+        if True in are_jobs and output is None:
+            for result in found:
+                job_report.show(result)
+            return
+        bench_report.write(files, found, output or _PAGE)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        names = " or ".join(map(str, files))
+        raise LacunaError(
+            Exit.USAGE,
+            f"{names} is damaged, or of another version: {type(error).__name__}, {error}",
+            "give what --report or --json wrote",
+        ) from error
 
 
 def _read(path: Path) -> Result:
@@ -49,18 +67,12 @@ def _read(path: Path) -> Result:
         raise LacunaError(
             Exit.ENVIRONMENT, f"cannot read {path}: {error.strerror}", "give a result file"
         ) from error
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
         raise LacunaError(
             Exit.USAGE,
-            f"{path} is no result of `lacuna run --report` or "
-            f"`lacuna bench {'`, `'.join(bench_report.SECTIONS)}`",
-            "give what --report or --json wrote",
+            f"{path} is no result of `{'`, `'.join(_WRITERS.values())}`",
+            "give what --report or --json of one of them wrote",
         )
     return found
-
-
-def _writer(result: Result) -> str:
-    kind = result["provenance"]["kind"]
-    return "lacuna run --report" if kind == job_report.KIND else f"lacuna bench {kind}"

@@ -7,8 +7,8 @@ import csv
 import io
 import json
 import os
+import secrets
 import statistics
-import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -101,19 +101,18 @@ def make_folder(folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """A temporary file in the same folder, then one rename."""
-    temporary = ""
+    """A temporary file in the same folder, then one rename. Who may read it, the umask says, as of
+    any new file (tempfile makes its files for their owner alone)."""
+    temporary = path.absolute().with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.absolute().parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-        ) as file:
-            temporary = file.name
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        try:
+            with temporary.open("x", encoding="utf-8") as file:
+                file.write(text)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
         raise _cannot_write(path, error) from error
 
 

@@ -53,13 +53,19 @@ class Options:
 def tune(options: Options) -> None:
     """Measures each library, writes its table, prints what it says."""
     targets = _targets(options)
-    if options.output and len(targets) > 1:
-        raise LacunaError(Exit.USAGE, "one --output for several libraries", "name one with --mpi")
-    results.make_folders([options.output])  # before a minute of measuring
+    wanted = options.output or _named()
+    if wanted and len(targets) > 1:
+        source = "--output" if options.output else TABLE
+        raise LacunaError(Exit.USAGE, f"one {source} for several libraries", "name one with --mpi")
+    # Before a minute of measuring for each.
+    if wanted:
+        results.make_folders([wanted])
+    else:
+        results.make_folder(_known(places.cache()))
     for target in targets:
         with watch.progress_bar() as progress:
             told, cells = measure(target, options.quick, not options.network, progress)
-        place = options.output or _place(told)
+        place = wanted or _known(told["table_place"])
         results.make_folder(place.absolute().parent)
         transport = "network" if options.network else "shared"
         table = _table(place, told, cells, transport)
@@ -117,17 +123,20 @@ def measure(
     return told, cells
 
 
-def _place(told: dict[str, Any]) -> Path:
-    wanted = os.environ.get(TABLE, "")
-    if wanted not in ("", "none"):
-        return Path(wanted)
-    if not told["table_place"]:
+def _named() -> Path | None:
+    """The file that the environment names."""
+    name = os.environ.get(TABLE, "")
+    return None if name in ("", "none") else Path(name)
+
+
+def _known(place: Path | str | None) -> Path:
+    if not place:
         raise LacunaError(
             Exit.ENVIRONMENT,
             "no place to keep the table: neither XDG_CACHE_HOME nor HOME is set",
             "give one with --output",
         )
-    return Path(told["table_place"])
+    return Path(place)
 
 
 def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str) -> dict[str, Any]:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bad input of every kind: one line that names the remedy, and the right exit code."""
 
+import json
+import os
+
 import pytest
 from conftest import MPI_ROOT, one_line_error, program
+
+from lacuna import results
 
 USAGE, ENVIRONMENT = 2, 3
 
@@ -32,6 +37,12 @@ USAGE, ENVIRONMENT = 2, 3
         (["run", "/bin/true"], ["no MPI found", "/bin/true", "--mpi"]),
         (["run", "aprun", "-n", "2", "./a.out"], ["unknown launcher", "aprun", "lacuna preload"]),
         (["bench"], ["lacuna bench --help"]),
+        (["bench", "nosuch"], ["nosuch", "see lacuna bench --help"]),
+        (["costs", "nosuch"], ["nosuch", "see lacuna costs --help"]),
+        (["bench", "transpose", "--hosts", "a"], ["--hosts: a", "a,b"]),
+        (["bench", "transpose", "--hosts", "a,"], ["--hosts: a,", "a,b"]),
+        (["costs", "machine", "--hosts", "a,b,c"], ["--hosts: a,b,c", "a,b"]),
+        (["tune", "--add"], ["--add", "--compiled"]),
         (["bench", "transpose", "--mpi", "lam"], ["unknown MPI", "lam", "intelmpi"]),
         (["bench", "transpose", "--n", "0"], ["bad order", "0", "16383"]),
         (["bench", "transpose", "--n", "x"], ["--n"]),
@@ -113,12 +124,65 @@ def test_a_place_that_cannot_be_written(lacuna, tmp_path, option):
     one_line_error(result, ENVIRONMENT, "cannot write .", "it is a folder")
 
 
-def test_such_a_place_is_named_before_measuring(lacuna):
+def test_such_a_place_is_named_before_measuring(lacuna, tmp_path):
     # With one rank it would fail.
-    result = lacuna("tune", "--output", ".", "mpiexec.mpich", "-n", 1)
+    one_rank = ["mpiexec.mpich", "-n", 1]
+    result = lacuna("tune", "--output", ".", *one_rank)
     one_line_error(result, ENVIRONMENT, "cannot write .", "it is a folder")
+    result = lacuna("tune", *one_rank, LACUNA_TABLE=str(tmp_path))
+    one_line_error(result, ENVIRONMENT, f"cannot write {tmp_path}", "it is a folder")
+    result = lacuna("tune", *one_rank, HOME="", XDG_CACHE_HOME="")
+    one_line_error(result, ENVIRONMENT, "no place to keep the table", "--output")
+    (tmp_path / "file").write_text("")
+    result = lacuna("tune", *one_rank, XDG_CACHE_HOME=str(tmp_path / "file"))
+    one_line_error(result, ENVIRONMENT, "cannot write", "file/lacuna")
     result = lacuna("machine", "--measure", "--output", ".")
     one_line_error(result, ENVIRONMENT, "cannot write .", "it is a folder")
+
+
+def test_one_table_holds_one_library(lacuna, tmp_path):
+    words = ["tune", "--mpi", "mpich", "--mpi", "openmpi", "--mpi-root", MPI_ROOT]
+    one_line_error(lacuna(*words, "--output", "x"), USAGE, "one --output for several libraries")
+    result = lacuna(*words, LACUNA_TABLE=str(tmp_path / "x"))
+    one_line_error(result, USAGE, "one LACUNA_TABLE for several libraries", "--mpi")
+
+
+JOB = {
+    "provenance": {"kind": "job", "format": 1, "program": "p", "library": "l", "date": "d"},
+    "ranks": 2,
+    "reporting_ranks": 2,
+    "seconds": 1,
+    "types": [],
+    "rows": [{"function": "MPI_Send", "type": 7, "pack_seconds": 0, "unpack_seconds": 0}],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["is no result of", "lacuna run --report", "lacuna costs machine"]),
+        ("{", ["is no result of"]),
+        ("[" * 100_000, ["is no result of"]),
+        ('{"provenance": {"kind": "compiled"}, "rows": []}', ["is no result of"]),
+        ('{"provenance": {"kind": "job", "format": 9}, "rows": []}', ["another version"]),
+        ('{"provenance": {"kind": "apps"}, "rows": []}', ["is damaged", "IndexError"]),
+        (json.dumps(JOB), ["is damaged", "KeyError"]),
+    ],
+)
+def test_files_that_cannot_be_reported(lacuna, tmp_path, text, parts):
+    (tmp_path / "a.json").write_text(text)
+    one_line_error(lacuna("report", "a.json"), USAGE, "a.json", *parts)
+
+
+def test_who_may_read_a_result_is_left_to_the_umask(tmp_path):
+    for mask, mode in ((0o077, 0o600), (0o002, 0o664)):
+        before = os.umask(mask)
+        try:
+            results.write_text(tmp_path / "result", "text")
+        finally:
+            os.umask(before)
+        assert (tmp_path / "result").stat().st_mode & 0o777 == mode
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
 
 
 def test_help_and_version(lacuna):

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 import pytest
 from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program, run_quietly
 
-from lacuna import run
+from lacuna import job_report, run
 from lacuna.errors import Exit, LacunaError
 from lacuna.report import report as report_files
 
@@ -266,3 +266,39 @@ def test_a_fatal_error_ends_the_job(mpi, disabled):
     assert result.returncode != 0
     assert "survived" not in result.stdout
     assert "errors_fatal:" not in result.stdout  # the line that ends a topic
+
+
+def test_what_could_be_done_is_told_below_the_table(capsys):
+    advice = (
+        "commit the type once, before the loop: " + "a sentence that has no room in a column " * 2
+    )
+    report = {
+        "provenance": {"program": "app", "library": "MPI", "date": "today"},
+        "ranks": 2,
+        "reporting_ranks": 2,
+        "seconds": 1,
+        "types": [{"text": None}, {"text": TYPE}],
+        "rows": [
+            {
+                "function": function,
+                "type": 1,
+                "calls": 3,
+                "taken": 2,
+                "declined": declined,
+                "bytes_taken": 8,
+                "bytes_declined": 8,
+                "pack_seconds": 0,
+                "unpack_seconds": 0,
+                "advice": told,
+            }
+            for function, declined, told in (
+                ("MPI_Send", {"contiguous": 1}, [advice]),
+                ("MPI_Recv", {}, []),
+            )
+        ],
+    }
+    job_report.show(report)
+    table, _, below = capsys.readouterr().out.partition("could be done:\n")
+    assert "MPI_Send" in table and "MPI_Recv" in table and "contiguous" not in table
+    lines = [line.strip() for line in below.splitlines()]
+    assert lines == [f"MPI_Send, {TYPE}", "1 contiguous", advice.strip()]
