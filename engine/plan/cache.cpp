@@ -34,8 +34,7 @@ class PlanCache::Lock {
   bool held_ = false;
 };
 
-PlanCache::PlanCache(size_t sets, int64_t most_bytes)
-    : sets_(new Set[sets]), count_(sets), most_bytes_(most_bytes) {}
+PlanCache::PlanCache(size_t sets, int64_t most_bytes) : sets_(sets), most_bytes_(most_bytes) {}
 
 PlanCache::Entry* PlanCache::find(Set& set, const Type& type, uint64_t hash,
                                   const KernelTable& kernels, const Machine& host) {
@@ -78,7 +77,7 @@ PlanPtr PlanCache::find_or_make(const TypePtr& type, uint64_t hash, const Kernel
   }
   const int64_t less = dropped != nullptr ? dropped->memory_bytes() : 0;
   bytes_.fetch_add(made->memory_bytes() - less, std::memory_order_relaxed);
-  if (bytes() > most_bytes_) make_room(static_cast<size_t>(&set - sets_.get()));
+  if (bytes() > most_bytes_) make_room(static_cast<size_t>(&set - sets_.data()));
   return made;
 }
 
@@ -97,8 +96,8 @@ PlanPtr PlanCache::take_oldest(Set& set) {
 // The sets after the one that made it necessary pay, each with one plan in turn, and it itself
 // last: what was just made is most likely to be asked for next.
 void PlanCache::make_room(size_t first_set) {
-  for (size_t i = 1; bytes() > most_bytes_ && i <= count_ * kWays; ++i) {
-    const PlanPtr dropped = take_oldest(sets_[(first_set + i) % count_]);
+  for (size_t i = 1; bytes() > most_bytes_ && i <= sets_.size() * kWays; ++i) {
+    const PlanPtr dropped = take_oldest(sets_[(first_set + i) % sets_.size()]);
     if (dropped != nullptr) bytes_.fetch_sub(dropped->memory_bytes(), std::memory_order_relaxed);
   }
 }

@@ -14,7 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <vector>
 
 #include "plan/plan.hpp"
 
@@ -54,15 +54,16 @@ class PlanCache {
     Entry entries[kWays];
   };
 
-  Set& set_of(uint64_t hash) { return sets_[(hash >> 32) & (count_ - 1)]; }
+  Set& set_of(uint64_t hash) { return sets_[(hash >> 32) & (sets_.size() - 1)]; }
   static Entry* find(Set& set, const Type& type, uint64_t hash, const KernelTable& kernels,
                      const Machine& host);
   // Takes out the plan that was used least recently; null where there is none to get.
   PlanPtr take_oldest(Set& set);
   void make_room(size_t first_set);
 
-  std::unique_ptr<Set[]> sets_;
-  const size_t count_;
+  // Not new Set[]: nothing would point to where that begins (it keeps the count there, before the
+  // sets), and valgrind would call the cache of the process "possibly lost", and all in it.
+  std::vector<Set> sets_;
   const int64_t most_bytes_;
   std::atomic<int64_t> bytes_{0};
 };
