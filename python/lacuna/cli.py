@@ -375,7 +375,7 @@ def main() -> None:
         code = error.code
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # which rich makes of it
         # Whoever read our output has stopped; nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
@@ -389,8 +389,7 @@ def _unexpected(error: Exception, name: str) -> int:
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         what = " ".join(error.format_message().split()).rstrip(".")
         is_known = not what.startswith("No such command")
-        words = name.split() if is_known else name.split()[:-1]  # without the one not known
-        help_command = " ".join(["lacuna", *words, "--help"])
+        help_command = " ".join(["lacuna", *name.split()[: None if is_known else -1], "--help"])
         print(LacunaError(Exit.USAGE, what, f"see {help_command}").line(name), file=sys.stderr)
         return Exit.USAGE
     if type(error).__name__ == "Abort":

@@ -3,9 +3,10 @@
 
 import json
 import os
+import subprocess
 
 import pytest
-from conftest import MPI_ROOT, one_line_error, program
+from conftest import COMMAND, MPI_ROOT, one_line_error, program
 
 from lacuna import results
 
@@ -183,6 +184,15 @@ def test_who_may_read_a_result_is_left_to_the_umask(tmp_path):
             os.umask(before)
         assert (tmp_path / "result").stat().st_mode & 0o777 == mode
     assert [path.name for path in tmp_path.iterdir()] == ["result"]
+
+
+@pytest.mark.parametrize("words", [["machine"], ["explain", "int"], ["preload", "--mpi", "mpich"]])
+def test_a_reader_that_stops_is_no_failed_check(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = subprocess.run([COMMAND, *words], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (141, b"")
 
 
 def test_help_and_version(lacuna):
