@@ -24,7 +24,7 @@ from lacuna import (
     run,
     tune,
 )
-from lacuna.errors import Exit, LacunaError
+from lacuna.errors import Exit, LacunaError, unexpected
 
 app = typer.Typer(
     help="MPI derived datatypes as fast as plain copies.",
@@ -380,21 +380,5 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
     except Exception as error:
-        code = _unexpected(error, name)
+        code = unexpected(error, name)
     sys.exit(int(code))
-
-
-def _unexpected(error: Exception, name: str) -> int:
-    """Usage errors of the option parser, and defects."""
-    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        what = " ".join(error.format_message().split()).rstrip(".")
-        is_known = not what.startswith("No such command")
-        help_command = " ".join(["lacuna", *name.split()[: None if is_known else -1], "--help"])
-        print(LacunaError(Exit.USAGE, what, f"see {help_command}").line(name), file=sys.stderr)
-        return Exit.USAGE
-    if type(error).__name__ == "Abort":
-        return 130
-    what = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
-    remedy = "please report it with this command line"
-    print(LacunaError(Exit.INTERNAL, what, remedy).line(name), file=sys.stderr)
-    return Exit.INTERNAL

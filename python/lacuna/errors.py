@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import sys
 from enum import IntEnum
 
 
@@ -31,3 +33,24 @@ class LacunaError(Exception):
         name = f"lacuna {command}".strip()
         text = f"{name}: {self.what}; {self.remedy}"
         return f"{text}\n{self.details}" if self.details else text
+
+
+def unexpected(error: Exception, name: str) -> int:
+    """Says it on stderr: usage errors of the option parser, a full disk, and defects."""
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        what = " ".join(error.format_message().split()).rstrip(".")
+        is_known = not what.startswith("No such command")
+        help_command = " ".join(["lacuna", *name.split()[: None if is_known else -1], "--help"])
+        print(LacunaError(Exit.USAGE, what, f"see {help_command}").line(name), file=sys.stderr)
+        return Exit.USAGE
+    if type(error).__name__ == "Abort":
+        return 130
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = error.filename or "what it has to say, or a file"
+        what = f"cannot write {place}: {error.strerror}"
+        print(LacunaError(Exit.ENVIRONMENT, what, "make room there").line(name), file=sys.stderr)
+        return Exit.ENVIRONMENT
+    what = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
+    remedy = "please report it with this command line"
+    print(LacunaError(Exit.INTERNAL, what, remedy).line(name), file=sys.stderr)
+    return Exit.INTERNAL

@@ -195,6 +195,16 @@ def test_a_reader_that_stops_is_no_failed_check(words):
     assert (result.returncode, result.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("words", [["machine"], ["explain", "int"], ["preload", "--mpi", "mpich"]])
+def test_a_full_disk_is_no_defect(words):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    result.stdout = ""
+    one_line_error(result, ENVIRONMENT, "cannot write", "No space left", "make room")
+
+
 def test_help_and_version(lacuna):
     assert lacuna("--version").stdout == "lacuna 0.1.0\n"
     for words in (
