@@ -100,9 +100,8 @@ __attribute__((noinline)) static void use_at(int n, MPI_Datatype* where) {
 __attribute__((noinline)) static void perhaps_nowhere(int n) {
   static const int ones[2] = {1, 2};
   MPI_Datatype type = MPI_DATATYPE_NULL, *volatile where = NULL;
-  int found = -1, errors = 0, at = 0, *volatile number = NULL;
+  int found = -1, errors = 0, *volatile number = NULL;
   const int* volatile list = NULL;
-  char packed[256];
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   errors += make_at(n, where) != MPI_SUCCESS;
@@ -121,11 +120,21 @@ __attribute__((noinline)) static void perhaps_nowhere(int n) {
   if (rank_at(number) == MPI_SUCCESS && found == rank) errors += 256;
   if (rank == 1) printf("perhaps nowhere %d\n", errors);
   use_at(n, where);
-  make_inline(n, &type);
+}
+static void make_surely(int n, MPI_Datatype* where) {
+  MPI_Type_vector(n, 1, 2, MPI_DOUBLE, where);  // not made
+  MPI_Type_commit(where);
+}
+__attribute__((noinline)) static void make_in_frame(int n) {
+  MPI_Datatype type;
+  char packed[256];
+  int at = 0;
+  make_surely(n, &type);
+  refill(8);
   MPI_Pack(sent, 1, type, packed, 256, &at, MPI_COMM_SELF);  // specialized
   memcpy(got, packed, (size_t)at);
   MPI_Type_free(&type);
-  tell("made inline", NULL, type);
+  tell("made in the frame", NULL, MPI_DOUBLE);
 }
 
 // Displacements from one variable to another, which MPI forbids, and programs use.
@@ -302,6 +311,7 @@ int main(int argc, char** argv) {
   use_unset();
   nowhere();
   perhaps_nowhere(argc + 4);
+  make_in_frame(argc + 3);
   const float a = 1.5f * (float)argc;
   const double b = 2.5 * argc;
   memcpy(given, &a, 4);
