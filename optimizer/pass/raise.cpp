@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "optimizer/pass/addresses.hpp"
 #include "optimizer/pass/fortran.hpp"
 
 namespace lacuna {
@@ -76,23 +77,33 @@ llvm::FunctionCallee declared(llvm::Module& module, const Producer& row, bool of
   return module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
 }
 
-void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_type) {
+void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_type,
+                Addresses& addresses) {
   llvm::Module& module = *call.getModule();
   llvm::LLVMContext& context = call.getContext();
   llvm::IRBuilder<> builder(&call);
   uint64_t length = 0;
   const bool expanded = can_be_expanded(call, row, length);
   llvm::SmallVector<llvm::Value*, 16> args;
+  llvm::SmallVector<llvm::Value*, 4> are_null;
+  llvm::Value* address = nullptr;
+  const auto place_of = [&](llvm::Value* given, bool is_array) {
+    const Address found = addresses.of(call, given, is_array);
+    are_null.push_back(found.is_null);
+    return found.place;
+  };
   for (unsigned i = 0; i < row.parameters.size(); ++i) {
     const char letter = row.parameters[i];
     llvm::Value* given = call.getArgOperand(i);
     llvm::Type* type = element_type(letter, context, handle_type);
     if (letter == 'o' || letter == 'r') {
       // What is there before: it stays, should MPI write nothing.
+      address = given = place_of(given, false);
       args.push_back(builder.CreateLoad(type, given));
     } else if (!is_array(letter)) {
       args.push_back(given);
     } else if (expanded) {
+      if (length > 0) given = place_of(given, true);
       for (uint64_t k = 0; k < length; ++k) {
         args.push_back(
             builder.CreateLoad(type, builder.CreateConstInBoundsGEP1_64(type, given, k)));
@@ -108,9 +119,8 @@ void raise_call(llvm::CallBase& call, const Producer& row, llvm::Type* handle_ty
     function->addParamAttr(i, llvm::Attribute::NoCapture);
     function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
-  llvm::CallBase* made = same_kind(call, callee, args, builder);
+  llvm::CallBase* made = same_kind(call, callee, args, builder, bundle_of(are_null));
   if (call.doesNotThrow()) made->setDoesNotThrow();
-  llvm::Value* address = call.getArgOperand(call.arg_size() - 1);
   builder.SetInsertPoint(after(*made));
   builder.SetCurrentDebugLocation(call.getDebugLoc());
   builder.CreateStore(builder.CreateExtractValue(made, 0), address);
@@ -155,13 +165,19 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
   llvm::SmallVector<llvm::Type*, 8> types;
   const bool expanded = expanded_length(call).has_value();
   const uint64_t length = expanded_length(call).value_or(0);
-  unsigned next = 0;
+  unsigned next = 0, places = 0;
   llvm::AllocaInst* address = nullptr;
+  const auto place_or_null = [&](llvm::Value* place) {
+    llvm::Value* is_null = was_null(call, places++);
+    return is_null == nullptr ? place
+                              : builder.CreateSelect(
+                                    is_null, llvm::Constant::getNullValue(place->getType()), place);
+  };
   for (const char letter : row.parameters) {
     if (letter == 'o' || letter == 'r') {
       address = slot(function, result_type);
       builder.CreateStore(call.getArgOperand(next++), address);
-      args.push_back(address);
+      args.push_back(place_or_null(address));
     } else if (is_array(letter) && expanded) {
       llvm::Type* type = length == 0 ? builder.getInt32Ty() : call.getArgOperand(next)->getType();
       llvm::AllocaInst* array =
@@ -170,7 +186,7 @@ void lower_call(llvm::CallBase& call, const Producer& row) {
         builder.CreateStore(call.getArgOperand(next++),
                             builder.CreateConstInBoundsGEP1_64(type, array, k));
       }
-      args.push_back(array);
+      args.push_back(length == 0 ? array : place_or_null(array));
     } else {
       args.push_back(call.getArgOperand(next++));
     }
@@ -209,12 +225,14 @@ std::optional<uint64_t> expanded_length(const llvm::CallBase& call) {
 }
 
 llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee,
-                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder) {
+                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder,
+                          llvm::ArrayRef<llvm::OperandBundleDef> bundles) {
   llvm::CallBase* made = nullptr;
   if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&call)) {
-    made = builder.CreateInvoke(callee, invoke->getNormalDest(), invoke->getUnwindDest(), args);
+    made = builder.CreateInvoke(callee, invoke->getNormalDest(), invoke->getUnwindDest(), args,
+                                bundles);
   } else {
-    made = builder.CreateCall(callee, args);
+    made = builder.CreateCall(callee, args, bundles);
   }
   made->setDebugLoc(call.getDebugLoc());
   return made;
@@ -252,10 +270,9 @@ bool raise(llvm::Function& function, llvm::Type* handle_type) {
     uint64_t length = 0;
     if (can_be_expanded(*call, *row, length)) expand(*call, *row, length);
   }
-  for (auto [call, row] : found) {
-    split_normal_edge(*call);
-    raise_call(*call, *row, handle_type);
-  }
+  for (auto [call, row] : found) split_normal_edge(*call);
+  Addresses addresses(function);
+  for (auto [call, row] : found) raise_call(*call, *row, handle_type, addresses);
   return !found.empty() || !of_fortran.empty();
 }
 

@@ -69,7 +69,8 @@ llvm::Value* previous(llvm::CallBase& call);
 // Makes a call beside another one that it is to replace: an invoke for an invoke, with the same
 // destinations.
 llvm::CallBase* same_kind(llvm::CallBase& call, llvm::FunctionCallee callee,
-                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
+                          llvm::ArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder,
+                          llvm::ArrayRef<llvm::OperandBundleDef> bundles = {});
 
 // Gives an invoke a normal destination of its own, without phis: before another one takes its
 // place.

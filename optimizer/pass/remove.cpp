@@ -17,6 +17,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "optimizer/pass/addresses.hpp"
 #include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/shape.hpp"
 #include "optimizer/pass/site.hpp"
@@ -211,6 +212,7 @@ class Remover {
 
   bool cannot_fail(llvm::CallBase& call) {
     const Producer& row = *raised(&call);
+    if (!are_places(call)) return false;
     if (row.text == "subarray" && !lies_in_its_array(call)) return false;
     if (row.text == "dup" && may_have_attributes(call.getArgOperand(0))) return false;
     for (unsigned i = 0; i + 1 < row.parameters.size(); ++i) {

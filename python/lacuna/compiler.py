@@ -260,7 +260,7 @@ def compile_with(language: Language, words: list[str]) -> int:
 def compile_fortran(request: Request, wrapper: Path, environment: dict[str, str]) -> int:
     """The same with flang."""
     flang = fortran.find_compiler()
-    why = fortran.why_not(request.arguments)
+    why = fortran.why_not(request.all_words)
     if flang is None:
         why = f"no {fortran.COMPILERS[0]} (setup/setup.sh optimizer)"
     if flang is None or why is not None:
@@ -282,7 +282,10 @@ def compile_fortran(request: Request, wrapper: Path, environment: dict[str, str]
         after += fortran.objects(folder) if request.links else []
     except LacunaError as error:
         return fall_back(request, wrapper, environment, error.what, FC.command)
-    os.execv(flang, [*before, *fortran.without_gfortran(request.arguments), *after])
+    words = fortran.without_gfortran(request.all_words)
+    if words == request.all_words:
+        words = request.arguments  # with response files as they are
+    os.execv(flang, [*before, *words, *after])
 
 
 def _main(language: Language) -> None:

@@ -18,6 +18,45 @@ _PREFIXES = ("LACUNA_", "MPICH_", "OMPI_", "OPAL_", "PRTE_", "I_MPI_")
 _NO_LINKING = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
 
 
+def _words(text: str) -> list[str]:
+    """Those of a response file: GNU's rules, where a backslash takes what follows as it is."""
+    found: list[str] = []
+    word, quote = None, ""
+    rest = iter(text)
+    for letter in rest:
+        if letter == "\\":
+            word = (word or "") + next(rest, "")
+        elif quote:
+            quote, word = ("", word) if letter == quote else (quote, word + letter)
+        elif letter in "'\"":
+            quote, word = letter, word or ""
+        elif letter.isspace():
+            found += [] if word is None else [word]
+            word = None
+        else:
+            word = (word or "") + letter
+    return [*found, *([] if word is None else [word])]
+
+
+def _expanded(words: list[str], under_way: tuple[str, ...] = ()) -> list[str]:
+    """With what stands in response files, @FILE, which may name others."""
+    found: list[str] = []
+    for word in words:
+        name = word[1:]
+        try:
+            if word[:1] != "@" or name in under_way:
+                raise OSError
+            with open(name, encoding="utf-8", errors="surrogateescape") as file:
+                found += _expanded(_words(file.read()), (*under_way, name))
+        except OSError:
+            found.append(word)  # as compilers take it
+    return found
+
+
+def _is_ours(word: str) -> bool:
+    return word in ("--lto", "--mpi") or word.startswith("--mpi=")
+
+
 class Request:
     """The command line, taken apart: our own options stand anywhere among the compiler's."""
 
@@ -25,25 +64,31 @@ class Request:
         self.mpi = os.environ.get(MPICC)
         self.lto = self.lacks_name = False
         self.arguments: list[str] = []
+        files = [word for word in words if word[:1] == "@"]
+        # Else they go on as files: they may hold more than a command line can.
+        if any(map(_is_ours, _expanded(files))):
+            words = _expanded(words)
         rest = iter(words)
         for word in rest:
             if word == "--lto":
                 self.lto = True
-            elif word == "--mpi" or word.startswith("--mpi="):
+            elif _is_ours(word):
                 self.mpi = word[6:] if "=" in word else next(rest, None)
                 self.lacks_name = not self.mpi
             else:
                 self.arguments.append(word)
+        # With what is in files.
+        self.all_words = _expanded(self.arguments)
 
     @property
     def links(self) -> bool:
         """Whether the linker will be called. It is not for precompiled headers, `-x c-header`."""
-        of_headers = any(word.endswith("-header") for word in self.arguments)
+        of_headers = any(word.endswith("-header") for word in self.all_words)
         # `-v` alone asks who compiles. clang takes libraries for something to link.
         has_files = any(
-            word == "-" or word[:1] != "-" or word[:2] == "-l" for word in self.arguments
+            word == "-" or word[:1] != "-" or word[:2] == "-l" for word in self.all_words
         )
-        return has_files and _NO_LINKING.isdisjoint(self.arguments) and not of_headers
+        return has_files and _NO_LINKING.isdisjoint(self.all_words) and not of_headers
 
 
 def _key(command: str, request: Request) -> list[str]:

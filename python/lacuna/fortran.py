@@ -122,6 +122,7 @@ _SIZES = {
     "real": (4, 8, 10, 16),
     "complex": (4, 8, 10, 16),
     "logical": (1, 2, 4, 8),
+    "character": (1,),  # as MPICH has it; the one is the length
 }
 _SIZEOF = """  subroutine {name}(x, size, ierror)
     {type}({kind}), intent(in) :: x

@@ -1,8 +1,9 @@
-// What a program could notice: functions of its own that MPI calls, variables that a type reaches or that hold one.
+// What a program could notice: functions of its own that MPI calls, variables that a type reaches
+// or that hold one.
 #include "check.h"
 
-#define FROM_TO(buffer, type, into)                                                      \
-  if (rank == 0) MPI_Send(buffer, 1, type, 1, 5, MPI_COMM_WORLD);                        \
+#define FROM_TO(buffer, type, into)                               \
+  if (rank == 0) MPI_Send(buffer, 1, type, 1, 5, MPI_COMM_WORLD); \
   if (rank == 1) MPI_Recv(into, 1, type, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
 
 // Attributes: a copy of a type calls the program's functions, and so does freeing it.
@@ -68,6 +69,72 @@ __attribute__((noinline)) static void nowhere(void) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   if (rank == 1) printf("nowhere %d\n", errors);
+}
+
+// The same where only the run time knows; and where there is a place, the type is followed.
+__attribute__((noinline)) static int make_at(int n, MPI_Datatype* where) {
+  const int code = MPI_Type_vector(n, 1, 3, MPI_DOUBLE, where);
+  return code == MPI_SUCCESS ? MPI_Type_commit(where) : code;
+}
+__attribute__((noinline)) static int list_at(const int* lengths, const int* places,
+                                             MPI_Datatype* where) {
+  return MPI_Type_indexed(2, lengths, places, MPI_DOUBLE, where);
+}
+__attribute__((noinline)) static int rank_at(int* where) {
+  return MPI_Comm_rank(MPI_COMM_WORLD, where);
+}
+static int make_inline(int n, MPI_Datatype* where) {
+  const int code = MPI_Type_vector(n, 1, 2, MPI_DOUBLE, where);
+  return code == MPI_SUCCESS ? MPI_Type_commit(where) : code;
+}
+__attribute__((noinline)) static void use_at(int n, MPI_Datatype* where) {
+  char packed[256];
+  int at = 0;
+  MPI_Type_vector(n, 1, 2, MPI_DOUBLE, where);
+  MPI_Type_commit(where);
+  MPI_Pack(sent, 1, *where, packed, 256, &at, MPI_COMM_SELF);  // specialized
+  memcpy(got, packed, (size_t)at);
+  MPI_Type_free(where);
+  tell("used at", NULL, *where);
+}
+__attribute__((noinline)) static void perhaps_nowhere(int n) {
+  static const int ones[2] = {1, 2};
+  MPI_Datatype type = MPI_DATATYPE_NULL, *volatile where = NULL;
+  int found = -1, errors = 0, *volatile number = NULL;
+  const int* volatile list = NULL;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  errors += make_at(n, where) != MPI_SUCCESS;
+  errors += 2 * (list_at(list, ones, &type) != MPI_SUCCESS);
+  errors += 4 * (list_at(ones, list, &type) != MPI_SUCCESS);
+  errors += 8 * (list_at(ones, ones, where) != MPI_SUCCESS);
+  errors += 16 * (rank_at(number) != MPI_SUCCESS);
+  errors += 32 * (make_inline(n, where) != MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  where = &type, list = ones, number = &found;
+  refill(7);
+  if (list_at(list, ones, where) == MPI_SUCCESS && MPI_Type_free(where) == MPI_SUCCESS)
+    errors += 64;
+  if (make_at(n, where) == MPI_SUCCESS && MPI_Type_free(where) == MPI_SUCCESS) errors += 128;
+  if (rank_at(number) == MPI_SUCCESS && found == rank) errors += 256;
+  if (rank == 1) printf("perhaps nowhere %d\n", errors);
+  use_at(n, where);
+}
+static void make_surely(int n, MPI_Datatype* where) {
+  MPI_Type_vector(n, 1, 2, MPI_DOUBLE, where);  // not made
+  MPI_Type_commit(where);
+}
+__attribute__((noinline)) static void make_in_frame(int n) {
+  MPI_Datatype type;
+  char packed[256];
+  int at = 0;
+  make_surely(n, &type);
+  refill(8);
+  MPI_Pack(sent, 1, type, packed, 256, &at, MPI_COMM_SELF);  // specialized
+  memcpy(got, packed, (size_t)at);
+  MPI_Type_free(&type);
+  tell("made in the frame", NULL, MPI_DOUBLE);
 }
 
 // Displacements from one variable to another, which MPI forbids, and programs use.
@@ -151,7 +218,8 @@ __attribute__((noinline)) static void between_nodes(int n) {
 static void into_handles(void) {
   enum { kHandle = sizeof(MPI_Datatype) };
   MPI_Datatype moves, long_one = column(9, 2), short_one = column(4, 5);
-  MPI_Datatype held[3] = {long_one, MPI_INT, short_one}, other_way[3] = {short_one, MPI_INT, long_one};
+  MPI_Datatype held[3] = {long_one, MPI_INT, short_one},
+               other_way[3] = {short_one, MPI_INT, long_one};
   char packed[64];
   int at = 0;
   MPI_Type_vector(2, kHandle, 2 * kHandle, MPI_BYTE, &moves);
@@ -242,6 +310,8 @@ int main(int argc, char** argv) {
   if (argc > 1) set();
   use_unset();
   nowhere();
+  perhaps_nowhere(argc + 4);
+  make_in_frame(argc + 3);
   const float a = 1.5f * (float)argc;
   const double b = 2.5 * argc;
   memcpy(given, &a, 4);

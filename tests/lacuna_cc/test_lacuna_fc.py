@@ -159,19 +159,20 @@ def test_types_that_nothing_needs_are_not_made(
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_sizes_can_be_asked(library: str, tmp_path: Path) -> None:
-    """Of scalars and arrays, of numbers and logicals."""
+    """Of scalars and arrays, of numbers, logicals and characters."""
     source = tmp_path / "sizes.f90"
     source.write_text(
-        "program sizes\n  use mpi\n  implicit none\n  integer :: s(5), e, i(2, 2)\n"
-        "  integer(8) :: j\n  double precision :: d(3)\n  complex :: c\n"
+        "program sizes\n  use mpi\n  implicit none\n  integer :: s(7), e, i(2, 2)\n"
+        "  integer(8) :: j\n  double precision :: d(3)\n  complex :: c\n  character :: a, b(3)\n"
         "  real, allocatable :: r(:, :, :)\n  call MPI_Init(e)\n  allocate (r(1, 2, 3))\n"
         "  call MPI_Sizeof(i, s(1), e)\n  call MPI_Sizeof(j, s(2), e)\n"
         "  call MPI_Sizeof(d, s(3), e)\n  call MPI_Sizeof(c, s(4), e)\n"
-        "  call MPI_Sizeof(r(:, 1, :), s(5), e)\n  write (*, '(5I3)') s\n"
+        "  call MPI_Sizeof(r(:, 1, :), s(5), e)\n  call MPI_Sizeof(a, s(6), e)\n"
+        "  call MPI_Sizeof(b, s(7), e)\n  write (*, '(7I3)') s\n"
         "  call MPI_Finalize(e)\nend program\n"
     )
     lacuna_fc(library, str(source), "-o", str(tmp_path / "sizes"))
-    assert run(library, tmp_path / "sizes").stdout.split() == ["4", "8", "8", "8", "4"] * 2
+    assert run(library, tmp_path / "sizes").stdout.split() == list("4888411") * 2
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -99,6 +99,28 @@ def test_the_programs_own_headers_come_first(tmp_path: Path) -> None:
     lacuna_cc("mpich", f"-I{tmp_path}", "-c", str(source), "-o", str(tmp_path / "p.o"))
 
 
+def test_options_in_response_files(tmp_path: Path) -> None:
+    """Ours are taken out, also of files that files name, and in quotes."""
+    source = tmp_path / "a 'file.c"
+    shutil.copy(HERE / "halo.c", source)
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    inner.write_text(f'-O2\n"{source}"\n--mpi \\mpich -o {tmp_path}/halo')
+    outer.write_text(f"'-DA=\"b c\"' @{inner} ")
+    for module in ("lacuna.compiler_start", "lacuna.compiler_start", "lacuna.compiler"):
+        call([sys.executable, "-m", module, f"@{outer}"], "mpich")
+        assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
+        (tmp_path / "halo").unlink()
+    # What says that nothing is linked.
+    inner.write_text(f"-c -o {tmp_path}/used.o")
+    lacuna_cc("mpich", f"@{inner}", "-Werror", str(HERE / "used_here.c"), "--lto")
+    inner.write_text(f"--lto -c -o {tmp_path}/made.o")
+    lacuna_cc("mpich", f"@{inner}", str(HERE / "made_here.c"))
+    inner.write_text("--lto")
+    objects = [str(tmp_path / "made.o"), str(tmp_path / "used.o")]
+    lacuna_cc("mpich", *objects, f"@{inner}", "-o", str(tmp_path / "together"))
+    assert "lacuna.kernel.prefix" in call(["nm", str(tmp_path / "together")], "mpich").stdout
+
+
 @pytest.mark.parametrize("asked", ["-v", "-dumpmachine", "--version"])
 def test_what_compiles_can_be_asked(asked: str) -> None:
     """As configure scripts do, with nothing to compile."""

@@ -54,8 +54,8 @@ def commands(mpi: str) -> tuple[list[str], list[str]]:
     family = compiler.family_of(described, clang)
     if family is None:
         sys.exit(f"compile_cost: an MPI that is not known: {wrapper}")
-    words, _ = compiler.command_line(Request(["-c"]), described, family, clang)
-    return [clang, *described.compile], words
+    words, after = compiler.command_line(Request(["-c"]), described, family, clang)
+    return [clang, *described.compile], [*words, *after]
 
 
 def costs(
