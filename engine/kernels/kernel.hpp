@@ -73,7 +73,6 @@ struct Move {
   // run is stored where there are so many of them (strided.inl.hpp says why). A hint.
   int64_t repeats = 1;
   int64_t repeats_from = 0;
-  int64_t repeats_below = std::numeric_limits<int64_t>::max();
   // strided, from a side with gaps whose lines meet so: cycles from one load to the next, up to so
   // many runs (paced_rows). A hint.
   int64_t pace = 1;
