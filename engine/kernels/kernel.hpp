@@ -150,6 +150,8 @@ struct KernelTable {
   bool masks = false;
   // Elements of several short runs may be moved by one permute each (element.hpp).
   bool elements = false;
+  // They are better moved word by word than by a pass for each run (words.hpp).
+  bool words = false;
   // For one run of at least kNearRun bytes in the first level, where the C library's memcpy takes
   // string instructions; null: it does as well.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;

@@ -304,6 +304,15 @@ TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
             Shape::kScatterFields);
 }
 
+TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereTheKernelsHaveThem) {
+  KernelTable table = *find_table("reference");
+  for (const bool words : {false, true}) {
+    table.words = words;
+    const TypePtr three = parse_type("hindexed([4, 24, 4], [0, 8, 36], byte)").value();
+    EXPECT_EQ(make_plan(three, table)->root(99).sweep.fields->words != nullptr, words);
+  }
+}
+
 TEST(Plan, SmallElementsAreSpelledOut) {
   const auto few = [](const char* text) {
     return make_plan(parse_type(text).value(), *find_table("reference"))->few().most_elements();
