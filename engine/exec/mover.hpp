@@ -179,7 +179,7 @@ class Mover {
                    int64_t pitch = 0) const {
     Move m = prepared(sweep, mem, packed);
     // A piece of a large message is written as the whole would be.
-    if (m.repeats > 1 && total_bytes_ / sweep.width >= m.repeats_below) m.repeats = 1;
+    if (m.repeats > 1 && total_bytes_ / sweep.width >= sweep.repeats_below) m.repeats = 1;
     const bool transposes = sweep.how == Sweep::How::kTranspose;
     const bool swapped = transposes && !kPack;
     if (sweep.own == Sweep::Own::kOuter) {

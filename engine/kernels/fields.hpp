@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/element.hpp"
+#include "kernels/words.hpp"
 
 namespace lacuna {
 
@@ -48,6 +49,7 @@ struct Fields {
   FieldTable gather;          // without steps: element by element, or one pass per field
   FieldTable scatter;
   ElementMoves moves;
+  ElementWordsPtr words;
 };
 using FieldsPtr = std::shared_ptr<const Fields>;
 

@@ -73,7 +73,6 @@ struct Move {
   // run is stored where there are so many of them (strided.inl.hpp says why). A hint.
   int64_t repeats = 1;
   int64_t repeats_from = 0;
-  int64_t repeats_below = std::numeric_limits<int64_t>::max();
   // strided, from a side with gaps whose lines meet so: cycles from one load to the next, up to so
   // many runs (paced_rows). A hint.
   int64_t pace = 1;
@@ -151,6 +150,8 @@ struct KernelTable {
   bool masks = false;
   // Elements of several short runs may be moved by one permute each (element.hpp).
   bool elements = false;
+  // They are better moved word by word than by a pass for each run (words.hpp).
+  bool words = false;
   // For one run of at least kNearRun bytes in the first level, where the C library's memcpy takes
   // string instructions; null: it does as well.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;

@@ -172,8 +172,7 @@ template <int kTurns, typename One>
 
 inline bool is_repeated(const Move& m) {
   return m.repeats > 1 && m.inner.dst_stride != m.width &&
-         m.outer.count * m.inner.count >= m.repeats_from &&
-         m.outer.count * m.inner.count < m.repeats_below;
+         m.outer.count * m.inner.count >= m.repeats_from;
 }
 
 // Each run is stored several times. A CPU that fetches the lines of all stores in its queue before

@@ -220,6 +220,16 @@ inline void strided_of_width(const Move& m) noexcept {
   }
 }
 
+// Element by element, by words. Only unpacking asks for lines ahead: stores wait for each other.
+template <bool kScatter>
+void by_words(const Move& m, const ElementWords& words) {
+  const int64_t ahead = kScatter ? m.ahead * m.inner.dst_stride : 0;
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    words.move(kScatter ? words.unpack : words.pack, m.src + i * m.outer.src_stride,
+               m.dst + i * m.outer.dst_stride, m.inner.count, ahead);
+  }
+}
+
 // Elements of several fields, one pass per field over a block of elements that stays in the
 // first-level cache: each pass is one loop over moves of one width.
 //
@@ -229,6 +239,7 @@ template <bool kScatter>
 void by_field(const Move& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;
   const Fields& f = *m.fields;
+  if (f.words != nullptr) return by_words<kScatter>(m, *f.words);
   const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     Move pass;

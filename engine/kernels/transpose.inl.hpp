@@ -56,9 +56,7 @@ class Transposer {
         (kWidth <= 4 || stream || far_)) {
       return short_columns();
     }
-    // A line made of several tiles must not have more companions than there are buffers for them.
-    constexpr bool kTooManyOpen = kParts > 1 && kN >= 8;
-    if (has_lines && same_start && !kTooManyOpen) {
+    if (has_lines && same_start && kParts * kN <= kMostInLine) {
       stream ? lines<true, false>() : lines<false, false>();
     } else if (has_lines && TileW::kShifts && rows_ >= 3 * kLine) {
       stream ? lines<true, true>() : lines<false, true>();
@@ -76,6 +74,9 @@ class Transposer {
   static constexpr int64_t kN = TileW::kN;
   static constexpr int64_t kLine = 64 / kWidth;  // elements
   static constexpr int64_t kParts = kLine / kN;  // tiles in a line
+  // Vectors that the lines of kN columns may be; single bytes' 64 take longer than the buffer does
+  // (1024^2 in the second level 132 and 170 us).
+  static constexpr int64_t kMostInLine = 32;
   static constexpr int64_t kStageCols = kN > 128 / kWidth ? kN
                                                           : (128 / kWidth < 32 ? 128 / kWidth : 32);
   static constexpr int64_t kMaxTileRows = 512 / kWidth < 64 ? 512 / kWidth : 64;
@@ -147,20 +148,25 @@ class Transposer {
     // turns, each in another part, floats 1.4 (cold 0.95), doubles no better; blocks of 32 to 1024
     // rows by a buffer in a cache, out by non-temporal stores (1.6 to 2.1), cached ones (2.7)
     // or string instructions (2.3), as reading and writing take turns then; the source's lines
-    // copied to a buffer first, 1.6.
+    // copied to a buffer first, 1.6. Tiles of half a line (AVX2, Zen 4) do not ask: 1024^2 doubles
+    // by four lines, asking and not, 920 and 515 us, two lines 560.
     const bool four_lines = kStream && !kShift && four_lines_ && dst_pitch_ % 4096 == 0;
     const int64_t block_lines = down_rows ? whole : four_lines ? 4 : 2;
     for (int64_t c0 = first_col; c0 < end_col; c0 += block_cols) {
       const int64_t c1 = c0 + block_cols < end_col ? c0 + block_cols : end_col;
       for (int64_t k0 = 0; k0 < whole; k0 += block_lines) {
         const int64_t k1 = k0 + block_lines < whole ? k0 + block_lines : whole;
-        for (int64_t c = c0; c < c1; c += kN) {
+        // Tiles of less than a line share the lines of the source with the next ones, which come
+        // before other rows' lines can be in their place.
+        constexpr int64_t kSharing = kShift ? kN : kN * kParts;
+        for (int64_t c = c0; c < c1; c += kSharing) {
           if constexpr (kShift) {
             shifted_lines<kStream>(k0, k1, c);
           } else {
+            const int64_t end = c + kSharing < c1 ? c + kSharing : c1;
             for (int64_t k = k0; k < k1; ++k) {
-              if (four_lines) ask_for_rows(start + k * kLine, c, c1);
-              line<kStream>(start + k * kLine, c);
+              if (four_lines && kParts == 1) ask_for_rows(start + k * kLine, c, c1);
+              for (int64_t i = c; i < end; i += kN) line<kStream>(start + k * kLine, i);
             }
           }
         }
@@ -223,23 +229,35 @@ class Transposer {
 
   static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-  // The lines of kN columns that begin at row r.
-  template <bool kStream>
-  [[gnu::always_inline]] void line(int64_t r, int64_t c) const {
+  // The lines of kN columns that begin at row r; `row(i)` is where row r + i of column c is read.
+  // Each is stored at once, whatever tiles it is made of: a line that waits for its rest has as
+  // many companions as tiles have columns, and may leave in pieces. Tile after tile and so, AVX2 on
+  // Zen 4, us, by the buffer before: n = 1024, 4 bytes 1200 and 359, 2 bytes 590 and 288.
+  template <bool kStream, typename Row>
+  [[gnu::always_inline]] void line_of(Row row, int64_t r, int64_t c) const {
+    V cols[kParts][kN];
 #pragma GCC unroll 4
-    for (int64_t p = 0; p < kLine; p += kN) {
-      TileW::template run<kStream>(at_src(r + p, c), src_pitch_, at_dst(r + p, c), dst_pitch_);
+    for (int64_t p = 0; p < kParts; ++p)
+      TileW::load([&](int64_t i) { return row(p * kN + i); }, cols[p]);
+    std::byte* dst = at_dst(r, c);
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kN; ++i) {
+#pragma GCC unroll 4
+      for (int64_t p = 0; p < kParts; ++p)
+        TileW::template store<kStream>(cols[p][i], dst + p * kN * kWidth);
+      dst += dst_pitch_;
     }
   }
 
   template <bool kStream>
+  [[gnu::always_inline]] void line(int64_t r, int64_t c) const {
+    const std::byte* src = at_src(r, c);
+    line_of<kStream>([&](int64_t i) { return src + i * src_pitch_; }, r, c);
+  }
+
+  template <bool kStream>
   void wrapped_line(int64_t r, int64_t c) const {
-    for (int64_t p = 0; p < kLine; p += kN) {
-      V cols[kN];
-      TileW::load([&](int64_t i) { return at_src_wrapped(r + p + i, c); }, cols);
-      for (int64_t i = 0; i < kN; ++i)
-        TileW::template store<kStream>(cols[i], at_dst(r + p, c) + i * dst_pitch_);
-    }
+    line_of<kStream>([&](int64_t i) { return at_src_wrapped(r + i, c); }, r, c);
   }
 
   // Where line 0 of kN columns is, and which lanes of two tiles it takes.

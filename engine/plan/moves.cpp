@@ -21,8 +21,10 @@ int64_t meeting_places(int64_t stride) {
   return kPlaceBytes / std::min(kPlaceBytes, stride & -stride);
 }
 
-// How often runs at that stride should be stored (Move::repeats), and from how many runs on.
-void set_repeats(const Sweep& sweep, const Machine& machine, Move& unpack) {
+// How often runs at that stride should be stored (Move::repeats), from how many runs of a piece on
+// and below how many of the message.
+void set_repeats(Sweep& sweep, const Machine& machine) {
+  Move& unpack = sweep.unpack_move;
   constexpr int64_t kMostRepeats = 16;
   const int64_t stride = std::abs(sweep.inner.mem_stride);
   const int64_t line = machine.line_bytes;
@@ -45,7 +47,7 @@ void set_repeats(const Sweep& sweep, const Machine& machine, Move& unpack) {
   // two ranks at once, 65536 of 16 bytes at 2048 so often 1, 4 and 12 times 0.65, 0.93 and 1.4 ms;
   // of 8 0.62, 0.77 and 1.05.
   constexpr int64_t kFillsOfShortRuns = 2;  // of the second level: Zen 5, 16384 of 8 at 1024, gain
-  unpack.repeats_below =
+  sweep.repeats_below =
       is_lines ? machine.l2_bytes / sweep.width : kFillsOfShortRuns * machine.l2_bytes / line;
 }
 
@@ -103,7 +105,7 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   }
   sweep.unpack_move.outer = reversed(m.outer);
   sweep.unpack_move.inner = reversed(m.inner);
-  set_repeats(sweep, machine, sweep.unpack_move);
+  set_repeats(sweep, machine);
   set_pace(sweep, machine, m);
   // A transpose's rows are the dimension whose elements are neighbours in the destination.
   if (sweep.how == How::kTranspose) std::swap(sweep.unpack_move.outer, sweep.unpack_move.inner);

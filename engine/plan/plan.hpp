@@ -70,6 +70,8 @@ struct Sweep {
   int64_t tile_rows = 0;      // kTranspose
   int64_t tile_cols = 0;
   int64_t four_lines_bytes = 0;
+  // Move::repeats holds for messages of fewer runs than that.
+  int64_t repeats_below = std::numeric_limits<int64_t>::max();
   std::string why;  // the rule that chose, for explain
 
   // The kernels' moves, but for the addresses, the count of the own loop and what depends on the

@@ -232,18 +232,20 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   const auto move = [&](const char* text) {
     return planned(text, early)->root(1).sweep.unpack_move;
   };
+  const auto below = [&](const char* text) {
+    return planned(text, early)->root(1).sweep.repeats_below;
+  };
   EXPECT_EQ(move("hvector(9999, 1, 512, double)").repeats, 3);
   EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 6);
   EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats, 16);
   EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_from, early.l1_bytes / 4096);
-  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_below,
-            2 * early.l2_bytes / early.line_bytes);
+  EXPECT_EQ(below("hvector(9999, 1, 8192, double)"), 2 * early.l2_bytes / early.line_bytes);
   EXPECT_EQ(move("hvector(9999, 64, 1024, byte)").repeats, 2);
   EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 8);
-  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats_below, early.l2_bytes / 64);
+  EXPECT_EQ(below("hvector(9999, 64, 4096, byte)"), early.l2_bytes / 64);
   EXPECT_EQ(move("hvector(9999, 80, 4096, byte)").repeats, 1);
   EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats, 2);
-  EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats_below, early.l2_bytes / 256);
+  EXPECT_EQ(below("hvector(9999, 256, 4096, byte)"), early.l2_bytes / 256);
   EXPECT_EQ(move("hvector(9999, 256, 512, byte)").repeats, 1);
   EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
   EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
@@ -300,6 +302,15 @@ TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
   EXPECT_EQ(shape("hvector(1000, 12, 32, byte)"), Shape::kStrided);
   EXPECT_EQ(shape("hvector(1000, 1, 16, struct([1, 3], [0, 5], [char, char]))"),
             Shape::kScatterFields);
+}
+
+TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereTheKernelsHaveThem) {
+  KernelTable table = *find_table("reference");
+  for (const bool words : {false, true}) {
+    table.words = words;
+    const TypePtr three = parse_type("hindexed([4, 24, 4], [0, 8, 36], byte)").value();
+    EXPECT_EQ(make_plan(three, table)->root(99).sweep.fields->words != nullptr, words);
+  }
 }
 
 TEST(Plan, SmallElementsAreSpelledOut) {

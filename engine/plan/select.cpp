@@ -207,6 +207,7 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
   if (kernels.elements && fields->fields.size() > 1)
     fields->moves = make_element(fields->fields, extent);
+  if (kernels.words) fields->words = make_words(fields->fields, extent);
   if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
   return fields;
 }
@@ -244,8 +245,9 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     place_outer(sweep, nest, nest.loops.size() - 1);
     place_rest(sweep, nest);
   }
-  const char* const otherwise =
-      found->moves.pack != nullptr ? "one permute for each element" : "a pass per field";
+  const char* const otherwise = found->moves.pack != nullptr ? "one permute for each element"
+                                : found->words != nullptr    ? "words, element by element"
+                                                             : "a pass per field";
   sweep.why = "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
               text(found->size) + " bytes in " + text(found->extent) + ": packed by " +
               (found->gather.steps.empty()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The orders in which the probe touches memory. Nothing here is timed.
+// The orders in which the probe touches memory, and how long its samples are. Nothing here is
+// timed.
 #include "machine/probe/chase.hpp"
 
 #include <gtest/gtest.h>
@@ -9,9 +10,22 @@
 
 #include "machine/probe/memory.hpp"
 #include "machine/probe/moves.hpp"
+#include "machine/probe/timing.hpp"
 
 namespace lacuna::probe {
 namespace {
+
+// By a clock that stands beside the work, interrupted at each time in turn.
+TEST(Timing, AnInterruptionMakesNoSampleShorter) {
+  for (int interrupted = 0; interrupted < 12; ++interrupted) {
+    int time = 0;
+    const int64_t units = units_of_sample(1024, [&](int64_t some) {
+      return 0.27 * static_cast<double>(some) + (time++ == interrupted ? 1e6 : 0);
+    });
+    EXPECT_GE(0.27 * static_cast<double>(units), kSampleNs / 2) << interrupted;
+    EXPECT_LE(0.27 * static_cast<double>(units), 10 * kSampleNs) << interrupted;
+  }
+}
 
 TEST(Permutation, HoldsEachNumberOnce) {
   for (const uint64_t n : {1u, 2u, 3u, 5u, 64u, 96u, 1000u, 4097u}) {
