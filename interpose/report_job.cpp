@@ -81,7 +81,7 @@ bool write_all(int file, const std::string& text) {
 
 // Whole or not at all. A job that was spawned by another writes beside it.
 void write_file(std::string path, const Report& report) {
-  if (runtime().spawned) path += "." + std::to_string(getpid());
+  if (runtime().spawned) path.append(".").append(std::to_string(getpid()));
   const std::string unfinished = path + ".unfinished";
   const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   bool good = file >= 0 && write_all(file, report_json(report));

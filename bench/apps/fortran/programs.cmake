@@ -36,16 +36,16 @@ add_custom_target(lacuna_fortran_loops DEPENDS ${loops})
 execute_process(COMMAND ${LACUNA_GFORTRAN} -print-file-name=libgfortran.so
   OUTPUT_VARIABLE libgfortran OUTPUT_STRIP_TRAILING_WHITESPACE)
 
-# lacuna_fortran_program(MPI FAMILY LINK COMPILER [OPTIONS option ...] [LIBRARIES file ...])
-function(lacuna_fortran_program mpi family link compiler)
+# lacuna_fortran_program(NAME MPI COMPILER [OPTIONS option ...] [LIBRARIES file ...])
+function(lacuna_fortran_program name mpi compiler)
   cmake_parse_arguments(arg "" "" "OPTIONS;LIBRARIES" ${ARGN})
   set(objects)
-  foreach(name calls wrf_types nas_types specfem3d_types)
-    lacuna_fortran_object(${built}/${mpi}/${name}.o ${fortran}/${name}.f90 ${compiler} ${arg_OPTIONS})
-    list(APPEND objects ${built}/${mpi}/${name}.o)
+  foreach(file calls wrf_types nas_types specfem3d_types)
+    lacuna_fortran_object(${built}/${name}/${file}.o ${fortran}/${file}.f90 ${compiler} ${arg_OPTIONS})
+    list(APPEND objects ${built}/${name}/${file}.o)
   endforeach()
-  lacuna_bench_apps(fortran-${mpi} ${family} ${link} fortran/apps.cpp ${objects} ${loops})
-  string(REPLACE - _ target lacuna_bench_apps_fortran-${mpi})
+  lacuna_bench_apps(fortran-${name} ${mpi} fortran/apps.cpp ${objects} ${loops})
+  string(REPLACE - _ target lacuna_bench_apps_fortran-${name})
   add_dependencies(${target} lacuna_fortran_loops)
   target_compile_definitions(${target} PRIVATE LACUNA_BENCH_FORTRAN)
   list(TRANSFORM arg_LIBRARIES PREPEND -Wl,)
@@ -54,15 +54,15 @@ function(lacuna_fortran_program mpi family link compiler)
 endfunction()
 
 if(TARGET lacuna_mpi_debian_mpich_link AND LACUNA_MPIF90_MPICH)
-  lacuna_fortran_program(debian-mpich mpich lacuna_mpi_debian_mpich_link ${LACUNA_MPIF90_MPICH}
+  lacuna_fortran_program(debian-mpich debian_mpich ${LACUNA_MPIF90_MPICH}
     LIBRARIES ${lacuna_debian_lib}/libmpichfort.so)
 endif()
 if(TARGET lacuna_mpi_debian_ompi_link AND LACUNA_MPIF90_OPENMPI)
-  lacuna_fortran_program(debian-openmpi ompi lacuna_mpi_debian_ompi_link ${LACUNA_MPIF90_OPENMPI}
+  lacuna_fortran_program(debian-openmpi debian_ompi ${LACUNA_MPIF90_OPENMPI}
     LIBRARIES ${lacuna_debian_lib}/openmpi/lib/libmpi_mpifh.so ${lacuna_debian_lib}/openmpi/lib/libmpi_usempi_ignore_tkr.so)
 endif()
 # Intel MPI brings modules of `use mpi` for gfortran; the format of the files is the same from gfortran 8 to 14.
 set(intelmpi ${LACUNA_MPI_ROOT}/intelmpi)
-lacuna_fortran_program(intelmpi mpich lacuna_mpi_mpich_link ${LACUNA_GFORTRAN}
+lacuna_fortran_program(intelmpi mpich ${LACUNA_GFORTRAN}
   OPTIONS -I${intelmpi}/include/mpi/gfortran/12.4.0 -I${intelmpi}/include
   LIBRARIES ${intelmpi}/lib/libmpifort.so.12)
