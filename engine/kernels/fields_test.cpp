@@ -26,8 +26,10 @@ struct Pattern {
 
 std::string text(const Pattern& pattern) {
   std::string out = "extent " + std::to_string(pattern.extent) + ":";
-  for (const Field& f : pattern.fields)
-    out += " " + std::to_string(f.mem_offset) + "+" + std::to_string(f.bytes);
+  for (const Field& f : pattern.fields) {
+    out += ' ';
+    out += std::to_string(f.mem_offset) + "+" + std::to_string(f.bytes);
+  }
   return out;
 }
 
