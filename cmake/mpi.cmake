@@ -144,6 +144,11 @@ function(lacuna_mpi_test name program mpi)
     list(APPEND environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
       PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1)
   endif()
+  if(hydra AND arg_RANKS GREATER 2)  # more ranks than cores: MPICH's own ways through shared memory never give way
+    foreach(collective BARRIER BCAST REDUCE ALLREDUCE)
+      list(APPEND environment MPIR_CVAR_${collective}_POSIX_INTRA_ALGORITHM=mpir)
+    endforeach()
+  endif()
   if(library_path)
     list(APPEND environment LD_LIBRARY_PATH=${library_path})
   endif()
