@@ -19,12 +19,9 @@ from lacuna import (
     places,
 )
 from lacuna.errors import Exit, LacunaError
+from lacuna.mpi_options import Mpi, MpiRoot
 from lacuna.mpis import spelled_out
 
-_Mpi = Annotated[
-    list[str] | None,
-    typer.Option("--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."),
-]
 _Ranks = Annotated[int, typer.Option("--ranks", help="How many ranks: an even number.")]
 _Samples = Annotated[int, typer.Option("--samples", min=1, help="Samples of each method.")]
 _Seconds = Annotated[
@@ -35,9 +32,6 @@ _Json = Annotated[
     typer.Option("--json", help="Write rows, raw samples and provenance here; resumable."),
 ]
 _Csv = Annotated[Path | None, typer.Option("--csv", help="Write rows here.")]
-_MpiRoot = Annotated[
-    Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
-]
 _Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows and samples.")]
 
 
@@ -62,7 +56,7 @@ def add_to(bench: typer.Typer) -> None:
 
 
 def _engine(
-    mpi: _Mpi = None,
+    mpi: Mpi = None,
     only: Annotated[
         list[str] | None,
         typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
@@ -104,7 +98,7 @@ def _engine(
     plots: Annotated[
         Path | None, typer.Option("--plots", help="Write the figures into this folder.")
     ] = None,
-    mpi_root: _MpiRoot = None,
+    mpi_root: MpiRoot = None,
 ) -> None:
     """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
     if type_text is not None and not check_only:
@@ -131,7 +125,7 @@ def _engine(
 
 
 def _apps(
-    mpi: _Mpi = None,
+    mpi: Mpi = None,
     only: Annotated[
         list[str] | None,
         typer.Option("--only", help="A test or a pattern: 'WRF*', NAS_MG_x-130; may be repeated."),
@@ -153,7 +147,7 @@ def _apps(
     ] = False,
     json_file: _Json = None,
     csv_file: _Csv = None,
-    mpi_root: _MpiRoot = None,
+    mpi_root: MpiRoot = None,
 ) -> None:
     """The communication of real applications: derived types, by hand, MPI_Pack, lacuna."""
     options = exchange.Options(
@@ -174,7 +168,7 @@ def _guidelines(
     rule: Annotated[
         list[str] | None, typer.Argument(metavar="[RULE]...", help="Only these guidelines.")
     ] = None,
-    mpi: _Mpi = None,
+    mpi: Mpi = None,
     quick: _Quick = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where one does not hold under lacuna.")
@@ -182,7 +176,7 @@ def _guidelines(
     samples: _Samples = 15,
     seconds: _Seconds = 1.0,
     json_file: _Json = None,
-    mpi_root: _MpiRoot = None,
+    mpi_root: MpiRoot = None,
 ) -> None:
     """What users may expect of derived types, checked: no slower than what they can write."""
     options = exchange.Options(
@@ -200,12 +194,12 @@ def _papers(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="As gropp-table1, byna-fig6; default: all."),
     ] = None,
-    mpi: _Mpi = None,
+    mpi: Mpi = None,
     quick: _Quick = False,
     samples: _Samples = 9,
     seconds: _Seconds = 5.0,
     json_file: _Json = None,
-    mpi_root: _MpiRoot = None,
+    mpi_root: MpiRoot = None,
 ) -> None:
     """The experiments of the papers lacuna comes from: their numbers of then beside ours."""
     options = exchange.Options(
@@ -219,11 +213,11 @@ def _papers(
 
 
 def _compiled(
-    mpi: _Mpi = None,
+    mpi: Mpi = None,
     samples: _Samples = 15,
     seconds: _Seconds = 0.5,
     json_file: _Json = None,
-    mpi_root: _MpiRoot = None,
+    mpi_root: MpiRoot = None,
 ) -> None:
     """Halo exchanges and arrays of small structs: by lacuna-cc, by a plain compiler, by hand."""
     bench_compiled.compiled(
@@ -238,7 +232,7 @@ def _compiled(
 
 
 def _preload(
-    mpi: _Mpi = None,
+    mpi: Mpi = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Three sizes of each shape, in under a minute.")
     ] = False,
@@ -257,7 +251,7 @@ def _preload(
     plots: Annotated[
         Path | None, typer.Option("--plots", help="Write the figure into this folder.")
     ] = None,
-    mpi_root: _MpiRoot = None,
+    mpi_root: MpiRoot = None,
 ) -> None:
     """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
     if only not in (None, "calls", "messages", "collectives"):

@@ -25,6 +25,7 @@ from lacuna import (
     tune,
 )
 from lacuna.errors import Exit, LacunaError, unexpected
+from lacuna.mpi_options import Hosts, LaunchAgent, Mpi, MpiRoot
 
 app = typer.Typer(
     help="MPI derived datatypes as fast as plain copies.",
@@ -212,17 +213,9 @@ def bench_transpose_command(
     plots: Annotated[
         Path | None, typer.Option("--plots", help="Write the two figures into this folder.")
     ] = None,
-    mpi_root: Annotated[
-        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
-    ] = None,
-    hosts: Annotated[
-        str | None,
-        typer.Option("--hosts", metavar="A,B", help="One rank on each, not both on this machine."),
-    ] = None,
-    launch_agent: Annotated[
-        str | None,
-        typer.Option("--launch-agent", metavar="PROGRAM", help="With --hosts: instead of ssh."),
-    ] = None,
+    mpi_root: MpiRoot = None,
+    hosts: Hosts = None,
+    launch_agent: LaunchAgent = None,
 ) -> None:
     """Send a transposed matrix: MPI alone, lacuna, by hand, contiguous. And MPI_Pack alone."""
     options = _bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
@@ -243,12 +236,7 @@ def tune_command(
         list[str] | None,
         typer.Argument(metavar="LAUNCHER...", help="How to start two ranks, as in: srun -N 1 -n 2"),
     ] = None,
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
-        ),
-    ] = None,
+    mpi: Mpi = None,
     network: Annotated[
         bool, typer.Option("--network", help="LAUNCHER puts the ranks on two nodes.")
     ] = False,
@@ -263,9 +251,7 @@ def tune_command(
     output: Annotated[
         Path | None, typer.Option("--output", help="Keep the table here instead.")
     ] = None,
-    mpi_root: Annotated[
-        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
-    ] = None,
+    mpi_root: MpiRoot = None,
 ) -> None:
     """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
     if adds and not compiled:

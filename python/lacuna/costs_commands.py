@@ -11,6 +11,7 @@ import typer
 
 from lacuna import costs_machine, costs_misses, engine, places
 from lacuna.errors import Exit, LacunaError
+from lacuna.mpi_options import Hosts, LaunchAgent, Mpi, MpiRoot
 from lacuna.mpis import spelled_out, two_hosts
 
 _CACHE = re.compile(r"0|[1-9]\d*,[1-9]\d*,[1-9]\d*")
@@ -30,12 +31,7 @@ def _group() -> None:
 
 
 def _machine(
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."
-        ),
-    ] = None,
+    mpi: Mpi = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer messages, sizes and samples.")
     ] = False,
@@ -52,17 +48,9 @@ def _machine(
     output: Annotated[
         Path | None, typer.Option("--output", help="Write a page and figures into this folder.")
     ] = None,
-    mpi_root: Annotated[
-        Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
-    ] = None,
-    hosts: Annotated[
-        str | None,
-        typer.Option("--hosts", metavar="A,B", help="One rank on each, not both on this machine."),
-    ] = None,
-    launch_agent: Annotated[
-        str | None,
-        typer.Option("--launch-agent", metavar="PROGRAM", help="With --hosts: instead of ssh."),
-    ] = None,
+    mpi_root: MpiRoot = None,
+    hosts: Hosts = None,
+    launch_agent: LaunchAgent = None,
 ) -> None:
     """What copying, packing, the library and the network cost, and where the library's ways end."""
     if only not in (None, "pieces", "thresholds"):

@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.progress import Progress
 
 from lacuna import detect, elf, mpis, places, preload_times, run, watch
-from lacuna.errors import Exit, LacunaError
 from lacuna.preload_rows import Message
 from lacuna.preload_times import Line, Times
 
@@ -31,22 +30,8 @@ class Target:
 
 def bundled(names: list[str], root: Path) -> list[Target]:
     """Libraries that `make` fetched: those named, or all that are there."""
-    found = []
-    for name in names or mpis.ALL:
-        try:
-            target = mpis.installed(name, root)
-        except LacunaError:
-            if names:
-                raise
-            continue
-        found.append(Target(name, target.command(2, []), target.environment()))
-    if not found:
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"no MPI library in {root}",
-            "fetch them with `make`, or name the folder that holds them with --mpi-root",
-        )
-    return found
+    chosen = mpis.chosen(names, root)
+    return [Target(mpi.name, mpi.command(2, []), mpi.environment()) for mpi in chosen]
 
 
 def measure(
