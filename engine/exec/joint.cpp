@@ -93,6 +93,7 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
   const Dim& rows = loops_[near_target];
   const bool crossed = near_source != near_target;
   if (crossed && columns.src_stride == width_ && rows.dst_stride == width_ &&
+      width_class(width_) != Width::kAny &&
       table.fn[static_cast<int>(Shape::kTranspose)][static_cast<int>(width_class(width_))] !=
           nullptr) {
     choice.kernel = find_kernel(table, Shape::kTranspose, width_);

@@ -237,6 +237,36 @@ TEST_P(Kernels, TransposeOddAlignments) {
   }
 }
 
+// Elements that no register tile is made of: whole strips of columns and what is left, blocks of
+// rows and what is left, columns that begin anywhere in a line and end before its end.
+TEST_P(Kernels, TransposeOtherWidths) {
+  for (int64_t width : {3, 5, 7, 9, 12, 17, 24, 32, 33, 48, 63, 64, 65}) {
+    for (int64_t rows : {1, 2, 11, 40, 131, 250}) {
+      for (int64_t cols : {1, 16, 31, 33, 64, 65, 129}) {
+        for (int64_t pad : {int64_t{0}, int64_t{1}, 64 - rows * width % 64}) {
+          for (bool stream : {false, true}) {
+            const int64_t row = cols * width;
+            const int64_t src_pitch = rows % 2 == 0 ? row + pad : (row + 2047) / 2048 * 2048;
+            const int64_t shift = (rows * 7 + cols) % 70;
+            check_strided(*GetParam(), Shape::kTranspose, width, {cols, width, rows * width + pad},
+                          {rows, src_pitch, width}, stream, cols % 2 == 0 ? 0 : 32, 32, shift,
+                          shift);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, TransposeOtherWidthsBackwards) {
+  for (int64_t width : {3, 12, 40}) {
+    check_strided(*GetParam(), Shape::kTranspose, width, {70, width, -300 * width - 5},
+                  {300, -70 * width, width}, true, 0, 32, 9, 9);
+    check_strided(*GetParam(), Shape::kTranspose, width, {70, width, 300 * width + 1},
+                  {300, 7 * width, width}, true, 0, 32, 0, 3);  // rows of the source overlap
+  }
+}
+
 // A whole page of columns and more: several sweeps, several blocks, each with its edges.
 TEST_P(Kernels, TransposeLarge) {
   for (int64_t width : {4, 8}) {
@@ -383,7 +413,8 @@ TEST(Registry, TheMostSpecialisedKernelFirst) {
   const KernelTable& best = *kernel_tables().front();
   EXPECT_EQ(find_kernel(best, Shape::kStrided, 8).width, Width::k8);
   EXPECT_EQ(find_kernel(best, Shape::kStrided, 24).width, Width::kAny);
-  EXPECT_EQ(find_kernel(best, Shape::kTranspose, 12).isa, "reference");
+  EXPECT_EQ(find_kernel(best, Shape::kTranspose, 12).id(),
+            "transpose.any." + std::string(best.isa));
   EXPECT_EQ(find_kernel(best, Shape::kStrided, 8).id(), "strided.w8." + std::string(best.isa));
 }
 

@@ -52,9 +52,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
 #include "kernels/tile.inl.hpp"
 #include "kernels/transpose.inl.hpp"
+#include "kernels/transpose_any.inl.hpp"
 #define LACUNA_TRANSPOSE(width) &transpose<width>
+#define LACUNA_TRANSPOSE_ANY &transpose_any
 #else
 #define LACUNA_TRANSPOSE(width) nullptr
+#define LACUNA_TRANSPOSE_ANY nullptr
 #endif
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -108,7 +111,7 @@ const KernelTable& table() {
       kIsa,
       {{&strided<1>, &strided<2>, &strided<4>, &strided<8>, &strided<16>, &strided_any},
        {LACUNA_TRANSPOSE(1), LACUNA_TRANSPOSE(2), LACUNA_TRANSPOSE(4), LACUNA_TRANSPOSE(8),
-        LACUNA_TRANSPOSE(16), nullptr},
+        LACUNA_TRANSPOSE(16), LACUNA_TRANSPOSE_ANY},
        {&listed<1, false>, &listed<2, false>, kLanes ? &listed<4, false, true> : &listed<4, false>,
         kLanes ? &listed<8, false, true> : &listed<8, false>, &listed<16, false>,
         &listed_any<false>},
@@ -134,6 +137,7 @@ const KernelTable& table() {
 #undef LACUNA_GATHER_FIELDS
 #undef LACUNA_SCATTER_FIELDS
 #undef LACUNA_TRANSPOSE
+#undef LACUNA_TRANSPOSE_ANY
 #endif
 
 }  // namespace lacuna::kernels::HWY_NAMESPACE

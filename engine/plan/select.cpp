@@ -65,12 +65,35 @@ void place_rest(Sweep& sweep, Nest& nest) {
   if (sweep.own == Sweep::Own::kNone) sweep.own = Sweep::Own::kAround;
 }
 
+// How many iterations of `inner` stay mapped and cached, where iterations of a loop outside share
+// lines with each other and come back to them only after all of `inner`; 0: all do (Byna 2003,
+// section 5.3).
+int64_t cached_iterations(const Loop& inner, int64_t width, const Machine& machine) {
+  const int64_t pages = pages_touched(inner.count, width, inner.mem_stride, machine.page_bytes);
+  const int64_t lines = inner.count * std::max<int64_t>(1, width / machine.line_bytes);
+  const int64_t cached_lines = machine.l1_bytes / machine.line_bytes / 2;
+  if (pages < machine.tlb_entries && lines <= cached_lines) return 0;
+  const int64_t per_page =
+      std::max<int64_t>(1, machine.page_bytes / std::max<int64_t>(1, std::abs(inner.mem_stride)));
+  return std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines));
+}
+
+// Whether columns of `inner` may be worth a buffer (transpose_any.inl.hpp).
+bool can_gather(int64_t width, const Loop& inner, const KernelTable& kernels,
+                const Machine& machine) {
+  constexpr int64_t kLeastLines = 2;
+  const int tiles = static_cast<int>(Shape::kTranspose);
+  return kernels.fn[tiles][static_cast<int>(Width::k8)] != nullptr && width >= 3 &&
+         width <= machine.line_bytes && inner.count * width >= kLeastLines * machine.line_bytes;
+}
+
 // A loop whose blocks are neighbours in memory, outside one that strides: a transpose. Whole lines
 // are read and written once if both are tiled.
 bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
                       const Machine& machine) {
   const Loop& inner = nest.loops.back();
-  if (width_class(sweep.width) == Width::kAny) return false;
+  const bool is_gathered = width_class(sweep.width) == Width::kAny;  // no register tile
+  if (is_gathered && !can_gather(sweep.width, inner, kernels, machine)) return false;
   for (size_t i = 0; i + 1 < nest.loops.size(); ++i) {
     const bool own_count_open =
         i == 0;  // may be multiplied or cut at run time; the kernel copes with few
@@ -81,15 +104,20 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
     const int64_t pages =
         pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
     const Tiles tiles = transpose_tiles(sweep.width, machine);
-    sweep.tile_rows = tiles.rows;
+    sweep.tile_rows = is_gathered ? cached_iterations(inner, sweep.width, machine) : tiles.rows;
     sweep.tile_cols = tiles.columns;
     sweep.four_lines_bytes = tiles.four_lines_bytes;
+    if (is_gathered) set_ahead(sweep, sweep.width, kernels.masks, machine);
+    const std::string rows =
+        sweep.tile_rows == 0 || sweep.tile_rows >= inner.count ? "all" : text(sweep.tile_rows);
     sweep.why = "columns are neighbours in memory (stride = width = " + text(sweep.width) +
                 "): tiles read and write whole lines; a column touches " + text(pages) +
-                " pages against " + text(machine.tlb_entries) + " TLB entries; tiles take " +
-                (sweep.tile_rows >= inner.count ? "all" : text(sweep.tile_rows)) +
-                " rows by one page of columns; outputs from " +
-                text(machine.stream_transpose_bytes) + " bytes on leave by non-temporal stores";
+                " pages against " + text(machine.tlb_entries) + " TLB entries; " +
+                (is_gathered ? "strips of columns gather in a buffer, or loops of runs take " +
+                                   rows + " rows at a time"
+                             : "tiles take " + rows + " rows by one page of columns") +
+                "; outputs from " + text(machine.stream_transpose_bytes) +
+                " bytes on leave by non-temporal stores";
     nest.loops.pop_back();
     place_outer(sweep, nest, i);
     place_rest(sweep, nest);
@@ -119,14 +147,8 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     const int64_t pages =
         pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
     const int64_t lines = inner.count * std::max<int64_t>(1, sweep.width / machine.line_bytes);
-    const int64_t cached_lines = machine.l1_bytes / machine.line_bytes / 2;
-    if (shares_lines && (pages >= machine.tlb_entries || lines > cached_lines)) {
-      // Iterations that share lines come back to them only after all of `inner`: take as much of it
-      // as stays mapped and cached (Byna 2003, section 5.3).
-      const int64_t per_page = std::max<int64_t>(
-          1, machine.page_bytes / std::max<int64_t>(1, std::abs(inner.mem_stride)));
-      sweep.block_inner =
-          std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines));
+    if (shares_lines) sweep.block_inner = cached_iterations(inner, sweep.width, machine);
+    if (sweep.block_inner > 0) {
       sweep.why = "neighbouring iterations share lines, and the inner loop touches " + text(pages) +
                   " pages (TLB " + text(machine.tlb_entries) + ") and " + text(lines) +
                   " lines: blocks of " + text(sweep.block_inner) + " inner iterations";
