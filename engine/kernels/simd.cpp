@@ -54,10 +54,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/transpose.inl.hpp"
 #include "kernels/transpose_any.inl.hpp"
 #define LACUNA_TRANSPOSE(width) &transpose<width>
-#define LACUNA_TRANSPOSE_ANY &transpose_any
+#define LACUNA_TRANSPOSE_ANY(permutes_bytes) &transpose_any<permutes_bytes>
 #else
 #define LACUNA_TRANSPOSE(width) nullptr
-#define LACUNA_TRANSPOSE_ANY nullptr
+#define LACUNA_TRANSPOSE_ANY(permutes_bytes) nullptr
 #endif
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -111,7 +111,8 @@ const KernelTable& table() {
       kIsa,
       {{&strided<1>, &strided<2>, &strided<4>, &strided<8>, &strided<16>, &strided_any},
        {LACUNA_TRANSPOSE(1), LACUNA_TRANSPOSE(2), LACUNA_TRANSPOSE(4), LACUNA_TRANSPOSE(8),
-        LACUNA_TRANSPOSE(16), LACUNA_TRANSPOSE_ANY},
+        LACUNA_TRANSPOSE(16),
+        field_lane() == 1 ? LACUNA_TRANSPOSE_ANY(true) : LACUNA_TRANSPOSE_ANY(false)},
        {&listed<1, false>, &listed<2, false>, kLanes ? &listed<4, false, true> : &listed<4, false>,
         kLanes ? &listed<8, false, true> : &listed<8, false>, &listed<16, false>,
         &listed_any<false>},

@@ -44,8 +44,13 @@ struct Tile {
     const D d;
 #pragma GCC unroll 16
     for (int64_t r = 0; r < kN; ++r) cols[r] = hn::LoadU(d, reinterpret_cast<const T*>(row(r)));
-    transpose_in_blocks(cols);
-    transpose_blocks(cols);
+    transpose(cols);
+  }
+
+  // kN rows become kN columns.
+  [[gnu::always_inline]] static inline void transpose(V* rows) {
+    transpose_in_blocks(rows);
+    transpose_blocks(rows);
   }
 
   template <bool kStream>

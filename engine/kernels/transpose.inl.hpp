@@ -348,6 +348,10 @@ class Transposer {
   bool four_lines_;
 };
 
+inline bool gathers_columns(const Move& m, bool has_tiles);
+template <int64_t kWidth>
+void gather_narrow_columns(const Move& m) noexcept;
+
 template <int64_t kWidth>
 void transpose(const Move& m) noexcept {
   constexpr int64_t kN = Tile<kWidth>::kN;
@@ -362,6 +366,9 @@ void transpose(const Move& m) noexcept {
     Move few = m;
     if (along_few != inner_is_few) std::swap(few.inner, few.outer);
     return strided<kWidth>(few);
+  }
+  if constexpr (kWidth <= 2) {
+    if (gathers_columns(m, true)) return gather_narrow_columns<kWidth>(m);
   }
   Transposer<kWidth>(m).run(m.stream);
 }

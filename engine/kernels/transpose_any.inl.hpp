@@ -18,11 +18,123 @@
 //
 // Tried: asking for the source's next rows in the caches, too: 20 bytes, n = 512 2.1 and 4.5.
 
-// kMove: the bytes of one move, less than twice the element's.
+// How elements go from rows of a strip to its columns in the buffer: one row at a time, each by one
+// move of kMove bytes, less than twice the element's.
 template <int64_t kMove>
+struct OneRow {
+  static constexpr int64_t kRows = 1;
+  explicit OneRow(int64_t width) : width_(width) {}
+
+  // Element c of the row to at[c] + offset, for c in [0, cols). Behind the last of a message's there
+  // may be nothing to read.
+  [[gnu::always_inline]] void move(const std::byte* src, int64_t, std::byte* const* at,
+                                   int64_t offset, int64_t cols, bool is_last) const {
+    const int64_t whole = is_last ? cols - 1 : cols;
+    int64_t c = 0;
+    for (; c + 4 <= whole; c += 4) {
+      copy_vector<kMove>(at[c] + offset, src);
+      copy_vector<kMove>(at[c + 1] + offset, src + width_);
+      copy_vector<kMove>(at[c + 2] + offset, src + 2 * width_);
+      copy_vector<kMove>(at[c + 3] + offset, src + 3 * width_);
+      src += 4 * width_;
+    }
+    for (; c < whole; ++c) {
+      copy_vector<kMove>(at[c] + offset, src);
+      src += width_;
+    }
+    if (is_last) copy_run(at[c] + offset, src, width_);
+  }
+
+ private:
+  int64_t width_;
+};
+
+// Several rows at a time, by register tiles; what is left of the columns one by one.
+template <typename Tiles, int64_t kMove>
+struct TiledRows {
+  static constexpr int64_t kRows = Tiles::kN;
+  explicit TiledRows(int64_t width) : tiles_(width), one_(width), width_(width) {}
+
+  [[gnu::always_inline]] void move(const std::byte* src, int64_t pitch, std::byte* const* at,
+                                   int64_t offset, int64_t cols, bool is_last) const {
+    int64_t c = 0;
+    for (; c + kRows <= cols; c += kRows) tiles_.move(src + c * width_, pitch, at + c, offset);
+    for (int64_t i = 0; c < cols && i < kRows; ++i)
+      one_.move(src + i * pitch + c * width_, pitch, at + c, offset + i * width_, cols - c, is_last);
+  }
+
+ private:
+  Tiles tiles_;
+  OneRow<kMove> one_;
+  int64_t width_;
+};
+
+// Of 1 and 2 bytes.
+template <int64_t kWidth>
+struct NarrowTiles {
+  static constexpr int64_t kN = Tile<kWidth>::kN;
+  explicit NarrowTiles(int64_t) {}
+
+  [[gnu::always_inline]] void move(const std::byte* src, int64_t pitch, std::byte* const* at,
+                                   int64_t offset) const {
+    typename Tile<kWidth>::V cols[kN];
+    Tile<kWidth>::load([&](int64_t i) { return src + i * pitch; }, cols);
+#pragma GCC unroll 16
+    for (int64_t c = 0; c < kN; ++c) Tile<kWidth>::template store<false>(cols[c], at[c] + offset);
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3
+// Of 3 bytes and 5 to 7: put into lanes of 4 and 8 by one permute of bytes, which CPUs with the
+// extension VBMI have, and out of them by another.
+template <int64_t kLane>
+struct SpreadTiles {
+  using TileL = Tile<kLane>;
+  static constexpr int64_t kN = TileL::kN;
+
+  explicit SpreadTiles(int64_t width) {
+    alignas(64) uint8_t spread[64];
+    alignas(64) uint8_t close[64] = {};
+    for (int64_t i = 0; i < 64; ++i) {
+      const int64_t byte = i % kLane < width ? i % kLane : 0;
+      spread[i] = static_cast<uint8_t>(i / kLane * width + byte);
+      if (i < kN * width) close[i] = static_cast<uint8_t>(i / width * kLane + i % width);
+    }
+    spread_ = _mm512_load_si512(spread);
+    close_ = _mm512_load_si512(close);
+    data_ = (uint64_t{1} << (kN * width)) - 1;
+  }
+
+  [[gnu::always_inline]] void move(const std::byte* src, int64_t pitch, std::byte* const* at,
+                                   int64_t offset) const {
+    typename TileL::V rows[kN];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kN; ++i)
+      rows[i].raw = permuted(spread_, _mm512_maskz_loadu_epi8(data_, src + i * pitch));
+    TileL::transpose(rows);
+#pragma GCC unroll 16
+    for (int64_t c = 0; c < kN; ++c)
+      _mm512_storeu_si512(at[c] + offset, permuted(close_, rows[c].raw));
+  }
+
+ private:
+  static __m512i permuted(__m512i places, __m512i bytes) {
+    __m512i out;
+    asm("vpermb %2, %1, %0" : "=v"(out) : "v"(places), "v"(bytes));
+    return out;
+  }
+
+  __m512i spread_;
+  __m512i close_;
+  __mmask64 data_;
+};
+#endif
+
+// kMove: of the rows that are left one by one.
+template <typename Rows, int64_t kMove>
 class GatheringTransposer {
  public:
-  explicit GatheringTransposer(const Move& m) : m_(m) {
+  explicit GatheringTransposer(const Move& m) : m_(m), rows_(m.width), one_(m.width) {
     for (int64_t c = 0; c < m.outer.count; c += kCols) {
       const int64_t left = m.outer.count - c;
       strip(c, left < kCols ? left : kCols, left <= kCols);
@@ -39,25 +151,32 @@ class GatheringTransposer {
   // An odd number of lines, or columns would meet in a few places of the first level: what is left
   // of a line, what gathers, and what the last move writes too much.
   static constexpr int64_t kPitch = kGathered + 128;
-  static constexpr int64_t kAskedRows = 4;
+  static constexpr int64_t kAskedRows = Rows::kRows > 1 ? Rows::kRows : 4;
 
   void strip(int64_t c0, int64_t cols, bool is_last) const {
     alignas(64) std::byte stage[kCols * kPitch];
     std::byte* at[kCols];  // where the next row goes
     const int64_t width = m_.width;
     const int64_t rows = m_.inner.count;
+    const int64_t pitch = m_.inner.src_stride;
     std::byte* const first = m_.dst + c0 * m_.outer.dst_stride;
     for (int64_t c = 0; c < cols; ++c)
       at[c] = stage + c * kPitch + in_line(first + c * m_.outer.dst_stride);
     const std::byte* src = m_.src + c0 * width;
-    const int64_t most = kGathered / width;
+    const int64_t most = kGathered / width / Rows::kRows * Rows::kRows;
     for (int64_t r = 0; r < rows; r += most) {
       const int64_t n = rows - r < most ? rows - r : most;
-      for (int64_t i = 0; i < n; ++i) {
-        if (m_.stream && r + i + kAskedRows < rows)
-          ask(src + kAskedRows * m_.inner.src_stride, cols * width);
-        row(src, at, i * width, cols, is_last);
-        src += m_.inner.src_stride;
+      int64_t i = 0;
+      for (; i + Rows::kRows <= n; i += Rows::kRows) {
+        if (m_.stream && r + i + kAskedRows < rows) {
+          for (int64_t k = 0; k < Rows::kRows; ++k) ask(src + (kAskedRows + k) * pitch, cols * width);
+        }
+        rows_.move(src, pitch, at, i * width, cols, is_last);
+        src += Rows::kRows * pitch;
+      }
+      for (; i < n; ++i) {
+        one_.move(src, pitch, at, i * width, cols, is_last);
+        src += pitch;
       }
       for (int64_t c = 0; c < cols; ++c) {
         at[c] = leave(stage + c * kPitch, at[c] + n * width,
@@ -65,27 +184,6 @@ class GatheringTransposer {
                       at[c] - (stage + c * kPitch));
       }
     }
-  }
-
-  // The next element of each column, from a row of the source. Behind the last of a message's there
-  // may be nothing to read.
-  [[gnu::always_inline]] void row(const std::byte* src, std::byte* const* at, int64_t offset,
-                                  int64_t cols, bool is_last) const {
-    const int64_t width = m_.width;
-    const int64_t whole = is_last ? cols - 1 : cols;
-    int64_t c = 0;
-    for (; c + 4 <= whole; c += 4) {
-      copy_vector<kMove>(at[c] + offset, src);
-      copy_vector<kMove>(at[c + 1] + offset, src + width);
-      copy_vector<kMove>(at[c + 2] + offset, src + 2 * width);
-      copy_vector<kMove>(at[c + 3] + offset, src + 3 * width);
-      src += 4 * width;
-    }
-    for (; c < whole; ++c) {
-      copy_vector<kMove>(at[c] + offset, src);
-      src += width;
-    }
-    if (is_last) copy_run(at[c] + offset, src, width);
   }
 
   // Writes the whole lines of a column's bytes [stage + from, end), which go to dst; its first and
@@ -129,19 +227,42 @@ class GatheringTransposer {
   }
 
   const Move& m_;
+  Rows rows_;
+  OneRow<kMove> one_;
 };
 
-// Strips must be worth a buffer: columns of some lines, enough of them, and rows that are written
-// past the caches or meet in the same places of them.
-inline bool gathers_columns(const Move& m) {
+// Strips must be worth a buffer: columns of some lines, and enough of them; and where elements are
+// moved one by one, rows that are written past the caches or meet in the same places of them.
+inline bool gathers_columns(const Move& m, bool has_tiles) {
   constexpr int64_t kMeeting = 2048;
   const int64_t bytes = m.inner.count * m.width;
-  return m.width >= 3 && m.width <= 64 && bytes >= 128 && m.outer.count >= 16 &&
+  if (m.width > 64 || bytes < 128 || m.outer.count < 16) return false;
+  if (has_tiles) return bytes * m.outer.count >= 4096;
+  return m.width >= 3 &&
          (m.stream || (m.inner.src_stride % kMeeting == 0 && bytes * m.outer.count >= 1 << 16));
 }
 
-inline void transpose_any(const Move& m) noexcept {
-  if (!gathers_columns(m)) {
+template <int64_t kMove>
+void gather_columns(const Move& m) noexcept {
+  GatheringTransposer<OneRow<kMove>, kMove>{m};
+}
+
+template <int64_t kWidth>
+void gather_narrow_columns(const Move& m) noexcept {
+  GatheringTransposer<TiledRows<NarrowTiles<kWidth>, kWidth>, kWidth>{m};
+}
+
+#if HWY_TARGET == HWY_AVX3
+template <int64_t kLane>
+void gather_spread_columns(const Move& m) noexcept {
+  GatheringTransposer<TiledRows<SpreadTiles<kLane>, kLane>, kLane>{m};
+}
+#endif
+
+template <bool kPermutesBytes>
+void transpose_any(const Move& m) noexcept {
+  const bool has_tiles = kPermutesBytes && (m.width == 3 || (m.width >= 5 && m.width <= 7));
+  if (!gathers_columns(m, has_tiles)) {
     // Loops of runs, of as many rows at a time as stay in the first level.
     const int64_t rows = m.inner.count;
     const int64_t most = m.tile_rows > 0 ? m.tile_rows : rows;
@@ -153,15 +274,14 @@ inline void transpose_any(const Move& m) noexcept {
       block.src += most * m.inner.src_stride;
       block.dst += most * m.inner.dst_stride;
     }
-  } else if (m.width <= 4) {
-    GatheringTransposer<4>{m};
-  } else if (m.width <= 8) {
-    GatheringTransposer<8>{m};
-  } else if (m.width <= 16) {
-    GatheringTransposer<16>{m};
-  } else if (m.width <= 32) {
-    GatheringTransposer<32>{m};
-  } else {
-    GatheringTransposer<64>{m};
+    return;
   }
+#if HWY_TARGET == HWY_AVX3
+  if (has_tiles) return m.width == 3 ? gather_spread_columns<4>(m) : gather_spread_columns<8>(m);
+#endif
+  if (m.width <= 4) return gather_columns<4>(m);
+  if (m.width <= 8) return gather_columns<8>(m);
+  if (m.width <= 16) return gather_columns<16>(m);
+  if (m.width <= 32) return gather_columns<32>(m);
+  gather_columns<64>(m);
 }
