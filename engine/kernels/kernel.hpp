@@ -77,6 +77,10 @@ struct Move {
   // many runs (paced_rows). A hint.
   int64_t pace = 1;
   int64_t paced_most = 0;
+  // strided, runs of whole lines whose lines meet so: by moves of so many bytes, on the lines' own
+  // boundaries and off them (rows_by_pieces). 0: whole. A hint.
+  int64_t piece = 0;
+  int64_t piece_off_lines = 0;
   // strided: many runs of one load each, a line apart, are moved by one instruction up to this
   // width.
   int64_t one_by_one = 16;

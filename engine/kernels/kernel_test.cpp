@@ -97,6 +97,8 @@ void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width
   m.library_run = hints ? 2048 : 16384;
   m.repeats = hints ? 3 : 1;
   m.pace = hints ? 5 : 1;
+  m.piece = hints && dst_shift % 2 != 0 ? 16 : 0;
+  m.piece_off_lines = !hints ? 0 : inner.count % 2 != 0 ? 8 : dst_shift % 3 == 0 ? 16 : 0;
   m.paced_most = 2000;
   m.one_by_one = hints ? 64 : 16;
   m.half_lines = hints;
@@ -175,6 +177,20 @@ TEST_P(Kernels, StridedBeyondTheFirstLevel) {
                     {301, stride, width}, false, 64, 64, 1, 2, ahead);
       check_strided(*GetParam(), Shape::kStrided, width, {2, 301 * width, 301 * stride},
                     {301, width, stride}, false, 64, 64, 2, 1, ahead);
+    }
+  }
+}
+
+// Whole lines by narrow moves, on the lines and off them, packed and unpacked.
+TEST_P(Kernels, StridedByPieces) {
+  for (int64_t width : {64, 128, 320}) {
+    for (int64_t count : {15, 16, 17, 40, 41}) {
+      for (int64_t shift : {0, 3, 5, 64}) {
+        check_strided(*GetParam(), Shape::kStrided, width, {2, count * 1024, count * width},
+                      {count, 1024, width}, false, 64, 64, shift, shift);
+        check_strided(*GetParam(), Shape::kStrided, width, {2, count * width, count * -2048},
+                      {count, width, -2048}, false, 64, 64, shift, shift);
+      }
     }
   }
 }

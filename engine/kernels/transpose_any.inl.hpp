@@ -27,8 +27,8 @@ struct OneRow {
   static constexpr int64_t kRows = 1;
   explicit OneRow(int64_t width) : width_(width) {}
 
-  // Element c of the row to at[c] + offset, for c in [0, cols). Behind the last of a message's there
-  // may be nothing to read.
+  // Element c of the row to at[c] + offset, for c in [0, cols). Behind the last of a message's
+  // there may be nothing to read.
   [[gnu::always_inline]] void move(const std::byte* src, int64_t, std::byte* const* at,
                                    int64_t offset, int64_t cols, bool is_last) const {
     const int64_t whole = is_last ? cols - 1 : cols;
@@ -62,7 +62,8 @@ struct TiledRows {
     int64_t c = 0;
     for (; c + kRows <= cols; c += kRows) tiles_.move(src + c * width_, pitch, at + c, offset);
     for (int64_t i = 0; c < cols && i < kRows; ++i)
-      one_.move(src + i * pitch + c * width_, pitch, at + c, offset + i * width_, cols - c, is_last);
+      one_.move(src + i * pitch + c * width_, pitch, at + c, offset + i * width_, cols - c,
+                is_last);
   }
 
  private:
@@ -171,7 +172,8 @@ class GatheringTransposer {
       int64_t i = 0;
       for (; i + Rows::kRows <= n; i += Rows::kRows) {
         if (m_.stream && r + i + kAskedRows < rows) {
-          for (int64_t k = 0; k < Rows::kRows; ++k) ask(src + (kAskedRows + k) * pitch, cols * width);
+          for (int64_t k = 0; k < Rows::kRows; ++k)
+            ask(src + (kAskedRows + k) * pitch, cols * width);
         }
         rows_.move(src, pitch, at, i * width, cols, is_last);
         src += Rows::kRows * pitch;

@@ -51,6 +51,25 @@ void set_repeats(Sweep& sweep, const Machine& machine) {
       is_lines ? machine.l2_bytes / sweep.width : kFillsOfShortRuns * machine.l2_bytes / line;
 }
 
+// By which moves runs of lines at that stride should go (Move::piece): the fewer places there are
+// for a run's lines, the narrower, so that no more runs stand in the queues than half of their ways
+// hold. Where a store writes a line at once there are other means (set_repeats).
+void set_pieces(Sweep& sweep, const Machine& machine) {
+  const int64_t stride = std::abs(sweep.inner.mem_stride);
+  const int64_t line = machine.line_bytes;
+  if (sweep.how != How::kStrided || machine.early_stores == 0 || machine.store_bytes >= line ||
+      sweep.width % line != 0 || stride < 16 * line || stride % (16 * line) != 0)
+    return;
+  const int64_t room = meeting_places(stride) * sweep.width;
+  static constexpr int64_t kLeast = 8;
+  static constexpr int64_t kMost = 16;
+  const auto piece = [](int64_t bytes) { return bytes > kMost ? 0 : std::max(bytes, kLeast); };
+  sweep.unpack_move.piece_off_lines = piece(room / 16);
+  sweep.unpack_move.piece = room / 8 == kMost ? kMost : 0;
+  sweep.pack_move.piece_off_lines = room <= line ? kLeast : room <= 4 * line ? kMost : 0;
+  sweep.pieces_below = machine.l2_bytes;
+}
+
 // What loads at that stride should wait for each other (Move::pace). Beyond the second level it
 // gains little or loses: 32768 runs at 4096 0.9 to 0.97 times as long, at 1024 1.18.
 void set_pace(const Sweep& sweep, const Machine& machine, Move& pack) {
@@ -106,6 +125,7 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   sweep.unpack_move.outer = reversed(m.outer);
   sweep.unpack_move.inner = reversed(m.inner);
   set_repeats(sweep, machine);
+  set_pieces(sweep, machine);
   set_pace(sweep, machine, m);
   // A transpose's rows are the dimension whose elements are neighbours in the destination.
   if (sweep.how == How::kTranspose) std::swap(sweep.unpack_move.outer, sweep.unpack_move.inner);

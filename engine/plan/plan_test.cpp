@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "plan/pattern.hpp"
 #include "type/text.hpp"
 
@@ -258,6 +260,22 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   EXPECT_EQ(move("hvector(9999, 1, 4096, double)").repeats, 9);
   EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 1);
   EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats, 1);
+  // There lines go by narrow moves, the narrower the fewer places there are for them.
+  const auto pieces = [&](const char* text) {
+    const auto plan = planned(text, early);
+    const Sweep& sweep = plan->root(1).sweep;
+    return std::array{sweep.unpack_move.piece, sweep.unpack_move.piece_off_lines,
+                      sweep.pack_move.piece_off_lines};
+  };
+  using Pieces = std::array<int64_t, 3>;
+  EXPECT_EQ(pieces("hvector(9999, 64, 1024, byte)"), (Pieces{0, 16, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 2048, byte)"), (Pieces{16, 8, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 4096, byte)"), (Pieces{0, 8, 8}));
+  EXPECT_EQ(pieces("hvector(9999, 128, 4096, byte)"), (Pieces{16, 8, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 256, 4096, byte)"), (Pieces{0, 16, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 256, 2048, byte)"), (Pieces{0, 0, 0}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 512, byte)"), (Pieces{0, 0, 0}));
+  EXPECT_EQ(pieces("hvector(9999, 80, 4096, byte)"), (Pieces{0, 0, 0}));
 }
 
 TEST(Plan, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
