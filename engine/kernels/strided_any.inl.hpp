@@ -159,11 +159,14 @@ template <int64_t kVector>
 // Runs of lines by narrow moves. Where runs meet in few places of the first level, so many loads
 // and stores of whole vectors stand in the queues that the lines they ask for are gone before their
 // turn; of narrow ones there are fewer lines at a time. Zen 4, 64 KiB, 16 bytes off the line, us,
-// by 64, 32, 16 and 8 bytes: 64 of 1024 unpacked 3.07, 3.08, 1.79, 2.09, of 2048 3.44, 3.44, 3.06,
-// 2.28, of 4096 3.64, 4.27, 4.02, 3.86; 128 of 2048 2.71, 2.61, 1.50, 2.08, of 4096 3.00, 2.99,
-// 2.65, 2.35; 256 of 4096 2.49, 2.40, 1.30, 4.44; packed 64 of 2048 3.13, 2.79, 1.75, 2.15, of 4096
-// 7.1, 6.7, 3.98, 2.66, 128 of 4096 2.95, 2.83, 1.56, 2.10. On the line: 128 of 4096 unpacked 2.54,
-// 2.48, 1.78, 3.18, 64 of 1024 1.37, 1.37, 1.98, 3.19.
+// by 64, 32, 16 and 8 bytes: 64 of 1024 unpacked 3.10, 3.09, 1.82, 2.09, of 2048 3.44, 3.40, 3.09,
+// 2.28, of 4096 3.59, 4.20, 3.99, 3.79; 128 of 2048 2.70, 2.62, 1.50, 2.09, of 4096 2.91, 2.91,
+// 2.68, 2.35; 256 of 4096 2.49, 2.40, 1.32, 4.45; packed 64 of 2048 3.27, 2.90, 1.78, 2.21, of 4096
+// 7.00, 6.51, 3.93, 2.58, 128 of 4096 2.97, 2.85, 1.58, 2.11. On the line: unpacked 64 of 1024
+// 1.94, 1.90, 1.15, 2.11, of 2048 2.06, 2.00, 2.08, 2.32, of 4096 3.02, 2.96, 2.76, 2.68, 256 of
+// 4096 1.98, 1.89, 1.13, 4.45; packed 64 of 2048 2.17, 2.17, 1.44, 2.15, of 4096 3.32, 3.19, 2.83,
+// 2.39. At times (another guest on the core's other thread, it seems, which halves the queues)
+// whole vectors are ahead on the line: 64 of 1024 1.37, 1.37, 1.98, 3.19.
 template <int64_t kPiece>
 [[gnu::noinline]] void rows_by_pieces(const Move& m) noexcept {
   const Dim inner = m.inner;

@@ -51,9 +51,9 @@ void set_repeats(Sweep& sweep, const Machine& machine) {
       is_lines ? machine.l2_bytes / sweep.width : kFillsOfShortRuns * machine.l2_bytes / line;
 }
 
-// By which moves runs of lines at that stride should go (Move::piece): the fewer places there are
-// for a run's lines, the narrower, so that no more runs stand in the queues than half of their ways
-// hold. Where a store writes a line at once there are other means (set_repeats).
+// By which moves runs of lines at that stride should go (Move::piece): the less room there is for
+// their lines, the narrower. Where a store writes a line at once there are other means
+// (set_repeats).
 void set_pieces(Sweep& sweep, const Machine& machine) {
   const int64_t stride = std::abs(sweep.inner.mem_stride);
   const int64_t line = machine.line_bytes;
@@ -61,12 +61,12 @@ void set_pieces(Sweep& sweep, const Machine& machine) {
       sweep.width % line != 0 || stride < 16 * line || stride % (16 * line) != 0)
     return;
   const int64_t room = meeting_places(stride) * sweep.width;
-  static constexpr int64_t kLeast = 8;
-  static constexpr int64_t kMost = 16;
-  const auto piece = [](int64_t bytes) { return bytes > kMost ? 0 : std::max(bytes, kLeast); };
-  sweep.unpack_move.piece_off_lines = piece(room / 16);
-  sweep.unpack_move.piece = room / 8 == kMost ? kMost : 0;
-  sweep.pack_move.piece_off_lines = room <= line ? kLeast : room <= 4 * line ? kMost : 0;
+  if (room > 4 * line) return;
+  const int64_t piece = room > line ? 16 : 8;
+  sweep.pack_move.piece = room > 2 * line ? 0 : piece;
+  sweep.pack_move.piece_off_lines = piece;
+  sweep.unpack_move.piece = piece;
+  sweep.unpack_move.piece_off_lines = room > 2 * line ? 16 : 8;
   sweep.pieces_below = machine.l2_bytes;
 }
 

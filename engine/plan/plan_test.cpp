@@ -264,18 +264,18 @@ TEST(Plan, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   const auto pieces = [&](const char* text) {
     const auto plan = planned(text, early);
     const Sweep& sweep = plan->root(1).sweep;
-    return std::array{sweep.unpack_move.piece, sweep.unpack_move.piece_off_lines,
-                      sweep.pack_move.piece_off_lines};
+    return std::array{sweep.pack_move.piece, sweep.pack_move.piece_off_lines,
+                      sweep.unpack_move.piece, sweep.unpack_move.piece_off_lines};
   };
-  using Pieces = std::array<int64_t, 3>;
-  EXPECT_EQ(pieces("hvector(9999, 64, 1024, byte)"), (Pieces{0, 16, 16}));
-  EXPECT_EQ(pieces("hvector(9999, 64, 2048, byte)"), (Pieces{16, 8, 16}));
-  EXPECT_EQ(pieces("hvector(9999, 64, 4096, byte)"), (Pieces{0, 8, 8}));
-  EXPECT_EQ(pieces("hvector(9999, 128, 4096, byte)"), (Pieces{16, 8, 16}));
-  EXPECT_EQ(pieces("hvector(9999, 256, 4096, byte)"), (Pieces{0, 16, 16}));
-  EXPECT_EQ(pieces("hvector(9999, 256, 2048, byte)"), (Pieces{0, 0, 0}));
-  EXPECT_EQ(pieces("hvector(9999, 64, 512, byte)"), (Pieces{0, 0, 0}));
-  EXPECT_EQ(pieces("hvector(9999, 80, 4096, byte)"), (Pieces{0, 0, 0}));
+  using Pieces = std::array<int64_t, 4>;
+  EXPECT_EQ(pieces("hvector(9999, 64, 1024, byte)"), (Pieces{0, 16, 16, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 2048, byte)"), (Pieces{16, 16, 16, 8}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 8192, byte)"), (Pieces{8, 8, 8, 8}));
+  EXPECT_EQ(pieces("hvector(9999, 128, 4096, byte)"), (Pieces{16, 16, 16, 8}));
+  EXPECT_EQ(pieces("hvector(9999, 256, 4096, byte)"), (Pieces{0, 16, 16, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 256, 2048, byte)"), (Pieces{0, 0, 0, 0}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 512, byte)"), (Pieces{0, 0, 0, 0}));
+  EXPECT_EQ(pieces("hvector(9999, 80, 4096, byte)"), (Pieces{0, 0, 0, 0}));
 }
 
 TEST(Plan, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
