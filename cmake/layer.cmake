@@ -22,6 +22,7 @@ function(lacuna_layer name)
     add_executable(lacuna_${name}_test ${arg_TESTS})
     target_include_directories(lacuna_${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     target_link_libraries(lacuna_${name}_test PRIVATE lacuna_static lacuna_flags ${arg_TEST_DEPENDS} GTest::gtest_main)
+    target_compile_options(lacuna_${name}_test PRIVATE ${LACUNA_TEST_OPTIONS})
     # Reading it is half of what the files take to compile.
     if(TARGET lacuna_tests_read)
       target_precompile_headers(lacuna_${name}_test REUSE_FROM lacuna_tests_read)
