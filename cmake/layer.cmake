@@ -22,12 +22,19 @@ function(lacuna_layer name)
     add_executable(lacuna_${name}_test ${arg_TESTS})
     target_include_directories(lacuna_${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     target_link_libraries(lacuna_${name}_test PRIVATE lacuna_static lacuna_flags ${arg_TEST_DEPENDS} GTest::gtest_main)
+    set(options ${LACUNA_TEST_OPTIONS})
+    set(read lacuna_tests_read)
+    if(LACUNA_SANITIZE AND name MATCHES "^(kernels|exec)$")  # which do run longer: over all bytes, one by one
+      set(options -O1)
+      set(read lacuna_tests_read_optimized)
+    endif()
+    target_compile_options(lacuna_${name}_test PRIVATE ${options})
     # Reading it is half of what the files take to compile.
-    if(TARGET lacuna_tests_read)
-      target_precompile_headers(lacuna_${name}_test REUSE_FROM lacuna_tests_read)
+    if(TARGET ${read})
+      target_precompile_headers(lacuna_${name}_test REUSE_FROM ${read})
     else()
       target_precompile_headers(lacuna_${name}_test PRIVATE <gtest/gtest.h>)
-      add_executable(lacuna_tests_read ALIAS lacuna_${name}_test)
+      add_executable(${read} ALIAS lacuna_${name}_test)
     endif()
     # Not with the numbers that whoever runs the tests has measured.
     gtest_discover_tests(lacuna_${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "interpose/next.hpp"
+#include "interpose/types.hpp"
 
 namespace lacuna {
 namespace {

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "interpose/compiled.hpp"
+#include "interpose/note.hpp"
+#include "interpose/policy.hpp"
 #include "interpose/report.hpp"
-#include "interpose/types.hpp"
 
 namespace lacuna {
 

@@ -17,31 +17,13 @@
 #include <string>
 
 #include "interpose/gate.hpp"
+#include "interpose/note.hpp"
 #include "interpose/policy.hpp"
 #include "interpose/report.hpp"
 #include "mpi/header.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
-
-// Why a type or a call on it was not taken, and what happened when it was; for log and report.
-enum class Note : uint8_t {
-  kTaken,
-  kPredefined,
-  kUndecoded,
-  kEmpty,
-  kContiguous,
-  kLongRuns,
-  kNoMemory,
-  kHiddenCompletion,
-  kTooLarge,
-  kOnDevice,
-  kMixed,
-  kOneRun,
-  kNew,
-  kDirect,
-};
-inline constexpr size_t kNotes = 14;
 
 inline constexpr int64_t kNoVerdict = -1;
 

@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the program is told to run, and the messages that makes.
+// The messages that a row of the file makes.
 #ifndef LACUNA_BENCH_APPS_ROWS_HPP_
 #define LACUNA_BENCH_APPS_ROWS_HPP_
 
-#include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "bench/apps/exchange_row.hpp"
 #include "bench/apps/way.hpp"
 
 namespace lacuna::bench {
-
-struct LaneRow {
-  std::string name;
-  std::string way;
-  bool is_lacuna = false;  // switched on while it runs
-  bool has_costs = false;  // and calls counted and timed (LACUNA_COSTS)
-  std::string type;        // text, with index lists as lists.hpp describes them
-  int count = 1;
-  bool has_own_type = false;  // the type is made from the text, whatever the row's test is
-  std::string test;           // whose loops pack by hand, on numbers of its own: else the row's
-  std::vector<int> shape;
-};
-
-struct ExchangeRow {
-  std::string id;
-  std::string test;  // an App's, FFT, GRAPH, HALO or SLABS; empty: types alone
-  std::vector<int> shape;
-  bool receives_packed = false;  // for types alone; an App says it of itself
-  bool needs_received = false;   // lanes send and receive at once
-  std::string partner_type;      // the odd ranks' type, where it is another
-  int work_us = 0;
-  int work_kib = 0;
-  std::vector<LaneRow> lanes;
-};
-
-// A JSON list of objects with the members of ExchangeRow under their names, and type and count;
-// what a lane does not say it has from the row.
-Result<std::vector<ExchangeRow>> read_exchange_rows(const std::string& path);
 
 // One for each lane; lanes of the same type and count share the memory.
 Result<std::vector<Message>> make_messages(const ExchangeRow& row, int rank);

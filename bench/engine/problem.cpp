@@ -39,9 +39,26 @@ std::vector<Run> joined(const std::vector<TypemapEntry>& entries) {
 }
 
 // A byte for a place that neighbours and places a power of two away do not share.
-std::byte byte_at(int64_t place, unsigned salt) {
-  const uint64_t mixed = (static_cast<uint64_t>(place) + salt) * 0x9e3779b97f4a7c15U;
-  return static_cast<std::byte>(mixed >> 56);
+constexpr uint64_t kMix = 0x9e3779b97f4a7c15U;
+uint64_t mixed_at(int64_t place, unsigned salt) {
+  return (static_cast<uint64_t>(place) + salt) * kMix;
+}
+std::byte byte_of(uint64_t mixed) { return static_cast<std::byte>(mixed >> 56); }
+std::byte byte_at(int64_t place, unsigned salt) { return byte_of(mixed_at(place, salt)); }
+
+// Those of the places from `place` on. By adding up, which compilers make vectors of: byte by byte
+// it was half of the time that checking all rows takes.
+void fill(std::byte* to, int64_t bytes, int64_t place, unsigned salt) {
+  uint64_t mixed = mixed_at(place, salt);
+  for (int64_t i = 0; i < bytes; ++i, mixed += kMix) to[i] = byte_of(mixed);
+}
+
+// The first byte that is not as `fill` makes it; `bytes`: none.
+int64_t first_other(const std::byte* in, int64_t bytes, int64_t place, unsigned salt) {
+  uint64_t mixed = mixed_at(place, salt);
+  int64_t i = 0;
+  for (; i < bytes && in[i] == byte_of(mixed); ++i) mixed += kMix;
+  return i;
 }
 
 std::string differs(const char* what, int64_t at) {
@@ -154,22 +171,17 @@ void Problem::find_lines() {
 }
 
 void Problem::fill_memory(unsigned salt) const {
-  const auto bytes = static_cast<int64_t>(mem_.bytes());
-  for (int64_t i = 0; i < bytes; ++i) mem_.data()[i] = byte_at(i, salt);
+  fill(mem_.data(), static_cast<int64_t>(mem_.bytes()), 0, salt);
 }
 
-void Problem::fill_packed(unsigned salt) const {
-  for (int64_t i = 0; i < packed_bytes_; ++i) packed_.data()[i] = byte_at(i, salt);
-}
+void Problem::fill_packed(unsigned salt) const { fill(packed_.data(), packed_bytes_, 0, salt); }
 
 std::string Problem::check_packed(unsigned mem_salt) const {
   int64_t at = 0;
   for (const Run& run : runs_) {
-    for (int64_t i = 0; i < run.bytes; ++i, ++at) {
-      if (packed_.data()[at] != byte_at(run.offset - first_ + i, mem_salt)) {
-        return differs("the packed stream", at);
-      }
-    }
+    const int64_t same = first_other(packed_.data() + at, run.bytes, run.offset - first_, mem_salt);
+    if (same < run.bytes) return differs("the packed stream", at + same);
+    at += run.bytes;
   }
   return "";
 }
@@ -199,23 +211,20 @@ std::string Problem::check_arrived(const Problem& from, unsigned mem_salt) const
 }
 
 std::string Problem::check_dense(unsigned mem_salt) const {
-  for (int64_t i = 0; i < packed_bytes_; ++i) {
-    if (mem_.data()[i] != byte_at(i, mem_salt)) return differs("the message", i);
-  }
-  return "";
+  const int64_t same = first_other(mem_.data(), packed_bytes_, 0, mem_salt);
+  return same < packed_bytes_ ? differs("the message", same) : "";
 }
 
 std::string Problem::compare_memory(bool by_place, unsigned data_salt, unsigned gap_salt) const {
   // The memory as it must be, made in a second one: later runs win where a type overlaps itself.
   const Pages expected(static_cast<size_t>(span_bytes_));
   if (expected.data() == nullptr) return "no memory to check with";
-  for (int64_t i = 0; i < span_bytes_; ++i) expected.data()[i] = byte_at(i, gap_salt);
+  fill(expected.data(), span_bytes_, 0, gap_salt);
   int64_t at = 0;
   for (const Run& run : runs_) {
-    for (int64_t i = 0; i < run.bytes; ++i, ++at) {
-      const int64_t place = run.offset - first_ + i;
-      expected.data()[place] = byte_at(by_place ? place : at, data_salt);
-    }
+    const int64_t place = run.offset - first_;
+    fill(expected.data() + place, run.bytes, by_place ? place : at, data_salt);
+    at += run.bytes;
   }
   if (std::memcmp(mem_.data(), expected.data(), static_cast<size_t>(span_bytes_)) == 0) return "";
   const auto [mem, want] = std::mismatch(mem_.data(), mem_.data() + span_bytes_, expected.data());

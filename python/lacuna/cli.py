@@ -248,6 +248,10 @@ def tune_command(
         bool,
         typer.Option("--add", help="With --compiled: count what the table was made of, too."),
     ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", min=0.0, help="With --compiled: how long a sample takes."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", help="Keep the table here instead.")
     ] = None,
@@ -256,13 +260,17 @@ def tune_command(
     """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
     if adds and not compiled:
         raise LacunaError(Exit.USAGE, "--add is for the table of compiled code", "add --compiled")
+    if seconds is not None and not compiled:
+        raise LacunaError(
+            Exit.USAGE, "--seconds is for the table of compiled code", "add --compiled"
+        )
     if compiled:
         if launcher or network:
             raise LacunaError(
                 Exit.USAGE, "--compiled with a launcher or --network", "name MPIs with --mpi"
             )
         root = mpi_root or places.default_mpi_root()
-        compiled_tune.tune_compiled(_mpi_names(mpi or []), root, quick, output, adds)
+        compiled_tune.tune_compiled(_mpi_names(mpi or []), root, quick, output, adds, seconds)
         return
     tune.tune(
         tune.Options(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,17 @@ _QUICK_STARTS = 2
 
 
 def tune_compiled(
-    names: list[str], root: Path, quick: bool, output: Path | None, adds: bool
+    names: list[str],
+    root: Path,
+    quick: bool,
+    output: Path | None,
+    adds: bool,
+    seconds: float | None = None,
 ) -> None:
     """Measures each library, writes its table, prints what it says. `adds`: to the starts that the
-    table has: other hours have other cores."""
+    table has: other hours have other cores. `seconds`: of a sample, instead of what we found is
+    enough."""
+    how = _HOW if seconds is None else replace(_HOW, seconds=seconds)
     targets = mpis.chosen(names, root)
     if output and len(targets) > 1:
         raise LacunaError(Exit.USAGE, "one --output for several libraries", "name one with --mpi")
@@ -69,7 +77,7 @@ def tune_compiled(
         with watch.progress_bar() as progress:
             todo = messages(quick)
             starts = _QUICK_STARTS if quick else _STARTS
-            told, found = compiled_program.measure(target, todo, _HOW, progress, starts)
+            told, found = compiled_program.measure(target, todo, how, progress, starts)
         earlier = compiled_table.starts(place) if adds else {}
         cells = [cell(one, [samples[one.id] for samples in found], earlier) for one in todo]
         apart = compiled_table.apart(_rungs(cells))

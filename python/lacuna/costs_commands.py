@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import costs_machine, costs_misses, engine, places
+from lacuna import costs_misses, engine, places
 from lacuna.errors import Exit, LacunaError
 from lacuna.mpi_options import Hosts, LaunchAgent, Mpi, MpiRoot
 from lacuna.mpis import spelled_out, two_hosts
@@ -57,6 +57,8 @@ def _machine(
         raise LacunaError(
             Exit.USAGE, f"unknown part in --only: {only}", "give pieces or thresholds"
         )
+    from lacuna import costs_machine  # numpy is loaded only where needed
+
     options = costs_machine.Options(
         mpis=spelled_out(mpi or []),
         quick=quick,

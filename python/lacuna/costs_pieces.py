@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lacuna.costs_curve import Samples
+if TYPE_CHECKING:
+    from lacuna.costs_curve import Samples  # numpy is loaded only where needed
 
 PIECES = ("o", "l_p", "l_m", "L")
 MODES = ("native", "lacuna")

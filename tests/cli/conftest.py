@@ -26,6 +26,7 @@ def clean_environment(monkeypatch):
     for tool in ("OMPI", "PRTE"):  # containers and continuous integration are root
         monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT", "1")
         monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    monkeypatch.setenv("OMPI_MCA_btl", "^ofi")  # a second of sleep at each start (cmake/mpi.cmake)
     monkeypatch.setenv("I_MPI_ROOT", str(MPI_ROOT / "intelmpi"))
     monkeypatch.setenv("I_MPI_FABRICS", "shm")
 

@@ -70,7 +70,7 @@ def test_what_is_written_is_what_is_used(mpi, tmp_path, monkeypatch):
     shipped = compiled_table.place(mpi)
     assert told(mpi) == rules_of(shipped)  # and is kept, for the next time
     done = subprocess.run(
-        [str(COMMAND), "tune", "--compiled", "--quick", "--mpi", mpi],
+        [str(COMMAND), "tune", "--compiled", "--quick", "--seconds", "0.001", "--mpi", mpi],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,

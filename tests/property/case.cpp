@@ -77,11 +77,16 @@ Expected::Expected(const Case& c) : seed_(c.seed) {
 }
 
 void Expected::fill(std::byte* p, size_t bytes, uint64_t salt) const {
-  Choices choices(seed_ ^ (salt << 48));
-  for (size_t i = 0; i < bytes; i += 8) {
-    const uint64_t word = choices.next();
-    std::memcpy(p + i, &word, std::min<size_t>(8, bytes - i));
+  std::vector<std::byte>& made = made_.at(salt);
+  if (made.size() < bytes) {
+    made.resize(bytes);
+    Choices choices(seed_ ^ (salt << 48));
+    for (size_t i = 0; i < bytes; i += 8) {
+      const uint64_t word = choices.next();
+      std::memcpy(made.data() + i, &word, std::min<size_t>(8, bytes - i));
+    }
   }
+  if (bytes > 0) std::memcpy(p, made.data(), bytes);
 }
 
 std::vector<std::byte> Expected::unpacked(const std::vector<std::byte>& stream) const {
