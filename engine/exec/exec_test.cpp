@@ -69,13 +69,14 @@ TEST(Exec, FewMovesOfEveryLength) {
   for (size_t length = 1; length <= 70; ++length) {
     const std::string n = std::to_string(length);
     for (const std::string& text :
-         {"hvector(3, " + n + ", 80, byte)",
+         {"hvector(3, " + n + ", 80, byte)", "hvector(14, " + n + ", 73, byte)",
+          "hindexed([1], [640], hvector(9, " + n + ", -71, byte))",
           "resized(0, 240, hindexed([" + n + ", 1, 2], [160, 75, 0], byte))",
           "resized(-5, 90, contiguous(" + n + ", byte))"}) {
       const PlanPtr plan = planned(text);
       const size_t size = static_cast<size_t>(plan->size());
       for (const int64_t count : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33}) {
-        std::vector<std::byte> mem(8500);
+        std::vector<std::byte> mem(40000);
         for (size_t i = 0; i < mem.size(); ++i) mem[i] = static_cast<std::byte>(i * 7 + i / 256);
         std::vector<std::byte> want(size * static_cast<size_t>(count) + 1, std::byte{9});
         std::vector<std::byte> got = want;

@@ -8,6 +8,8 @@
 // of a run may overlap each other: its last one ends with its last byte. Equal moves at one stride,
 // which is what a small vector is, need no list.
 //
+// Runs of several words at one stride, as small faces of fields are, need none either.
+//
 // Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind.
 //
 // What moves an element is a function of its own for each kind, found when the plan is made: in
@@ -48,13 +50,13 @@ class FewMoves {
   // Up to so many elements are faster moved so than by kernels; 0: none.
   int64_t most_elements() const { return most_elements_; }
   // Equal moves at one stride.
-  bool is_regular() const { return regular_width_ != 0; }
+  bool is_regular() const { return regular_width_ != 0 && words_ == 1; }
   bool is_compiled() const { return compiled_.pack != nullptr; }
   // An element is moved by permutes.
   bool is_permuted() const { return permuted_.pack != nullptr; }
   // Of one element.
   int64_t moves() const {
-    return regular_moves_ != 0 ? regular_moves_
+    return regular_moves_ != 0 ? regular_moves_ * words_
            : is_permuted()     ? permuted_.windows
                                : static_cast<int64_t>(moves_.size());
   }
@@ -80,6 +82,10 @@ class FewMoves {
   static int regular(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kWidth, bool kPack>
   static int regular_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <size_t kWord, size_t kWords, bool kPack>
+  static int runs(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <size_t kWord, size_t kWords, bool kPack>
+  static int runs_of_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
   static int listed(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
@@ -92,6 +98,7 @@ class FewMoves {
   void listed_side_by_side(std::byte* mem, std::byte* packed) const;
 
   bool find_stride(const LayoutNode& node);
+  bool find_runs(const LayoutNode& node);
   bool list_moves(const Layout& layout);
   void find_permutes(const Layout& layout);
   template <bool kPack>
@@ -103,8 +110,9 @@ class FewMoves {
   Fn pack_ = nullptr;
   Fn unpack_ = nullptr;
   int64_t most_elements_ = 0;
-  int64_t regular_width_ = 0;  // 0: they are listed
+  int64_t regular_width_ = 0;  // of a run; 0: they are listed
   int64_t regular_moves_ = 0;
+  int64_t words_ = 1;  // that a run is
   int64_t stride_ = 0;
   int64_t extent_ = 0;
   int64_t size_ = 0;

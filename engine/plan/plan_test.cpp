@@ -339,9 +339,15 @@ TEST(Plan, SmallElementsAreSpelledOut) {
   EXPECT_EQ(few("vector(128, 1, 24, double)"), 1);
   EXPECT_EQ(few("vector(129, 1, 24, double)"), 0);
   EXPECT_EQ(few("resized(0, 40, float)"), 128);
-  EXPECT_EQ(few("vector(33, 3, 24, short)"), 0);
+  EXPECT_EQ(few("vector(33, 3, 24, short)"), 1);   // 4 + 4 that overlap
+  EXPECT_EQ(few("vector(12, 5, 60, double)"), 2);  // 16 + 16 + 8
+  EXPECT_EQ(few("vector(34, 5, 60, double)"), 1);
+  EXPECT_EQ(few("vector(35, 5, 60, double)"), 0);
+  EXPECT_EQ(few("vector(26, 8, 60, double)"), 1);
+  EXPECT_EQ(few("vector(2, 9, 60, double)"), 3);  // longer than is for this: listed
+  EXPECT_EQ(few("vector(33, 3, 24, byte)"), 0);
   EXPECT_EQ(few("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), 8);  // 4, 16 + 8, 4
-  EXPECT_EQ(few("hvector(2, 7, 100, byte)"), 8);                            // 4 + 4 that overlap
+  EXPECT_EQ(few("hvector(2, 7, 100, byte)"), 26);                           // 4 + 4 that overlap
   EXPECT_EQ(few("byte"), 32);
   EXPECT_EQ(few("contiguous(64, byte)"), 8);
   EXPECT_EQ(few("contiguous(65, byte)"), 0);

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "interpose/direct/distance.hpp"
+#include "machine/machine.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -28,7 +29,20 @@ constexpr int kMostOut = 256;
 // of a message of 512-byte runs on Granite Rapids, the first room that fits / round 256 KiB, 1, 4
 // and 16 MiB: 16 KiB 4.6 / 3.2, 3.0, 3.7, 3.9; 64 KiB 15.1 / 8.1, 7.4, 9.2, 21; 256 KiB 22 / 23,
 // 24, 26, -.
+//
+// Where a third level takes what leaves the second, a round is long enough for both cores to have
+// lost a line before it is written again, and then it comes from there in half the time; longer, it
+// is lost to the TLB and to others that share the cache. Microseconds of two
+// copies through a region, a ping-pong of two threads between close cores of Zen 4 (1 MiB of second
+// level), round 256 KiB, 1, 2, 4 and 8 MiB: 16 KiB 2.0 / 1.3 / 0.9 / 1.4 / 1.7; 64 KiB 8.2 / 4.8 /
+// 2.4 / 2.4 / 3.5. Messages with Intel MPI, 1 / 1.5 / 2 / 3 MiB: 64 KiB in runs of 1 KiB 5.4 / 3.0
+// / 2.8 / -, to the side first 5.4 / - / 3.3 / 3.5; 256 KiB in runs of 2 KiB 18 / - / 11.5 / 12; 39
+// KiB in runs of 40 bytes 3.6 / 2.8 / 2.7 / 2.9. Between far cores it makes no difference.
 constexpr int64_t kRound = int64_t{1} << 20;
+constexpr int64_t kMostRound = int64_t{4} << 20;
+int64_t round_of(const Machine& host) noexcept {
+  return minds_distance(host) ? std::clamp(2 * host.l2_bytes, kRound, kMostRound) : kRound;
+}
 
 struct Span {
   int64_t begin;
@@ -43,6 +57,7 @@ constinit int g_descriptor = -1;
 constinit bool g_needs_descriptor = false;  // to have pages
 constinit Span g_out[kMostOut] = {};
 constinit int g_count = 0;
+constinit int64_t g_round = kRound;
 constinit int64_t g_next = kFrontBytes;  // where the next region is looked for
 
 Region* region_at(int64_t offset) { return reinterpret_cast<Region*>(g_base + offset); }
@@ -145,6 +160,7 @@ bool make_arena(int64_t bytes) noexcept {
   }
   g_base = base;
   g_bytes = bytes;
+  g_round = round_of(machine());
   g_descriptor = descriptor;
   if (!back(kFrontBytes)) return false;
   // Where pages are larger, receives are always asked what they bring.
@@ -194,7 +210,7 @@ Region* reserve(int64_t payload_bytes) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   sweep();
   if (g_count == kMostOut) return nullptr;
-  int64_t begin = find_gap(g_next + bytes <= kRound ? g_next : kFrontBytes, bytes);
+  int64_t begin = find_gap(g_next + bytes <= g_round ? g_next : kFrontBytes, bytes);
   if (g_bytes - begin < bytes) begin = find_gap(kFrontBytes, bytes);
   if (g_bytes - begin < bytes || !back(begin + bytes)) return nullptr;
   g_next = begin + bytes;

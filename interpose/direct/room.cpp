@@ -16,6 +16,7 @@
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/types.hpp"
+#include "machine/machine.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -165,18 +166,26 @@ constinit LastRoom g_last_rooms[1U << kLastRoomBits] = {};
 // runs of 8 bytes and 0.45 in runs of 512, these 0.5 to 0.6.)
 //
 // Where peers do not read each other's memory, long runs are two copies: then, on Zen 5, Open MPI's
-// exchanges of 4 KiB runs are faster by 1.2 to 1.8 times (those of 512 bytes slower by 1.2 to 2),
+// exchanges of 4 KiB runs were faster by 1.2 to 1.8 times (those of 512 bytes slower by 1.2 to 2),
 // Intel MPI's of 512 bytes and 4 KiB by 1.3 to 1.8, while MPICH's take 1.2 to 4 times as long.
-// Intel MPI's MPI_Scatter takes 4 to 20 times as long from 64 KiB on, and up to 16 KiB in long runs
-// 1.02 to 1.3 times between close cores and 0.35 to 0.54 from afar.
+// Since windows go round as far as the second level does not reach (arena.cpp), on Zen 4, Open
+// MPI's take 1.2 to 3.1 times as long in runs of 4 KiB, 16 and 64 KiB of them, and Intel MPI's are
+// faster by 1.2 to 1.7 with as many, but slower by 1.3 and 1.4 with 512 KiB and 4 MiB in runs of 16
+// and 64 KiB (lacuna bench papers byna-fft). Intel MPI's MPI_Scatter takes 4 to 20 times as long
+// from 64 KiB on, and up to 16 KiB in long runs 1.02 to 1.3 times between close cores and 0.35 to
+// 0.54 from afar.
 Gain gain_of(Kind kind) noexcept {
   constexpr double kAnyRun = std::numeric_limits<double>::infinity();
   const Flavour flavour = runtime().flavour;
-  const double most_run = peers_read()                    ? kAnyRun
-                          : flavour == Flavour::kOpenMpi  ? 2048
-                          : flavour == Flavour::kIntelMpi ? 256
-                                                          : kAnyRun;
+  const bool goes_far_round = minds_distance(machine());
+  const double most_run = peers_read()                                      ? kAnyRun
+                          : flavour == Flavour::kOpenMpi && !goes_far_round ? 2048
+                          : flavour == Flavour::kIntelMpi                   ? 256
+                                                                            : kAnyRun;
+  constexpr int64_t kMuch = 512 << 10;
   if (kind == Kind::kAlltoallw && flavour == Flavour::kOpenMpi) return {1024, most_run, 4 << 10};
+  if (kind == Kind::kAlltoallw && flavour == Flavour::kIntelMpi && goes_far_round)
+    return {128, most_run, 0, kMuch};
   if (kind == Kind::kAlltoallw) return {128, most_run};
   if (flavour != Flavour::kIntelMpi) return {4 << 10, most_run};
   switch (kind) {

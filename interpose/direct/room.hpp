@@ -52,16 +52,21 @@ constexpr bool gives_one(Kind kind) noexcept {
 }
 
 // Where a room is faster than the library: from so many bytes between two ranks on, in runs up to
-// so long; and from how many in long runs.
+// so long; from how many in long runs; and from how many in runs of any length.
 struct Gain {
   int64_t least_bytes;
   double most_run_bytes;
   int64_t least_in_long_runs = 0;
+  int64_t least_in_any_run = std::numeric_limits<int64_t>::max();
 
   static constexpr double kLongRun = 64;
   bool is_enough(const Lot& lot) const noexcept {
     const bool is_long = lot.with_gaps == nullptr || lot.with_gaps->mean_run_bytes > kLongRun;
     return lot.bytes >= least_bytes && (!is_long || lot.bytes >= least_in_long_runs);
+  }
+  bool is_of_gaps(const Lot& lot) const noexcept {
+    return lot.with_gaps != nullptr &&
+           (lot.with_gaps->mean_run_bytes <= most_run_bytes || lot.bytes >= least_in_any_run);
   }
 };
 Gain gain_of(Kind kind) noexcept;

@@ -83,20 +83,18 @@ bool may_go_aside(const Plan& plan, bool is_large, Distance distance) noexcept {
          (is_large || distance == Distance::kFar || plan.mean_run_bytes() < kRunOfItsOwn);
 }
 
-// From close by, short runs and short messages go straight. Microseconds by the side / straight: 12
-// KiB in runs of 768 bytes 0.76 / 0.72, 16 KiB of 40 bytes 1.33 / 1.26, 48 KiB of 1.5 KiB 1.74 /
-// 1.68, 104 KiB of 12 bytes 7.4 / 7.0, 191 KiB 9.6 / 8.8; but 64 KiB of 1 KiB 2.18 / 2.23, 89 KiB
-// of 92 bytes 3.3 / 3.6, 96 KiB of 3 KiB 2.8 / 2.95, and from afar 12 KiB of 768 bytes 2.0 / 3.2,
-// 42 KiB of 44 bytes 4.8 / 7.1, 104 KiB of 11 bytes 11 / 17.
-constexpr double kShortRun = 64;
-constexpr int64_t kMostOfShortRuns = 256 << 10;
-constexpr double kMiddleRun = 2 << 10;
-constexpr int64_t kFewBytes = 48 << 10;
+// From close by, messages go straight. Microseconds by the side / straight, Zen 5, rounds of 1 MiB
+// (arena.cpp): 12 KiB in runs of 768 bytes 0.76 / 0.72, 16 KiB of 40 bytes 1.33 / 1.26, 48 KiB of
+// 1.5 KiB 1.74 / 1.68, 104 KiB of 12 bytes 7.4 / 7.0, 191 KiB 9.6 / 8.8, 64 KiB of 1 KiB 2.18 /
+// 2.23, 89 KiB of 92 bytes 3.3 / 3.6, 96 KiB of 3 KiB 2.8 / 2.95, and from afar 12 KiB of 768 bytes
+// 2.0 / 3.2, 42 KiB of 44 bytes 4.8 / 7.1, 104 KiB of 11 bytes 11 / 17. Zen 4, from close by,
+// rounds of 2 MiB, whose lines come sooner: 64 KiB of 1 KiB 3.2 / 2.8, 256 KiB of 2 KiB 11.5 / 8.7.
+// There, to ask for the lines of the next piece, to be written, before a piece is packed gained
+// nothing of short runs and lost 1.15 of long ones.
+constexpr int64_t kMostStraight = 256 << 10;
 
-bool goes_straight(const Plan& plan, int64_t bytes, Distance distance) noexcept {
-  const double run = plan.mean_run_bytes();
-  return distance == Distance::kClose && ((run <= kShortRun && bytes <= kMostOfShortRuns) ||
-                                          (run < kMiddleRun && bytes <= kFewBytes));
+bool goes_straight(int64_t bytes, Distance distance) noexcept {
+  return distance == Distance::kClose && bytes <= kMostStraight;
 }
 
 // From afar, each piece takes a line forth and back more: up to this there are fewer. Microseconds
@@ -140,7 +138,7 @@ Packing packing_of(const Plan& plan, int64_t count, int64_t bytes, Distance dist
   }
   const bool is_large = bytes > kMostWhole;
   if (bytes < kLeastWholePiece || !may_go_aside(plan, is_large, distance) ||
-      goes_straight(plan, bytes, distance))
+      goes_straight(bytes, distance))
     return {whole(is_large ? kRingPiece : piece_of(bytes)), 0, Way::kStraight};
   if (distance == Distance::kFar && bytes <= kMostInFewer) {
     const int64_t piece = whole(std::max(bytes / kFewerPieces, kLeastWholePiece));

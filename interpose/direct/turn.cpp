@@ -203,9 +203,7 @@ bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noe
   own.enough = runtime().always;
   if (willing) {
     for_each_lot(*room, call, [&](const Lot& lot) {
-      own.gaps =
-          own.gaps || (lot.with_gaps != nullptr &&
-                       (runtime().always || lot.with_gaps->mean_run_bytes <= gain.most_run_bytes));
+      own.gaps = own.gaps || gain.is_of_gaps(lot) || (lot.with_gaps != nullptr && runtime().always);
       own.enough = own.enough || gain.is_enough(lot);
     });
   }
