@@ -5,7 +5,6 @@
 // signature.
 #include "interpose/transfer.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "interpose/device.hpp"
@@ -164,13 +163,33 @@ void Outgoing::give_up() noexcept {
   if (region != nullptr) direct::release(region);
 }
 
+namespace {
+
+// To pack, whether or not the receiver does.
+bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
+                  Job* job) noexcept {
+  const Runtime& rt = runtime();
+  if (!examine(Operation::kSend, buf, count, datatype, job)) return false;
+  if (job->record->uniform || !breaks_own_structs(rt.flavour, rt.mpich_major, job->bytes))
+    return true;
+  int rank = MPI_PROC_NULL;
+  if (!is_communicator(comm) || next_functions().MPI_Comm_rank(comm, &rank) != MPI_SUCCESS ||
+      rank != dest) {
+    return true;
+  }
+  log_type(*job->record, Note::kMixed, job->bytes);
+  return false;
+}
+
+}  // namespace
+
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                    bool blocking, Outgoing* outgoing) noexcept {
   if (dest == MPI_PROC_NULL || !is_open(kP2pSwitch)) return false;
   if (is_open(kDirectSwitch) && make_direct(buf, count, datatype, dest, comm, outgoing))
     return true;
   Job job;
-  if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
+  if (!examine_send(buf, count, datatype, dest, comm, &job)) return false;
   if (!prepare(job, blocking, &outgoing->staging, &outgoing->wire)) return false;
   outgoing->data = outgoing->staging.data();
   pack_for(account_of(*job.record), *job.record->plan, buf, count, outgoing->staging.data());
@@ -196,7 +215,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
     if (source->peer != nullptr) source->life = direct::life_of(source->comm);
   }
   Job packed;
-  if (examine(Operation::kSend, buf, count, datatype, &packed) &&
+  if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
       prepare(packed, false, staging, wire)) {
     log_type(*packed.record, source->life != 0 ? Note::kDirect : Note::kTaken, packed.bytes);
   } else if (source->life != 0) {
@@ -241,38 +260,6 @@ bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   incoming->comm = comm;
   incoming->by_content = true;
   return make_watched(buf, count, datatype, false, incoming);
-}
-
-bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
-                Outgoing* outgoing) noexcept {
-  const Next& next = next_functions();
-  const MPI_Comm self = runtime().probe_comm;
-  const bool large = next_has_large();
-  MPI_Count bytes = 0;
-  int few = 0;
-  if (large) {
-    if (next.MPI_Pack_size_c(count, datatype, self, &bytes) != MPI_SUCCESS) return false;
-  } else {
-    if (!fits_int(count) || next.MPI_Type_size_x(datatype, &bytes) != MPI_SUCCESS ||
-        __builtin_mul_overflow(bytes, count, &bytes) || !fits_int(bytes) ||
-        next.MPI_Pack_size(static_cast<int>(count), datatype, self, &few) != MPI_SUCCESS) {
-      return false;
-    }
-    bytes = few;
-  }
-  if (bytes < 0) return false;
-  outgoing->staging = need_staging(std::max<MPI_Count>(bytes, 1), false);
-  if (!outgoing->staging) return false;
-  MPI_Count end = 0;
-  int position = 0;
-  const int code =
-      large ? next.MPI_Pack_c(buf, count, datatype, outgoing->staging.data(), bytes, &end, self)
-            : next.MPI_Pack(buf, static_cast<int>(count), datatype, outgoing->staging.data(), few,
-                            &position, self);
-  if (code != MPI_SUCCESS) return false;
-  outgoing->data = outgoing->staging.data();
-  outgoing->wire = {runtime().packed, large ? end : position};
-  return true;
 }
 
 bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept {

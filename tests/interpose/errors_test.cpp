@@ -204,7 +204,8 @@ static void wait_without_statuses() {
       }
       context("round " + std::to_string(round) + (gaps ? ", gaps" : ""));
       CHECK(null[0] == null[1]);
-      CHECK(there[0] == there[1]);
+      // What is still pending may be there or not.
+      CHECK(there[0] == there[1] || null[1] == 0);
       context("");
     }
   }
