@@ -115,12 +115,12 @@ TOPIC(direct_small_pool) {
   replace(true, [](double* data, MPI_Status* status) {
     MPI_Sendrecv_replace(data, kCount, MPI_DOUBLE, 0, 2, 0, 2, MPI_COMM_WORLD, status);
   });
-  const char* name = "MPI_Isendrecv_replace";
-  if (!has_function(name)) return;
   using Function = int (*)(void*, int, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Request*);
+  const auto isendrecv_replace = newer<Function>("MPI_Isendrecv_replace");
+  if (isendrecv_replace == nullptr) return;
   replace(false, [&](double* data, MPI_Status* status) {
     MPI_Request request;
-    newer<Function>(name)(data, kCount, MPI_DOUBLE, 0, 2, 0, 2, MPI_COMM_WORLD, &request);
+    isendrecv_replace(data, kCount, MPI_DOUBLE, 0, 2, 0, 2, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, status);
   });
 }
