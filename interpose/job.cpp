@@ -100,7 +100,12 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;
   const auto say = [&](Note why, int64_t of_bytes) {
-    if (operation != Operation::kDirect) log_type(*record, why, of_bytes);
+    if (operation == Operation::kReceive && receives_direct()) {
+      count_type(*record, why, of_bytes);
+      job->why = why;
+    } else if (operation != Operation::kDirect) {
+      log_type(*record, why, of_bytes);
+    }
   };
   int64_t bytes = 0;
   if (const Note why = passing(*record, count, is_new); why != Note::kTaken) {

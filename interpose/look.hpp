@@ -12,6 +12,10 @@
 
 namespace lacuna {
 
+namespace detail {
+void finish_freed_requests() noexcept;  // requests.hpp
+}
+
 // Counts the calls that got past the gate, for lacuna_interposed_calls().
 void note(FunctionId function, Answer answer) noexcept;
 
@@ -29,7 +33,9 @@ class Look {
       : function_(function), role_(role), caller_(caller) {
     if (is_watched(kReported | kVerified)) begin();
   }
+  // A receive that the program has freed may have come with what the call has waited for.
   ~Look() {
+    if (g_gate.freed.load(std::memory_order_relaxed) != 0) detail::finish_freed_requests();
     if (watched_) end();
   }
   Look(const Look&) = delete;

@@ -49,10 +49,11 @@ class Code {
 constinit Code g_mpi_code;
 constinit Code g_fortran_code;
 
+// Not the C++ bindings (libmpicxx, libmpichcxx, libmpi_cxx): what virtual functions there call, the
+// program calls.
 constexpr const char* kMpiObjects[] = {
-    "libmpi.so",  "libmpich.so", "libmpi_abi.so", "libmpi_gnu",  "libmpi_intel",
-    "libmpicxx",  "libmpichcxx", "libmpi_cxx",    "libopen-pal", "libopen-rte",
-    "libpmpi.so", "mca_",        "libmca_",
+    "libmpi.so",   "libmpich.so", "libmpi_abi.so", "libmpi_gnu", "libmpi_intel",
+    "libopen-pal", "libopen-rte", "libpmpi.so",    "mca_",       "libmca_",
 };
 constexpr const char* kFortranObjects[] = {"libmpifort", "libmpichfort", "libmpi_mpifh",
                                            "libmpi_usempi"};

@@ -231,9 +231,11 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads)) {
     Outgoing aside;
     aside.wire.type = runtime().packed;
-    if (dest != MPI_PROC_NULL && !pack_aside(buf, count, datatype, &aside)) return kDeclined;
-    return take_sendrecv(aside.data, aside.wire.count, aside.wire.type, dest, sendtag, buf, count,
-                         datatype, source, recvtag, comm, status);
+    // What is too much to be put aside is replaced by the library, and may bring a token.
+    if (dest == MPI_PROC_NULL || pack_aside(buf, count, datatype, &aside)) {
+      return take_sendrecv(aside.data, aside.wire.count, aside.wire.type, dest, sendtag, buf, count,
+                           datatype, source, recvtag, comm, status);
+    }
   }
   Incoming incoming;
   Staging outgoing;

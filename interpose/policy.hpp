@@ -76,6 +76,8 @@ bool pays(const Rulebook& messages, Operation operation, const Load& load) noexc
 // a send with more than one basic type must be left as it is, since the other side may be the
 // library's.
 bool breaks_structs(Flavour flavour, int major, int64_t bytes) noexcept;
+// The same of messages of a rank to itself.
+bool breaks_own_structs(Flavour flavour, int major, int64_t bytes) noexcept;
 
 // Whether a buffered send takes the bytes of its data out of the attached buffer (and a constant),
 // whatever their type: then packed data need no more room than the program has reckoned with by

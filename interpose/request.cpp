@@ -166,8 +166,11 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   MPI_Request sent = runtime().request_null;
   int code = MPI_SUCCESS;
   if (dest != MPI_PROC_NULL) {
-    code = next.MPI_Isend(outgoing.data, static_cast<int>(outgoing.wire.count), outgoing.wire.type,
-                          dest, sendtag, comm, &sent);
+    const Wire& wire = outgoing.wire;
+    code = fits_int(wire.count)
+               ? next.MPI_Isend(outgoing.data, static_cast<int>(wire.count), wire.type, dest,
+                                sendtag, comm, &sent)
+               : next.MPI_Isend_c(outgoing.data, wire.count, wire.type, dest, sendtag, comm, &sent);
   }
   if (code != MPI_SUCCESS || sent == runtime().request_null) {
     outgoing.give_up();
@@ -210,8 +213,9 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   // token; and of what is received packed the length has to be known.
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
                                  is_received_packed(recvtype))) {
-    return split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-                           recvtype, source, recvtag, comm, request);
+    const Answer split = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                         recvcount, recvtype, source, recvtag, comm, request);
+    if (split.taken) return split;  // else it is too much to be put aside
   }
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;

@@ -100,6 +100,10 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 // status, too, which must say of a token what this one says.
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 
+// After MPI_Waitall: an error, which its statuses tell of, has kept it from waiting for the rest,
+// and would not have if nobody had wanted them.
+bool leaves_pending(int code, int count, const MPI_Status* statuses) noexcept;
+
 // All claims of an array of requests, in its order.
 class Claims {
  public:

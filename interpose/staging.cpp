@@ -5,6 +5,7 @@
 #include "interpose/staging.hpp"
 
 #include <atomic>
+#include <limits>
 
 #include "base/options.hpp"
 #include "exec/buffers.hpp"
@@ -14,9 +15,7 @@ namespace {
 
 constexpr int64_t kLocal = int64_t{64} << 10;  // what a thread keeps for itself
 
-Buffer* from_pool(int64_t bytes) noexcept {
-  return acquire_buffer(bytes, option_integer(OptionId::kPoolMb) << 20);
-}
+int64_t most_bytes() noexcept { return option_integer(OptionId::kPoolMb) << 20; }
 
 // A thread's own buffer goes back to the pool when the thread ends. Its `borrower` is the flag.
 struct Local {
@@ -34,7 +33,7 @@ Buffer* borrow_local() noexcept {
   Local& local = t_local;
   if (local.borrowed.load(std::memory_order_acquire)) return nullptr;
   if (local.buffer == nullptr) {
-    local.buffer = from_pool(kLocal);
+    local.buffer = acquire_buffer(kLocal, most_bytes());
     if (local.buffer == nullptr) return nullptr;
     local.buffer->borrower = &local.borrowed;
   }
@@ -66,11 +65,23 @@ void Staging::reset() noexcept {
 
 std::byte* Staging::data() const noexcept { return buffer_->data; }
 
-Staging borrow_staging(int64_t bytes, bool blocking) noexcept {
+namespace {
+
+Staging borrow(int64_t bytes, bool blocking, int64_t cap_bytes) noexcept {
   if (blocking && bytes <= kLocal) {
     if (Buffer* buffer = borrow_local()) return Staging(buffer);
   }
-  return Staging(from_pool(bytes));
+  return Staging(acquire_buffer(bytes, cap_bytes));
+}
+
+}  // namespace
+
+Staging borrow_staging(int64_t bytes, bool blocking) noexcept {
+  return borrow(bytes, blocking, most_bytes());
+}
+
+Staging need_staging(int64_t bytes, bool blocking) noexcept {
+  return borrow(bytes, blocking, std::numeric_limits<int64_t>::max());
 }
 
 void trim_staging() noexcept { trim_buffers(); }

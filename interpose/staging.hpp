@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Staging: memory for packed data on its way, from the engine's pool of buffers. All of them
-// together stay below LACUNA_POOL_MB, and over it the answer is no. Blocking calls with small data
-// use one buffer that their thread keeps.
+// together stay below LACUNA_POOL_MB, and over it the answer is no, but to who must have it.
+// Blocking calls with small data use one buffer that their thread keeps.
 #ifndef LACUNA_INTERPOSE_STAGING_HPP_
 #define LACUNA_INTERPOSE_STAGING_HPP_
 
@@ -42,6 +42,9 @@ class Staging {
 // At least `bytes` > 0, aligned to 64. `blocking`: the same thread gives it back before it leaves
 // the MPI call.
 Staging borrow_staging(int64_t bytes, bool blocking) noexcept;
+// The same for what cannot be the library's, as it may bring a token: also where all buffers take
+// more than LACUNA_POOL_MB then.
+Staging need_staging(int64_t bytes, bool blocking) noexcept;
 
 // One buffer of kKeptBytes that the process keeps for its only thread: where there are several, it
 // must not be asked for. Empty while it is lent, as it is where a callback of the program's sends.

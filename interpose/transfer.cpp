@@ -28,16 +28,21 @@ bool is_countable(const Wire& wire) noexcept { return fits_int(wire.count) || ne
 
 }  // namespace
 
-bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
+namespace {
+
+Note try_to_prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
   *wire = wire_of(job);
-  if (!is_countable(*wire)) {
-    log_type(*job.record, Note::kTooLarge, job.bytes);
-    return false;
-  }
+  if (!is_countable(*wire)) return Note::kTooLarge;
   *staging = borrow_staging(job.bytes, blocking);
-  if (*staging) return true;
-  log_type(*job.record, Note::kNoMemory, job.bytes);
-  return false;
+  return *staging ? Note::kTaken : Note::kNoMemory;
+}
+
+}  // namespace
+
+bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
+  const Note why = try_to_prepare(job, blocking, staging, wire);
+  if (why != Note::kTaken) log_type(*job.record, why, job.bytes);
+  return why == Note::kTaken;
 }
 
 namespace {
@@ -94,6 +99,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   const TypeRecord* record = watched_type(datatype);
   if (record == nullptr) return false;
   incoming->account = account_of(*record);
+  incoming->untold = Untold(*record);
   const TypeRecord* packed = packed_receive(*record);
   if (packed != nullptr) {
     record = packed;
@@ -108,10 +114,22 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->lb = record->true_lb;
   incoming->plan = record->plan;
   if (packed == nullptr || may_be_on_device(address(buf, record->true_lb))) return true;
-  const Job job{record, incoming->bytes};
-  if (!prepare(job, blocking, &incoming->staging, &incoming->wire)) return true;
+  const Wire wire = wire_of({record, incoming->bytes});
+  if (incoming->bytes > 0 && is_countable(wire))
+    incoming->staging = need_staging(incoming->bytes, blocking);
+  if (!incoming->staging) return true;
   incoming->data = incoming->staging.data();
+  incoming->wire = wire;
   return true;
+}
+
+void decline(Job* job, Note why) noexcept {
+  if (receives_direct()) {
+    count_type(*job->record, why, job->bytes);
+    job->why = why;
+  } else {
+    log_type(*job->record, why, job->bytes);
+  }
 }
 
 bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, bool blocking,
@@ -119,7 +137,11 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
   incoming->comm = comm;
   if (!open_to(kP2pSwitch, datatype)) return false;
   if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
-  if (!prepare(*job, blocking, &incoming->staging, &incoming->wire)) return false;
+  const Note why = try_to_prepare(*job, blocking, &incoming->staging, &incoming->wire);
+  if (why != Note::kTaken) {
+    decline(job, why);
+    return false;
+  }
   incoming->data = incoming->staging.data();
   incoming->plan = job->record->plan;
   incoming->buf = buf;
@@ -141,13 +163,33 @@ void Outgoing::give_up() noexcept {
   if (region != nullptr) direct::release(region);
 }
 
+namespace {
+
+// To pack, whether or not the receiver does.
+bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
+                  Job* job) noexcept {
+  const Runtime& rt = runtime();
+  if (!examine(Operation::kSend, buf, count, datatype, job)) return false;
+  if (job->record->uniform || !breaks_own_structs(rt.flavour, rt.mpich_major, job->bytes))
+    return true;
+  int rank = MPI_PROC_NULL;
+  if (!is_communicator(comm) || next_functions().MPI_Comm_rank(comm, &rank) != MPI_SUCCESS ||
+      rank != dest) {
+    return true;
+  }
+  log_type(*job->record, Note::kMixed, job->bytes);
+  return false;
+}
+
+}  // namespace
+
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                    bool blocking, Outgoing* outgoing) noexcept {
   if (dest == MPI_PROC_NULL || !is_open(kP2pSwitch)) return false;
   if (is_open(kDirectSwitch) && make_direct(buf, count, datatype, dest, comm, outgoing))
     return true;
   Job job;
-  if (!examine(Operation::kSend, buf, count, datatype, &job)) return false;
+  if (!examine_send(buf, count, datatype, dest, comm, &job)) return false;
   if (!prepare(job, blocking, &outgoing->staging, &outgoing->wire)) return false;
   outgoing->data = outgoing->staging.data();
   pack_for(account_of(*job.record), *job.record->plan, buf, count, outgoing->staging.data());
@@ -173,7 +215,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
     if (source->peer != nullptr) source->life = direct::life_of(source->comm);
   }
   Job packed;
-  if (examine(Operation::kSend, buf, count, datatype, &packed) &&
+  if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
       prepare(packed, false, staging, wire)) {
     log_type(*packed.record, source->life != 0 ? Note::kDirect : Note::kTaken, packed.bytes);
   } else if (source->life != 0) {
@@ -202,8 +244,12 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
                    bool blocking, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
   Job job;
-  if (!begin_incoming(buf, count, datatype, comm, blocking, incoming, &job))
-    return is_open(kDirectSwitch) && make_watched(buf, count, datatype, blocking, incoming);
+  if (!begin_incoming(buf, count, datatype, comm, blocking, incoming, &job)) {
+    if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, blocking, incoming))
+      return false;
+    incoming->untold.otherwise(job.why);
+    return true;
+  }
   log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
@@ -216,26 +262,6 @@ bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   return make_watched(buf, count, datatype, false, incoming);
 }
 
-bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
-                Outgoing* outgoing) noexcept {
-  const Next& next = next_functions();
-  int bytes = 0;
-  if (!fits_int(count) || next.MPI_Pack_size(static_cast<int>(count), datatype,
-                                             runtime().probe_comm, &bytes) != MPI_SUCCESS) {
-    return false;
-  }
-  outgoing->staging = borrow_staging(bytes, false);
-  int position = 0;
-  if (!outgoing->staging ||
-      next.MPI_Pack(buf, static_cast<int>(count), datatype, outgoing->staging.data(), bytes,
-                    &position, runtime().probe_comm) != MPI_SUCCESS) {
-    return false;
-  }
-  outgoing->data = outgoing->staging.data();
-  outgoing->wire = {runtime().packed, position};
-  return true;
-}
-
 bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept {
   incoming->comm = watch.comm;
   return make_watched(watch.buf, watch.count, watch.datatype, false, incoming);
@@ -245,23 +271,28 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
   Job job;
-  const bool pays = begin_incoming(buf, count, datatype, comm, true, incoming, &job);
-  if (!pays) {
-    if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, true, incoming))
-      return false;
-    if (!incoming->staging) return true;  // the library replaces, and may bring a token
+  bool pays = begin_incoming(buf, count, datatype, comm, true, incoming, &job);
+  if (pays) {
+    *outgoing = borrow_staging(incoming->bytes, true);
+    pays = static_cast<bool>(*outgoing);
+    if (pays)
+      log_type(*job.record, Note::kTaken, job.bytes);
+    else
+      decline(&job, Note::kNoMemory);
   }
-  *outgoing = borrow_staging(incoming->bytes, true);
-  if (pays) log_type(*job.record, *outgoing ? Note::kTaken : Note::kNoMemory, job.bytes);
-  if (!*outgoing) {
+  if (!pays) {
     *incoming = Incoming();
     incoming->comm = comm;
     if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, true, incoming))
       return false;
-    incoming->staging = Staging();
-    incoming->data = buf;
-    incoming->wire = {datatype, count};
-    return true;
+    incoming->untold.otherwise(job.why);
+    if (incoming->staging) *outgoing = need_staging(incoming->bytes, true);
+    if (!*outgoing) {  // the library replaces, and may bring a token
+      incoming->staging = Staging();
+      incoming->data = buf;
+      incoming->wire = {datatype, count};
+      return true;
+    }
   }
   if (dest != MPI_PROC_NULL)
     pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
@@ -287,7 +318,9 @@ bool is_message(const MPI_Message* message) noexcept {
          *message != runtime().message_no_proc;
 }
 
-int deliver(Incoming& incoming, MPI_Status* status) noexcept {
+namespace {
+
+int bring(Incoming& incoming, MPI_Status* status) noexcept {
   if (incoming.led) {
     status->MPI_SOURCE = incoming.source;
     status->MPI_TAG = incoming.tag;
@@ -324,6 +357,14 @@ int deliver(Incoming& incoming, MPI_Status* status) noexcept {
                incoming.buf);
   }
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int deliver(Incoming& incoming, MPI_Status* status) noexcept {
+  const int error_class = bring(incoming, status);
+  incoming.untold.tell(incoming.landed >= 0);
+  return error_class;
 }
 
 int OwnStatus::finish(Incoming& incoming, int code) {

@@ -9,6 +9,7 @@
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/probe.hpp"
 #include "interpose/direct/region.hpp"
+#include "interpose/log.hpp"
 #include "interpose/staging.hpp"
 #include "interpose/types.hpp"
 
@@ -64,6 +65,7 @@ struct Incoming {
   bool by_library = false;   // nobody but the library can write there
   MPI_Comm comm;             // whose error handler hears of what goes wrong later
   Account account;
+  Untold untold;
 };
 
 // What a persistent send packs at each start.

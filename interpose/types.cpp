@@ -240,6 +240,7 @@ class PredefinedRecords {
     record->handle = handle_bits(type.handle);
     const Basic* basic = type.basic;
     if (basic == nullptr) return;
+    if (log_wanted()) record->text = basic->name;
     record->size_bytes = basic->size_bytes;
     record->extent_bytes = basic->extent_bytes;
     record->wire = type.handle;

@@ -226,6 +226,7 @@ const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
 struct Job {
   const TypeRecord* record = nullptr;
   int64_t bytes = 0;
+  Note why = Note::kTaken;  // of a receive that may bring a token and is declined: to be told later
 };
 
 // Whether the data of this call is lacuna's, by all rules that need no communicator. False:

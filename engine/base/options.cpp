@@ -33,7 +33,8 @@ constexpr Option kTable[] = {
      "does not have: the best it has."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
      "Most MiB of memory that one process holds for packed data. A call that would need more goes "
-     "to the MPI library.",
+     "to the MPI library, but for a receive that must be packed as it may bring a message through "
+     "shared memory.",
      0, int64_t{1} << 24},
     {OptionId::kStreamMb, "LACUNA_STREAM_MB", OptionKind::kInteger, "16",
      "Most MiB, out of LACUNA_POOL_MB, in which a stream whose pieces are taken out of order keeps "

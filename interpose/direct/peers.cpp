@@ -4,15 +4,11 @@
 // Whatever fails on one rank of a node fails on all of them: each step ends with a vote.
 #include "interpose/direct/peers.hpp"
 
-#include <poll.h>
-#include <signal.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -85,7 +81,8 @@ struct Ranks {
 
 constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
-constinit std::mutex g_mutex;
+constinit std::mutex g_learning;  // held while the library is asked
+constinit std::mutex g_mutex;     // a leaf, as the library may call forget_comm() with locks held
 constinit Ranks* g_free = nullptr;
 constinit std::atomic<uint64_t> g_lives{0};
 
@@ -159,7 +156,15 @@ bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
   return ok;
 }
 
-Ranks* learn(MPI_Comm comm) try {
+// One thread at a time: of two that meet a communicator first, the second one's ranks would take
+// the place of those that the first one has, whose room then ends under it. A message can do
+// without
+// (`waits` is false), and rather does, as the library may have called back with locks held; a
+// collective cannot, as others wait for it.
+Ranks* learn(MPI_Comm comm, bool waits) try {
+  auto lock = std::unique_lock(g_learning, std::defer_lock);
+  if (g_gate.threads && waits) lock.lock();
+  if (g_gate.threads && !waits && !lock.try_lock()) return nullptr;
   const Next& next = next_functions();
   Ranks* ranks = nullptr;
   int found = -1;
@@ -187,9 +192,9 @@ Ranks* known_ranks(MPI_Comm comm) noexcept {
                                                                                      : nullptr;
 }
 
-Ranks* ranks_of(MPI_Comm comm) noexcept {
+Ranks* ranks_of(MPI_Comm comm, bool waits) noexcept {
   Ranks* ranks = known_ranks(comm);
-  return ranks != nullptr ? ranks : learn(comm);
+  return ranks != nullptr ? ranks : learn(comm, waits);
 }
 
 Room* room_of(Ranks* ranks) noexcept {
@@ -360,7 +365,7 @@ const Peer* peer_at(uint32_t index) noexcept {
 }
 
 Room* room_on(MPI_Comm comm) noexcept {
-  return comm != MPI_COMM_NULL ? room_of(ranks_of(comm)) : nullptr;
+  return comm != MPI_COMM_NULL ? room_of(ranks_of(comm, true)) : nullptr;
 }
 
 bool known_room(MPI_Comm comm, Room** room) noexcept {
@@ -374,22 +379,9 @@ uint64_t life_of(MPI_Comm comm) noexcept {
   return ranks != nullptr ? ranks->life.load(std::memory_order_relaxed) : 0;
 }
 
-bool has_ended(int32_t pid) noexcept {
-#if defined(SYS_pidfd_open)
-  const long found = syscall(SYS_pidfd_open, pid, 0);
-  if (found >= 0) {
-    pollfd process{static_cast<int>(found), POLLIN, 0};
-    const bool ended = poll(&process, 1, 0) == 1;
-    close(process.fd);
-    return ended;
-  }
-#endif
-  return kill(pid, 0) != 0 && errno == ESRCH;
-}
-
 const Peer* peer_of(MPI_Comm comm, int rank) noexcept {
   if (rank < 0 || comm == MPI_COMM_NULL) return nullptr;
-  const Ranks* ranks = ranks_of(comm);
+  const Ranks* ranks = ranks_of(comm, false);
   if (ranks == nullptr) return nullptr;
   const auto& here = ranks->peers;
   const auto found = std::lower_bound(here.begin(), here.end(), NodeRank{rank, 0});

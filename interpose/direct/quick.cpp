@@ -133,6 +133,7 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
   if (is_assumed) direct::ask_more();
   if (is_ignored && !is_blind && !direct::has_to_ask()) direct::ask_less();
   const bool all_well = *code == MPI_SUCCESS;
+  const bool is_left_pending = is_ignored && !is_blind && leaves_pending(*code, count, own);
   MPI_Comm failed{};
   bool any_failed = false;
   for (int i = 0; i < count; ++i) {
@@ -155,6 +156,10 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
     any_failed = true;
   }
   if (any_failed) *code = raise_error(failed, MPI_ERR_IN_STATUS);
+  // Who wants no statuses would have been waited for by the library (completion_many.cpp).
+  int again = MPI_SUCCESS;
+  if (is_left_pending && !complete_all(next, caller, count, requests, statuses, &again))
+    next.MPI_Waitall(count, requests, statuses);
   return true;
 }
 

@@ -124,3 +124,42 @@ TOPIC(new_types_structs_to_the_library) {
     MPI_Type_free(&fields);
   }
 }
+
+// And to oneself, where it goes in pieces of another size; into pairs, which lacuna never receives
+// packed but for a token.
+TOPIC(new_types_structs_to_oneself) {
+  struct Pair {
+    double number;
+    int index;
+  };
+  MPI_Datatype two, type;
+  MPI_Type_contiguous(2, MPI_DOUBLE_INT, &two);
+  MPI_Type_create_resized(two, 0, 3 * sizeof(Pair), &type);
+  MPI_Type_commit(&type);
+  for (const int count : {10, 500, 690, 1000, 2000, 4000, 6000}) {
+    const size_t n = static_cast<size_t>(count);
+    std::vector<Pair> from(3 * n), to(2 * n, {-1, -1});
+    for (size_t i = 0; i < from.size(); ++i)
+      from[i] = {static_cast<double>(i), static_cast<int>(i)};
+    for (const bool persistent : {false, true}) {
+      MPI_Request request;
+      if (persistent) {
+        MPI_Send_init(from.data(), count, type, g_rank, 0, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+      } else {
+        MPI_Isend(from.data(), count, type, g_rank, 0, MPI_COMM_WORLD, &request);
+      }
+      MPI_Recv(to.data(), 2 * count, MPI_DOUBLE_INT, g_rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (persistent) MPI_Request_free(&request);
+      bool same = true;
+      for (size_t i = 0; i < to.size(); ++i) {
+        const Pair& sent = from[i / 2 * 3 + i % 2];
+        same = same && to[i].number == sent.number && to[i].index == sent.index;
+      }
+      CHECK(same);
+    }
+  }
+  MPI_Type_free(&type);
+  MPI_Type_free(&two);
+}

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Nonblocking messages and every way to complete them.
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <numeric>
+#include <thread>
 
 #include "complete.hpp"
 #include "harness.hpp"
@@ -194,6 +197,29 @@ TOPIC(nonblocking_request_free) {
     }
     MPI_Type_free(&type);
   }
+  // What came before that which a program has waited for is there.
+  MPI_Datatype type = column(16);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<double> first(256, -1), second(256, -1);
+    MPI_Request freed, request;
+    if (g_rank == 1) {
+      MPI_Irecv(first.data(), 1, type, 0, 3, MPI_COMM_WORLD, &freed);
+      MPI_Request_free(&freed);
+      MPI_Irecv(second.data(), 1, type, 0, 3, MPI_COMM_WORLD, &request);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (g_rank == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the other one waits
+      std::fill(first.begin(), first.end(), i);
+      MPI_Send(first.data(), 16, MPI_DOUBLE, 1, 3, MPI_COMM_WORLD);
+      MPI_Send(first.data(), 16, MPI_DOUBLE, 1, 3, MPI_COMM_WORLD);
+    } else if (g_rank == 1) {
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      CHECK(second[0] == i && second[240] == i);
+      CHECK(first[0] == i && first[1] == -1 && first[240] == i);
+    }
+  }
+  MPI_Type_free(&type);
   // A receive that nothing ever comes for: MPI_Finalize must end.
   if (g_rank == 1) {
     static double never[64];

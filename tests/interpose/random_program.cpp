@@ -53,7 +53,8 @@ int draw_count(Random* random, const lacuna::Type& type) {
       std::min<int64_t>(random->magnitude(0, most), apart ? 2000 : kInterleaved - 8));
 }
 
-Message draw_message(Random* random, Random* ways, const std::vector<Drawn>& types, int tag) {
+Message draw_message(Random* random, Random* ways, Random* more, const std::vector<Drawn>& types,
+                     int tag) {
   Message m;
   m.source = static_cast<int>(random->between(0, g_size - 1));
   m.dest = static_cast<int>(random->between(0, g_size - 1));
@@ -69,14 +70,26 @@ Message draw_message(Random* random, Random* ways, const std::vector<Drawn>& typ
   m.any_tag = false;
   if (m.receiving == Receiving::kRecv && ways->chance(30)) m.receiving = Receiving::kSendrecv;
   m.in_basics = types[m.type].type->signature.uniform != nullptr && ways->chance(30);
+  m.pairs = Pairs::kNone;
+  if (more->chance(10)) {
+    m.pairs = static_cast<Pairs>(more->between(1, static_cast<int64_t>(Pairs::kDoubleInt)));
+    m.in_basics = more->chance(50);
+    m.room += static_cast<int>(std::min(m.count, 300)) - m.count;  // MPICH, 8168 to 8191 bytes
+    m.count = std::min(m.count, 300);
+  }
   return m;
+}
+
+const CollectiveCall* draw_call(Random* random, std::span<const CollectiveCall> calls) {
+  return &calls[static_cast<size_t>(random->between(0, static_cast<int64_t>(calls.size()) - 1))];
 }
 
 }  // namespace
 
 Program draw_program(uint64_t seed) {
   Random random(seed * 2 + 1);
-  Random ways(~seed * 2 + 1);  // of its own, so that these change no type and no collective
+  // Of their own, so that these change nothing else.
+  Random ways(~seed * 2 + 1), more((seed ^ uint64_t{0x9E3779B97F4A7C15}) * 2 + 1);
   Program program;
   program.seed = seed;
   for (int64_t i = random.between(2, 5); i > 0; --i) program.types.push_back(draw_type(&random));
@@ -87,9 +100,12 @@ Program draw_program(uint64_t seed) {
     round.ignore = random.chance(30);
     round.free_early = random.chance(50);
     if (random.chance(30)) {
-      const auto calls = collective_calls();
-      round.collective =
-          &calls[static_cast<size_t>(random.between(0, static_cast<int64_t>(calls.size()) - 1))];
+      round.collective = draw_call(&random, collective_calls());
+      if (more.chance(40)) {
+        round.collective = draw_call(&more, neighbor_calls());
+        round.topology =
+            static_cast<Topology>(more.between(1, static_cast<int64_t>(Topology::kStar)));
+      }
       round.nonblocking = random.chance(50);
       round.type =
           static_cast<size_t>(random.between(0, static_cast<int64_t>(program.types.size()) - 1));
@@ -98,7 +114,8 @@ Program draw_program(uint64_t seed) {
           static_cast<int>(random.chance(30) ? random.between(4, 12) : random.between(1, 3));
     } else {
       for (int64_t i = random.between(1, 8); i > 0; --i)
-        round.messages.push_back(draw_message(&random, &ways, program.types, static_cast<int>(i)));
+        round.messages.push_back(
+            draw_message(&random, &ways, &more, program.types, static_cast<int>(i)));
       // The only one between two ranks may have any tag.
       for (Message& m : round.messages) {
         int rivals = 0;
@@ -115,10 +132,11 @@ std::string Drawn::text() const { return lacuna::print_type(*type).substr(0, 300
 
 std::string Message::text(const std::vector<Drawn>& types) const {
   return std::to_string(count) + " (room for " + std::to_string(room) + ") of " +
-         types[type].text() + (in_basics ? ", received in basics" : "") + " from " +
-         std::to_string(source) + " to " + std::to_string(dest) +
-         (any_source ? ", any source" : "") + (any_tag ? ", any tag" : "") + ", sending " +
-         std::to_string(static_cast<int>(sending)) + ", receiving " +
+         (pairs == Pairs::kNone ? types[type].text()
+                                : "pairs " + std::to_string(static_cast<int>(pairs))) +
+         (in_basics ? ", received in basics" : "") + " from " + std::to_string(source) + " to " +
+         std::to_string(dest) + (any_source ? ", any source" : "") + (any_tag ? ", any tag" : "") +
+         ", sending " + std::to_string(static_cast<int>(sending)) + ", receiving " +
          std::to_string(static_cast<int>(receiving));
 }
 
@@ -135,9 +153,9 @@ void print(const Program& program) {
     for (const Message& m : round.messages)
       std::fprintf(stderr, "  %d: %s\n", m.tag, m.text(program.types).c_str());
     if (round.collective == nullptr) continue;
-    std::fprintf(stderr, "  %s%s %s, %d of %s\n", round.nonblocking ? "I" : "",
-                 round.collective->name, round.collective->how, round.count,
-                 program.types[round.type].text().c_str());
+    std::fprintf(stderr, "  %s%s %s, topology %d, %d of %s\n", round.nonblocking ? "I" : "",
+                 round.collective->name, round.collective->how, static_cast<int>(round.topology),
+                 round.count, program.types[round.type].text().c_str());
   }
 }
 

@@ -8,6 +8,7 @@
 #include "bench/harness/build_mpi.hpp"
 #include "collective_calls.hpp"
 #include "complete.hpp"
+#include "random_parts.hpp"
 
 using namespace test;
 
@@ -75,6 +76,8 @@ class Run {
 
   void collective(const Round& round) {
     Scene scene = scene_of(comm_);
+    if (round.topology != Topology::kNone)
+      scene.comm = make_topology(round.topology, comm_, &scene);
     scene.is_root = rank_ == 0;  // the counts of these calls are made for that root
     scene.type = handle_of(program_.types[round.type]);
     scene.same = handle_of(program_.types[round.type]);
@@ -93,6 +96,7 @@ class Run {
       complete(round.how, &requests, round.ignore, [](int, const MPI_Status*) {});
     }
     if (!round.free_early) free_types(&scene);
+    if (round.topology != Topology::kNone) MPI_Comm_free(&scene.comm);
     const std::string name = name_ + std::string(round.collective->name) + " " +
                              round.collective->how + " of " + std::to_string(round.count) + " " +
                              program_.types[round.type].text();
@@ -122,8 +126,11 @@ class Run {
     for (const Message& m : round.messages) {
       if ((receiving ? m.dest : m.source) != rank_) continue;
       const Drawn& drawn = program_.types[m.type];
-      const auto [type, count] =
-          receiving ? received_as(m, drawn) : Received{handle_of(drawn), m.count};
+      auto [type, count] = m.pairs != Pairs::kNone ? Received{MPI_DATATYPE_NULL, m.room}
+                           : receiving             ? received_as(m, drawn)
+                                                   : Received{handle_of(drawn), m.count};
+      if (m.pairs != Pairs::kNone)
+        type = m.in_basics == receiving ? pairs(m.pairs) : struct_like(m.pairs);
       live.push_back({&m, type, count, Buffer(type, std::max(1, count))});
       live.back().buffer.fill(static_cast<unsigned>(m.tag) + (receiving ? 1000U : 1U));
     }

@@ -2,6 +2,8 @@
 //
 // Collectives by shared memory among threads, each with a communicator of its own: all come to
 // their first one at once, and ranks to those of different threads first.
+#include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -101,4 +103,49 @@ TOPIC(rooms_among_threads) {
     CHECK(worker.right());
     worker.free();
   }
+}
+
+// A communicator is met first by two threads at once, by a message and by a collective.
+TOPIC(rooms_met_by_two_threads) {
+  constexpr int kComms = 400;
+  MPI_Comm pair;
+  MPI_Comm_split(MPI_COMM_WORLD, g_rank < 2 ? 0 : MPI_UNDEFINED, g_rank, &pair);
+  if (pair == MPI_COMM_NULL) return;
+  MPI_Datatype type = column(kN, 3);
+  std::vector<double> from(size_t{3} * kN), to(size_t{3} * kN), all(size_t{3} * kN);
+  std::iota(from.begin(), from.end(), 0);
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::atomic<int> begun{0}, done{0};
+  std::thread other([&] {
+    for (int i = 1; i <= kComms; ++i) {
+      while (begun.load() < i) std::this_thread::yield();
+      if (g_rank == 0)
+        MPI_Send(from.data(), 1, type, 1, 0, comm);
+      else
+        MPI_Recv(to.data(), 1, type, 0, 0, comm, MPI_STATUS_IGNORE);
+      done.store(i);
+    }
+  });
+  const auto is_right = [&](const std::vector<double>& data) {
+    for (size_t i = 0; i < data.size(); ++i) {
+      if (data[i] != (i % 3 == 0 ? static_cast<double>(i) : -1)) return false;
+    }
+    return true;
+  };
+  bool right = true;
+  for (int i = 1; i <= kComms; ++i) {
+    MPI_Comm_dup(pair, &comm);
+    std::fill(to.begin(), to.end(), -1);
+    all = g_rank == 0 ? from : to;
+    begun.store(i);
+    MPI_Bcast(all.data(), 1, type, 0, comm);
+    while (done.load() < i) std::this_thread::yield();
+    right = right && (g_rank == 0 || (is_right(all) && is_right(to)));
+    MPI_Bcast(all.data(), 1, type, 0, comm);
+    MPI_Comm_free(&comm);
+  }
+  other.join();
+  CHECK(right);
+  MPI_Type_free(&type);
+  MPI_Comm_free(&pair);
 }
