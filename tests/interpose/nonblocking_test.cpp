@@ -223,7 +223,7 @@ TOPIC(nonblocking_request_free) {
   // A receive that nothing ever comes for: MPI_Finalize must end.
   if (g_rank == 1) {
     static double never[64];
-    MPI_Datatype type = column(8);
+    type = column(8);
     MPI_Request request;
     MPI_Irecv(never, 1, type, 0, 4242, MPI_COMM_SELF, &request);
     MPI_Request_free(&request);
