@@ -92,6 +92,15 @@ const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
   return is_left ? record : nullptr;
 }
 
+void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job) noexcept {
+  if (receives_direct()) {
+    count_type(record, why, bytes);
+    job->why = why;
+  } else {
+    log_type(record, why, bytes);
+  }
+}
+
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;
@@ -100,9 +109,8 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;
   const auto say = [&](Note why, int64_t of_bytes) {
-    if (operation == Operation::kReceive && receives_direct()) {
-      count_type(*record, why, of_bytes);
-      job->why = why;
+    if (operation == Operation::kReceive) {
+      decline_receive(*record, why, of_bytes, job);
     } else if (operation != Operation::kDirect) {
       log_type(*record, why, of_bytes);
     }

@@ -123,15 +123,6 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   return true;
 }
 
-void decline(Job* job, Note why) noexcept {
-  if (receives_direct()) {
-    count_type(*job->record, why, job->bytes);
-    job->why = why;
-  } else {
-    log_type(*job->record, why, job->bytes);
-  }
-}
-
 bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, bool blocking,
                     Incoming* incoming, Job* job) noexcept {
   incoming->comm = comm;
@@ -139,7 +130,7 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
   if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
   const Note why = try_to_prepare(*job, blocking, &incoming->staging, &incoming->wire);
   if (why != Note::kTaken) {
-    decline(job, why);
+    decline_receive(*job->record, why, job->bytes, job);
     return false;
   }
   incoming->data = incoming->staging.data();
@@ -278,7 +269,7 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
     if (pays)
       log_type(*job.record, Note::kTaken, job.bytes);
     else
-      decline(&job, Note::kNoMemory);
+      decline_receive(*job.record, Note::kNoMemory, job.bytes, &job);
   }
   if (!pays) {
     *incoming = Incoming();

@@ -229,6 +229,9 @@ struct Job {
   Note why = Note::kTaken;  // of a receive that may bring a token and is declined: to be told later
 };
 
+// Says why a receive is declined: at once, or if it may bring a token, for who knows how it ended.
+void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job) noexcept;
+
 // Whether the data of this call is lacuna's, by all rules that need no communicator. False:
 // decline.
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,

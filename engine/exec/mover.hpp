@@ -180,7 +180,7 @@ class Mover {
     Move m = prepared(sweep, mem, packed);
     // A piece of a large message is written as the whole would be.
     if (m.repeats > 1 && total_bytes_ / sweep.width >= sweep.repeats_below) m.repeats = 1;
-    if (m.piece_off_lines > 0 && total_bytes_ > sweep.pieces_below) m.piece_off_lines = 0;
+    if (m.piece_off_lines > 0 && total_bytes_ > sweep.most_in_pieces) m.piece_off_lines = 0;
     const bool transposes = sweep.how == Sweep::How::kTranspose;
     const bool swapped = transposes && !kPack;
     if (sweep.own == Sweep::Own::kOuter) {

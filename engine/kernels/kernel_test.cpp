@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Every kernel of every table against its definition: widths, counts around the unrolling and tile
-// sizes, strides (zero, smaller than the width, negative, page-sized), misalignments of both sides,
-// streaming on and off, between guard pages, with the gaps of the destination compared afterwards.
+// Every kernel of every table, transposes apart (transpose_test.cpp), against its definition:
+// widths, counts around the unrolling and tile sizes, strides (zero, smaller than the width,
+// negative, page-sized), misalignments of both sides, streaming on and off, between guard pages,
+// with the gaps of the destination compared afterwards.
 #include "kernels/kernel.hpp"
 
 #include <gtest/gtest.h>
@@ -13,123 +14,12 @@
 #include <cstring>
 #include <vector>
 
-#include "property/guarded.hpp"
+#include "kernels/kernel_check.hpp"
 
 namespace lacuna {
 namespace {
 
-using testing::Guarded;
-
-std::byte pattern(size_t i) { return static_cast<std::byte>((i * 2654435761u) >> 13); }
-
-// The lowest and highest byte a side of a strided move touches, relative to its pointer.
-struct Span {
-  int64_t low = 0;
-  int64_t high = 0;
-};
-
-Span span_of(int64_t outer_count, int64_t outer_stride, int64_t inner_count, int64_t inner_stride,
-             int64_t width) {
-  const int64_t o = (outer_count - 1) * outer_stride;
-  const int64_t i = (inner_count - 1) * inner_stride;
-  return {std::min<int64_t>(0, o) + std::min<int64_t>(0, i),
-          std::max<int64_t>(0, o) + std::max<int64_t>(0, i) + width};
-}
-
-// Two buffers with exactly the bytes a move touches plus `shift` bytes at the start, so that the
-// pointers take every alignment; the far end touches the guard.
-class Arena {
- public:
-  Arena(Span src, Span dst, int64_t src_shift, int64_t dst_shift)
-      : src_(static_cast<size_t>(src.high - src.low), src_shift == 0),
-        dst_(static_cast<size_t>(dst.high - dst.low + dst_shift), dst_shift % 2 == 0),
-        src_low_(src.low),
-        dst_low_(dst.low),
-        dst_shift_(dst_shift) {
-    for (size_t i = 0; i < src_.size(); ++i) src_.data()[i] = pattern(i);
-    for (size_t i = 0; i < dst_.size(); ++i) dst_.data()[i] = pattern(i + 977);
-    want_.assign(dst_.data(), dst_.data() + dst_.size());
-  }
-
-  const std::byte* src() const { return src_.data() - src_low_; }
-  std::byte* dst() const { return dst_.data() + dst_shift_ - dst_low_; }
-  // The definition of a copy, in the expectation.
-  void expect(int64_t dst_at, int64_t src_at, int64_t width) {
-    std::memcpy(want_.data() + dst_shift_ + (dst_at - dst_low_), src() + src_at,
-                static_cast<size_t>(width));
-  }
-  bool right() const { return std::memcmp(want_.data(), dst_.data(), want_.size()) == 0; }
-
- private:
-  Guarded src_;
-  Guarded dst_;
-  int64_t src_low_;
-  int64_t dst_low_;
-  int64_t dst_shift_;
-  std::vector<std::byte> want_;
-};
-
 class Kernels : public ::testing::TestWithParam<const KernelTable*> {};
-
-std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
-  return std::string(info.param->isa);
-}
-
-// `hints`: those that change how it is moved, and not what.
-void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width, Dim outer,
-                Dim inner, bool stream, int64_t tile_rows, int64_t tile_cols, int64_t src_shift,
-                int64_t dst_shift, int64_t ahead) {
-  Arena arena(span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width),
-              span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width),
-              src_shift, dst_shift);
-  Move m;
-  m.src = arena.src();
-  m.dst = arena.dst();
-  m.width = width;
-  m.outer = outer;
-  m.inner = inner;
-  m.stream = stream;
-  m.far = hints;
-  m.ahead = ahead;
-  m.ahead_bytes = width;
-  m.ahead_second = hints && width <= 64;
-  m.asks_always = !hints;
-  m.library_run = hints ? 2048 : 16384;
-  m.repeats = hints ? 3 : 1;
-  m.pace = hints ? 5 : 1;
-  m.piece = hints && dst_shift % 2 != 0 ? 16 : 0;
-  m.piece_off_lines = !hints ? 0 : inner.count % 2 != 0 ? 8 : dst_shift % 3 == 0 ? 16 : 0;
-  m.paced_most = 2000;
-  m.one_by_one = hints ? 64 : 16;
-  m.half_lines = hints;
-  m.masks = hints;
-  m.tile_rows = hints ? 1 << 20 : tile_rows;
-  m.four_lines = hints;
-  m.tile_cols = tile_cols;
-  const Kernel kernel = find_kernel(table, shape, width);
-  kernel.fn(m);
-  for (int64_t i = 0; i < outer.count; ++i) {
-    for (int64_t j = 0; j < inner.count; ++j) {
-      arena.expect(i * outer.dst_stride + j * inner.dst_stride,
-                   i * outer.src_stride + j * inner.src_stride, width);
-    }
-  }
-  ASSERT_TRUE(arena.right()) << kernel.id() << " width " << width << " outer " << outer.count << "x"
-                             << outer.src_stride << "->" << outer.dst_stride << " inner "
-                             << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
-                             << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
-                             << " shift " << src_shift << "," << dst_shift << " ahead " << ahead
-                             << " hints " << hints;
-}
-
-void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer, Dim inner,
-                   bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
-                   int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
-  check_from(false, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
-             dst_shift, ahead);
-  check_from(true, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
-             dst_shift, ahead);
-}
 
 const std::vector<int64_t> kWidthsToTest = {
     1,  2,  3,  4,  5,   7,   8,   9,   12,  15,  16,  17,  24,   31,   32,   33,
@@ -213,96 +103,6 @@ TEST_P(Kernels, OneNearRun) {
       arena.expect(0, 0, width);
       GetParam()->copy_near(arena.dst(), arena.src(), width);
       EXPECT_TRUE(arena.right()) << width << " shift " << shift;
-    }
-  }
-}
-
-// Sizes around the register tiles (4 to 16), the line and the staged blocks; pitches that keep
-// lines aligned and not.
-TEST_P(Kernels, TransposeAllShapes) {
-  for (int64_t width : {1, 2, 4, 8, 16}) {
-    for (int64_t rows : {1, 3, 4, 7, 8, 15, 16, 17, 33, 64, 70, 131, 200}) {
-      for (int64_t cols : {1, 2, 5, 8, 16, 19, 32, 40, 67}) {
-        for (int64_t pad : {int64_t{0}, width, 64 - rows * width % 64}) {
-          const int64_t src_pitch = (cols * width + 63) / 64 * 64 + pad;
-          const int64_t dst_pitch = rows * width + pad;
-          const int64_t shift = (rows * 7 + cols) % 5 * width;
-          for (bool stream : {false, true}) {
-            check_strided(*GetParam(), Shape::kTranspose, width, {cols, width, dst_pitch},
-                          {rows, src_pitch, width}, stream,
-                          std::max<int64_t>(64 / width, rows % 2 == 0 ? 16 : 64), 32, shift, shift);
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_P(Kernels, TransposeOddAlignments) {
-  for (int64_t width : {2, 4, 8, 16}) {
-    for (int64_t shift = 0; shift < 2 * width; ++shift) {
-      for (bool stream : {false, true}) {
-        check_strided(*GetParam(), Shape::kTranspose, width, {48, width, 100 * width},
-                      {100, -64 * width, width}, stream, 64, 64, shift, shift);
-        check_strided(*GetParam(), Shape::kTranspose, width, {48, width, 1024},
-                      {64, 48 * width, width}, stream, 64, 16, 0, shift);
-        check_strided(*GetParam(), Shape::kTranspose, width, {40, width, 101 * width + 1},
-                      {101, 333, width}, stream, 64, 64, 0, shift);
-      }
-    }
-  }
-}
-
-// Elements that no register tile is made of: whole strips of columns and what is left, blocks of
-// rows and what is left, columns that begin anywhere in a line and end before its end.
-TEST_P(Kernels, TransposeOtherWidths) {
-  for (int64_t width : {3, 5, 7, 9, 12, 17, 24, 32, 33, 48, 63, 64, 65}) {
-    for (int64_t rows : {1, 2, 11, 40, 131, 250}) {
-      for (int64_t cols : {1, 16, 31, 33, 64, 65, 129}) {
-        for (int64_t pad : {int64_t{0}, int64_t{1}, 64 - rows * width % 64}) {
-          for (bool stream : {false, true}) {
-            const int64_t row = cols * width;
-            const int64_t src_pitch = rows % 2 == 0 ? row + pad : (row + 2047) / 2048 * 2048;
-            const int64_t shift = (rows * 7 + cols) % 70;
-            check_strided(*GetParam(), Shape::kTranspose, width, {cols, width, rows * width + pad},
-                          {rows, src_pitch, width}, stream, cols % 2 == 0 ? 0 : 32, 32, shift,
-                          shift);
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_P(Kernels, TransposeOtherWidthsBackwards) {
-  for (int64_t width : {3, 12, 40}) {
-    check_strided(*GetParam(), Shape::kTranspose, width, {70, width, -300 * width - 5},
-                  {300, -70 * width, width}, true, 0, 32, 9, 9);
-    check_strided(*GetParam(), Shape::kTranspose, width, {70, width, 300 * width + 1},
-                  {300, 7 * width, width}, true, 0, 32, 0, 3);  // rows of the source overlap
-  }
-}
-
-// A whole page of columns and more: several sweeps, several blocks, each with its edges.
-TEST_P(Kernels, TransposeLarge) {
-  for (int64_t width : {4, 8}) {
-    for (int64_t rows : {256, 259}) {
-      for (bool stream : {false, true}) {
-        check_strided(*GetParam(), Shape::kTranspose, width, {1100, width, rows * width},
-                      {rows, 1100 * width, width}, stream, 32, 512, width, width);
-      }
-    }
-  }
-}
-
-// Columns of whole pages: blocks of lines, whole ones and one that is short.
-TEST_P(Kernels, TransposeOfPages) {
-  for (int64_t width : {4, 8, 16}) {
-    for (int64_t rows : {16, 80, 250, 300}) {
-      for (int64_t shift : {int64_t{0}, width}) {
-        check_strided(*GetParam(), Shape::kTranspose, width, {70, width, 8192}, {rows, 4096, width},
-                      true, 32, 64, shift, shift);
-      }
     }
   }
 }

@@ -50,9 +50,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/listed.inl.hpp"
 // clang-format on
 #if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
+// clang-format off: each uses the one before
 #include "kernels/tile.inl.hpp"
-#include "kernels/transpose.inl.hpp"
 #include "kernels/transpose_any.inl.hpp"
+#include "kernels/transpose.inl.hpp"
+// clang-format on
 #define LACUNA_TRANSPOSE(width) &transpose<width>
 #define LACUNA_TRANSPOSE_ANY(permutes_bytes) &transpose_any<permutes_bytes>
 #else

@@ -201,7 +201,6 @@ inline bool goes_by_pieces(const Move& m) {
 
 // Runs of 64 bytes.
 inline void line_rows(const Move& m) noexcept {
-  if (goes_by_pieces(m)) return;
   if (is_repeated(m)) return repeated_run_rows(m);
   if (is_paced(m)) return paced_line_rows(m);
   const int64_t runs = m.outer.count * m.inner.count;
@@ -225,11 +224,11 @@ inline void line_rows(const Move& m) noexcept {
 }
 
 inline void strided_any(const Move& m) noexcept {
+  if (m.width >= 64 && goes_by_pieces(m)) return;
   if (m.width == 64) return line_rows(m);
   // A line is written whole only by runs that hold one; shorter ones go through the caches.
   if (m.stream && m.width >= 128) return streamed_rows(m);
   if (m.width > 64 && is_repeated(m)) return repeated_run_rows(m);
-  if (m.width > 64 && goes_by_pieces(m)) return;
   const bool is_near = m.outer.count * m.inner.count * m.width <= kNearMessage;
   if (m.width <= kLongRun || (m.width >= m.library_run && !is_near)) return short_rows(m);
   const bool scatters = m.inner.dst_stride != m.width;

@@ -2,7 +2,7 @@
 //
 // The tiled transpose: dst[c*dst_pitch + r*W] <- src[r*src_pitch + c*W], for rows r in [0, R),
 // columns c in [0, C), elements of W bytes (names as in Move: rows are the inner dimension, columns
-// the outer). Included once per SIMD target, after tile.inl.hpp.
+// the outer). Included once per SIMD target, after transpose_any.inl.hpp.
 //
 // Blocking after Byna, Gropp, Sun & Thakur 2003, section 5.3 (half the TLB for the strided side),
 // with today's shapes:
@@ -347,10 +347,6 @@ class Transposer {
   bool far_;
   bool four_lines_;
 };
-
-inline bool gathers_columns(const Move& m, bool has_tiles);
-template <int64_t kWidth>
-void gather_narrow_columns(const Move& m) noexcept;
 
 template <int64_t kWidth>
 void transpose(const Move& m) noexcept {

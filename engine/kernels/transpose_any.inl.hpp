@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The transpose of elements that no register tile is made of: 3, 12, 24 bytes (a colour, a place),
-// up to a line. Names as in transpose.inl.hpp. Included once per SIMD target, after it.
+// up to a line; and of 1 and 2 bytes. Names as in transpose.inl.hpp. Included once per SIMD target,
+// after tile.inl.hpp.
 //
 // Strips of columns, down all rows. A row's part of a strip is read from end to end and each of its
 // elements written to its column in a buffer, by one move of the next power of two: what it writes
@@ -191,7 +192,8 @@ class GatheringTransposer {
   }
 
   // Writes the whole lines of a column's bytes [stage + from, end), which go to dst; its first and
-  // last line as far as they are the column's. Where the next go.
+  // last line as far as they are the column's. Where the next go. (By copy_run_stream and copy_run,
+  // which ask for each piece what is known here, 1.05 to 1.18 times as long.)
   std::byte* leave(std::byte* stage, std::byte* end, std::byte* dst, bool is_first, bool is_end,
                    int64_t from) const {
     const int64_t gathered = end - stage;

@@ -67,7 +67,7 @@ void set_pieces(Sweep& sweep, const Machine& machine) {
   sweep.pack_move.piece_off_lines = piece;
   sweep.unpack_move.piece = piece;
   sweep.unpack_move.piece_off_lines = room > 2 * line ? 16 : 8;
-  sweep.pieces_below = machine.l2_bytes;
+  sweep.most_in_pieces = machine.l2_bytes;
 }
 
 // What loads at that stride should wait for each other (Move::pace). Beyond the second level it

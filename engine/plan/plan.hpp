@@ -72,8 +72,8 @@ struct Sweep {
   int64_t four_lines_bytes = 0;
   // Move::repeats holds for messages of fewer runs than that.
   int64_t repeats_below = std::numeric_limits<int64_t>::max();
-  // Move::piece holds for messages of fewer bytes than that.
-  int64_t pieces_below = 0;
+  // Move::piece holds for messages of at most so many bytes.
+  int64_t most_in_pieces = 0;
   std::string why;  // the rule that chose, for explain
 
   // The kernels' moves, but for the addresses, the count of the own loop and what depends on the

@@ -65,17 +65,24 @@ void place_rest(Sweep& sweep, Nest& nest) {
   if (sweep.own == Sweep::Own::kNone) sweep.own = Sweep::Own::kAround;
 }
 
-// How many iterations of `inner` stay mapped and cached, where iterations of a loop outside share
-// lines with each other and come back to them only after all of `inner`; 0: all do (Byna 2003,
-// section 5.3).
-int64_t cached_iterations(const Loop& inner, int64_t width, const Machine& machine) {
+// What a traversal of the innermost loop touches, and how many of its iterations stay mapped and
+// cached, for iterations of a loop outside that share lines and come back to them only after all of
+// it; 0: all do (Byna 2003, section 5.3).
+struct Footprint {
+  int64_t pages;
+  int64_t lines;
+  int64_t cached_iterations;
+};
+
+Footprint footprint_of(const Loop& inner, int64_t width, const Machine& machine) {
   const int64_t pages = pages_touched(inner.count, width, inner.mem_stride, machine.page_bytes);
   const int64_t lines = inner.count * std::max<int64_t>(1, width / machine.line_bytes);
   const int64_t cached_lines = machine.l1_bytes / machine.line_bytes / 2;
-  if (pages < machine.tlb_entries && lines <= cached_lines) return 0;
+  if (pages < machine.tlb_entries && lines <= cached_lines) return {pages, lines, 0};
   const int64_t per_page =
       std::max<int64_t>(1, machine.page_bytes / std::max<int64_t>(1, std::abs(inner.mem_stride)));
-  return std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines));
+  return {pages, lines,
+          std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines))};
 }
 
 // Whether columns of `inner` may be worth a buffer (transpose_any.inl.hpp).
@@ -83,8 +90,8 @@ bool can_gather(int64_t width, const Loop& inner, const KernelTable& kernels,
                 const Machine& machine) {
   constexpr int64_t kLeastLines = 2;
   const int tiles = static_cast<int>(Shape::kTranspose);
-  return kernels.fn[tiles][static_cast<int>(Width::k8)] != nullptr && width >= 3 &&
-         width <= machine.line_bytes && inner.count * width >= kLeastLines * machine.line_bytes;
+  return kernels.fn[tiles][static_cast<int>(Width::k8)] != nullptr && width <= machine.line_bytes &&
+         inner.count * width >= kLeastLines * machine.line_bytes;
 }
 
 // A loop whose blocks are neighbours in memory, outside one that strides: a transpose. Whole lines
@@ -101,17 +108,16 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
       continue;
     sweep.how = How::kTranspose;
     sweep.inner = inner;
-    const int64_t pages =
-        pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
+    const Footprint touched = footprint_of(inner, sweep.width, machine);
     const Tiles tiles = transpose_tiles(sweep.width, machine);
-    sweep.tile_rows = is_gathered ? cached_iterations(inner, sweep.width, machine) : tiles.rows;
+    sweep.tile_rows = is_gathered ? touched.cached_iterations : tiles.rows;
     sweep.tile_cols = tiles.columns;
     sweep.four_lines_bytes = tiles.four_lines_bytes;
     if (is_gathered) set_ahead(sweep, sweep.width, kernels.masks, machine);
     const std::string rows =
         sweep.tile_rows == 0 || sweep.tile_rows >= inner.count ? "all" : text(sweep.tile_rows);
     sweep.why = "columns are neighbours in memory (stride = width = " + text(sweep.width) +
-                "): tiles read and write whole lines; a column touches " + text(pages) +
+                "): tiles read and write whole lines; a column touches " + text(touched.pages) +
                 " pages against " + text(machine.tlb_entries) + " TLB entries; " +
                 (is_gathered ? "strips of columns gather in a buffer, or loops of runs take " +
                                    rows + " rows at a time"
@@ -143,17 +149,15 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     }
     const bool shares_lines = std::abs(nest.loops[closest].mem_stride) < machine.line_bytes;
     const size_t outer = shares_lines ? closest : nest.loops.size() - 1;
-    const Loop& inner = sweep.inner;
-    const int64_t pages =
-        pages_touched(inner.count, sweep.width, inner.mem_stride, machine.page_bytes);
-    const int64_t lines = inner.count * std::max<int64_t>(1, sweep.width / machine.line_bytes);
-    if (shares_lines) sweep.block_inner = cached_iterations(inner, sweep.width, machine);
+    const Footprint touched = footprint_of(sweep.inner, sweep.width, machine);
+    if (shares_lines) sweep.block_inner = touched.cached_iterations;
     if (sweep.block_inner > 0) {
-      sweep.why = "neighbouring iterations share lines, and the inner loop touches " + text(pages) +
-                  " pages (TLB " + text(machine.tlb_entries) + ") and " + text(lines) +
-                  " lines: blocks of " + text(sweep.block_inner) + " inner iterations";
+      sweep.why = "neighbouring iterations share lines, and the inner loop touches " +
+                  text(touched.pages) + " pages (TLB " + text(machine.tlb_entries) + ") and " +
+                  text(touched.lines) + " lines: blocks of " + text(sweep.block_inner) +
+                  " inner iterations";
     } else if (shares_lines) {
-      sweep.why = "the inner loop's " + text(pages) + " pages and " + text(lines) +
+      sweep.why = "the inner loop's " + text(touched.pages) + " pages and " + text(touched.lines) +
                   " lines stay mapped and cached";
     } else {
       sweep.why = "no two iterations share a line: order kept";

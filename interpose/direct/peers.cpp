@@ -158,9 +158,8 @@ bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
 
 // One thread at a time: of two that meet a communicator first, the second one's ranks would take
 // the place of those that the first one has, whose room then ends under it. A message can do
-// without
-// (`waits` is false), and rather does, as the library may have called back with locks held; a
-// collective cannot, as others wait for it.
+// without (`waits` is false), and rather does, as the library may have called back with locks held;
+// a collective cannot, as others wait for it.
 Ranks* learn(MPI_Comm comm, bool waits) try {
   auto lock = std::unique_lock(g_learning, std::defer_lock);
   if (g_gate.threads && waits) lock.lock();

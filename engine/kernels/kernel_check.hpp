@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// For tests: a kernel's move between guard pages, held against its definition, with the gaps of the
+// destination compared afterwards.
+#ifndef LACUNA_ENGINE_KERNELS_KERNEL_CHECK_HPP_
+#define LACUNA_ENGINE_KERNELS_KERNEL_CHECK_HPP_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "property/guarded.hpp"
+
+namespace lacuna {
+
+using testing::Guarded;
+
+inline std::byte pattern(size_t i) { return static_cast<std::byte>((i * 2654435761u) >> 13); }
+
+// The lowest and highest byte a side of a strided move touches, relative to its pointer.
+struct Span {
+  int64_t low = 0;
+  int64_t high = 0;
+};
+
+inline Span span_of(int64_t outer_count, int64_t outer_stride, int64_t inner_count,
+                    int64_t inner_stride, int64_t width) {
+  const int64_t o = (outer_count - 1) * outer_stride;
+  const int64_t i = (inner_count - 1) * inner_stride;
+  return {std::min<int64_t>(0, o) + std::min<int64_t>(0, i),
+          std::max<int64_t>(0, o) + std::max<int64_t>(0, i) + width};
+}
+
+// Two buffers with exactly the bytes a move touches plus `shift` bytes at the start, so that the
+// pointers take every alignment; the far end touches the guard.
+class Arena {
+ public:
+  Arena(Span src, Span dst, int64_t src_shift, int64_t dst_shift)
+      : src_(static_cast<size_t>(src.high - src.low), src_shift == 0),
+        dst_(static_cast<size_t>(dst.high - dst.low + dst_shift), dst_shift % 2 == 0),
+        src_low_(src.low),
+        dst_low_(dst.low),
+        dst_shift_(dst_shift) {
+    for (size_t i = 0; i < src_.size(); ++i) src_.data()[i] = pattern(i);
+    for (size_t i = 0; i < dst_.size(); ++i) dst_.data()[i] = pattern(i + 977);
+    want_.assign(dst_.data(), dst_.data() + dst_.size());
+  }
+
+  const std::byte* src() const { return src_.data() - src_low_; }
+  std::byte* dst() const { return dst_.data() + dst_shift_ - dst_low_; }
+  // The definition of a copy, in the expectation.
+  void expect(int64_t dst_at, int64_t src_at, int64_t width) {
+    std::memcpy(want_.data() + dst_shift_ + (dst_at - dst_low_), src() + src_at,
+                static_cast<size_t>(width));
+  }
+  bool right() const { return std::memcmp(want_.data(), dst_.data(), want_.size()) == 0; }
+
+ private:
+  Guarded src_;
+  Guarded dst_;
+  int64_t src_low_;
+  int64_t dst_low_;
+  int64_t dst_shift_;
+  std::vector<std::byte> want_;
+};
+
+inline std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
+  return std::string(info.param->isa);
+}
+
+// `hints`: those that change how it is moved, and not what.
+inline void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width, Dim outer,
+                       Dim inner, bool stream, int64_t tile_rows, int64_t tile_cols,
+                       int64_t src_shift, int64_t dst_shift, int64_t ahead) {
+  Arena arena(span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width),
+              span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width),
+              src_shift, dst_shift);
+  Move m;
+  m.src = arena.src();
+  m.dst = arena.dst();
+  m.width = width;
+  m.outer = outer;
+  m.inner = inner;
+  m.stream = stream;
+  m.far = hints;
+  m.ahead = ahead;
+  m.ahead_bytes = width;
+  m.ahead_second = hints && width <= 64;
+  m.asks_always = !hints;
+  m.library_run = hints ? 2048 : 16384;
+  m.repeats = hints ? 3 : 1;
+  m.pace = hints ? 5 : 1;
+  m.piece = hints && dst_shift % 2 != 0 ? 16 : 0;
+  m.piece_off_lines = !hints ? 0 : inner.count % 2 != 0 ? 8 : dst_shift % 3 == 0 ? 16 : 0;
+  m.paced_most = 2000;
+  m.one_by_one = hints ? 64 : 16;
+  m.half_lines = hints;
+  m.masks = hints;
+  m.tile_rows = hints ? 1 << 20 : tile_rows;
+  m.four_lines = hints;
+  m.tile_cols = tile_cols;
+  const Kernel kernel = find_kernel(table, shape, width);
+  kernel.fn(m);
+  for (int64_t i = 0; i < outer.count; ++i) {
+    for (int64_t j = 0; j < inner.count; ++j) {
+      arena.expect(i * outer.dst_stride + j * inner.dst_stride,
+                   i * outer.src_stride + j * inner.src_stride, width);
+    }
+  }
+  ASSERT_TRUE(arena.right()) << kernel.id() << " width " << width << " outer " << outer.count << "x"
+                             << outer.src_stride << "->" << outer.dst_stride << " inner "
+                             << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
+                             << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
+                             << " shift " << src_shift << "," << dst_shift << " ahead " << ahead
+                             << " hints " << hints;
+}
+
+inline void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer,
+                          Dim inner, bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
+                          int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
+  check_from(false, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
+             dst_shift, ahead);
+  check_from(true, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
+             dst_shift, ahead);
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_KERNELS_KERNEL_CHECK_HPP_

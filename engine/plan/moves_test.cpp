@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What kernels are told of how to move runs: what is asked for ahead, how often and by which moves.
+#include "plan/moves.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "plan/plan.hpp"
+#include "type/text.hpp"
+
+namespace lacuna {
+namespace {
+
+PlanPtr planned(const char* text, const Machine& host = machine()) {
+  auto type = parse_type(text);
+  EXPECT_TRUE(type.ok()) << text;
+  return make_plan(std::move(type).value(), *kernel_tables().front(), host);
+}
+
+TEST(Moves, LinesAreAskedForAheadWhereThatPays) {
+  const Machine host;
+  const auto sweep = [&](const char* text) { return planned(text, host)->root(1).sweep; };
+  // Unpacking from the first level on, packing from the second.
+  const Sweep column = sweep("hvector(100000, 1, 192, double)");
+  EXPECT_EQ(column.unpack_ahead.from, host.l1_bytes / 64 * 8);
+  EXPECT_EQ(column.unpack_ahead.below, Sizes::kNoEnd);
+  EXPECT_EQ(column.pack_ahead.from, host.l2_bytes / 64 * 8);
+  EXPECT_EQ(column.ahead_bytes, 8);
+  // A page each: as long as the TLB holds them.
+  const Sweep pages = sweep("hvector(100000, 1, 4112, double)");
+  EXPECT_EQ(pages.unpack_ahead.below, host.tlb2_entries * 8);
+  EXPECT_FALSE(pages.pack_ahead.hold(1 << 30, 1 << 30));
+  // Whole lines, far apart: beyond the second level.
+  EXPECT_EQ(sweep("hvector(100000, 64, 1024, byte)").unpack_ahead.from, host.l2_bytes);
+  // Neighbours: the hardware follows.
+  EXPECT_FALSE(sweep("hvector(100000, 1, 16, double)").unpack_ahead.hold(1 << 30, 1 << 30));
+  // A field at the front of each element, and one a line further.
+  EXPECT_EQ(sweep("hvector(1000, 1, 192, struct([3, 1], [0, 64], [double, int]))").ahead_bytes, 68);
+  // Lists of blocks longer than a double.
+  EXPECT_FALSE(
+      sweep("indexed_block(1, [0, 3, 7, 12], double)").unpack_ahead.hold(1 << 30, 1 << 30));
+  EXPECT_TRUE(
+      sweep("indexed_block(3, [0, 9, 21, 36], double)").unpack_ahead.hold(1 << 30, 1 << 30));
+}
+
+TEST(Moves, SomeMachinesAskForLinesLater) {
+  Machine late;
+  late.ask_bytes = late.l2_bytes;
+  late.library_run_bytes = 2048;
+  const Sweep column = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
+  EXPECT_EQ(column.unpack_ahead.from, late.l2_bytes / 64 * 8);
+  EXPECT_FALSE(column.unpack_move.asks_always);
+  EXPECT_EQ(column.unpack_move.library_run, 2048);
+  late.store_bytes = 32;
+  const Sweep narrow = planned("hvector(9999, 1, 4096, double)", late)->root(1).sweep;
+  EXPECT_EQ(narrow.pack_move.library_run, 2048);
+  EXPECT_EQ(narrow.unpack_move.library_run, Move().library_run);
+  const Sweep soon = planned("hvector(100000, 1, 192, double)", Machine())->root(1).sweep;
+  EXPECT_TRUE(soon.unpack_move.asks_always);
+  late.ask_bytes = 2 * late.l2_bytes;
+  const Sweep later = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
+  EXPECT_EQ(later.unpack_ahead.from, late.ask_bytes / 64 * 8);
+  EXPECT_EQ(later.pack_ahead.from, late.ask_bytes / 64 * 8);
+  // Doubles at any place wait for each other in a queue of stores, if it is such a one, in memory.
+  const char* const list = "indexed_block(1, [0, 3, 7, 12], double)";
+  EXPECT_FALSE(planned(list, late)->root(1).sweep.unpack_ahead.hold(1 << 30, 1 << 30));
+  late.early_stores = 8;
+  EXPECT_EQ(planned(list, late)->root(1).sweep.unpack_ahead.from, late.l3_bytes / 64 * 8);
+  late.ask_stride_bytes = 193;
+  const Sweep never = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
+  EXPECT_FALSE(never.unpack_ahead.hold(1 << 30, 1 << 30));
+  EXPECT_FALSE(never.pack_ahead.hold(1 << 30, 1 << 30));
+}
+
+TEST(Moves, MachinesLearnDifferentStrides) {
+  Machine even;
+  even.one_by_one_bytes = 64;
+  even.learned_stride_bytes = 128;
+  even.vector_bytes = 32;
+  const auto move = [](const char* text, const Machine& machine) {
+    return planned(text, machine)->root(1).sweep.pack_move;
+  };
+  EXPECT_EQ(move("hvector(9999, 1, 256, double)", even).one_by_one, 64);
+  EXPECT_EQ(move("hvector(9999, 1, 192, double)", even).one_by_one, 0);
+  EXPECT_TRUE(move("hvector(9999, 300, 512, byte)", even).half_lines);
+  EXPECT_EQ(move("hvector(9999, 1, 192, double)", Machine()).one_by_one, 16);
+  Machine no_short = even;
+  no_short.one_by_one_least_bytes = 64;
+  EXPECT_EQ(move("hvector(9999, 1, 256, double)", no_short).one_by_one, 0);
+  EXPECT_EQ(move("hvector(9999, 64, 256, byte)", no_short).one_by_one, 64);
+  EXPECT_FALSE(move("hvector(9999, 300, 512, byte)", Machine()).half_lines);
+  even.one_by_one_lines = 500;
+  EXPECT_EQ(move("hvector(9999, 1, 256, double)", even).one_by_one_runs, 500);
+  // Lines' worths have a limit of their own, where their strides cross pages.
+  const auto lines = [&](const char* stride) {
+    const std::string text = std::string("hvector(9999, 8, ") + stride + ", double)";
+    const Sweep sweep = planned(text.c_str(), even)->root(1).sweep;
+    return std::pair(sweep.pack_move.one_by_one_runs, sweep.unpack_move.one_by_one_runs);
+  };
+  EXPECT_GT(lines("128").first, 1 << 30);
+  EXPECT_GT(lines("128").second, 1 << 30);
+  EXPECT_EQ(lines("4096"), std::pair(even.l2_bytes / 64, int64_t{0}));
+}
+
+TEST(Moves, KernelsSayWhetherRunsAreMovedUnderMasks) {
+  KernelTable table = *kernel_tables().front();
+  const Machine host;
+  for (const bool masks : {false, true}) {
+    table.masks = masks;
+    const PlanPtr plan = make_plan(parse_type("hvector(99, 24, 64, byte)").value(), table, host);
+    EXPECT_EQ(plan->root(1).sweep.pack_move.masks, masks);
+    EXPECT_EQ(plan->root(1).sweep.unpack_move.masks, masks);
+  }
+}
+
+TEST(Moves, LoadsUnderMasksAreAskedForWhereTheirLinesDoNotFit) {
+  KernelTable table = *kernel_tables().front();
+  Machine late;
+  late.ask_bytes = 2 * late.l2_bytes;
+  const auto from = [&](const char* text) {
+    return make_plan(parse_type(text).value(), table, late)->root(1).sweep.pack_ahead.from;
+  };
+  table.masks = true;
+  // At 128 bytes every second place of the cache, at 192 all.
+  EXPECT_EQ(from("hvector(9999, 3, 128, float)"), late.l2_bytes / 128 * 12);
+  EXPECT_EQ(from("hvector(9999, 3, -128, float)"), late.l2_bytes / 128 * 12);
+  EXPECT_EQ(from("hvector(9999, 3, 192, float)"), late.l2_bytes / 64 * 12);
+  // Not those that are no masked loads, nor across pages.
+  EXPECT_EQ(from("hvector(9999, 4, 128, float)"), 2 * late.l2_bytes / 64 * 16);
+  EXPECT_EQ(from("hvector(9999, 6, 128, float)"), 2 * late.l2_bytes / 64 * 24);
+  EXPECT_EQ(from("hvector(9999, 3, 4032, float)"), Sizes::kNoEnd);
+  table.masks = false;
+  EXPECT_EQ(from("hvector(9999, 3, 128, float)"), 2 * late.l2_bytes / 64 * 12);
+}
+
+TEST(Moves, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
+  Machine early;
+  early.early_stores = 8;
+  const auto move = [&](const char* text) {
+    return planned(text, early)->root(1).sweep.unpack_move;
+  };
+  const auto below = [&](const char* text) {
+    return planned(text, early)->root(1).sweep.repeats_below;
+  };
+  EXPECT_EQ(move("hvector(9999, 1, 512, double)").repeats, 3);
+  EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 6);
+  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats, 16);
+  EXPECT_EQ(move("hvector(9999, 1, 8192, double)").repeats_from, early.l1_bytes / 4096);
+  EXPECT_EQ(below("hvector(9999, 1, 8192, double)"), 2 * early.l2_bytes / early.line_bytes);
+  EXPECT_EQ(move("hvector(9999, 64, 1024, byte)").repeats, 2);
+  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 8);
+  EXPECT_EQ(below("hvector(9999, 64, 4096, byte)"), early.l2_bytes / 64);
+  EXPECT_EQ(move("hvector(9999, 80, 4096, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats, 2);
+  EXPECT_EQ(below("hvector(9999, 256, 4096, byte)"), early.l2_bytes / 256);
+  EXPECT_EQ(move("hvector(9999, 256, 512, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
+  EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
+            1);
+  // Lines only where a store writes one at once.
+  early.store_bytes = 32;
+  early.early_stores = 3;
+  EXPECT_EQ(move("hvector(9999, 1, 512, double)").repeats, 2);
+  EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 3);
+  EXPECT_EQ(move("hvector(9999, 1, 4096, double)").repeats, 9);
+  EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 1);
+  EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats, 1);
+  // There lines go by narrow moves, the narrower the fewer places there are for them.
+  const auto pieces = [&](const char* text) {
+    const auto plan = planned(text, early);
+    const Sweep& sweep = plan->root(1).sweep;
+    return std::array{sweep.pack_move.piece, sweep.pack_move.piece_off_lines,
+                      sweep.unpack_move.piece, sweep.unpack_move.piece_off_lines};
+  };
+  using Pieces = std::array<int64_t, 4>;
+  EXPECT_EQ(pieces("hvector(9999, 64, 1024, byte)"), (Pieces{0, 16, 16, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 2048, byte)"), (Pieces{16, 16, 16, 8}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 8192, byte)"), (Pieces{8, 8, 8, 8}));
+  EXPECT_EQ(pieces("hvector(9999, 128, 4096, byte)"), (Pieces{16, 16, 16, 8}));
+  EXPECT_EQ(pieces("hvector(9999, 256, 4096, byte)"), (Pieces{0, 16, 16, 16}));
+  EXPECT_EQ(pieces("hvector(9999, 256, 2048, byte)"), (Pieces{0, 0, 0, 0}));
+  EXPECT_EQ(pieces("hvector(9999, 64, 512, byte)"), (Pieces{0, 0, 0, 0}));
+  EXPECT_EQ(pieces("hvector(9999, 80, 4096, byte)"), (Pieces{0, 0, 0, 0}));
+}
+
+TEST(Moves, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
+  Machine paced;
+  paced.pace_cycles = 8;
+  const auto pace = [&](const char* text) {
+    return planned(text, paced)->root(1).sweep.pack_move.pace;
+  };
+  EXPECT_EQ(pace("hvector(9999, 1, 512, double)"), 1);
+  EXPECT_EQ(pace("hvector(9999, 1, 1024, double)"), 2);
+  EXPECT_EQ(pace("hvector(9999, 1, 6144, double)"), 4);
+  EXPECT_EQ(pace("hvector(9999, 64, -8192, byte)"), 8);
+  EXPECT_EQ(pace("hvector(9999, 1, 4160, double)"), 1);
+  const PlanPtr plan = planned("hvector(9999, 1, 4096, double)", paced);
+  EXPECT_EQ(plan->root(1).sweep.pack_move.paced_most, paced.l2_bytes / paced.line_bytes);
+  EXPECT_EQ(plan->root(1).sweep.unpack_move.pace, 1);
+  EXPECT_EQ(planned("hvector(9999, 1, 4096, double)", Machine())->root(1).sweep.pack_move.pace, 1);
+}
+
+TEST(Moves, LinesAtPagesAreAskedForIntoTheSecondLevel) {
+  Machine second;
+  second.ask_level = 2;
+  const auto sweep = [&](const char* text) { return planned(text, second)->root(1).sweep; };
+  const Sweep lines = sweep("hvector(99999, 64, 8192, byte)");
+  EXPECT_TRUE(lines.pack_move.ahead_second);
+  EXPECT_TRUE(lines.unpack_move.ahead_second);
+  EXPECT_EQ(lines.unpack_ahead.from, second.l3_bytes / second.page_bytes * 64);
+  EXPECT_EQ(lines.pack_ahead.from, 2 * lines.unpack_ahead.from);
+  EXPECT_FALSE(sweep("hvector(99999, 64, 4160, byte)").pack_move.ahead_second);
+  EXPECT_FALSE(sweep("hvector(99999, 128, 8192, byte)").pack_move.ahead_second);
+  const PlanPtr first = planned("hvector(99999, 64, 8192, byte)", Machine());
+  EXPECT_FALSE(first->root(1).sweep.pack_move.ahead_second);
+}
+
+}  // namespace
+}  // namespace lacuna
