@@ -175,6 +175,8 @@ bool make_arena(int64_t bytes) noexcept {
 
 std::byte* own_arena() noexcept { return g_base; }
 
+int64_t arena_bytes() noexcept { return g_bytes; }
+
 int arena_descriptor() noexcept { return g_descriptor; }
 
 void close_arena() noexcept {

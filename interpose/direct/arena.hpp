@@ -23,6 +23,7 @@ bool make_arena(int64_t bytes) noexcept;
 int64_t most_arena_bytes(int64_t wanted) noexcept;
 // Its first byte: the seats (room.hpp), a page for the word below, then regions.
 std::byte* own_arena() noexcept;
+int64_t arena_bytes() noexcept;  // of it
 inline constexpr int64_t kSeatBytes = int64_t{4} << 10;
 inline constexpr int64_t kFrontBytes = 2 * kSeatBytes;
 

@@ -20,11 +20,6 @@
 namespace lacuna::direct {
 namespace {
 
-// A window has room for this many pieces: fewer of them mean lines that the peer has just read,
-// which come back slowly; with 4, 8 and 32 of them a turn of 32^3, 64^3 and 128^3 doubles between
-// two ranks took 14.7, 13.6, 15.1 us; 104, 126, 123 us; 1039, 1125, 1019 us (MPICH).
-constexpr int64_t kPiecesInWindow = 8;
-
 // From afar, as messages do (send.cpp): packed to the side in blocks that stay in the first level,
 // and copied from there past the caches. Microseconds of Open MPI alone / straight / so, two ranks
 // on Zen 4 between which a word takes 300 ns: MPI_Alltoall of 512-byte runs, 64 KiB 44 / 37 / 15,
@@ -90,8 +85,7 @@ void copy_lot(const Lot& from, const Lot& to) noexcept {
   }
 }
 
-void Outflow::plan_for(const Lot& lot, Distance distance) noexcept {
-  const int64_t wanted = piece_of(lot.bytes);
+void Outflow::plan_for(const Lot& lot, int64_t wanted, Distance distance) noexcept {
   lot_ = &lot;
   sent_ = 0;
   piece_ = whole_granules(wanted, granule_of(lot, wanted));

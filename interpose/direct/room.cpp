@@ -151,9 +151,7 @@ void wait_for_readers(Room* room) noexcept {
   }
 }
 
-}  // namespace
-
-constinit LastRoom g_last_rooms[1U << kLastRoomBits] = {};
+constexpr double kAnyRun = std::numeric_limits<double>::infinity();
 
 // Two ranks, runs of 8 bytes to 32 KiB with gaps as long (`lacuna-bench-collectives`). With 4 KiB
 // MPICH takes 1.95 to 25 times as long, Open MPI 1.5 to 3, and Intel MPI, whose MPI_Bcast and
@@ -169,23 +167,13 @@ constinit LastRoom g_last_rooms[1U << kLastRoomBits] = {};
 // exchanges of 4 KiB runs were faster by 1.2 to 1.8 times (those of 512 bytes slower by 1.2 to 2),
 // Intel MPI's of 512 bytes and 4 KiB by 1.3 to 1.8, while MPICH's take 1.2 to 4 times as long.
 // Since windows go round as far as the second level does not reach (arena.cpp), on Zen 4, Open
-// MPI's take 1.2 to 3.1 times as long in runs of 4 KiB, 16 and 64 KiB of them, and Intel MPI's are
-// faster by 1.2 to 1.7 with as many, but slower by 1.3 and 1.4 with 512 KiB and 4 MiB in runs of 16
-// and 64 KiB (lacuna bench papers byna-fft). Intel MPI's MPI_Scatter takes 4 to 20 times as long
-// from 64 KiB on, and up to 16 KiB in long runs 1.02 to 1.3 times between close cores and 0.35 to
-// 0.54 from afar.
-Gain gain_of(Kind kind) noexcept {
-  constexpr double kAnyRun = std::numeric_limits<double>::infinity();
-  const Flavour flavour = runtime().flavour;
-  const bool goes_far_round = minds_distance(machine());
+// MPI's take 1.2 to 3.1 times as long in runs of 4 KiB, 16 and 64 KiB of them.
+Gain of_any(Kind kind, Flavour flavour, bool goes_far_round) noexcept {
   const double most_run = peers_read()                                      ? kAnyRun
                           : flavour == Flavour::kOpenMpi && !goes_far_round ? 2048
                           : flavour == Flavour::kIntelMpi                   ? 256
                                                                             : kAnyRun;
-  constexpr int64_t kMuch = 512 << 10;
   if (kind == Kind::kAlltoallw && flavour == Flavour::kOpenMpi) return {1024, most_run, 4 << 10};
-  if (kind == Kind::kAlltoallw && flavour == Flavour::kIntelMpi && goes_far_round)
-    return {128, most_run, 0, kMuch};
   if (kind == Kind::kAlltoallw) return {128, most_run};
   if (flavour != Flavour::kIntelMpi) return {4 << 10, most_run};
   switch (kind) {
@@ -212,8 +200,53 @@ Gain gain_of(Kind kind) noexcept {
   }
 }
 
+// Intel MPI's, where windows go far round, since pieces are large (turn.cpp). How many times as
+// long it takes alone, Zen 4, two ranks, peers' memory not read, runs of 8 / 512 / 4096 bytes, from
+// close by: MPI_Alltoallw 256 bytes 2.1, 1 KiB 3.9 / 1.6, 4 KiB 5.2 / 1.6, 64 KiB 16 / 1.8 / 1.5;
+// MPI_Allgather 1 KiB 1.5 / 1.1, 4 KiB 2.3 / 1.1, 64 KiB 3.7 / 1.5 / 1.4; MPI_Neighbor_alltoall 1
+// KiB 2.2 / 1.4, 64 KiB 11 / 1.5 / 1.3; MPI_Gather 1 KiB 4.4 / 2.3, 64 KiB 14 / 2.2 / 2.8;
+// MPI_Bcast 1 KiB 1.1 / 0.9, 4 KiB 1.4 / 0.9, 16 KiB 2.8 / 1.8 / 1.6; MPI_Scatter 1 KiB 1.8 / 1.1,
+// 4 KiB 2.5 / 1.2, 16 KiB 7.5 / 1.5 / 1.4. From afar: MPI_Alltoallw 256 bytes 1.06, 1 KiB 1.5 /
+// 0.9, 4 KiB 2.9 / 1.1, 64 KiB 9 / 1.1 / 1.03; MPI_Allgather 1 KiB 0.7 / 0.6, 4 KiB 1.3 / 0.8, 64
+// KiB 2.2 / 0.9 / 0.93; MPI_Neighbor_alltoall 1 KiB 1.0 / 0.65, 4 KiB 1.7 / 0.9, 64 KiB 6 / 0.9 /
+// 0.8; MPI_Gather 1 KiB 1.6 / 0.9, 4 KiB 3.8 / 1.25, 64 KiB 9 / 4.4 / 4.4; MPI_Bcast 1 KiB 0.6, 4
+// KiB 1.5 / 1.3, 64 KiB 3.3 / 2.9 / 2.8; MPI_Scatter 1 KiB 0.95 / 0.65, 4 KiB 1.9 / 1.25, 16 KiB 4
+// / 2 / 2.
+Gain of_intel(Kind kind, bool is_far) noexcept {
+  switch (kind) {
+    case Kind::kBcast:
+      return {4 << 10, kAnyRun, 16 << 10};
+    case Kind::kGather:
+    case Kind::kGatherv:
+      return is_far ? Gain{1 << 10, kAnyRun, 4 << 10} : Gain{256, kAnyRun};
+    case Kind::kScatter:
+    case Kind::kScatterv:
+      return {is_far ? 4 << 10 : 1 << 10, kAnyRun, 4 << 10};
+    case Kind::kAllgather:
+    case Kind::kAllgatherv:
+      return is_far ? Gain{4 << 10, Gain::kLongRun} : Gain{1 << 10, kAnyRun, 16 << 10};
+    case Kind::kAlltoall:
+    case Kind::kAlltoallv:
+    case Kind::kAlltoallw:
+      return is_far ? Gain{1 << 10, kAnyRun, 4 << 10} : Gain{256, kAnyRun};
+    default:
+      return is_far ? Gain{4 << 10, Gain::kLongRun} : Gain{1 << 10, kAnyRun};
+  }
+}
+
+}  // namespace
+
+constinit LastRoom g_last_rooms[1U << kLastRoomBits] = {};
+
+Gain gain_of(const Room& room, Kind kind) noexcept {
+  const Flavour flavour = runtime().flavour;
+  const bool goes_far_round = minds_distance(machine());
+  return flavour == Flavour::kIntelMpi && goes_far_round ? of_intel(kind, room.is_far)
+                                                         : of_any(kind, flavour, goes_far_round);
+}
+
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept {
-  const bool is_due = bytes >= (runtime().always ? 0 : gain_of(call.kind).least_bytes);
+  const bool is_due = bytes >= (runtime().always ? 0 : gain_of(*room, call.kind).least_bytes);
   // Whatever the bytes: a rank may not know its type just now, where threads learn types.
   if (room->number <= Room::kUnasked) agree_on_number(comm, room);
   if (room->number < 0) return Door::kClosed;
@@ -303,6 +336,9 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
       if (!*alive) return false;
     }
   }
+  room->is_far = std::any_of(room->members.begin(), room->members.end(), [&](const Member& member) {
+    return distance_from(member.peer, room->turn) == Distance::kFar;
+  });
   const bool taken = !refused && (all & kGaps) != 0 && (all & kEnough) != 0;
   if (taken) room->taken = room->turn;
   learn(room, call, taken, refused);

@@ -51,13 +51,18 @@ constexpr bool gives_one(Kind kind) noexcept {
          kind == Kind::kNeighborAllgather || kind == Kind::kNeighborAllgatherv;
 }
 
+// Whether each rank gives and gets: so all are busy with their own data first.
+constexpr bool is_exchange(Kind kind) noexcept {
+  return kind != Kind::kBcast && kind != Kind::kGather && kind != Kind::kGatherv &&
+         kind != Kind::kScatter && kind != Kind::kScatterv;
+}
+
 // Where a room is faster than the library: from so many bytes between two ranks on, in runs up to
-// so long; from how many in long runs; and from how many in runs of any length.
+// so long; and from how many in long runs.
 struct Gain {
   int64_t least_bytes;
   double most_run_bytes;
   int64_t least_in_long_runs = 0;
-  int64_t least_in_any_run = std::numeric_limits<int64_t>::max();
 
   static constexpr double kLongRun = 64;
   bool is_enough(const Lot& lot) const noexcept {
@@ -65,11 +70,9 @@ struct Gain {
     return lot.bytes >= least_bytes && (!is_long || lot.bytes >= least_in_long_runs);
   }
   bool is_of_gaps(const Lot& lot) const noexcept {
-    return lot.with_gaps != nullptr &&
-           (lot.with_gaps->mean_run_bytes <= most_run_bytes || lot.bytes >= least_in_any_run);
+    return lot.with_gaps != nullptr && lot.with_gaps->mean_run_bytes <= most_run_bytes;
   }
 };
-Gain gain_of(Kind kind) noexcept;
 
 // What the members tell each other to find a number that is free in all arenas.
 struct Offer {
@@ -128,6 +131,7 @@ struct Room {
   Row* own = nullptr;           // those in this process's, as soon as there is a number
   uint64_t turn = 0;            // how many calls there have been
   uint64_t taken = 0;           // one that others may still be voting on
+  bool is_far = false;          // some member is, as of the last vote
   Lot to_all;                   // of the current call (gives_one)
   Outflow outflow_to_all;
   Habit habits[2][kKinds];  // one row for calls that are plain here: they say nothing of others
@@ -142,6 +146,8 @@ struct Room {
   static constexpr int kUnasked = -2;   // and one less for each time that threads were in the way
   static constexpr int kLastTry = -10;  // then it is given up
 };
+
+Gain gain_of(const Room& room, Kind kind) noexcept;
 
 enum class Door : uint8_t {
   kOpen,    // this rank must vote

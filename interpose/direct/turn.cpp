@@ -7,6 +7,7 @@
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/distance.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/direct/send.hpp"
 #include "interpose/log.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/staging.hpp"
@@ -28,6 +29,24 @@ Region* region_of(const Member& member) noexcept {
 }
 
 int64_t up_to_line(int64_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
+
+// Bytes that are published at once. Where all give and get, each has its own data to pack before it
+// looks at what others have, and pieces are but lines that go forth and back. Microseconds of
+// MPI_Alltoallw of slabs of 32^3, 64^3 and 128^3 doubles, two ranks on Zen 4 (64 KiB, 512 KiB and 4
+// MiB each way), in eighths up to 64 KiB / so: from close by 7.4, 50, 950 / 5.8, 47, 870, from afar
+// 14, 72, 810 / 11.6, 71, 805. With 256 KiB in the windows of 4 MiB 1100, with 2 MiB as long. A
+// program that does nothing else takes 6, 45 and 800 from close by, non-temporal stores into the
+// program's memory or not.
+// All windows together take no more than a part of the arena.
+int64_t piece_in_turn(const Room& room, const Call& call, int64_t bytes) noexcept {
+  constexpr int64_t kMost = 128 << 10;
+  constexpr int64_t kPart = 4;
+  const int64_t eighths = piece_of(bytes);
+  if (!is_exchange(call.kind)) return eighths;
+  const int64_t window = arena_bytes() / kPart / static_cast<int64_t>(room.members.size());
+  return std::clamp<int64_t>(bytes, eighths,
+                             std::max(eighths, std::min(kMost, window / kPiecesInWindow)));
+}
 
 // Of this rank to another one, by itself.
 bool has_window(const Room& room, size_t i) noexcept {
@@ -64,12 +83,14 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
     ++readers;
     if (one) continue;
     Member& member = room->members[i];
-    member.outflow.plan_for(member.out, distance_of(*room, member));
+    member.outflow.plan_for(member.out, piece_in_turn(*room, call, member.out.bytes),
+                            distance_of(*room, member));
     bytes += up_to_line(member.outflow.window_bytes());
   }
   if (readers == 0) return true;
   if (one) {
-    room->outflow_to_all.plan_for(room->to_all, distance_of_all(*room));
+    room->outflow_to_all.plan_for(room->to_all, piece_in_turn(*room, call, room->to_all.bytes),
+                                  distance_of_all(*room));
     bytes += room->outflow_to_all.window_bytes();
   }
   *region = reserve(bytes);
@@ -198,7 +219,7 @@ bool is_root(const Room& room, const Call& call) noexcept {
 
 bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noexcept {
   const Member& self = room->members[room->rank];
-  const Gain gain = gain_of(call.kind);
+  const Gain gain = gain_of(*room, call.kind);
   Ballot own;
   own.enough = runtime().always;
   if (willing) {
