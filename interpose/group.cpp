@@ -92,6 +92,12 @@ bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
   return false;
 }
 
+// After MPI_Comm_get_errhandler.
+void let_go(MPI_Errhandler* handler) {
+  if (*handler != runtime().errors_are_fatal && *handler != runtime().errors_return)
+    next_functions().MPI_Errhandler_free(handler);
+}
+
 // For as long as it lives, errors of what is no communicator are heard by nobody: libraries raise
 // them on one of these two.
 //
@@ -118,9 +124,7 @@ class Silence {
     for (Silenced& one : silenced_) {
       if (!one.is_silent) continue;
       next.MPI_Comm_set_errhandler(one.comm, one.handler);
-      const bool is_predefined =
-          one.handler == runtime().errors_are_fatal || one.handler == runtime().errors_return;
-      if (!is_predefined) next.MPI_Errhandler_free(&one.handler);
+      let_go(&one.handler);
     }
   }
   Silence(const Silence&) = delete;
@@ -144,6 +148,16 @@ bool is_communicator(MPI_Comm comm) {
   int size = 0;
   int code = 0;
   return ask(next_functions().MPI_Comm_size, comm, &size, &code);
+}
+
+MPI_Comm hears_of_none() {
+  const Runtime& rt = runtime();
+  if (rt.flavour != Flavour::kMpich || rt.mpich_major < 5) return rt.comm_world;
+  MPI_Errhandler handler = rt.errors_are_fatal;
+  const int code = next_functions().MPI_Comm_get_errhandler(rt.comm_self, &handler);
+  if (code != MPI_SUCCESS || handler == rt.errors_are_fatal) return rt.comm_world;
+  let_go(&handler);
+  return rt.comm_self;
 }
 
 bool ask_group(MPI_Comm comm, Group* group, int* code) {
