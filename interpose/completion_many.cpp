@@ -104,7 +104,8 @@ struct Outcome {
   bool observed = false;  // the request is complete, but still the program's
 };
 
-// What went wrong after the library had called it a success: on which communicator, and the class.
+// What first went wrong after the library had called it a success: on which communicator, and the
+// class.
 struct Failure {
   MPI_Comm comm;
   int error_class = MPI_SUCCESS;
@@ -127,19 +128,21 @@ Failure settle(const Claims& claims, const Statuses& statuses, int count, const 
     }
     if (error_class != MPI_SUCCESS) {
       // From the first on all statuses say how they ended.
-      if (failure.error_class == MPI_SUCCESS) statuses.all_well(count);
+      if (failure.error_class == MPI_SUCCESS) {
+        statuses.all_well(count);
+        failure = {comm, error_class};
+      }
       outcome.status->MPI_ERROR = error_class;
-      failure = {comm, error_class};
     }
     entry = next;
   }
   return failure;
 }
 
-// What the call returns: `error_class`, but for the forms with one status.
-int code_after(const Failure& failure, int code, int error_class) {
+// What the call returns: `told`, but where nothing has failed here alone.
+int code_after(const Failure& failure, int code, int told) {
   if (failure.error_class == MPI_SUCCESS || code != MPI_SUCCESS) return code;
-  return raise_error(failure.comm, error_class);
+  return raise_error_of_many(failure.comm, failure.error_class, told);
 }
 
 // After a form that has one status for each request. `flag` says whether all have completed.
@@ -240,7 +243,7 @@ Answer end_early(PendingRequest* entry, int (*end)(PendingRequest*, MPI_Status*)
   const int error_class = end(entry, status);
   if (error_class == MPI_SUCCESS) return taken(MPI_SUCCESS);
   if (error != MPI_SUCCESS) status->MPI_ERROR = error_class;
-  return taken(raise_error(comm, error != MPI_SUCCESS ? error : error_class));
+  return taken(raise_error_of_many(comm, error_class, error != MPI_SUCCESS ? error : error_class));
 }
 
 // `call` completes one request at most.

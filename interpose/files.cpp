@@ -43,11 +43,15 @@ bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blockin
   return true;
 }
 
-// Intel MPI 2021.19 under the standard ABI: MPI_File_iread_shared into contiguous memory reads
-// nothing.
-bool may_start_on_file() {
+// Intel MPI 2021.19 reads into contiguous memory in the call, and asks then how many elements have
+// come: where the file ends within one, as within a packed form, that is MPI_UNDEFINED, which it
+// multiplies by their size, and aborts. (Under the standard ABI MPI_File_iread_shared reads
+// nothing, besides.)
+bool may_start_on_file(bool reads) {
+  const bool is_intel = runtime().flavour == Flavour::kIntelMpi;
+  if (is_intel && reads) return false;
 #if defined(LACUNA_MPI_FAMILY_MPIABI)
-  if (runtime().flavour == Flavour::kIntelMpi) return false;
+  if (is_intel) return false;
 #endif
   return keeps_file_requests(runtime().flavour);
 }

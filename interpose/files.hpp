@@ -49,13 +49,14 @@ Answer take_file(Function Next::* function, Memory* buf, Count count, MPI_Dataty
   return taken(code);
 }
 
-bool may_start_on_file();  // files.cpp
+bool may_start_on_file(bool reads);  // files.cpp
 
 // The request that the program gets is the library's own.
 template <typename Function, typename Memory, typename Count, typename... Where>
 Answer take_file_start(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
                        MPI_Request* request, Where... where) {
-  if (!may_start_on_file() || !may_start(datatype, request)) return kDeclined;
+  constexpr bool kReads = !std::is_const_v<Memory>;
+  if (!may_start_on_file(kReads) || !may_start(datatype, request)) return kDeclined;
   Exchange exchange;
   if (!take_memory(buf, count, datatype, false, &exchange)) return kDeclined;
   PendingRequest* entry = new_pending_exchange(&exchange);

@@ -92,47 +92,72 @@ bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
   return false;
 }
 
+// After MPI_Comm_get_errhandler.
+void let_go(MPI_Errhandler* handler) {
+  if (*handler != runtime().errors_are_fatal && *handler != runtime().errors_return)
+    next_functions().MPI_Errhandler_free(handler);
+}
+
 // For as long as it lives, errors of what is no communicator are heard by nobody: libraries raise
 // them on one of these two.
+//
+// MPICH tells a communicator on which nobody has set a handler from one with MPI_ERRORS_ARE_FATAL,
+// and nobody else can: where this process alone has none, errors of no communicator are the
+// world's. So what reads as fatal is never set again there. An error would end the job now, and
+// does so a call later where it is not asked.
 class Silence {
  public:
   Silence() {
     const Next& next = next_functions();
     MPI_Errhandler silent;
     if (next.MPI_Comm_get_errhandler(runtime().probe_comm, &silent) != MPI_SUCCESS) return;
-    for (size_t i = 0; i < std::size(comms_); ++i) {
-      next.MPI_Comm_get_errhandler(comms_[i], &handlers_[i]);
-      next.MPI_Comm_set_errhandler(comms_[i], silent);
+    const bool fatal_may_be_none = runtime().flavour != Flavour::kOpenMpi;
+    for (Silenced& one : silenced_) {
+      if (next.MPI_Comm_get_errhandler(one.comm, &one.handler) != MPI_SUCCESS) continue;
+      if (fatal_may_be_none && one.handler == runtime().errors_are_fatal) continue;
+      one.is_silent = next.MPI_Comm_set_errhandler(one.comm, silent) == MPI_SUCCESS;
     }
     next.MPI_Errhandler_free(&silent);
-    is_kept_ = true;
   }
   ~Silence() {
     const Next& next = next_functions();
-    for (size_t i = 0; is_kept_ && i < std::size(comms_); ++i) {
-      next.MPI_Comm_set_errhandler(comms_[i], handlers_[i]);
-      const bool is_predefined =
-          handlers_[i] == runtime().errors_are_fatal || handlers_[i] == runtime().errors_return;
-      if (!is_predefined) next.MPI_Errhandler_free(&handlers_[i]);
+    for (Silenced& one : silenced_) {
+      if (!one.is_silent) continue;
+      next.MPI_Comm_set_errhandler(one.comm, one.handler);
+      let_go(&one.handler);
     }
   }
   Silence(const Silence&) = delete;
   Silence& operator=(const Silence&) = delete;
 
  private:
-  const MPI_Comm comms_[2] = {runtime().comm_world, runtime().comm_self};
-  MPI_Errhandler handlers_[2];
-  bool is_kept_ = false;
+  struct Silenced {
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    bool is_silent;
+  };
+  Silenced silenced_[2] = {{runtime().comm_world, {}, false}, {runtime().comm_self, {}, false}};
 };
 
 }  // namespace
 
 bool is_communicator(MPI_Comm comm) {
   if (g_gate.threads) return true;
+  if (comm == MPI_COMM_NULL) return false;
   const Silence silence;
   int size = 0;
   int code = 0;
   return ask(next_functions().MPI_Comm_size, comm, &size, &code);
+}
+
+MPI_Comm hears_of_none() {
+  const Runtime& rt = runtime();
+  if (rt.flavour != Flavour::kMpich || rt.mpich_major < 5) return rt.comm_world;
+  MPI_Errhandler handler = rt.errors_are_fatal;
+  const int code = next_functions().MPI_Comm_get_errhandler(rt.comm_self, &handler);
+  if (code != MPI_SUCCESS || handler == rt.errors_are_fatal) return rt.comm_world;
+  let_go(&handler);
+  return rt.comm_self;
 }
 
 bool ask_group(MPI_Comm comm, Group* group, int* code) {

@@ -38,6 +38,10 @@ struct Group {
 // meanwhile, it is not asked, and the answer is yes.
 bool is_communicator(MPI_Comm comm);
 
+// Whose error handler MPICH calls where an error is of no communicator: the world's, but 5.0.2 that
+// of this process alone where somebody has set one there.
+MPI_Comm hears_of_none();
+
 // False: the library has raised its error, and `code` is the program's.
 bool ask_group(MPI_Comm comm, Group* group, int* code);
 

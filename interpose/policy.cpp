@@ -160,6 +160,11 @@ bool completes_gets(Flavour flavour, int major) noexcept {
 // MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19 tell the world.
 bool tells_owner(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
+// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; of MPI_Waitany and MPI_Testany, too.
+bool tells_none_of_several(Flavour flavour) noexcept {
+  return is_mpich(flavour) || flavour == Flavour::kIntelMpi;
+}
+
 // MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then
 // never again; 4.0.2 gives a type back at each start.
 bool repeats_collectives(Flavour flavour, int mpich_major) noexcept {

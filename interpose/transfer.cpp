@@ -373,4 +373,13 @@ int raise_error(MPI_Comm comm, int error_class) {
   return error_class;
 }
 
+// Open MPI's handlers hear of the request's own error, on its communicator; MPICH's of what the
+// call returns, on none.
+int raise_error_of_many(MPI_Comm comm, int error_class, int told) {
+  if (runtime().flavour != Flavour::kOpenMpi)
+    return raise_error(tells_none_of_several(runtime().flavour) ? hears_of_none() : comm, told);
+  raise_error(comm, error_class);
+  return told;
+}
+
 }  // namespace lacuna

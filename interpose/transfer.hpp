@@ -157,6 +157,9 @@ int deliver(Incoming& incoming, MPI_Status* status) noexcept;
 
 // The error handler of the call's communicator hears of it; what the call returns.
 int raise_error(MPI_Comm comm, int error_class);
+// The same out of a call that completes several requests, of which one has failed, on `comm`, and
+// which returns `told`.
+int raise_error_of_many(MPI_Comm comm, int error_class, int told);
 
 }  // namespace lacuna
 

@@ -69,7 +69,7 @@ int redeem_only(Watch* watch, MPI_Status* status, int code) {
   const int error_class = end_and_redeem(watch, status, code == MPI_SUCCESS, &comm);
   if (error_class == MPI_SUCCESS) return code;
   status->MPI_ERROR = error_class;
-  return raise_error(comm, MPI_ERR_IN_STATUS);
+  return raise_error_of_many(comm, error_class, MPI_ERR_IN_STATUS);
 }
 
 MPI_Status assumed_status(const Watch& watch) {
@@ -135,7 +135,7 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
   const bool all_well = *code == MPI_SUCCESS;
   const bool is_left_pending = is_ignored && !is_blind && leaves_pending(*code, count, own);
   MPI_Comm failed{};
-  bool any_failed = false;
+  int failure = MPI_SUCCESS;  // the first
   for (int i = 0; i < count; ++i) {
     direct::Watch* watch = watches[i];
     if (watch == nullptr || requests[i] != no_request() || detail::is_empty(*watch)) continue;
@@ -148,14 +148,15 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
     MPI_Comm comm{};
     const int error_class = direct::end_and_redeem(watch, &told[i], is_well, &comm);
     if (error_class == MPI_SUCCESS) continue;
-    if (all_well && !any_failed) {
+    if (all_well && failure == MPI_SUCCESS) {
       for (int j = 0; j < count; ++j) told[j].MPI_ERROR = MPI_SUCCESS;
     }
     told[i].MPI_ERROR = error_class;
+    if (failure != MPI_SUCCESS) continue;
     failed = comm;
-    any_failed = true;
+    failure = error_class;
   }
-  if (any_failed) *code = raise_error(failed, MPI_ERR_IN_STATUS);
+  if (failure != MPI_SUCCESS) *code = raise_error_of_many(failed, failure, MPI_ERR_IN_STATUS);
   // Who wants no statuses would have been waited for by the library (completion_many.cpp).
   int again = MPI_SUCCESS;
   if (is_left_pending && !complete_all(next, caller, count, requests, statuses, &again))

@@ -98,6 +98,80 @@ TOPIC(direct_probe_truncation) {
   MPI_Type_free(&type);
 }
 
+namespace {
+
+// What an error handler has heard, of which communicator.
+struct Heard {
+  int where, error_class, times;
+  bool operator==(const Heard&) const = default;
+};
+Heard g_heard;
+MPI_Comm g_own;
+
+void hear(MPI_Comm* comm, int* code, ...) {
+  const int where = *comm == g_own ? 0 : *comm == MPI_COMM_WORLD ? 1 : 2;
+  g_heard = {where, class_of(*code), g_heard.times + 1};
+}
+
+void complete_several(int way, MPI_Request* requests) {
+  MPI_Status statuses[2];
+  int done[2] = {};
+  int flag = 0, at = 0, count = 0;
+  for (int left = 2; way > 0 && way < 5 && left > 0 && count != MPI_UNDEFINED; left -= flag) {
+    flag = 1;
+    if (way == 1) MPI_Waitany(2, requests, &at, statuses);
+    if (way == 2) MPI_Testany(2, requests, &at, &flag, statuses);
+    if (way == 3) MPI_Waitsome(2, requests, &count, done, statuses), flag = count;
+    if (way == 4) MPI_Testsome(2, requests, &count, done, statuses), flag = count;
+  }
+  if (way == 0) MPI_Waitall(2, requests, statuses);
+  if (way == 5) MPI_Waitall(1, requests, statuses);
+  for (int i = 0; i < 2; ++i)
+    if (requests[i] != MPI_REQUEST_NULL) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+// Calls that complete several requests, of which one has too little room: the same handler hears
+// the same as without lacuna.
+TOPIC(direct_truncation_of_several) {
+  MPI_Datatype type = column(kCount, 3);
+  const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  MPI_Comm_dup(MPI_COMM_WORLD, &g_own);
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(hear, &handler);
+  MPI_Comm_set_errhandler(g_own, handler);
+  for (const MPI_Comm comm : comms) MPI_Comm_set_errhandler(comm, handler);
+  std::vector<double> data(3 * kCount, 5), to(6 * kCount);
+  for (int way = 0; way < 6; ++way) {
+    Heard heard[2];
+    for (const bool on : {false, true}) {
+      lacuna(on);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (g_rank == 0) {
+        for (const int tag : {1, 2}) MPI_Send(data.data(), 1, type, 1, tag, g_own);
+      } else if (g_rank == 1) {
+        MPI_Request requests[2];
+        g_heard = {};
+        MPI_Irecv(to.data(), kCount / 2, MPI_DOUBLE, 0, 1, g_own, &requests[0]);
+        MPI_Irecv(to.data() + 3 * kCount, kCount, MPI_DOUBLE, 0, 2, g_own, &requests[1]);
+        complete_several(way, requests);
+        heard[on] = g_heard;
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    lacuna(true);
+    context("way " + std::to_string(way) + ": heard " + std::to_string(heard[1].where) +
+            ", class " + std::to_string(heard[1].error_class) + ", natively " +
+            std::to_string(heard[0].where) + ", class " + std::to_string(heard[0].error_class));
+    CHECK(g_rank != 1 || heard[0] == heard[1]);
+  }
+  context("");
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&g_own);
+  MPI_Type_free(&type);
+}
+
 // Who asks about such a request sees that it is complete, and the call that ends it is told so,
 // too.
 TOPIC(direct_persistent_asked) {

@@ -92,6 +92,27 @@ TOPIC(errors_bad_arguments) {
   MPI_Type_free(&uncommitted);
 }
 
+// A program that sets a handler on the world alone hears there of errors that are of no
+// communicator. The first topic of its job, as nobody may have set one on this process alone.
+TOPIC(errors_of_no_communicator) {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Datatype type = column(4096, 3), none;
+  std::vector<double> a(3 * 4096), b(3 * 4096);
+  const int other = g_rank ^ 1;
+  MPI_Sendrecv(a.data(), 1, type, other, 0, b.data(), 1, type, other, 0, copy, MPI_STATUS_IGNORE);
+  MPI_Bcast(a.data(), 1, type, 0, copy);
+  return_errors(MPI_COMM_WORLD);
+  const Seen seen = see([&] { return MPI_Type_vector(-1, 2, 3, MPI_INT, &none); });
+  CHECK(seen.handled == 1);
+#if !defined(LACUNA_MPI_FAMILY_OMPI)
+  // Nor has anybody set one on this copy.
+  CHECK(see([&] { return MPI_Send(a.data(), 1, type, 99, 0, copy); }).handled == 1);
+#endif
+  MPI_Type_free(&type);
+  MPI_Comm_free(&copy);
+}
+
 // Too long a message: MPI_ERR_TRUNCATE, whichever call completes the receive.
 TOPIC(errors_truncation) {
   return_errors(MPI_COMM_WORLD);

@@ -68,11 +68,13 @@ std::string library_version() {
   return version;
 }
 
-bool takes_requests() {
-#if defined(LACUNA_MPI_FAMILY_MPIABI)
-  return false;
+bool takes_requests(bool reads) {
+#if defined(LACUNA_MPI_FAMILY_OMPI)
+  return true;
+#elif defined(LACUNA_MPI_FAMILY_MPICH)
+  return !library_version().starts_with("MPICH") && !reads;
 #else
-  return !library_version().starts_with("MPICH");
+  return false;
 #endif
 }
 

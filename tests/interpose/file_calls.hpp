@@ -35,8 +35,8 @@ std::vector<FileCall> file_calls();
 
 std::string library_version();
 // MPICH's requests of files, and those under the standard ABI, are left alone
-// (interpose/policy.cpp, files.cpp).
-bool takes_requests();
+// (interpose/policy.cpp, files.cpp), and Intel MPI's of reading.
+bool takes_requests(bool reads);
 
 // Makes the file return errors, by a handler of our own (as return_errors() in harness.hpp).
 void return_errors(MPI_File fh);

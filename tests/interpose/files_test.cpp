@@ -190,7 +190,8 @@ TOPIC(files_every_function) {
               call.reads ? try_read(file, scene, &buffer, count, shape.type, kLength, ignore)
                          : try_write(file, scene, &buffer, count, shape.type, ignore);
           const bool expected = tried && shape.taken && !is_mixed(shape) && count > 1 &&
-                                scene.acts && (call.ending != Ending::kRequest || takes_requests());
+                                scene.acts &&
+                                (call.ending != Ending::kRequest || takes_requests(call.reads));
           const int64_t times = taken(call.counted().c_str()) - before;
           if (expected) CHECK(times == 1);
           if (is_mixed(shape) || count == 0) CHECK(times == 0);
