@@ -37,7 +37,8 @@ release-with-tests: setup-test
 	@cmake --preset release -D LACUNA_TESTS=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
-dev: setup
+dev:  # without Python or MPI
+	@setup/setup.sh build packages
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS)
 
@@ -48,9 +49,11 @@ optimizer:
 	@setup/setup.sh optimizer
 	@$(MAKE) release
 
-# The last command is the released build's, so that the last line is the whole suite's.
-test: setup-test
-	@$(MAKE) dev
+# Python and the MPI libraries come while the engine is compiled. The last command is the released build's, so that the last line
+# is the whole suite's.
+test:
+	@setup/setup.sh test packages
+	@$(MAKE) -j 2 setup-test dev
 	@$(MAKE) release-with-tests
 	@ctest --preset dev -j $(JOBS)
 	@ctest --preset release -j $(JOBS)

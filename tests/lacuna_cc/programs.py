@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from lacuna import mpis, places
@@ -84,6 +86,15 @@ def run(
     if told is not None:
         told.append(done.stderr)
     return done.stdout
+
+
+@functools.cache
+def plain_result(library: str, *sources: str) -> str:
+    """What files of this folder print by the plain compiler: made and run once for all tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "plain"
+        plain_cc(library, *(str(HERE / source) for source in sources), "-o", str(program))
+        return run(library, program)
 
 
 def symbols(program: Path) -> set[str]:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import HERE, LIBRARIES, call, lacuna_cc, plain_cc, run, symbols
+from programs import HERE, LIBRARIES, call, lacuna_cc, plain_cc, plain_result, run, symbols
 
 from lacuna import compiled_table, places
 
@@ -72,9 +72,9 @@ def line_of(source: Path, words: str) -> int:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
-    sources = [str(source), *(str(HERE / other) for other in OTHER_FILES.get(name, []))]
+    files = [f"{name}.c", *OTHER_FILES.get(name, [])]
+    sources = [str(HERE / file) for file in files]
     remarks = lacuna_cc(library, *REMARKS, *sources, "-o", str(tmp_path / "specialized"))
-    plain_cc(library, *sources, "-o", str(tmp_path / "plain"))
     agree(source, remarks)
     # Of types whose count may be negative, too.
     not_made = [
@@ -82,7 +82,7 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     ]
     removed = {line.split(":")[1] for line in remarks.splitlines() if " removed: " in line}
     assert {str(number) for number in not_made} <= removed
-    assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+    assert run(library, tmp_path / "specialized") == plain_result(library, *files)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -93,9 +93,8 @@ def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
     options = compiled_table.pass_options({}, {}, [[1, 1 << 30]])[1:]
     words = [word for option in options for word in ("-mllvm", option)]
     lacuna_cc(library, *words, str(source), "-o", str(tmp_path / "apart"))
-    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
     assert "MPI_Type_indexed" in symbols(tmp_path / "apart")
-    assert run(library, tmp_path / "apart") == run(library, tmp_path / "plain")
+    assert run(library, tmp_path / "apart") == plain_result(library, source.name)
 
 
 RUNTIMES = ["cudaMalloc", "cuInit", "hipMalloc", "zeMemAllocDevice"]
@@ -119,16 +118,15 @@ def test_memory_of_a_device(runtime: str, tmp_path: Path) -> None:
 def test_large_counts(library: str, tmp_path: Path) -> None:
     source = HERE / "counts.c"
     remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "specialized"))
-    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
     agree(source, remarks)
     removed = {re.sub(".*remark: (.*) removed.*", r"\1", line) for line in remarks.splitlines()}
     assert {"MPI_Type_vector_c", "MPI_Type_create_hindexed_c", "MPI_Type_contiguous_c"} <= removed
-    assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
+    assert run(library, tmp_path / "specialized") == plain_result(library, source.name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LACUNA_CHECK", "1")
         lacuna_cc(library, str(source), "-o", str(tmp_path / "checked"))
     told: list[str] = []
-    assert run(library, tmp_path / "checked", told=told) == run(library, tmp_path / "plain")
+    assert run(library, tmp_path / "checked", told=told) == plain_result(library, source.name)
     assert "lacuna" not in told[0]
 
 
@@ -220,12 +218,11 @@ def test_checks(library: str, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LACUNA_CHECK", "1")
         remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(program))
-    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
     plain_cc(library, "-shared", "-fPIC", str(HERE / "wrong_pack.c"), "-o", str(wrong))
     told: list[str] = []
-    assert run(library, program, told=told) == run(library, tmp_path / "plain")
+    assert run(library, program, told=told) == plain_result(library, source.name)
     assert "lacuna" not in told[0]
-    assert run(library, program, preload=wrong, told=told) == run(library, tmp_path / "plain")
+    assert run(library, program, preload=wrong, told=told) == plain_result(library, source.name)
     lines = {int(number) for number in re.findall(r"lacuna check: .*types.c:(\d+): MPI_", told[1])}
     assert lines, told[1]
     assert all("remedy: " in line for line in told[1].splitlines() if "lacuna check" in line)
@@ -242,8 +239,7 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
     lines = source.read_text().splitlines()
     wanted = {str(number) for number, line in enumerate(lines, 1) if line.endswith("// registers")}
     assert wanted <= {line.split(":")[1] for line in remarks.splitlines() if " registers " in line}
-    plain_cc(library, str(source), "-o", str(tmp_path / "plain"))
-    plain = run(library, tmp_path / "plain")
+    plain = plain_result(library, source.name)
     assert run(library, program) == plain
     family = "ompi" if library == "openmpi" else library
     preload = Path(os.environ["LACUNA_BUILD_DIR"]) / "lib" / f"liblacuna-{family}.so"
@@ -271,8 +267,7 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
 def test_types_that_nothing_needs_are_not_made(library: str, tmp_path: Path) -> None:
     lacuna_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "halo"))
     assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
-    plain_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "plain"))
-    assert run(library, tmp_path / "halo") == run(library, tmp_path / "plain")
+    assert run(library, tmp_path / "halo") == plain_result(library, "halo.c")
 
 
 def test_link_time_optimization_sees_other_files(tmp_path: Path) -> None:

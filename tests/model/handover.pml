@@ -111,15 +111,18 @@ inline arrive(number_, region_) {
   }
 }
 
+/* One step looks at one shared word, and else at what the lock keeps for this thread. */
 inline sweep() {
   r = 0;
   do
   :: r < REGIONS ->
-    if
-    :: out[r] && done[r] -> out[r] = false
-    :: else
-    fi;
-    r++
+    atomic {
+      if
+      :: out[r] && done[r] -> out[r] = false
+      :: else
+      fi;
+      r++
+    }
   :: else -> break
   od
 }
@@ -203,10 +206,19 @@ proctype Sender(byte me) {
       ; word = count
 #endif
     fi;
-    i++
+    atomic { i++; number = 0; mine = 0; p = 0; r = 0 }
   :: else -> break
   od;
   senders_over++
+}
+
+/* Bytes of a region that is done: states are not told apart by them, and who would still read them is found. */
+inline forget(region_) {
+  p = 0;
+  do
+  :: p < PIECES -> piece[region_ * PIECES + p] = NONE; p++
+  :: else -> break
+  od
 }
 
 /* What a receive has matched goes to the program. */
@@ -229,7 +241,7 @@ inline take(receive) {
     :: else -> break
     od;
 #if !defined(BREAK_FREE_FIRST) && !defined(BREAK_NEVER_FREE)
-    done[region] = true;
+    atomic { done[region] = true; forget(region) };
 #endif
     landed++
   fi;
@@ -240,6 +252,7 @@ inline take(receive) {
 #ifndef BREAK_CANCELLED
     brought[receive] = NONE;
 #endif
+    region_of[receive] = 0;
     number = 0;
     region = 0
   }
