@@ -104,6 +104,7 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
     m.tile_cols = tiles.columns;
     m.stream = message_bytes >= machine.stream_transpose_bytes;
     m.four_lines = message_bytes <= tiles.four_lines_bytes;
+    m.diagonals = message_bytes <= tiles.diagonals_bytes;
     return choice;
   }
   choice.kernel = find_kernel(table, Shape::kStrided, width_);

@@ -97,6 +97,20 @@ class Mover {
                 pitch);
   }
 
+  // Whether the rows of such iterations can be taken in parts.
+  static bool moves_rows(const PlanNode& node) {
+    return kPack && moves_apart(node) && node.sweep.how == Sweep::How::kTranspose;
+  }
+
+  // Of iterations_apart, rows [begin, end) of each.
+  void rows_apart(const PlanNode& node, int64_t first, int64_t last, int64_t begin, int64_t end,
+                  std::byte* mem, std::byte* packed, int64_t pitch) const {
+    const Sweep& sweep = node.sweep;
+    kernel_call(sweep, last - first,
+                address(mem, first * node.loop.mem_stride + begin * sweep.inner.mem_stride),
+                packed + begin * sweep.width, pitch, end - begin);
+  }
+
   // Entries [first, last) of a list; origins as for iterations.
   void entries(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
                std::byte* packed) const {
@@ -174,9 +188,10 @@ class Mover {
     }
   }
 
-  // `pitch`, where it is not 0: the packed stride of the own loop, which is the outer one.
+  // `pitch`, where it is not 0: the packed stride of the own loop, which is the outer one. `rows`,
+  // where it is not 0, in place of the inner one's (packing).
   void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed,
-                   int64_t pitch = 0) const {
+                   int64_t pitch = 0, int64_t rows = 0) const {
     Move m = prepared(sweep, mem, packed);
     // A piece of a large message is written as the whole would be.
     if (m.repeats > 1 && total_bytes_ / sweep.width >= sweep.repeats_below) m.repeats = 1;
@@ -188,10 +203,12 @@ class Mover {
       own.count = count;
       if (pitch != 0) (kPack ? own.dst_stride : own.src_stride) = pitch;
     }
+    if (rows != 0) m.inner.count = rows;
     if (sweep.own == Sweep::Own::kInner) (swapped ? m.outer : m.inner).count = count;
     m.stream = transposes ? stream_transpose_ : stream_runs_;
     m.far = is_far_;
     m.four_lines = total_bytes_ <= sweep.four_lines_bytes;
+    m.diagonals = total_bytes_ <= sweep.diagonals_bytes;
     if (sweep.block_inner == 0 || m.outer.count == 1) {
       kernel(sweep)(m);
       return;

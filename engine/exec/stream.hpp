@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "exec/buffers.hpp"
+#include "exec/mover.hpp"
 #include "exec/places.hpp"
 #include "exec/spans.hpp"
 #include "exec/stream_part.hpp"
@@ -62,11 +63,27 @@ class Stream {
     Spans held;         // unpacking: what came, until all of it did
   };
 
+  // Packing: the next group, in a buffer of its own, of which the first rows are there.
+  struct Ahead {
+    StreamPart group;
+    std::byte* place = nullptr;
+    int64_t rows = 0;
+  };
+
   int64_t first_group_bytes() const;
   // Bytes [begin, end) as a slice.
   void move(int64_t begin, int64_t end, std::byte* packed) const;
   // part_ becomes the one that holds at_.
   void find_part();
+  // Whether the pieces before, and this one, lie in one buffer of the message as they do in it.
+  bool is_assembled(const std::byte* packed, int64_t bytes);
+  // A piece out of a group past the caches, and meanwhile a share of the next group.
+  void through_past_caches(const Slot& slot, std::byte* packed, int64_t bytes);
+  void begin_ahead(const StreamPart& group);
+  // The rows of the group ahead up to `end`.
+  void move_rows_ahead(int64_t end);
+  Mover<kPack> group_mover() const;
+  void drop_ahead();
   // Where the next `bytes` are together already, made so where that takes a group; else null.
   std::byte* together(int64_t bytes);
   // At least so many bytes of the stream's own, for what is not together.
@@ -77,9 +94,10 @@ class Stream {
   void move_on(int64_t bytes);
   // That of part_, made where there is room; null where there is none.
   Slot* slot();
-  Slot* new_slot();
-  // The next `bytes` of its group between buffer and `packed`.
-  void through(const Slot& slot, std::byte* packed, int64_t bytes) const;
+  Slot* new_slot(std::byte* place);
+  // The next `bytes` of its group between buffer and `packed`, by copy(to, from, bytes).
+  template <typename Copy>
+  void through(const Slot& slot, std::byte* packed, int64_t bytes, Copy copy) const;
   // They were taken, or have come.
   void passed(Slot& slot, int64_t bytes);
   // Iterations of the group between memory and the buffer.
@@ -107,6 +125,9 @@ class Stream {
   std::vector<Slot> slots_;  // the oldest first
   // Where their groups begin: many slots are looked through for each piece.
   std::vector<int64_t> begins_;
+  Ahead ahead_;
+  uintptr_t origin_ = 0;   // where the message begins, as the last piece lay
+  int64_t assembled_ = 0;  // bytes before this piece that lay there
   Buffer* apart_ = nullptr;
   // The place that was lent last.
   bool is_apart_ = false;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "exec/exec.hpp"
@@ -74,6 +75,55 @@ TEST(Stream, IsTheMessage) {
       expect_same(text, count, {1, 100000, 77, 4096, 300000}, kCap);
       expect_same(text, count, {5000}, 0);
     }
+  }
+}
+
+// The next group is made while the pieces of one leave, where they come into one buffer. Here, from
+// the second piece of 64 KiB on; and for a while they go to another place.
+void expect_assembled(const std::string& text, const std::vector<int64_t>& lengths) {
+  Machine small = planned("int")->machine();
+  small.store_bytes = small.line_bytes / 2;
+  small.stream_transpose_bytes = 1 << 16;
+  small.l2_bytes = 1 << 18;
+  small.l3_bytes = 1 << 22;
+  auto type = parse_type(text);
+  ASSERT_TRUE(type.ok()) << text;
+  const PlanPtr plan = make_plan(std::move(type).value(), default_kernels(), small);
+  std::vector<std::byte> mem = noise(plan->type().true_ub, 1);
+  std::vector<std::byte> want(static_cast<size_t>(plan->size()));
+  pack(*plan, mem.data(), 1, want.data());
+  std::vector<std::byte> got(want.size());
+  std::vector<std::byte> other(want.size());
+  Stream<true> stream(plan, mem.data(), 1, kCap, kKeep);
+  int piece = 0;
+  for (int64_t at = 0; at < plan->size(); ++piece) {
+    const int64_t bytes =
+        std::min(lengths[static_cast<size_t>(piece) % lengths.size()], plan->size() - at);
+    std::byte* const place = got.data() + at;
+    if (piece % 40 == 30) {
+      stream.next(other.data() + 1, bytes);
+      std::copy_n(other.data() + 1, bytes, place);
+    } else if (piece % 40 == 38) {
+      std::copy_n(stream.lend(bytes), bytes, place);
+    } else {
+      stream.next(place, bytes);
+    }
+    at += bytes;
+  }
+  EXPECT_EQ(got, want) << text;
+}
+
+TEST(Stream, APieceOfAnAssembledMessageBringsSomeOfTheNextGroup) {
+  for (const char* const text : {"contiguous(300, resized(0, 8, vector(500, 1, 301, double)))",
+                                 "contiguous(256, resized(0, 4, vector(1024, 1, 256, float)))",
+                                 "contiguous(130, resized(0, 16, vector(520, 2, 260, double)))",
+                                 "contiguous(300, resized(0, 3, vector(700, 3, 1000, char)))",
+                                 "struct([1, 1], [0, 2000000], [contiguous(200, resized(0, 8, "
+                                 "vector(400, 1, 256, double))), "
+                                 "contiguous(200, resized(0, 8, vector(400, 1, 256, double)))])"}) {
+    expect_assembled(text, {4096});
+    expect_assembled(text, {8192, 1000});
+    expect_assembled(text, {1, 77777, 77, 4096, 20000});
   }
 }
 

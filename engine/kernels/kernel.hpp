@@ -103,6 +103,9 @@ struct Move {
   // transpose: by non-temporal stores, columns of whole pages are written four lines at a time, and
   // the source is asked for (transpose.inl.hpp). A hint.
   bool four_lines = false;
+  // transpose: where rows of whole pages meet in the caches, tiles are taken along diagonals. A
+  // hint.
+  bool diagonals = false;
 };
 
 // Whether strided runs are moved under masks, where Move::masks says that there are such moves. The
@@ -159,6 +162,10 @@ struct KernelTable {
   // For one run of at least kNearRun bytes in the first level, where the C library's memcpy takes
   // string instructions; null: it does as well.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
+  // For one run, its whole lines by non-temporal stores, which have been done before what is stored
+  // after fence_past.
+  void (*copy_past)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
+  void (*fence_past)() noexcept = nullptr;
 };
 
 // The kernel and its name, e.g. "transpose.w8.avx3".

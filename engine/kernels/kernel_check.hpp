@@ -102,6 +102,7 @@ inline void check_from(bool hints, const KernelTable& table, Shape shape, int64_
   m.masks = hints;
   m.tile_rows = hints ? 1 << 20 : tile_rows;
   m.four_lines = hints;
+  m.diagonals = hints && inner.count != 264;  // else four lines
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);
   kernel.fn(m);

@@ -107,6 +107,19 @@ TEST_P(Kernels, OneNearRun) {
   }
 }
 
+TEST_P(Kernels, OneRunPastTheCaches) {
+  if (GetParam()->copy_past == nullptr) GTEST_SKIP() << "through them";
+  for (const int64_t width : {1, 63, 64, 65, 127, 300, 4096, 8191}) {
+    for (const int64_t shift : {0, 1, 16, 40, 63}) {
+      Arena arena({0, width}, {0, width}, shift / 8, shift);
+      arena.expect(0, 0, width);
+      GetParam()->copy_past(arena.dst(), arena.src(), width);
+      GetParam()->fence_past();
+      EXPECT_TRUE(arena.right()) << width << " shift " << shift;
+    }
+  }
+}
+
 void check_list(const KernelTable& table, bool scatter, int64_t width,
                 const std::vector<int64_t>& offsets, bool narrow, int64_t ahead = 0) {
   const std::vector<int32_t> places(offsets.begin(), offsets.end());

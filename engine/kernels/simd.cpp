@@ -134,7 +134,9 @@ const KernelTable& table() {
       // Timed on Zen 4 without AVX-512 alone.
       is_amd() && HWY_TARGET != HWY_AVX3,
       // Zen 5, by memcpy and so: 4080 bytes 29 and 17 ns, 16 KiB 105 and 66.
-      is_amd() && HWY_TARGET == HWY_AVX3 ? &copy_near : nullptr};
+      is_amd() && HWY_TARGET == HWY_AVX3 ? &copy_near : nullptr,
+      &copy_past,
+      &fence_past};
   return kTable;
 }
 #undef LACUNA_GATHER_FIELDS

@@ -82,6 +82,12 @@ inline void copy_near(std::byte* dst, const std::byte* src, int64_t bytes) noexc
   copy_vectors(dst, src, bytes);
 }
 
+// KernelTable::copy_past.
+inline void copy_past(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
+  copy_run_stream(dst, src, bytes);
+}
+inline void fence_past() noexcept { hwy::FlushStream(); }
+
 // Whether the side with gaps does not lie on the lines' boundaries.
 inline bool has_gaps_off_lines(const Move& m) {
   return m.inner.dst_stride != m.width

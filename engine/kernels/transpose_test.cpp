@@ -90,13 +90,16 @@ TEST_P(Transposes, Large) {
   }
 }
 
-// Columns of whole pages: blocks of lines, whole ones and one that is short.
+// Columns of whole pages: blocks of lines and diagonals, whole ones and one that is short; columns
+// before and after whole lines of the source, few and many.
 TEST_P(Transposes, OfPages) {
   for (int64_t width : {4, 8, 16}) {
-    for (int64_t rows : {16, 80, 250, 300}) {
-      for (int64_t shift : {int64_t{0}, width}) {
+    for (int64_t rows : {16, 80, 250, 264, 300}) {
+      for (int64_t shift : {int64_t{0}, width, 64 - width}) {
         check_strided(*GetParam(), Shape::kTranspose, width, {70, width, 8192}, {rows, 4096, width},
                       true, 32, 64, shift, shift);
+        check_strided(*GetParam(), Shape::kTranspose, width, {70, width, 8256}, {rows, 4096, width},
+                      false, 32, 64, shift, 0);
       }
     }
   }

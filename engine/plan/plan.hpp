@@ -70,6 +70,7 @@ struct Sweep {
   int64_t tile_rows = 0;      // kTranspose
   int64_t tile_cols = 0;
   int64_t four_lines_bytes = 0;
+  int64_t diagonals_bytes = 0;
   // Move::repeats holds for messages of fewer runs than that.
   int64_t repeats_below = std::numeric_limits<int64_t>::max();
   // Move::piece holds for messages of at most so many bytes.
@@ -166,11 +167,13 @@ std::string explain(const Plan& plan, int64_t count);
 
 // Tiles of a transpose of elements of `width` bytes: source rows taken together, half the TLB where
 // each is on a page of its own (Byna 2003, section 5.3) and at least one line of output; and a page
-// of columns; and the largest message of which four lines of a column are written at a time.
+// of columns; and the largest messages of which four lines of a column are written at a time, and
+// whose tiles are taken along diagonals.
 struct Tiles {
   int64_t rows;
   int64_t columns;
   int64_t four_lines_bytes;
+  int64_t diagonals_bytes;
 };
 Tiles transpose_tiles(int64_t width, const Machine& machine);
 

@@ -60,6 +60,12 @@ TEST(Plan, ATransposeGetsItsKernel) {
   EXPECT_EQ(transpose_tiles(16, four).four_lines_bytes, 1600);
   EXPECT_EQ(transpose_tiles(8, four).four_lines_bytes, 800);
   EXPECT_EQ(transpose_tiles(4, four).four_lines_bytes, 7000);
+  four.store_bytes = 32;
+  EXPECT_EQ(transpose_tiles(16, four).diagonals_bytes, 0);
+  EXPECT_EQ(transpose_tiles(8, four).diagonals_bytes, 800);
+  EXPECT_EQ(transpose_tiles(4, four).diagonals_bytes, 400);
+  four.store_bytes = 64;
+  EXPECT_EQ(transpose_tiles(8, four).diagonals_bytes, 0);
 }
 
 TEST(Plan, RepeatedColumnsAreATransposeToo) {

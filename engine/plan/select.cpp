@@ -113,6 +113,7 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
     sweep.tile_rows = is_gathered ? touched.cached_iterations : tiles.rows;
     sweep.tile_cols = tiles.columns;
     sweep.four_lines_bytes = tiles.four_lines_bytes;
+    sweep.diagonals_bytes = tiles.diagonals_bytes;
     if (is_gathered) set_ahead(sweep, sweep.width, kernels.masks, machine);
     const std::string rows =
         sweep.tile_rows == 0 || sweep.tile_rows >= inner.count ? "all" : text(sweep.tile_rows);
@@ -349,8 +350,11 @@ Tiles transpose_tiles(int64_t width, const Machine& machine) {
   const int64_t line = std::max<int64_t>(1, machine.line_bytes / width);
   const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width);
   const int64_t rows = machine.tile_rows > 0 ? machine.tile_rows : most;
+  // Of up to 1024^2 elements, on Zen 4 alone: on Zen 5 they took no less time, cold more.
+  const bool has_diagonals = machine.store_bytes < machine.line_bytes && (width == 4 || width == 8);
   return {std::max(line, rows / line * line), std::max(line, machine.page_bytes / width),
-          width <= 4 ? machine.four_lines_narrow_bytes : machine.four_lines_bytes / 16 * width};
+          width <= 4 ? machine.four_lines_narrow_bytes : machine.four_lines_bytes / 16 * width,
+          has_diagonals ? machine.four_lines_bytes / 16 * width : 0};
 }
 
 Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine) {

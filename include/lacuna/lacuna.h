@@ -196,7 +196,7 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_slice(const lacuna_plan*
 /* Streams: the packed form of `count` elements from its begin to its end, or in any order, in
  * pieces of any lengths. Cheaper than slices where neighbouring pieces share lines: a column of a
  * matrix reads a line for each of its elements, which the next column needs again. A stream reads
- * and writes such lines once, through a buffer of at most 2.25 MiB; once it is sought in, through
+ * and writes such lines once, through buffers of at most 2.25 MiB; once it is sought in, through
  * buffers that grow to what was not yet taken of the message, at most LACUNA_STREAM_MB (pieces
  * that find no room there are moved as slices). Pieces are copied (_next) or lent (_lend), in any
  * mixture. For one thread at a time. */
