@@ -25,6 +25,7 @@ int around_session_finalize(const Next& next, MPI_Session* session);
 
 // types.cpp
 int around_type_commit(const Next& next, MPI_Datatype* datatype);
+int around_type_free(const Next& next, MPI_Datatype* datatype);
 
 // pack.cpp; Count is int or MPI_Count.
 template <typename Count>

@@ -165,6 +165,10 @@ bool tells_none_of_several(Flavour flavour) noexcept {
   return is_mpich(flavour) || flavour == Flavour::kIntelMpi;
 }
 
+bool unlocks_for_callbacks(Flavour flavour) noexcept {
+  return is_mpich(flavour) || flavour == Flavour::kIntelMpi;
+}
+
 // MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then
 // never again; 4.0.2 gives a type back at each start.
 bool repeats_collectives(Flavour flavour, int mpich_major) noexcept {
