@@ -17,6 +17,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/transfer.hpp"
 
 namespace lacuna {
 namespace {
@@ -141,9 +142,7 @@ bool tells_errors() noexcept {
   for (const MPI_Comm comm : {rt.comm_world, rt.comm_self}) {
     MPI_Errhandler handler = rt.errors_return;
     if (next.MPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
-    if (handler == rt.errors_are_fatal || handler == rt.errors_return) continue;
-    next.MPI_Errhandler_free(&handler);
-    return false;
+    if (let_go(&handler)) return false;
   }
   return true;
 }

@@ -12,6 +12,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/transfer.hpp"
 
 namespace lacuna {
 namespace {
@@ -90,12 +91,6 @@ bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
 } catch (...) {
   *neighbors = Neighbors{};
   return false;
-}
-
-// After MPI_Comm_get_errhandler.
-void let_go(MPI_Errhandler* handler) {
-  if (*handler != runtime().errors_are_fatal && *handler != runtime().errors_return)
-    next_functions().MPI_Errhandler_free(handler);
 }
 
 // For as long as it lives, errors of what is no communicator are heard by nobody: libraries raise

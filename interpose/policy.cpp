@@ -160,14 +160,15 @@ bool completes_gets(Flavour flavour, int major) noexcept {
 // MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19 tell the world.
 bool tells_owner(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
-// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; of MPI_Waitany and MPI_Testany, too.
-bool tells_none_of_several(Flavour flavour) noexcept {
+// Intel MPI is made of it, too.
+static bool has_mpich_inside(Flavour flavour) noexcept {
   return is_mpich(flavour) || flavour == Flavour::kIntelMpi;
 }
 
-bool unlocks_for_callbacks(Flavour flavour) noexcept {
-  return is_mpich(flavour) || flavour == Flavour::kIntelMpi;
-}
+// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; of MPI_Waitany and MPI_Testany, too.
+bool tells_none_of_several(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
+
+bool unlocks_for_callbacks(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
 
 // MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then
 // never again; 4.0.2 gives a type back at each start.

@@ -88,10 +88,10 @@ bool buffers_bytes(Flavour flavour) noexcept;
 bool keeps_buffered(Flavour flavour) noexcept;
 // Whether an error of MPI_Mrecv is told the error handler of the message's communicator.
 bool tells_owner(Flavour flavour) noexcept;
-// Whether it is not locked while it calls back that an attribute goes.
-bool unlocks_for_callbacks(Flavour flavour) noexcept;
 // Whether errors of calls that complete several requests are of no communicator.
 bool tells_none_of_several(Flavour flavour) noexcept;
+// Whether the library gives up its lock while it calls back that an attribute goes.
+bool unlocks_for_callbacks(Flavour flavour) noexcept;
 // Whether a persistent collective does at each start what it should: known of those of which it is
 // tested.
 bool repeats_collectives(Flavour flavour, int mpich_major) noexcept;

@@ -30,12 +30,8 @@ bool ask(MPI_Win win, int keyval, Value* value) {
 // After an error that a handler of the program's has seen, the code may be MPI_SUCCESS, and nothing
 // else tells whether the operation has begun or is complete.
 bool tells_errors(MPI_Win win) noexcept {
-  const Runtime& rt = runtime();
-  MPI_Errhandler handler = rt.errors_return;
-  if (next_functions().MPI_Win_get_errhandler(win, &handler) != MPI_SUCCESS) return false;
-  if (handler == rt.errors_are_fatal || handler == rt.errors_return) return true;
-  next_functions().MPI_Errhandler_free(&handler);
-  return false;
+  MPI_Errhandler handler = runtime().errors_return;
+  return next_functions().MPI_Win_get_errhandler(win, &handler) == MPI_SUCCESS && !let_go(&handler);
 }
 
 // How the window was made: MPI_WIN_FLAVOR_...

@@ -373,6 +373,12 @@ int raise_error(MPI_Comm comm, int error_class) {
   return error_class;
 }
 
+bool let_go(MPI_Errhandler* handler) noexcept {
+  if (*handler == runtime().errors_are_fatal || *handler == runtime().errors_return) return false;
+  next_functions().MPI_Errhandler_free(handler);
+  return true;
+}
+
 // Open MPI's handlers hear of the request's own error, on its communicator; MPICH's of what the
 // call returns, on none.
 int raise_error_of_many(MPI_Comm comm, int error_class, int told) {

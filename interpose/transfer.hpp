@@ -155,6 +155,10 @@ class OwnStatus {
 // The error class, MPI_SUCCESS but for the direct path.
 int deliver(Incoming& incoming, MPI_Status* status) noexcept;
 
+// What MPI_Comm_get_errhandler or its kin gave is given back. Whether the program made it: one of
+// MPI's own returns what it hears, or ends the job.
+bool let_go(MPI_Errhandler* handler) noexcept;
+
 // The error handler of the call's communicator hears of it; what the call returns.
 int raise_error(MPI_Comm comm, int error_class);
 // The same out of a call that completes several requests, of which one has failed, on `comm`, and

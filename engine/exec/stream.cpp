@@ -118,15 +118,18 @@ template <bool kPack>
 bool Stream<kPack>::is_assembled(const std::byte* packed, int64_t bytes) {
   constexpr int64_t kLeastBytes = 1 << 16;
   const Machine& machine = plan_->machine();
+  const bool may_be = kPack && !is_sought_ &&
+                      total_ >= std::max(machine.stream_transpose_bytes, machine.l3_bytes / 8) &&
+                      most_bytes_ <= most_group_bytes(machine) &&
+                      machine.store_bytes < machine.line_bytes &&
+                      plan_->kernels().copy_past != nullptr;
+  if (!may_be) return false;
   const auto origin = reinterpret_cast<uintptr_t>(packed) - static_cast<uintptr_t>(at_);
   assembled_ = origin == origin_ ? assembled_ : 0;
   origin_ = origin;
   const bool is_long = assembled_ >= kLeastBytes;
   assembled_ += bytes;
-  return kPack && is_long && !is_sought_ &&
-         total_ >= std::max(machine.stream_transpose_bytes, machine.l3_bytes / 8) &&
-         most_bytes_ <= most_group_bytes(machine) && machine.store_bytes < machine.line_bytes &&
-         plan_->kernels().copy_past != nullptr;
+  return is_long;
 }
 
 // Each piece needs a fence, which waits for its stores: past the caches and alone, all of it takes

@@ -52,6 +52,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
 // clang-format off: each uses the one before
 #include "kernels/tile.inl.hpp"
+#include "kernels/transpose_pieces.inl.hpp"
 #include "kernels/transpose_any.inl.hpp"
 #include "kernels/transpose.inl.hpp"
 // clang-format on

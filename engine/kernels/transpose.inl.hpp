@@ -2,7 +2,8 @@
 //
 // The tiled transpose: dst[c*dst_pitch + r*W] <- src[r*src_pitch + c*W], for rows r in [0, R),
 // columns c in [0, C), elements of W bytes (names as in Move: rows are the inner dimension, columns
-// the outer). Included once per SIMD target, after transpose_any.inl.hpp.
+// the outer). Included once per SIMD target, after transpose_pieces.inl.hpp and
+// transpose_any.inl.hpp.
 //
 // Blocking after Byna, Gropp, Sun & Thakur 2003, section 5.3 (half the TLB for the strided side),
 // with today's shapes:
@@ -32,15 +33,10 @@
 //     ones by 20 % and more, and sending the result is slower afterwards.
 
 template <int64_t kWidth>
-class Transposer {
+class Transposer : private TransposePieces<kWidth> {
  public:
   explicit Transposer(const Move& m)
-      : src_(m.src),
-        dst_(m.dst),
-        rows_(m.inner.count),
-        cols_(m.outer.count),
-        src_pitch_(m.inner.src_stride),
-        dst_pitch_(m.outer.dst_stride),
+      : Pieces(m),
         tile_rows_(m.tile_rows),
         tile_cols_(m.tile_cols),
         far_(m.far),
@@ -70,11 +66,22 @@ class Transposer {
   }
 
  private:
-  using TileW = Tile<kWidth>;
-  using V = typename TileW::V;
-  static constexpr int64_t kN = TileW::kN;
-  static constexpr int64_t kLine = 64 / kWidth;  // elements
-  static constexpr int64_t kParts = kLine / kN;  // tiles in a line
+  using Pieces = TransposePieces<kWidth>;
+  using Pieces::at_dst;
+  using Pieces::at_src;
+  using Pieces::beside;
+  using Pieces::cols_;
+  using Pieces::dst_;
+  using Pieces::dst_pitch_;
+  using Pieces::edge;
+  using Pieces::elements_to_line;
+  using Pieces::kLine;
+  using Pieces::kN;
+  using Pieces::kParts;
+  using Pieces::rows_;
+  using Pieces::src_;
+  using Pieces::src_pitch_;
+  using typename Pieces::TileW;
   // Vectors that the lines of kN columns may be; single bytes' 64 take longer than the buffer does
   // (1024^2 in the second level 132 and 170 us).
   static constexpr int64_t kMostInLine = 32;
@@ -83,33 +90,6 @@ class Transposer {
   static constexpr int64_t kMaxTileRows = 512 / kWidth < 64 ? 512 / kWidth : 64;
   static constexpr int64_t kStagePitch =
       (kMaxTileRows + kLine) * kWidth + 64;  // 64: rows off the same cache set
-
-  const std::byte* at_src(int64_t r, int64_t c) const { return src_ + r * src_pitch_ + c * kWidth; }
-  std::byte* at_dst(int64_t r, int64_t c) const { return dst_ + c * dst_pitch_ + r * kWidth; }
-
-  // Row r >= rows_ of a column is row r - rows_ of the next: columns follow each other (dense).
-  const std::byte* at_src_wrapped(int64_t r, int64_t c) const {
-    return r < rows_ ? at_src(r, c) : at_src(r - rows_, c + 1);
-  }
-
-  // What is too narrow for tiles, element by element along the longer side of the source.
-  void edge(int64_t r0, int64_t r1, int64_t c0, int64_t c1) const {
-    if (r1 - r0 < c1 - c0) {
-      for (int64_t c = c0; c < c1; ++c) {
-        for (int64_t r = r0; r < r1; ++r) copy_block<kWidth>(at_dst(r, c), at_src(r, c));
-      }
-    } else {
-      for (int64_t r = r0; r < r1; ++r) {
-        for (int64_t c = c0; c < c1; ++c) copy_block<kWidth>(at_dst(r, c), at_src(r, c));
-      }
-    }
-  }
-
-  // Elements from `p` to the next line boundary, at most `limit`.
-  static int64_t elements_to_line(const std::byte* p, int64_t limit) {
-    const int64_t elements = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(p) & 63) / kWidth;
-    return elements < limit ? elements : limit;
-  }
 
   // Line k of a column is its elements [start + k*kLine, + kLine), where start is the column's own
   // first line boundary. Blocks of columns and lines; kShift: the columns' starts differ.
@@ -179,12 +159,14 @@ class Transposer {
         constexpr int64_t kSharing = kShift ? kN : kN * kParts;
         for (int64_t c = c0; c < c1; c += kSharing) {
           if constexpr (kShift) {
-            shifted_lines<kStream>(k0, k1, c);
+            this->template shifted_lines<kStream>(k0, k1, c);
           } else {
             const int64_t end = c + kSharing < c1 ? c + kSharing : c1;
             for (int64_t k = k0; k < k1; ++k) {
-              if (four_lines && kParts == 1) ask_for_rows<256>(start + k * kLine, c, c1);
-              for (int64_t i = c; i < end; i += kN) line<kStream>(start + k * kLine, i);
+              if (four_lines && kParts == 1)
+                this->template ask_for_rows<256>(start + k * kLine, c, c1);
+              for (int64_t i = c; i < end; i += kN)
+                this->template line<kStream>(start + k * kLine, i);
             }
           }
         }
@@ -203,7 +185,7 @@ class Transposer {
                         : start + whole * kLine,
                  rows_, i, i + 1);
         } else if (start > 0) {
-          wrapped_line<kStream>(start + whole * kLine, c);
+          this->template wrapped_line<kStream>(start + whole * kLine, c);
         }
         // A column's elements before its first line came with the column before it, if that
         // wrapped.
@@ -220,32 +202,6 @@ class Transposer {
     by_tiles ? beside(end_col, cols_, start) : edge(0, rows_, end_col, cols_);
   }
 
-  // Columns [c0, c1), beside whole lines of the source, by tiles of which no other columns are
-  // stored; few of them one by one. Zen 4, all one by one and so, us: floats, 256^2 9.2 and 7.4,
-  // 1024^2 266 and 220, doubles, 64^2 1.07 and 0.85, 512^2 96 and 87. The others stored, too, and
-  // past the caches: lines of few columns of whole pages wait for each other (2048^2 floats 1.17
-  // and 1.30 ms).
-  void beside(int64_t c0, int64_t c1, int64_t start) const {
-    constexpr int64_t kLeast = kN < 8 ? 1 : kN / 4;
-    for (; c1 - c0 >= kLeast; c0 += std::min(kN, c1 - c0)) {
-      const int64_t tile = std::min(c0, cols_ - kN);
-      // Stores that lie in one line each, but for the first and the last.
-      int64_t next = start % kN != 0 ? start % kN : kN;
-      for (int64_t r = 0;; r = std::min(next, rows_ - kN), next += kN) {
-        V cols[kN];
-        const std::byte* src = at_src(r, tile);
-        TileW::load([&](int64_t i) { return src + i * src_pitch_; }, cols);
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < kN; ++i) {
-          const int64_t c = tile + i;
-          if (c >= c0 && c < c1) TileW::template store<false>(cols[i], at_dst(r, c));
-        }
-        if (r + kN >= rows_) break;
-      }
-    }
-    edge(0, rows_, c0, c1);
-  }
-
   // Lines [k0, k1) of the columns [c0, c1), diagonal after diagonal; those that leave the block on
   // its right come in on its left.
   template <bool kStream>
@@ -254,8 +210,8 @@ class Transposer {
       int64_t c = first;
       for (int64_t k = k0; k < k1; ++k) {
         const int64_t r = start + k * kLine;
-        if constexpr (kStream) ask_for_rows<512>(r, c, c1);
-        line<kStream>(r, c);
+        if constexpr (kStream) this->template ask_for_rows<512>(r, c, c1);
+        this->template line<kStream>(r, c);
         c = c + kN < c1 ? c + kN : c0;
       }
     }
@@ -280,83 +236,7 @@ class Transposer {
     edge(0, rows_, end_col, cols_);
   }
 
-  // The rows of a line from r on, kBytes after column c of those before `end`; into the second
-  // level: a page apart, more rows than the first level has ways wait for each other in it.
-  template <int64_t kBytes>
-  [[gnu::always_inline]] void ask_for_rows(int64_t r, int64_t c, int64_t end) const {
-    constexpr int64_t kAhead = kBytes / kWidth;
-    if (c + kAhead >= end) return;
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kLine; ++i) __builtin_prefetch(at_src(r + i, c + kAhead), 0, 2);
-  }
-
   static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
-  // The lines of kN columns that begin at row r; `row(i)` is where row r + i of column c is read.
-  // Each is stored at once, whatever tiles it is made of: a line that waits for its rest has as
-  // many companions as tiles have columns, and may leave in pieces. Tile after tile and so, AVX2 on
-  // Zen 4, us, by the buffer before: n = 1024, 4 bytes 1200 and 359, 2 bytes 590 and 288.
-  template <bool kStream, typename Row>
-  [[gnu::always_inline]] void line_of(Row row, int64_t r, int64_t c) const {
-    V cols[kParts][kN];
-#pragma GCC unroll 4
-    for (int64_t p = 0; p < kParts; ++p)
-      TileW::load([&](int64_t i) { return row(p * kN + i); }, cols[p]);
-    std::byte* dst = at_dst(r, c);
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kN; ++i) {
-#pragma GCC unroll 4
-      for (int64_t p = 0; p < kParts; ++p)
-        TileW::template store<kStream>(cols[p][i], dst + p * kN * kWidth);
-      dst += dst_pitch_;
-    }
-  }
-
-  template <bool kStream>
-  [[gnu::always_inline]] void line(int64_t r, int64_t c) const {
-    const std::byte* src = at_src(r, c);
-    line_of<kStream>([&](int64_t i) { return src + i * src_pitch_; }, r, c);
-  }
-
-  template <bool kStream>
-  void wrapped_line(int64_t r, int64_t c) const {
-    line_of<kStream>([&](int64_t i) { return at_src_wrapped(r + i, c); }, r, c);
-  }
-
-  // Where line 0 of kN columns is, and which lanes of two tiles it takes.
-  struct Starts {
-    Starts(const Transposer& t, int64_t c) {
-      for (int64_t i = 0; i < kN; ++i) {
-        first[i] = elements_to_line(t.at_dst(0, c + i), kLine);
-        out[i] = t.at_dst(first[i], c + i);
-        lanes[i] = TileW::lanes_from(first[i]);
-      }
-    }
-    int64_t first[kN];
-    std::byte* out[kN];
-    V lanes[kN];
-  };
-
-  // Lines [k0, k1) of the columns [c, c + kN).
-  template <bool kStream>
-  void shifted_lines(int64_t k0, int64_t k1, int64_t c) const {
-    const Starts starts(*this, c);
-    V low[kN];
-    V high[kN];
-    const std::byte* src = at_src(k0 * kLine, c);
-    const auto row = [&](int64_t i) { return src + i * src_pitch_; };
-    TileW::load(row, low);
-    for (int64_t k = k0; k < k1; ++k) {
-      src += kLine * src_pitch_;
-      TileW::load(row, high);
-#pragma GCC unroll 16
-      for (int64_t i = 0; i < kN; ++i) {
-        TileW::template store<kStream>(TileW::shifted(low[i], high[i], starts.lanes[i]),
-                                       starts.out[i] + k * 64);
-        low[i] = high[i];
-      }
-    }
-  }
 
   // Through the buffer. Block k takes source rows [k*T, (k+1)*T + overlap) and completes rows [k*T
   // + s, (k+1)*T + s) of each destination row, where s is that row's own shift to a line boundary;
@@ -399,12 +279,6 @@ class Transposer {
     edge(tiled_rows, rows_, 0, tiled_cols);
   }
 
-  const std::byte* src_;
-  std::byte* dst_;
-  int64_t rows_;
-  int64_t cols_;
-  int64_t src_pitch_;
-  int64_t dst_pitch_;
   int64_t tile_rows_;
   int64_t tile_cols_;
   bool far_;

@@ -168,6 +168,8 @@ constexpr double kAnyRun = std::numeric_limits<double>::infinity();
 // Intel MPI's of 512 bytes and 4 KiB by 1.3 to 1.8, while MPICH's take 1.2 to 4 times as long.
 // Since windows go round as far as the second level does not reach (arena.cpp), on Zen 4, Open
 // MPI's take 1.2 to 3.1 times as long in runs of 4 KiB, 16 and 64 KiB of them.
+//
+// But for Intel MPI's where windows go far round.
 Gain of_any(Kind kind, Flavour flavour, bool goes_far_round) noexcept {
   const double most_run = peers_read()                                      ? kAnyRun
                           : flavour == Flavour::kOpenMpi && !goes_far_round ? 2048
@@ -200,7 +202,7 @@ Gain of_any(Kind kind, Flavour flavour, bool goes_far_round) noexcept {
   }
 }
 
-// Intel MPI's, where windows go far round, since pieces are large (turn.cpp). How many times as
+// Intel MPI's, where they do, since pieces are large (turn.cpp). How many times as
 // long it takes alone, Zen 4, two ranks, peers' memory not read, runs of 8 / 512 / 4096 bytes, from
 // close by: MPI_Alltoallw 256 bytes 2.1, 1 KiB 3.9 / 1.6, 4 KiB 5.2 / 1.6, 64 KiB 16 / 1.8 / 1.5;
 // MPI_Allgather 1 KiB 1.5 / 1.1, 4 KiB 2.3 / 1.1, 64 KiB 3.7 / 1.5 / 1.4; MPI_Neighbor_alltoall 1
@@ -241,8 +243,13 @@ constinit LastRoom g_last_rooms[1U << kLastRoomBits] = {};
 Gain gain_of(const Room& room, Kind kind) noexcept {
   const Flavour flavour = runtime().flavour;
   const bool goes_far_round = minds_distance(machine());
-  return flavour == Flavour::kIntelMpi && goes_far_round ? of_intel(kind, room.is_far)
-                                                         : of_any(kind, flavour, goes_far_round);
+  if (flavour != Flavour::kIntelMpi || !goes_far_round)
+    return of_any(kind, flavour, goes_far_round);
+  const bool is_far =
+      std::any_of(room.members.begin(), room.members.end(), [&](const Member& member) {
+        return distance_from(member.peer, room.turn) == Distance::kFar;
+      });
+  return of_intel(kind, is_far);
 }
 
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept {
@@ -336,9 +343,6 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
       if (!*alive) return false;
     }
   }
-  room->is_far = std::any_of(room->members.begin(), room->members.end(), [&](const Member& member) {
-    return distance_from(member.peer, room->turn) == Distance::kFar;
-  });
   const bool taken = !refused && (all & kGaps) != 0 && (all & kEnough) != 0;
   if (taken) room->taken = room->turn;
   learn(room, call, taken, refused);

@@ -131,7 +131,6 @@ struct Room {
   Row* own = nullptr;           // those in this process's, as soon as there is a number
   uint64_t turn = 0;            // how many calls there have been
   uint64_t taken = 0;           // one that others may still be voting on
-  bool is_far = false;          // some member is, as of the last vote
   Lot to_all;                   // of the current call (gives_one)
   Outflow outflow_to_all;
   Habit habits[2][kKinds];  // one row for calls that are plain here: they say nothing of others
