@@ -7,7 +7,7 @@
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
-#   make test-sources   MPICH's own test suite and hpcc, from Debian's source packages, compiled by lacuna-cc: do their tests pass?
+#   make test-sources   MPICH's own test suite, hpcc, Scotch and PnetCDF, from Debian's source packages, compiled by lacuna-cc: do their tests pass?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
@@ -69,6 +69,8 @@ test-conformance: setup-test release
 test-sources: setup-test optimizer
 	@tests/sources/mpich_suite.sh build/sources
 	@tests/sources/hpcc.sh build/sources-hpcc
+	@tests/sources/scotch.sh build/sources-scotch
+	@tests/sources/pnetcdf.sh build/sources-pnetcdf
 
 test-aarch64: setup-aarch64
 	@cmake --preset aarch64 >/dev/null

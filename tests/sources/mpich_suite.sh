@@ -6,35 +6,15 @@
 #
 # Usage: mpich_suite.sh FOLDER [SUITE ...]      FOLDER keeps what is fetched and built; suites: folders of test/mpi (datatype pt2pt f77 ...).
 set -eu
-root=$(cd "$(dirname "$0")/../.." && pwd)
-mkdir -p "$1"
-folder=$(cd "$1" && pwd)
+. "$(dirname "$0")/sources.sh"
 shift
 [ $# -gt 0 ] || set -- datatype f77/attr f77/coll f77/datatype f77/pt2pt f77/info f77/ext f77/topo f90/attr f90/datatype
-need() { command -v "$1" > /dev/null || { echo "mpich_suite: no $1; remedy: setup/setup.sh test, setup/setup.sh optimizer" >&2; exit 3; }; }
-need clang-19
-need mpiexec.mpich
 need mpif90.mpich
 
+fetch mpich
 cd "$folder"
-if ! ls -d mpich-*/test/mpi > /dev/null 2>&1; then
-  mkdir -p lists/partial
-  echo "deb-src http://deb.debian.org/debian $(. /etc/os-release && echo "$VERSION_CODENAME") main" > sources.list
-  apt="-o Dir::Etc::SourceList=$folder/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$folder/lists"
-  # shellcheck disable=SC2086
-  apt-get $apt -qq update && apt-get $apt -qq source --download-only --tar-only mpich
-  tar xf mpich_*.orig.tar.*
-fi
 source=$(ls -d "$folder"/mpich-*/test/mpi)
-
-for name in cc cxx fc; do
-  cat > "compiler-$name" << END
-#!/bin/sh
-export PYTHONPATH="$root/python" LACUNA_LIBRARY_DIR="\${LACUNA_LIBRARY_DIR:-$root/build/release/lib}"
-exec "$root/.venv/bin/python" -B -c "from lacuna.compiler import $name; $name()" --mpi debian-mpich "\$@"
-END
-  chmod +x "compiler-$name"
-done
+for name in cc c++ fc; do compiler "$name" "compiler-$name"; done
 
 # configured FOLDER CC CXX FC F77 FLAGS: with what the tests have in common. Debian's MPICH cannot spawn processes.
 configured() {
@@ -51,7 +31,7 @@ tested() { # FOLDER SUITE LIST RESULTS: the suite's own script compiles what is 
 }
 failures() { sed -n 's/^not ok [0-9]* - \([^ ]*\) .*/\1/p' "$1" | sed 's,^\./,,' | sort -u; }
 
-configured compiled "$folder/compiler-cc" "$folder/compiler-cxx" "$folder/compiler-fc" "$folder/compiler-fc" ""
+configured compiled "$folder/compiler-cc" "$folder/compiler-c++" "$folder/compiler-fc" "$folder/compiler-fc" ""
 failed=0
 for suite; do
   rm -f "compiled/$suite.log"

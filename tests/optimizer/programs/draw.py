@@ -16,6 +16,8 @@ BASICS = {
     "MPI_FLOAT": 4,
     "MPI_DOUBLE": 8,
     "MPI_INT64_T": 8,
+    "MPI_C_BOOL": 1,
+    "MPI_AINT": 8,
 }
 MOST_ENTRIES = 300
 MOST_BYTES = 6000  # from the origin, either way
