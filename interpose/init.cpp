@@ -16,6 +16,7 @@
 #include "interpose/cache.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/handlers.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report_job.hpp"
@@ -297,6 +298,7 @@ void start() noexcept try {
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
   g_runtime.nonblocking = !completion_may_be_hidden();
+  look_at_handlers();
   g_runtime.one_sided = g_runtime.nonblocking && !synchronization_may_be_hidden();
   start_watching();
   g_started = true;
