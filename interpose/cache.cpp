@@ -15,6 +15,7 @@
 
 #include "interpose/device.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/handlers.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
@@ -304,11 +305,13 @@ void stop_cache() noexcept {
 
 int around_comm_free(const Next& next, MPI_Comm* comm) noexcept {
   forget_before_free(comm);
+  forget_handlers();
   return next.MPI_Comm_free(comm);
 }
 
 int around_comm_disconnect(const Next& next, MPI_Comm* comm) noexcept {
   forget_before_free(comm);
+  forget_handlers();
   return next.MPI_Comm_disconnect(comm);
 }
 

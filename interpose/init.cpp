@@ -16,6 +16,7 @@
 #include "interpose/cache.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/handlers.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report_job.hpp"
@@ -80,6 +81,11 @@ MpiFunctions mpi_functions_of(const Next& next) {
   };
 }
 
+bool is_spawned(const Next& next) noexcept {
+  MPI_Comm parent = MPI_COMM_NULL;
+  return next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+}
+
 // What needs no communicator and makes no object.
 void learn_library(const Next& next, Runtime* rt) {
   rt->mpi = mpi_functions_of(next);
@@ -109,8 +115,7 @@ void learn_library(const Next& next, Runtime* rt) {
   if (g_gate.threads) g_gate.irregular.fetch_add(1, std::memory_order_relaxed);
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
   next.MPI_Comm_size(rt->comm_world, &rt->size);
-  MPI_Comm parent = MPI_COMM_NULL;
-  rt->spawned = next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+  rt->spawned = is_spawned(next);
   rt->table = new Table(load_table(version));  // as long as the process
   rt->on_one_node = is_on_one_node(rt->size);
   rt->messages = new Rulebook(rules_for(*rt->table, rt->on_one_node));
@@ -171,7 +176,8 @@ void say_on() {
   if (g_always_open != 0)
     sentence += "messages between ranks of a node through shared memory";
   else if (option_flag(OptionId::kDirect))
-    sentence += "none through shared memory";
+    sentence += g_runtime.spawned ? "none through shared memory, as others have spawned them"
+                                  : "none through shared memory";
   else
     sentence += "none through shared memory (LACUNA_DIRECT is off)";
   log_line(sentence);
@@ -273,7 +279,10 @@ void start() noexcept try {
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (g_started) return;
   const bool disabled = option_flag(OptionId::kDisable);
-  const bool direct = option_flag(OptionId::kDirect) && next_is_complete();
+  // Who was spawned has the environment of those that `lacuna run` has looked at, and perhaps peers
+  // that were spawned with him and run something else, without lacuna (MPI_Comm_spawn_multiple).
+  const bool direct =
+      option_flag(OptionId::kDirect) && next_is_complete() && !is_spawned(next_functions());
   if (disabled && direct) direct::agree(false);  // the others wait for this rank's vote
   if (disabled || !next_is_complete()) {
     if (disabled)
@@ -289,6 +298,7 @@ void start() noexcept try {
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
   g_runtime.nonblocking = !completion_may_be_hidden();
+  look_at_handlers();
   g_runtime.one_sided = g_runtime.nonblocking && !synchronization_may_be_hidden();
   start_watching();
   g_started = true;

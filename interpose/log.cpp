@@ -47,6 +47,9 @@ std::string_view sentence_of(Note note) {
       return "not taken: the message is too large for the library's int counts";
     case Note::kOnDevice:
       return "not taken: its data may be in the memory of an accelerator";
+    case Note::kMayOverrun:
+      return "not taken in receives: errors are returned, and the library would write a longer "
+             "message past the packed data";
     case Note::kDirect:
       return "taken: through shared memory";
     case Note::kMixed:

@@ -23,8 +23,9 @@ enum class Note : uint8_t {
   kOneRun,
   kNew,
   kDirect,
+  kMayOverrun,
 };
-inline constexpr size_t kNotes = 14;
+inline constexpr size_t kNotes = 15;
 
 }  // namespace lacuna
 

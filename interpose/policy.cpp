@@ -168,6 +168,8 @@ static bool has_mpich_inside(Flavour flavour) noexcept {
 // MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; of MPI_Waitany and MPI_Testany, too.
 bool tells_none_of_several(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
 
+bool overruns_short_receives(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+
 bool unlocks_for_callbacks(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
 
 // MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then

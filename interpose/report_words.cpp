@@ -201,6 +201,8 @@ const char* outcome_name(size_t outcome) {
       return "one run";
     case Note::kNew:
       return "new, and few data";
+    case Note::kMayOverrun:
+      return "errors are returned";
     case Note::kDirect:
       return "through shared memory";
   }

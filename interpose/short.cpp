@@ -6,6 +6,7 @@
 #include "exec/exec.hpp"
 #include "interpose/device.hpp"
 #include "interpose/direct/receive.hpp"
+#include "interpose/handlers.hpp"
 #include "interpose/look.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
@@ -60,7 +61,7 @@ int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int t
                   MPI_Status* status) {
   const TypeRecord& record = *detail::cached_record(datatype);
   int64_t bytes = 0;
-  Staging staging = borrow_kept();
+  Staging staging = may_overrun(comm) ? Staging() : borrow_kept();
   if (!staging || !may_be_moved(buf, count, record, &bytes)) {
     // A token may come all the same.
     const Answer answer = take_recv(buf, count, datatype, source, tag, comm, status);

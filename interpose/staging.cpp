@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <limits>
+#include <utility>
 
 #include "base/options.hpp"
 #include "exec/buffers.hpp"
@@ -17,26 +18,36 @@ constexpr int64_t kLocal = int64_t{64} << 10;  // what a thread keeps for itself
 
 int64_t most_bytes() noexcept { return option_integer(OptionId::kPoolMb) << 20; }
 
-// A thread's own buffer goes back to the pool when the thread ends. Its `borrower` is the flag.
+// A thread's own buffer; its `borrower` is the flag. Without a destructor, as messages may come
+// after those of the thread: a program's atexit() handlers run after them, and may call MPI.
 struct Local {
   Buffer* buffer = nullptr;
   std::atomic<bool> borrowed{false};
-  ~Local() {
-    if (buffer == nullptr || borrowed.load(std::memory_order_acquire)) return;
-    release_buffer(buffer);
-    buffer = nullptr;
+  bool ended = false;  // the thread keeps none any more
+};
+constinit thread_local Local t_local;
+
+// It goes back to the pool when the thread ends.
+struct End {
+  ~End() {
+    t_local.ended = true;
+    if (t_local.buffer == nullptr || t_local.borrowed.load(std::memory_order_acquire)) return;
+    release_buffer(std::exchange(t_local.buffer, nullptr));
   }
 };
-thread_local Local t_local;
+
+Buffer* keep_buffer(Local* local) noexcept {
+  if (local->ended) return nullptr;
+  thread_local End end;
+  local->buffer = acquire_buffer(kLocal, most_bytes());
+  if (local->buffer != nullptr) local->buffer->borrower = &local->borrowed;
+  return local->buffer;
+}
 
 Buffer* borrow_local() noexcept {
   Local& local = t_local;
   if (local.borrowed.load(std::memory_order_acquire)) return nullptr;
-  if (local.buffer == nullptr) {
-    local.buffer = acquire_buffer(kLocal, most_bytes());
-    if (local.buffer == nullptr) return nullptr;
-    local.buffer->borrower = &local.borrowed;
-  }
+  if (local.buffer == nullptr && keep_buffer(&local) == nullptr) return nullptr;
   local.borrowed.store(true, std::memory_order_relaxed);
   return local.buffer;
 }

@@ -14,6 +14,7 @@
 #include "interpose/direct/send.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/group.hpp"
+#include "interpose/handlers.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/packing.hpp"
@@ -128,7 +129,9 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
   incoming->comm = comm;
   if (!open_to(kP2pSwitch, datatype)) return false;
   if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
-  const Note why = try_to_prepare(*job, blocking, &incoming->staging, &incoming->wire);
+  const Note why = may_overrun(comm)
+                       ? Note::kMayOverrun
+                       : try_to_prepare(*job, blocking, &incoming->staging, &incoming->wire);
   if (why != Note::kTaken) {
     decline_receive(*job->record, why, job->bytes, job);
     return false;

@@ -45,9 +45,10 @@ std::string Kernel::id() const {
 }
 
 std::span<const KernelTable* const> kernel_tables() {
-  static const std::vector<const KernelTable*> tables = [] {
+  // Never destroyed: what is called when the process ends may ask.
+  static const std::vector<const KernelTable*>& tables = []() -> auto& {
     const auto simd = kernels::simd_tables();
-    std::vector<const KernelTable*> all(simd.begin(), simd.end());
+    auto& all = *new std::vector<const KernelTable*>(simd.begin(), simd.end());
     all.push_back(&kernels::reference_table());
     return all;
   }();

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <mutex>
+#include <string_view>
 
 #include "interpose/direct/distance.hpp"
 #include "machine/machine.hpp"
@@ -43,6 +45,8 @@ constexpr int64_t kMostRound = int64_t{4} << 20;
 int64_t round_of(const Machine& host) noexcept {
   return minds_distance(host) ? std::clamp(2 * host.l2_bytes, kRound, kMostRound) : kRound;
 }
+
+constexpr char kName[] = "lacuna-arena";  // in /proc; not one to open it by
 
 struct Span {
   int64_t begin;
@@ -128,6 +132,16 @@ int out_of_the_way(int descriptor) noexcept {
   return other;
 }
 
+// Before it is opened, as opening may do something where it is not.
+bool is_an_arena(const char* path) noexcept {
+  constexpr std::string_view kPrefix = "/memfd:";
+  char target[64];
+  const ssize_t length = readlink(path, target, sizeof(target));
+  if (length < 0) return false;
+  const std::string_view name(target, static_cast<size_t>(length));
+  return name.starts_with(kPrefix) && name.substr(kPrefix.size()).starts_with(kName);
+}
+
 std::byte* map(int descriptor, int64_t bytes) noexcept {
   void* found =
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -151,7 +165,7 @@ int64_t most_arena_bytes(int64_t wanted) noexcept {
 
 bool make_arena(int64_t bytes) noexcept {
   if (bytes <= kFrontBytes) return false;
-  const int descriptor = out_of_the_way(memfd_create("lacuna-arena", MFD_CLOEXEC));
+  const int descriptor = out_of_the_way(memfd_create(kName, MFD_CLOEXEC));
   if (descriptor < 0) return false;
   std::byte* const base = ftruncate(descriptor, bytes) == 0 ? map(descriptor, bytes) : nullptr;
   if (base == nullptr) {
@@ -185,14 +199,19 @@ void close_arena() noexcept {
   g_descriptor = -1;
 }
 
-std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes) noexcept {
+std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes, const Secret& owner) noexcept {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, descriptor);
+  if (!is_an_arena(path)) return nullptr;
   const int found = open(path, O_RDWR | O_CLOEXEC);
   if (found < 0) return nullptr;
-  std::byte* const base = map(found, bytes);
+  struct stat status{};
+  const bool whole = fstat(found, &status) == 0 && status.st_size == bytes;
+  std::byte* const base = whole ? map(found, bytes) : nullptr;
   close(found);
-  return base;
+  if (base == nullptr || token_page(base).owner == owner) return base;
+  munmap(base, static_cast<size_t>(bytes));
+  return nullptr;
 }
 
 int64_t enter_arena(std::byte* arena, int64_t arena_bytes, int64_t entered, int64_t begin,

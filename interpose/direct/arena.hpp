@@ -33,6 +33,7 @@ inline constexpr int64_t kFrontBytes = 2 * kSeatBytes;
 inline constexpr size_t kMostTold = 504;  // peers
 struct alignas(kSeatBytes) TokenPage {
   std::atomic<uint64_t> word;                            // by whoever has sent a token here last
+  Secret owner;                                          // by which others know whose arena it is
   alignas(kLine) std::atomic<uint64_t> sent[kMostTold];  // from here to each peer
 };
 static_assert(sizeof(TokenPage) == kSeatBytes);
@@ -55,8 +56,9 @@ int arena_descriptor() noexcept;
 void close_arena() noexcept;
 
 // Another process's arena, to read payloads from and to mark them done. Null: it cannot be opened
-// (another PID namespace, another user, not enough address space).
-std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes) noexcept;
+// (another user, not enough address space), or is not that of `owner`: in another PID namespace the
+// number means another process, or this one.
+std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes, const Secret& owner) noexcept;
 
 // A region of another process's arena is about to be read, the first one that ends behind
 // `entered`: its pages, and those that others will soon be in, are entered in this process's tables

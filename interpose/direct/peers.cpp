@@ -228,7 +228,7 @@ bool open_all(const std::vector<Card>& cards, int own) {
     peer.pid = card.pid;
     peer.arena_bytes = card.arena_bytes;
     if (static_cast<int>(i) == own) continue;
-    peer.arena = open_arena(card.pid, card.descriptor, card.arena_bytes);
+    peer.arena = open_arena(card.pid, card.descriptor, card.arena_bytes, card.secret);
     ok = ok && peer.arena != nullptr;
   }
   return ok;
@@ -264,6 +264,7 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   card.descriptor = arena_descriptor();
   std::memset(g_sample.rest, 1, sizeof(g_sample.rest));
   g_sample.secret = card.secret;
+  if (own_arena() != nullptr) token_page(own_arena()).owner = card.secret;
   card.sample_there = reinterpret_cast<uint64_t>(&g_sample);
   std::vector<Card> cards(static_cast<size_t>(size));
   const int bytes = static_cast<int>(sizeof(Card));

@@ -89,6 +89,26 @@ TOPIC(processes_spawn) {
   talk(children, true);
 }
 
+// One of the children is without lacuna.
+TOPIC(processes_spawn_unlike) {
+  char command[4096] = "";
+  CHECK(readlink("/proc/self/exe", command, sizeof command - 1) > 0);
+  char topic[] = "processes_spawned";
+  char perhaps[] = "--perhaps";
+  char env[] = "env", unset[] = "-u", preload[] = "LD_PRELOAD";
+  char* as_it_is[] = {perhaps, topic, nullptr};
+  char* unlike[] = {unset, preload, command, perhaps, topic, nullptr};
+  char* commands[] = {command, env};
+  char** arguments[] = {as_it_is, unlike};
+  const int counts[] = {1, 1};
+  const MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
+  MPI_Comm children;
+  std::vector<int> errors(2, MPI_SUCCESS);
+  CHECK(MPI_Comm_spawn_multiple(2, commands, arguments, counts, infos, 0, MPI_COMM_WORLD, &children,
+                                errors.data()) == MPI_SUCCESS);
+  talk(children, true);
+}
+
 // What the children do; nothing where nobody has spawned them.
 TOPIC(processes_spawned) {
   MPI_Comm parents;

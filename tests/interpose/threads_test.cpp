@@ -2,6 +2,8 @@
 //
 // MPI_THREAD_MULTIPLE: threads share types, make and free their own, and complete requests in all
 // ways at the same time.
+#include <pthread.h>
+
 #include <chrono>
 #include <thread>
 
@@ -96,7 +98,41 @@ struct Worker {
   }
 };
 
+// Both ways at once, so that two buffers of one size are in use.
+bool exchange_columns() {
+  constexpr int kLong = 8000;
+  const int other = 1 - g_rank;
+  MPI_Datatype type;
+  MPI_Type_vector(kLong, 1, 2, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  std::vector<double> from(2 * kLong), to(2 * kLong, -1);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i) + 1e6 * g_rank;
+  MPI_Sendrecv(from.data(), 1, type, other, 5, to.data(), 1, type, other, 5, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Type_free(&type);
+  bool right = true;
+  for (size_t i = 0; i < to.size(); ++i)
+    right = right && to[i] == (i % 2 == 0 ? static_cast<double>(i) + 1e6 * other : -1);
+  return right;
+}
+
+void exchange_at_last(void* right) { *static_cast<bool*>(right) = exchange_columns(); }
+
 }  // namespace
+
+// What a thread does when its own objects are gone, as the first one in functions of atexit().
+TOPIC(threads_last_messages) {
+  bool right = false;
+  bool right_at_last = false;
+  pthread_key_t key;
+  CHECK(pthread_key_create(&key, exchange_at_last) == 0);
+  std::thread([&] {
+    right = exchange_columns();
+    pthread_setspecific(key, &right_at_last);
+  }).join();
+  pthread_key_delete(key);
+  CHECK(right && right_at_last);
+}
 
 TOPIC(threads_multiple) {
   MPI_Datatype shared = column(kN);
