@@ -6,7 +6,8 @@
 #   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
-#   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
+#   make test-conformance   what goes deeper than `make test`: more random types, all variations on the older and the standard's
+#                   interfaces, and all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
 #   make test-sources   MPICH's own test suite, hpcc, Scotch and PnetCDF, from Debian's source packages, compiled by lacuna-cc: do their tests pass?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
@@ -62,7 +63,8 @@ test:
 test-hosts: release-with-tests
 	@ctest --preset release -C hosts -L hosts -j $(JOBS)
 
-test-conformance: setup-test release
+test-conformance: release-with-tests
+	@ctest --preset release -C depth -L depth -j $(JOBS)
 	@.venv/bin/python tests/conformance/mpi4py_suite.py --suite build/conformance/test \
 	  --python build/conformance/venv/bin/python --lacuna .venv/bin/lacuna --mpi-root build/mpi
 

@@ -33,10 +33,16 @@ static void* memory(size_t bytes) {
   return made;
 }
 
+// Word by word: byte by byte it took longer than the messages. `bytes`: at least a word.
 static unsigned long long sum_of(const char* data, size_t bytes) {
-  unsigned long long sum = 14695981039346656037ull;
-  for (size_t i = 0; i < bytes; ++i) sum = (sum ^ (unsigned char)data[i]) * 1099511628211ull;
-  return sum;
+  unsigned long long sum = 14695981039346656037ull, word;
+  for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
+    memcpy(&word, data + i, sizeof word);
+    sum = (sum ^ word) * 1099511628211ull;
+    sum ^= sum >> 32;  // or what differs in a word's last bytes alone could be lost
+  }
+  memcpy(&word, data + bytes - sizeof word, sizeof word);  // what is left, and some again
+  return (sum ^ word) * 1099511628211ull;
 }
 
 static Run* find(const struct Site* sites, const char* kind, int by_hand) {

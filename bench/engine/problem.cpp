@@ -53,10 +53,17 @@ void fill(std::byte* to, int64_t bytes, int64_t place, unsigned salt) {
   for (int64_t i = 0; i < bytes; ++i, mixed += kMix) to[i] = byte_of(mixed);
 }
 
-// The first byte that is not as `fill` makes it; `bytes`: none.
+// The first byte that is not as `fill` makes it; `bytes`: none. Blocks that are right are passed as
+// a whole, which compilers make vectors of.
 int64_t first_other(const std::byte* in, int64_t bytes, int64_t place, unsigned salt) {
-  uint64_t mixed = mixed_at(place, salt);
+  constexpr int64_t kBlock = 256;
+  std::byte want[kBlock];
   int64_t i = 0;
+  for (; i + kBlock <= bytes; i += kBlock) {
+    fill(want, kBlock, place + i, salt);
+    if (std::memcmp(in + i, want, kBlock) != 0) break;
+  }
+  uint64_t mixed = mixed_at(place + i, salt);
   for (; i < bytes && in[i] == byte_of(mixed); ++i) mixed += kMix;
   return i;
 }

@@ -38,6 +38,7 @@ _SHAPES = {
 _SIZES = sorted([1 << power for power in range(9, 23)] + [3968, 4224, 48 << 10, 96 << 10])
 _QUICK_SIZES = [1 << power for power in range(9, 23, 3)]
 _HOW = How(samples=5, seconds=0.04, packs_all=True)
+_QUICK_SAMPLES = 3
 # Two starts of one program differ by more than the ways do: on a virtual machine a copy between the
 # processes took 2 us in one and 9 us in the next (8 KiB in blocks of 40 bytes, Open MPI's own way;
 # packed on both sides 5.6 and 7.3 us). What is chosen loses least against the best way of each
@@ -61,6 +62,8 @@ def tune_compiled(
     table has: other hours have other cores. `seconds`: of a sample, instead of what we found is
     enough."""
     how = _HOW if seconds is None else replace(_HOW, seconds=seconds)
+    if quick:
+        how = replace(how, samples=_QUICK_SAMPLES)
     targets = mpis.chosen(names, root)
     if output and len(targets) > 1:
         raise LacunaError(Exit.USAGE, "one --output for several libraries", "name one with --mpi")

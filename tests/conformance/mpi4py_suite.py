@@ -42,7 +42,9 @@ def environment_of(mpi: str, root: Path) -> dict[str, str]:
         "I_MPI_FABRICS": "shm",
         "I_MPI_PIN": "off",
         "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMPI_MCA_btl": "^ofi",  # a second of sleep at each start (cmake/mpi.cmake)
+        # What is chosen without it, but a second later (cmake/mpi.cmake).
+        "OMPI_MCA_btl": "^ofi",
+        "OMPI_MCA_pml": "ob1",
     }
     for prefix in ("OMPI", "PRTE"):
         values[f"{prefix}_ALLOW_RUN_AS_ROOT"] = "1"
