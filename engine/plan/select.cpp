@@ -234,7 +234,10 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
   if (kernels.elements && fields->fields.size() > 1)
     fields->moves = make_element(fields->fields, extent);
-  if (kernels.words) fields->words = make_words(fields->fields, extent);
+  // Where there are permutes, for what they do worse out of the first level (fields.inl.hpp).
+  constexpr int64_t kLine = 64;
+  if (kernels.words && (!kernels.elements || (fields->moves.pack != nullptr && extent >= kLine)))
+    fields->words = make_words(fields->fields, extent);
   if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
   return fields;
 }
@@ -272,9 +275,11 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     place_outer(sweep, nest, nest.loops.size() - 1);
     place_rest(sweep, nest);
   }
-  const char* const otherwise = found->moves.pack != nullptr ? "one permute for each element"
-                                : found->words != nullptr    ? "words, element by element"
-                                                             : "a pass per field";
+  const bool both = found->moves.pack != nullptr && found->words != nullptr;
+  const char* const otherwise = both ? "one permute for each element, far away by words"
+                                : found->moves.pack != nullptr ? "one permute for each element"
+                                : found->words != nullptr      ? "words, element by element"
+                                                               : "a pass per field";
   sweep.why = "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
               text(found->size) + " bytes in " + text(found->extent) + ": packed by " +
               (found->gather.steps.empty()
