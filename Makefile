@@ -8,6 +8,7 @@
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
 #   make test-sources   MPICH's own test suite and hpcc, from Debian's source packages, compiled by lacuna-cc: do their tests pass?
+#                       And programs of Debian's (HDF5's tests, StarPU's examples) natively and under `lacuna run`: the same?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
@@ -69,6 +70,7 @@ test-conformance: setup-test release
 test-sources: setup-test optimizer
 	@tests/sources/mpich_suite.sh build/sources
 	@tests/sources/hpcc.sh build/sources-hpcc
+	@tests/sources/programs.sh build/sources-programs
 
 test-aarch64: setup-aarch64
 	@cmake --preset aarch64 >/dev/null
