@@ -9,6 +9,7 @@
 #   make test-conformance   what goes deeper than `make test`: more random types, all variations on the older and the standard's
 #                   interfaces, and all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
 #   make test-sources   MPICH's own test suite, hpcc, Scotch and PnetCDF, from Debian's source packages, compiled by lacuna-cc: do their tests pass?
+#                       And programs of Debian's (HDF5's tests, StarPU's examples) natively and under `lacuna run`: the same?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
@@ -73,6 +74,7 @@ test-sources: setup-test optimizer
 	@tests/sources/hpcc.sh build/sources-hpcc
 	@tests/sources/scotch.sh build/sources-scotch
 	@tests/sources/pnetcdf.sh build/sources-pnetcdf
+	@tests/sources/programs.sh build/sources-programs
 
 test-aarch64: setup-aarch64
 	@cmake --preset aarch64 >/dev/null

@@ -7,6 +7,7 @@
 
 #include "interpose/answer.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/note.hpp"
 #include "interpose/report.hpp"
 #include "interpose/sampling.hpp"
 
@@ -47,6 +48,11 @@ class Look {
     return answer;
   }
 
+  // A collective whose types are predefined comes here because all ranks vote: that is why it is
+  // the library's, if nothing else is told.
+  void comes_to_vote() noexcept { untold_ = static_cast<size_t>(Note::kPredefined); }
+  bool watched() const noexcept { return watched_; }
+
   FunctionId function() const noexcept { return function_; }
   Role role() const noexcept { return role_; }
   uint16_t site() const noexcept { return site_; }
@@ -82,6 +88,7 @@ class Look {
   Note note_{};  // what it was told last
   unsigned times_told_ = 0;
   bool told_nothing_ = false;
+  size_t untold_ = kNotes;  // what is counted then: kNothing (report_data.hpp), or that
   TypeId type_ = kOtherTypes;
   uint16_t site_ = 0;
   const void* caller_;

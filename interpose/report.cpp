@@ -216,7 +216,7 @@ void Look::end() noexcept {
     const bool is_known =
         told_nothing_ ? lane_->serial == 0 : times_told_ == 1 && is_always_so(note_);
     lane_->cell = is_known ? cell : nullptr;
-    lane_->outcome = told_nothing_ ? kNothing : static_cast<uint32_t>(note_);
+    lane_->outcome = static_cast<uint32_t>(told_nothing_ ? untold_ : static_cast<size_t>(note_));
     lane_->element_bytes = lane_->count > 0 ? bytes_ / lane_->count : 0;
   }
   const bool may_pass = lane_->cell != nullptr || (!ends && !has_type);
@@ -229,8 +229,8 @@ Account Look::account_here() const noexcept {
 
 void Look::tell_nothing() noexcept {
   told_nothing_ = true;
-  if (!is_watched(kReported) || (weight_ == 0 && keep(kOtherTypes, kNothing, 0))) return;
-  count_outcome(account_of(kOtherTypes), kNothing, 1, 0);
+  if (!is_watched(kReported) || (weight_ == 0 && keep(kOtherTypes, untold_, 0))) return;
+  count_outcome(account_of(kOtherTypes), untold_, 1, 0);
 }
 
 Account account_of(TypeId type) noexcept {

@@ -4,7 +4,8 @@
 // here, in tables that only their own thread writes; gathered over the ranks at MPI_Finalize
 // (report_job.cpp) and put into words (report_words.cpp).
 //
-// Calls on predefined types are not counted: they never get past the gate.
+// Calls on predefined types are not counted where they do not get past the gate: collectives do,
+// for the vote, and types that the linker has copied into the program.
 #ifndef LACUNA_INTERPOSE_REPORT_HPP_
 #define LACUNA_INTERPOSE_REPORT_HPP_
 

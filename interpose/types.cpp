@@ -318,12 +318,16 @@ int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   if (code != MPI_SUCCESS || !is_open(~0U) || rt.always) return code;
   if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
   if (detail::cached_record(*datatype) != nullptr) return code;           // committed once more
-  MPI_Count size = 0;
-  if (next.MPI_Type_size_x(*datatype, &size) != MPI_SUCCESS || size < 0 ||
-      size > detail::kLittleData)
-    return code;
   const uintptr_t handle = handle_bits(*datatype);
   detail::NewType& type = detail::g_new_types[detail::cache_slot(handle)];
+  MPI_Count size = 0;
+  if (next.MPI_Type_size_x(*datatype, &size) != MPI_SUCCESS || size < 0 ||
+      size > detail::kLittleData) {
+    // The handle may be that of a small type that was freed while it was new.
+    uintptr_t freed = handle;
+    type.handle.compare_exchange_strong(freed, 0, std::memory_order_relaxed);
+    return code;
+  }
   type.size_bytes.store(size, std::memory_order_relaxed);
   type.uses.store(0, std::memory_order_relaxed);
   type.handle.store(handle, std::memory_order_release);

@@ -139,7 +139,7 @@ TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
 @refuse@  Look look(FunctionId::k@symbol@, Role::@role@, caller);
-  const Answer answer = look.note(@take@);
+@vote@  const Answer answer = look.note(@take@);
   if (answer.taken) return answer.code;
   return @next@().@symbol@(@arguments@);
 }
@@ -169,6 +169,11 @@ PROFILING = {
 }
 REFUSE = """\
   if (@foreign@) return @next@().@symbol@(@arguments@);
+"""
+
+# Of a collective to which all ranks come.
+VOTE = """\
+  if (look.watched() && @plain@) look.comes_to_vote();
 """
 
 # What may be done with less, before that.
@@ -303,9 +308,12 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     role = "kMoves" if "open_to(" in entry["gate"] or "is_open(" in entry["gate"] else "kEnds"
     if gate.startswith(("open_to(", "is_open(")):
         refuse = fill(REFUSE, **texts)
-    passes = ""
+    passes = vote = ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
         passes = f"is_never_taken({types[1]})"
+        if entry.get("direct") == "room":
+            plain = " && ".join(f"plainly_predefined({one})" for one in types[1].split(", "))
+            vote = fill(VOTE, plain=plain)
         if few := entry.get("few"):
             role = "kMovesMany"
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
@@ -362,7 +370,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         texts["otherwise"] = f"gated_{texts['shown']}"
         steps += fill(GATED, ways="".join(lines[1:]), **texts)
         del lines[1:]
-    texts |= {"refuse": refuse, "role": role, "steps": steps}
+    texts |= {"refuse": refuse, "role": role, "steps": steps, "vote": vote}
     texts["ways"] = "".join(lines)
     return fill(TAKEN, **texts)
 

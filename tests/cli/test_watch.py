@@ -94,6 +94,16 @@ def test_a_report_counts_what_was_called(tmp_path, lacuna, mpi, ranks):
     assert "contiguous after all" in " ".join(shown.stdout.split())
 
 
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+def test_collectives_without_gaps_are_predefined(tmp_path, mpi):
+    file = tmp_path / "report.json"
+    environment = {"LACUNA_REPORT": str(file), "LACUNA_DIRECT": "1"}
+    launch(mpi, 2, "test", "--perhaps", "report_votes", environment=environment)
+    report = json.loads(file.read_text())
+    for function, calls in (("MPI_Bcast", 7), ("MPI_Allgather", 3)):
+        assert row(report, function, None)["declined"] == {"predefined": calls * 2}
+
+
 def test_the_table_on_stderr(tmp_path):
     result = launch("mpiabi", 2, "test", "report_calls", environment={"LACUNA_REPORT": "1"})
     lines = result.stderr.splitlines()

@@ -61,6 +61,20 @@ TOPIC(new_types_small_messages) {
 }
 
 TOPIC(new_types_large_and_persistent) {
+  // Large, and under the handle of a small one that was freed while it was new.
+  std::vector<double> pairs(4096, 3), half(2048);
+  for (int i = 0; i < 20; ++i) {
+    MPI_Datatype small = column(kRows), large;
+    CHECK(Matrix().pack(small));
+    MPI_Type_free(&small);
+    MPI_Type_vector(2048, 1, 2, MPI_DOUBLE, &large);
+    MPI_Type_commit(&large);
+    int position = 0;
+    CHECK(taken_by("MPI_Pack", [&] {
+            MPI_Pack(pairs.data(), 1, large, half.data(), 2048 * 8, &position, MPI_COMM_WORLD);
+          }) == 1);
+    MPI_Type_free(&large);
+  }
   // 128 KiB in one call.
   constexpr int kMany = 128;
   MPI_Datatype narrow = column(kMany), type;

@@ -58,6 +58,15 @@ TOPIC(report_calls) {
   MPI_Type_free(&type);
 }
 
+// Collectives without gaps, which come to lacuna for the vote alone.
+TOPIC(report_votes) {
+  double word = g_rank;
+  std::vector<double> all(g_size);
+  for (int i = 0; i < 7; ++i) MPI_Bcast(&word, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < 3; ++i)
+    MPI_Allgather(&word, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
 // One send to oneself, and the end of the program without MPI_Finalize.
 TOPIC(report_no_finalize) {
   std::vector<double> from(kN * kN), to(kN);
