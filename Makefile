@@ -70,6 +70,7 @@ test-conformance: release-with-tests
 	  --python build/conformance/venv/bin/python --lacuna .venv/bin/lacuna --mpi-root build/mpi
 
 test-sources: setup-test optimizer
+	@setup/setup.sh sources
 	@tests/sources/mpich_suite.sh build/sources
 	@tests/sources/hpcc.sh build/sources-hpcc
 	@tests/sources/scotch.sh build/sources-scotch

@@ -6,6 +6,7 @@
 #   setup/setup.sh test    the same, clang, flang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin, valgrind
 #   setup/setup.sh optimizer   the same as build, and clang, flang and LLVM 19 for lacuna-cc, lacuna-c++ and lacuna-fc
 #   setup/setup.sh build|test|optimizer packages   Debian's packages of that alone
+#   setup/setup.sh sources   what `make test-sources` needs besides
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
 # Debian packages are installed when we may (as root, or with sudo that asks no password); otherwise the missing ones
@@ -21,6 +22,7 @@ mpi_root=$root/build/mpi
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
 test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin valgrind"
 optimizer_packages="clang-19 flang-19 llvm-19-dev llvm-19 lld-19"
+sources_packages="bison flex autoconf automake libtool m4 libblas-dev libhdf5-mpich-dev"
 aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"
 
 say() { echo "lacuna setup: $*" >&2; }
@@ -133,16 +135,16 @@ ensure_mpi4py() {
   echo "$version" >"$conformance/.lacuna-stamp"
 }
 
-if [ "${1:-}" = aarch64 ]; then
-  ensure_packages $aarch64_packages
-  exit 0
-fi
+case "${1:-}" in
+  sources) ensure_packages $sources_packages; exit 0 ;;
+  aarch64) ensure_packages $aarch64_packages; exit 0 ;;
+esac
 if ! find_python >/dev/null; then build_packages="$build_packages python3-venv"; fi
 case "${1:-}" in
   build) ensure_packages $build_packages ;;
   optimizer) ensure_packages $build_packages $optimizer_packages ;;
   test) ensure_packages $build_packages $optimizer_packages $test_packages ;;
-  *) say "usage: setup/setup.sh build|test|optimizer|aarch64"; exit 2 ;;
+  *) say "usage: setup/setup.sh build|test|optimizer [packages], or sources|aarch64"; exit 2 ;;
 esac
 if [ "${2:-}" = packages ]; then exit 0; fi
 ensure_venv

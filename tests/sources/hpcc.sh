@@ -6,7 +6,7 @@
 # Usage: hpcc.sh FOLDER      FOLDER keeps what is fetched and built; its file `remarks` says what became of each call.
 set -eu
 . "$(dirname "$0")/sources.sh"
-printf 'int main(void) { return 0; }\n' | clang-19 -x c - -lblas -o /dev/null 2> /dev/null || { echo "hpcc: no BLAS; remedy: apt-get install libblas-dev" >&2; exit 3; }
+printf 'int main(void) { return 0; }\n' | clang-19 -x c - -lblas -o /dev/null 2> /dev/null || { echo "hpcc: no BLAS; remedy: setup/setup.sh sources" >&2; exit 3; }
 
 fetch hpcc
 cd "$folder"

@@ -6,9 +6,9 @@
 # Usage: pnetcdf.sh FOLDER
 set -eu
 . "$(dirname "$0")/sources.sh"
-need autoreconf "apt-get install autoconf automake libtool"
-need libtoolize "apt-get install autoconf automake libtool"
-need m4 "apt-get install m4"
+need autoreconf "setup/setup.sh sources"
+need libtoolize "setup/setup.sh sources"
+need m4 "setup/setup.sh sources"
 
 fetch pnetcdf
 cd "$folder"

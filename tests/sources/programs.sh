@@ -7,24 +7,14 @@
 #
 # Usage: programs.sh FOLDER      FOLDER keeps what is fetched and built, and what differed.
 set -eu
-root=$(cd "$(dirname "$0")/../.." && pwd)
-mkdir -p "$1"
-folder=$(cd "$1" && pwd)
-need() { command -v "$1" > /dev/null || { echo "programs: no $1; remedy: $2" >&2; exit 3; }; }
-need mpicc.mpich "setup/setup.sh test"
-need mpiexec.openmpi "setup/setup.sh test"
+. "$(dirname "$0")/sources.sh"
+need mpicc.mpich
+need mpiexec.openmpi
 include=/usr/include/hdf5/mpich
-[ -f $include/H5pubconf.h ] || { echo "programs: no HDF5 for MPICH; remedy: apt-get install libhdf5-mpich-dev" >&2; exit 3; }
+[ -f $include/H5pubconf.h ] || { echo "programs: no HDF5 for MPICH; remedy: setup/setup.sh sources" >&2; exit 3; }
 
+fetch hdf5
 cd "$folder"
-if ! ls -d hdf5-*/testpar > /dev/null 2>&1; then
-  mkdir -p lists/partial
-  echo "deb-src http://deb.debian.org/debian $(. /etc/os-release && echo "$VERSION_CODENAME") main" > sources.list
-  apt="-o Dir::Etc::SourceList=$folder/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$folder/lists"
-  # shellcheck disable=SC2086
-  apt-get $apt -qq update && apt-get $apt -qq source --download-only --tar-only hdf5
-  tar xf hdf5_*.orig.tar.*
-fi
 if [ ! -x testphdf5 ]; then
   echo 'const char *config_srcdir = "./";' > H5srcdir_str.h
   source=$(ls -d "$folder"/hdf5-*/)

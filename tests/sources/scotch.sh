@@ -6,8 +6,8 @@
 # Usage: scotch.sh FOLDER
 set -eu
 . "$(dirname "$0")/sources.sh"
-need bison "apt-get install bison"
-need flex "apt-get install flex"
+need bison "setup/setup.sh sources"
+need flex "setup/setup.sh sources"
 
 fetch scotch
 cd "$folder"
