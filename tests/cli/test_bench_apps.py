@@ -203,8 +203,8 @@ def test_results_and_their_page(lacuna, tmp_path):
 
 
 def test_an_interrupted_run_loses_nothing(lacuna, tmp_path):
-    words = ["bench", "apps", "--mpi", "mpich", "--only", "NAS_LU_*", "--samples", 4]
-    words += ["--seconds", 0.4, "--json", "rows.json"]
+    words = ["bench", "apps", "--mpi", "mpich", "--only", "NAS_LU_*", "--samples", 3]
+    words += ["--seconds", 0.4, "--json", "rows.json"]  # three are made however slow they are
     partial = tmp_path / "rows.json.partial"
     with subprocess.Popen(
         [str(COMMAND), *map(str, words)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
@@ -224,7 +224,7 @@ def test_an_interrupted_run_loses_nothing(lacuna, tmp_path):
         for line in kept
         if line["kind"] == "sample" and (line["id"], line["lane"]) == (first, "native")
     ]
-    assert len(times) == 4
+    assert len(times) == 3
     partial.write_text(partial.read_text() + '{"kind": "sample", "id"')  # died while it wrote
     one_line_error(lacuna(*words, "--ranks", 4), 2, "rows.json.partial", "other options")
     result = lacuna(*words)

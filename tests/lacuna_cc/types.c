@@ -98,20 +98,6 @@ static void rare_basics(void) {
   WITH(MPI_Type_create_struct(4, lengths, places, types, &type), "rare basics", 3);  // specialized
 }
 static void offsets(void) { WITH(MPI_Type_vector(9, 1, 2, MPI_OFFSET, &type), "offsets", 2); }  // specialized
-static void long_doubles(void) {  // some libraries move their padding, others do not
-  MPI_Datatype type;
-  MPI_Status status;
-  MPI_Type_vector(5, 2, 3, MPI_LONG_DOUBLE, &type);
-  MPI_Type_commit(&type);
-  refill(__LINE__);
-  long double *from = (long double*)(sent + 8192), *to = (long double*)(got + 8192);
-  for (int i = 0; i < 32; ++i) from[i] = i + 0.5L;
-  if (rank == 0) MPI_Send(from, 2, type, 1, 3, MPI_COMM_WORLD);         // specialized
-  if (rank == 1) MPI_Recv(to, 2, type, 0, 3, MPI_COMM_WORLD, &status);  // specialized
-  for (int i = 0; i < 32; ++i) memset((char*)(to + i) + 10, 0, sizeof *to - 10);
-  tell("long doubles", rank == 1 ? &status : NULL, type);
-  MPI_Type_free(&type);
-}
 static void padded(void) {  // its extent is for the library to say
   int lengths[2] = {3, 1};
   MPI_Aint places[2] = {0, 24};
@@ -164,7 +150,6 @@ int main(int argc, char** argv) {
   structs();
   one_struct();
   rare_basics();
-  long_doubles();
   offsets();
   padded();
   subarray_c();
