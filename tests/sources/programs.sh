@@ -27,12 +27,12 @@ fi
 
 export OMP_NUM_THREADS=1 UCX_LOG_LEVEL=error STARPU_NCPU=1 STARPU_SILENT=1 STARPU_HOME="$folder"
 lacuna="$root/.venv/bin/lacuna"
-# What it says, word by word, as ranks write at once; times are left out. LACUNA_VERIFY's last line is no difference if it says so.
+# What it says, as so many of each letter, as ranks write at once, into each other's words; times are left out. LACUNA_VERIFY's last line is no difference if it says so.
 said() {
   rm -rf here && mkdir here
   status=0
   (cd here && timeout -k 2 120 "$@" < /dev/null 2>&1) > raw || status=$?
-  grep -v ', 0 differences$' raw | sed -E 's/[0-9]+\.[0-9]+//g' | tr -d '*' | tr -s ' ' '\n' | grep . | sort
+  grep -v ', 0 differences$' raw | sed -E 's/[0-9]+\.[0-9]+//g' | tr -d '* \n' | fold -w 1 | sort | uniq -c
   echo "status $status"
 }
 failed=0
