@@ -303,13 +303,13 @@ void stop_cache() noexcept {
   if (g_started.load(std::memory_order_relaxed)) forget(nullptr);
 }
 
-int around_comm_free(const Next& next, MPI_Comm* comm) noexcept {
+int around_comm_free(const Next& next, MPI_Comm* comm) {
   forget_before_free(comm);
   forget_handlers();
   return next.MPI_Comm_free(comm);
 }
 
-int around_comm_disconnect(const Next& next, MPI_Comm* comm) noexcept {
+int around_comm_disconnect(const Next& next, MPI_Comm* comm) {
   forget_before_free(comm);
   forget_handlers();
   return next.MPI_Comm_disconnect(comm);

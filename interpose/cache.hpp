@@ -25,8 +25,8 @@ void start_cache() noexcept;
 void stop_cache() noexcept;
 
 // The communicator is about to be freed: requests would keep it alive.
-int around_comm_free(const Next& next, MPI_Comm* comm) noexcept;
-int around_comm_disconnect(const Next& next, MPI_Comm* comm) noexcept;
+int around_comm_free(const Next& next, MPI_Comm* comm);
+int around_comm_disconnect(const Next& next, MPI_Comm* comm);
 
 // So far in this process.
 int64_t calls_by_cache() noexcept;

@@ -31,7 +31,7 @@ bool ask(MPI_Comm comm) noexcept {
 
 }  // namespace
 
-int around_comm_set_errhandler(const Next& next, MPI_Comm comm, MPI_Errhandler handler) noexcept {
+int around_comm_set_errhandler(const Next& next, MPI_Comm comm, MPI_Errhandler handler) {
   forget_handlers();
   if (handler != runtime().errors_are_fatal) g_any_survives.store(true, std::memory_order_relaxed);
   return next.MPI_Comm_set_errhandler(comm, handler);

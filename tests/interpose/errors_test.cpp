@@ -356,6 +356,7 @@ TOPIC(errors_thrown) {
     });
     thrown("MPI_Probe", [&] { MPI_Probe(99, 0, comm, &status); });
     thrown("MPI_Bcast", [&] { MPI_Bcast(a.data(), 1, type, 99, comm); });
+    thrown("MPI_Comm_set_errhandler", [&] { MPI_Comm_set_errhandler(comm, MPI_ERRHANDLER_NULL); });
     thrown("MPI_Gather", [&] { MPI_Gather(a.data(), 1, type, b.data(), 1, type, 99, comm); });
     // Calls go on as before.
     std::iota(a.begin(), a.end(), 1e6 * g_rank);
