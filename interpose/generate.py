@@ -15,7 +15,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from generator import docs, sources, table
+from generator import docs, next_functions, table, wrappers
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,12 +39,12 @@ def main() -> int:
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         for name, text in {
-            "next.gen.hpp": sources.next_header(functions),
-            "next.gen.cpp": sources.next_source(functions),
-            **sources.wrappers_sources(functions),
-            "profiling.gen.cpp": sources.profiling_source(functions),
-            "exports.map": sources.exports(functions),
-            "exports-ompi.map": sources.exports([f for f in functions if f.in_open_mpi]),
+            "next.gen.hpp": next_functions.next_header(functions),
+            "next.gen.cpp": next_functions.next_source(functions),
+            **wrappers.wrappers_sources(functions),
+            "profiling.gen.cpp": wrappers.profiling_source(functions),
+            "exports.map": wrappers.exports(functions),
+            "exports-ompi.map": wrappers.exports([f for f in functions if f.in_open_mpi]),
         }.items():
             write_if_changed(options.output / name, text)
         return 0

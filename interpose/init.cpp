@@ -17,6 +17,7 @@
 #include "interpose/direct/peers.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/handlers.hpp"
+#include "interpose/learn.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report_job.hpp"
@@ -66,73 +67,6 @@ uint32_t allowed_families() {
   if (!option_flag(OptionId::kDisableFiles)) families |= kFileSwitch;
   if (!option_flag(OptionId::kDisableRma)) families |= kRmaSwitch;
   return families;
-}
-
-MpiFunctions mpi_functions_of(const Next& next) {
-  return {
-      .type_get_envelope = next.MPI_Type_get_envelope,
-      .type_get_contents = next.MPI_Type_get_contents,
-      .type_size_x = next.MPI_Type_size_x,
-      .type_get_extent_x = next.MPI_Type_get_extent_x,
-      .type_get_true_extent_x = next.MPI_Type_get_true_extent_x,
-      .type_free = next.MPI_Type_free,
-      .type_get_envelope_c = next.MPI_Type_get_envelope_c,
-      .type_get_contents_c = next.MPI_Type_get_contents_c,
-  };
-}
-
-bool is_spawned(const Next& next) noexcept {
-  MPI_Comm parent = MPI_COMM_NULL;
-  return next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
-}
-
-// What needs no communicator and makes no object.
-void learn_library(const Next& next, Runtime* rt) {
-  rt->mpi = mpi_functions_of(next);
-  rt->predefined = new PredefinedTypes;  // as long as the process
-  rt->comm_world = MPI_COMM_WORLD;
-  rt->comm_self = MPI_COMM_SELF;
-  rt->datatype_null = MPI_DATATYPE_NULL;
-  rt->byte = MPI_BYTE;
-  rt->packed = MPI_PACKED;
-  rt->request_null = MPI_REQUEST_NULL;
-  g_gate.request_null = rt->request_null;
-  rt->message_null = MPI_MESSAGE_NULL;
-  rt->message_no_proc = MPI_MESSAGE_NO_PROC;
-  rt->win_null = MPI_WIN_NULL;
-  rt->errors_are_fatal = MPI_ERRORS_ARE_FATAL;
-  rt->errors_return = MPI_ERRORS_RETURN;
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  next.MPI_Get_library_version(version, &length);
-  rt->flavour = flavour_of(version);
-  rt->mpich_major = mpich_major_of(version);
-  name_library(version, rt->library);
-  rt->always = option_flag(OptionId::kAlways);
-  int level = MPI_THREAD_SINGLE;
-  next.MPI_Query_thread(&level);
-  g_gate.threads = level == MPI_THREAD_MULTIPLE;
-  if (g_gate.threads) g_gate.irregular.fetch_add(1, std::memory_order_relaxed);
-  next.MPI_Comm_rank(rt->comm_world, &rt->rank);
-  next.MPI_Comm_size(rt->comm_world, &rt->size);
-  rt->spawned = is_spawned(next);
-  rt->table = new Table(load_table(version));  // as long as the process
-  rt->on_one_node = is_on_one_node(rt->size);
-  rt->messages = new Rulebook(rules_for(*rt->table, rt->on_one_node));
-}
-
-// An error handler of our own, for the standard ABI's libraries do not agree on the value of
-// MPI_ERRORS_RETURN (Intel MPI 2021.19 has another than MPICH 5.0.2, and takes that one for
-// MPI_ERRORS_ABORT). It must note the error itself: MPICH 5 returns MPI_SUCCESS after it has called
-// a handler that returns.
-bool make_probe(const Next& next, Runtime* rt) noexcept {
-  MPI_Errhandler handler;
-  if (next.MPI_Comm_create_errhandler(note_probe_error, &handler) != MPI_SUCCESS) return false;
-  const bool made = next.MPI_Comm_dup(rt->comm_self, &rt->probe_comm) == MPI_SUCCESS;
-  const bool set = made && next.MPI_Comm_set_errhandler(rt->probe_comm, handler) == MPI_SUCCESS;
-  next.MPI_Errhandler_free(&handler);
-  if (made && !set) next.MPI_Comm_free(&rt->probe_comm);
-  return set;
 }
 
 void complain(const Table& table) {
@@ -279,10 +213,11 @@ void start() noexcept try {
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (g_started) return;
   const bool disabled = option_flag(OptionId::kDisable);
+  const Next& next = next_functions();
+  g_runtime.spawned = next_is_complete() && is_spawned(next);
   // Who was spawned has the environment of those that `lacuna run` has looked at, and perhaps peers
   // that were spawned with him and run something else, without lacuna (MPI_Comm_spawn_multiple).
-  const bool direct =
-      option_flag(OptionId::kDirect) && next_is_complete() && !is_spawned(next_functions());
+  const bool direct = option_flag(OptionId::kDirect) && next_is_complete() && !g_runtime.spawned;
   if (disabled && direct) direct::agree(false);  // the others wait for this rank's vote
   if (disabled || !next_is_complete()) {
     if (disabled)
@@ -291,7 +226,6 @@ void start() noexcept try {
       log_line("off: the MPI library lacks functions that lacuna needs");
     return;
   }
-  const Next& next = next_functions();
   learn_library(next, &g_runtime);
   complain(*g_runtime.table);
   g_probing = make_probe(next, &g_runtime);
