@@ -26,9 +26,6 @@ def clean_environment(monkeypatch):
     for tool in ("OMPI", "PRTE"):  # containers and continuous integration are root
         monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT", "1")
         monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-    # What is chosen without it, but a second later (cmake/mpi.cmake).
-    monkeypatch.setenv("OMPI_MCA_btl", "^ofi")
-    monkeypatch.setenv("OMPI_MCA_pml", "ob1")
     monkeypatch.setenv("I_MPI_ROOT", str(MPI_ROOT / "intelmpi"))
     monkeypatch.setenv("I_MPI_FABRICS", "shm")
 

@@ -41,9 +41,6 @@ def environment(library: str) -> dict[str, str]:
         found["I_MPI_ROOT"] = str(places.default_mpi_root() / "intelmpi")
         found["I_MPI_PIN"] = "off"
     found["OMPI_MCA_mpi_yield_when_idle"] = "1"
-    # What is chosen without it, but a second later (cmake/mpi.cmake).
-    found["OMPI_MCA_btl"] = "^ofi"
-    found["OMPI_MCA_pml"] = "ob1"
     return found
 
 

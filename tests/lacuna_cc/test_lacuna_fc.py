@@ -46,7 +46,6 @@ def environment() -> dict[str, str]:
         "LACUNA_TABLE": "none",
         "XDG_CACHE_HOME": str(build / "cache"),
         "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMPI_MCA_pml": "ob1",  # what is chosen, but 0.2 s later (cmake/mpi.cmake)
         "I_MPI_ROOT": str(INTEL),
         "I_MPI_PIN": "off",
     }
