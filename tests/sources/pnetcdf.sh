@@ -21,8 +21,7 @@ cd built
   CFLAGS="-O2 -w" > ../configure.log 2>&1 || { tail -5 ../configure.log >&2; exit 1; }
 make -j "$(nproc)" tests > ../make.log 2>&1 || { tail -5 ../make.log >&2; exit 1; }
 cd ..
-grep 'remark: ' make.log > remarks || true
-[ ! -s remarks ] || became remarks
+became make.log
 
 failed=0
 rm -rf files
@@ -40,6 +39,7 @@ passed() {
     fi
   done
   echo "pnetcdf$words: $count programs passed"
+  [ "$count" -gt 0 ] || failed=1
 }
 passed ""
 passed " under lacuna run" "$root/.venv/bin/lacuna" run

@@ -21,15 +21,18 @@ fetch() {
 
 # compiler NAME FILE: lacuna-NAME (cc, c++, fc) as FILE, with remarks (among the flags of a program they would be run paths to libtool).
 compiler() {
+  need clang-19
   printf '#!/bin/sh\nexec "%s" --mpi debian-mpich -Rpass=lacuna -Rpass-missed=lacuna "$@"\n' "$root/.venv/bin/lacuna-$1" > "$2"
   chmod +x "$2"
 }
 
-# became REMARKS: a line that says what became of the calls.
+# became LOG: a line that says what became of the calls, if anything was compiled; FOLDER's file `remarks` has them all.
 became() {
-  echo "$here: $(grep -c ' specialized: ' "$1") calls specialized, $(grep -c ' left as it is: ' "$1") left, $(grep -c ' removed: ' "$1") types removed," \
-    "$(grep -c ' registers kernels' "$1") types with kernels for calls that are not seen"
+  grep -q 'remark: ' "$1" || return 0
+  remarks=$folder/remarks
+  grep 'remark: ' "$1" > "$remarks"
+  echo "$here: $(grep -c ' specialized: ' "$remarks") calls specialized, $(grep -c ' left as it is: ' "$remarks") left," \
+    "$(grep -c ' removed: ' "$remarks") types removed, $(grep -c ' registers kernels' "$remarks") types with kernels for calls that are not seen"
 }
 
-need clang-19
 need mpiexec.mpich
