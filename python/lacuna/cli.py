@@ -359,7 +359,15 @@ def main() -> None:
     """The entry point: every failure is one line on stderr and an exit code."""
     words = sys.argv[1:]
     name = _command_name(words)
+    # Of a closed one Python makes None, and what is for stderr goes to stdout. What `run` starts
+    # may have them closed.
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
+        if sys.stdout is None and name != "run":
+            raise LacunaError(
+                Exit.ENVIRONMENT, "standard output is closed", "give it a place, as in >/dev/null"
+            )
         if not words:
             raise LacunaError(Exit.USAGE, "no command", "see lacuna --help")
         code = app(run.with_report_value(words), prog_name="lacuna", standalone_mode=False) or 0

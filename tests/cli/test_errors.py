@@ -205,6 +205,21 @@ def test_a_full_disk_is_no_defect(words):
     one_line_error(result, ENVIRONMENT, "cannot write", "No space left", "make room")
 
 
+@pytest.mark.parametrize("words", [["machine"], ["preload", "--mpi", "mpich"], ["--help"]])
+def test_closed_output_is_no_defect(words):
+    shell = ["sh", "-c", 'exec "$@" >&-', "sh", COMMAND, *words]
+    result = subprocess.run(shell, stderr=subprocess.PIPE, text=True, check=False)
+    assert result.returncode == ENVIRONMENT
+    assert "standard output is closed; give it a place" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_without_stderr_errors_are_not_among_the_results():
+    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", COMMAND, "preload"]
+    result = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stdout) == (USAGE, "")
+
+
 def test_help_and_version(lacuna):
     assert lacuna("--version").stdout == "lacuna 0.1.0\n"
     for words in (
