@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "interpose/device.hpp"
+#include "interpose/handlers.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/packing.hpp"
@@ -76,6 +77,10 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   gain->record = &record;
   const bool one_run = record.plan == nullptr || (count == 1 && record.single_run);
   gain->gaps = gain->gaps || !one_run;
+  if (keeps_gaps_) {
+    log_type(record, Note::kMayOverrun, bytes);
+    return false;
+  }
   if (runtime().always) return true;
   if (!one_run && pays_to_carry(operation, record, count, bytes)) return true;
   log_type(record, Note::kLongRuns, bytes);
@@ -248,6 +253,12 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
   return gain.gaps && begin(gain.record, gain.data, blocking);
 } catch (...) {
   return false;
+}
+
+Exchange::Exchange(MPI_Comm comm) noexcept {
+  const bool keeps = may_overrun(comm);
+  out.keep_gaps(keeps);
+  in.keep_gaps(keeps);
 }
 
 bool is_sound(MPI_Count count, MPI_Datatype datatype) noexcept {

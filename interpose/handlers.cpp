@@ -44,11 +44,13 @@ void look_at_handlers() noexcept {
 
 void forget_handlers() noexcept { g_last.store(0, std::memory_order_relaxed); }
 
+bool may_overrun() noexcept {
+  return overruns_short_receives(runtime().flavour) &&
+         g_any_survives.load(std::memory_order_relaxed);
+}
+
 bool may_overrun(MPI_Comm comm) noexcept {
-  if (!overruns_short_receives(runtime().flavour) ||
-      !g_any_survives.load(std::memory_order_relaxed)) {
-    return false;
-  }
+  if (!may_overrun()) return false;
   const uint64_t asked = uint64_t{handle_bits(comm)} << 1;
   const uint64_t last = g_last.load(std::memory_order_relaxed);
   if (last >> 1 == asked >> 1) return (last & 1) != 0;

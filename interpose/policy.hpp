@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plan/pattern.hpp"
+#include "type/type.hpp"
 
 namespace lacuna {
 
@@ -71,6 +72,9 @@ Rulebook both(const Rulebook& one, const Rulebook& other);
 
 // Whether packing it first pays; `messages` is for sends and receives.
 bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept;
+
+// Whether the library moves other bytes of the type, or of one in it, than the standard says.
+bool misplaces(Flavour flavour, const Type& type) noexcept;
 
 // Whether a library fails to receive so many bytes into a struct where they were sent packed: then
 // a send with more than one basic type must be left as it is, since the other side may be the

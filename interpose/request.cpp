@@ -25,13 +25,14 @@ namespace {
 
 // `start` begins the send of packed data and gives the request.
 template <typename Start>
-Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
-                  MPI_Request* request, const Start& start) {
+Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  MPI_Comm comm, MPI_Request* request, const Start& start) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Outgoing outgoing;
+  outgoing.buffered = mode == SendMode::kBuffered;
   if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
     drop_pending(entry);
     return kDeclined;
@@ -59,13 +60,14 @@ Answer start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
 // `start` begins to receive packed data and gives the request.
 template <typename Start>
 Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
-                     MPI_Request* request, const Start& start) {
+                     bool matched, MPI_Request* request, const Start& start) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   entry->receive = true;
   Incoming& incoming = entry->incoming;
+  incoming.matched = matched;
   if (!make_incoming(buf, count, datatype, source, comm, false, &incoming)) {
     drop_pending(entry);
     return kDeclined;
@@ -95,7 +97,7 @@ Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
                                 : (next.*send.nonblocking_c)(packed, wire.count, wire.type, dest,
                                                              tag, comm, started);
   };
-  return start_send(buf, count, datatype, dest, comm, request, start);
+  return start_send(mode, buf, count, datatype, dest, comm, request, start);
 }
 
 Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
@@ -122,7 +124,7 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
     detour.finish();
     return code;
   };
-  return start_receive(buf, count, datatype, source, comm, request, start);
+  return start_receive(buf, count, datatype, source, comm, false, request, start);
 }
 
 Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
@@ -143,7 +145,8 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
     detour.finish();
     return code;
   };
-  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, request, start);
+  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, request,
+                       start);
 }
 
 namespace {

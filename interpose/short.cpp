@@ -48,7 +48,8 @@ int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int 
   const TypeRecord& record = *detail::cached_record(datatype);
   int64_t bytes = 0;
   const Staging staging = borrow_kept();
-  if (!staging || !may_be_moved(buf, count, record, &bytes)) {
+  if (!staging || !may_be_moved(buf, count, record, &bytes) ||
+      (bytes > kNeverOverruns && may_overrun(comm))) {
     note(FunctionId::kMPI_Send, kDeclined);
     return next.MPI_Send(buf, count, datatype, dest, tag, comm);
   }

@@ -129,7 +129,7 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
   incoming->comm = comm;
   if (!open_to(kP2pSwitch, datatype)) return false;
   if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
-  const Note why = may_overrun(comm)
+  const Note why = (incoming->matched ? may_overrun() : may_overrun(comm))
                        ? Note::kMayOverrun
                        : try_to_prepare(*job, blocking, &incoming->staging, &incoming->wire);
   if (why != Note::kTaken) {
@@ -161,9 +161,13 @@ namespace {
 
 // To pack, whether or not the receiver does.
 bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
-                  Job* job) noexcept {
+                  bool buffered, Job* job) noexcept {
   const Runtime& rt = runtime();
   if (!examine(Operation::kSend, buf, count, datatype, job)) return false;
+  if (!buffered && job->bytes > kNeverOverruns && may_overrun(comm)) {
+    log_type(*job->record, Note::kMayOverrun, job->bytes);
+    return false;
+  }
   if (job->record->uniform || !breaks_own_structs(rt.flavour, rt.mpich_major, job->bytes))
     return true;
   int rank = MPI_PROC_NULL;
@@ -183,7 +187,7 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   if (is_open(kDirectSwitch) && make_direct(buf, count, datatype, dest, comm, outgoing))
     return true;
   Job job;
-  if (!examine_send(buf, count, datatype, dest, comm, &job)) return false;
+  if (!examine_send(buf, count, datatype, dest, comm, outgoing->buffered, &job)) return false;
   if (!prepare(job, blocking, &outgoing->staging, &outgoing->wire)) return false;
   outgoing->data = outgoing->staging.data();
   pack_for(account_of(*job.record), *job.record->plan, buf, count, outgoing->staging.data());
@@ -209,7 +213,8 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
     if (source->peer != nullptr) source->life = direct::life_of(source->comm);
   }
   Job packed;
-  if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
+  if (examine_send(buf, count, datatype, source->dest, source->comm,
+                   source->mode == SendMode::kBuffered, &packed) &&
       prepare(packed, false, staging, wire)) {
     log_type(*packed.record, source->life != 0 ? Note::kDirect : Note::kTaken, packed.bytes);
   } else if (source->life != 0) {

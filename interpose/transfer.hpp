@@ -30,6 +30,7 @@ struct Outgoing {
   const void* buf = nullptr;
   MPI_Count count = 0;
   Account account;
+  bool buffered = false;  // of a call whose data the library would pack, too
 
   // Packs what a token has promised; before the call where it may wait for the peer, else after it,
   // so that the receiver unpacks while this packs. Nothing to do for packed data.
@@ -63,6 +64,7 @@ struct Incoming {
   int failed = MPI_SUCCESS;  // so far in vain; whoever ends the request has to say so
   bool by_content = false;   // the status will not say how much has come
   bool by_library = false;   // nobody but the library can write there
+  bool matched = false;      // by a probe: nobody knows on which communicator
   MPI_Comm comm;             // whose error handler hears of what goes wrong later
   Account account;
   Untold untold;

@@ -160,6 +160,8 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   Result<DecodedType> decoded = decode_type(datatype, rt.mpi, *rt.predefined);
   if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
   const TypePtr type = decoded->type;
+  if (misplaces(rt.flavour, *type))
+    return fill_undecoded(record, "the library misplaces blocks of cyclic darrays", begin);
   if (is_watched(kLogged)) record->text = print_type(*type);
   const PlanPtr plan = cached_plan(type);
   record->size_bytes = plan->size();

@@ -101,6 +101,72 @@ TOPIC(errors_overrun) {
   MPI_Type_free(&type);
 }
 
+// The same of what is sent with gaps into memory that has none, of matched messages and of
+// collectives, on a communicator that the world's handler says nothing of.
+TOPIC(errors_overrun_others) {
+  constexpr int kRoom = 500, kLong = 2000;
+  MPI_Datatype type = column(kRoom, 2), longer = column(kLong, 2);
+  std::vector<double> line(2 * kLong, 7), packed(kRoom);
+  int position = 0;
+  MPI_Pack(line.data(), 1, type, packed.data(), kRoom * 8, &position, MPI_COMM_WORLD);
+  MPI_Comm two = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, g_rank / 2, g_rank, &two);
+  return_errors(two);
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  const bool is_open = std::string(version).find("Open MPI") != std::string::npos;
+  if (!is_open) {  // one of these hears of matched messages there
+    return_errors(MPI_COMM_WORLD);
+    return_errors(MPI_COMM_SELF);
+  }
+  const auto send = [&](MPI_Datatype what) { MPI_Send(line.data(), 1, what, 1, 1, two); };
+  // `receive` writes up to `end` of these, and every other one where there are gaps.
+  const auto keeps_to = [&](size_t end, size_t step, const std::function<int(double*)>& receive) {
+    std::vector<double> room(4 * kLong, -1);
+    const int before = handled_errors();
+    CHECK(receive(room.data()) != MPI_SUCCESS || handled_errors() > before);
+    bool right = true;
+    for (size_t i = 0; i < room.size(); ++i)
+      right = right && (room[i] == -1 || (i < end && i % step == 0));
+    CHECK(right);
+  };
+  for (int round = 0; round < 2; ++round) {
+    if (g_rank % 2 == 0) {
+      for (int i = 0; i < 3; ++i) send(longer);
+    } else {
+      keeps_to(kRoom, 1, [&](double* room) {
+        return MPI_Recv(room, kRoom, MPI_DOUBLE, 0, 1, two, MPI_STATUS_IGNORE);
+      });
+      MPI_Message message;
+      keeps_to(2 * kRoom, 2, [&](double* room) {
+        MPI_Mprobe(0, 1, two, &message, MPI_STATUS_IGNORE);
+        return MPI_Mrecv(room, 1, type, &message, MPI_STATUS_IGNORE);
+      });
+      keeps_to(2 * kRoom, 2, [&](double* room) {
+        MPI_Request request;
+        MPI_Mprobe(0, 1, two, &message, MPI_STATUS_IGNORE);
+        const int code = MPI_Imrecv(room, 1, type, &message, &request);
+        return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
+      });
+    }
+    if (!is_open) continue;  // others may wait for what does not come
+    if (g_rank % 2 == 1) {
+      MPI_Gatherv(line.data(), 1, longer, nullptr, nullptr, nullptr, type, 0, two);
+    } else {
+      const int counts[] = {0, 1}, places[] = {0, 0};
+      keeps_to(2 * kRoom, 2, [&](double* room) {
+        return MPI_Gatherv(MPI_IN_PLACE, 0, type, room, counts, places, type, 0, two);
+      });
+    }
+  }
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_free(&two);
+  MPI_Type_free(&type);
+  MPI_Type_free(&longer);
+}
+
 TOPIC(errors_without_statuses) {
   // After a handler of the program's own MPICH 5 says that all is well: then only what is.
   with_each_handler([](bool own) { wait_without_statuses(own ? 1 : 2); });

@@ -2,6 +2,7 @@
 //
 // MPI_Pack and MPI_Unpack: the packed form is the library's own, positions move as they should, and
 // what is wrong is left to the library.
+#include <numeric>
 #include <climits>
 #include <cstring>
 
@@ -230,4 +231,44 @@ TOPIC(pack_limits) {
         }) == 1);
   CHECK(position == 64);
   MPI_Type_free(&type);
+}
+
+// Not all libraries move what the standard says of these. What they do is what the program gets.
+TOPIC(pack_darrays) {
+  constexpr int kBlock = MPI_DISTRIBUTE_BLOCK, kCyclic = MPI_DISTRIBUTE_CYCLIC,
+                kDefault = MPI_DISTRIBUTE_DFLT_DARG;
+  const int sizes[] = {60, 70, 9}, grid[] = {2, 2, 1};
+  const int ways[][3] = {
+      {kCyclic, kBlock, kBlock}, {kCyclic, kCyclic, kBlock}, {kBlock, kCyclic, kBlock}};
+  const int blocks[][3] = {{3, kDefault, kDefault}, {kDefault, 4, kDefault}, {3, 2, kDefault}};
+  std::vector<int> whole(60 * 70 * 9);
+  std::iota(whole.begin(), whole.end(), 0);
+  for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN}) {
+    for (int dims = 1; dims <= 3; ++dims) {
+      for (const auto& way : ways) {
+        for (const auto& block : blocks) {
+          int dargs[3];
+          for (int i = 0; i < 3; ++i) dargs[i] = way[i] == kBlock ? kDefault : block[i];
+          MPI_Datatype type;
+          MPI_Type_create_darray(dims == 1 ? 2 : 4, 1, dims, sizes, way, dargs, grid, order,
+                                 MPI_INT, &type);
+          MPI_Type_commit(&type);
+          std::vector<int> packed[2] = {std::vector<int>(whole.size()),
+                                        std::vector<int>(whole.size())};
+          std::vector<int> back[2] = {std::vector<int>(whole.size()),
+                                      std::vector<int>(whole.size())};
+          for (const bool on : {false, true}) {
+            lacuna(on);
+            const int room = static_cast<int>(whole.size() * sizeof(int));
+            int to = 0, from = 0;
+            MPI_Pack(whole.data(), 1, type, packed[on].data(), room, &to, MPI_COMM_WORLD);
+            MPI_Unpack(whole.data(), to, &from, back[on].data(), 1, type, MPI_COMM_WORLD);
+          }
+          CHECK(packed[0] == packed[1]);
+          CHECK(back[0] == back[1]);
+          MPI_Type_free(&type);
+        }
+      }
+    }
+  }
 }
