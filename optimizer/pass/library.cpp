@@ -17,7 +17,7 @@ constexpr llvm::StringLiteral kTemplate = "lacuna_template_";
 constexpr llvm::StringLiteral kKept = "lacuna_kept_pages";  // one for all files of a program
 
 bool is_of_mpi(llvm::StringRef name) {
-  return name.starts_with("MPI_") || name.starts_with(kOriginal);
+  return name.starts_with("MPI_") || name.starts_with("PMPI_") || name.starts_with(kOriginal);
 }
 
 int64_t number(const llvm::Constant* constant) {

@@ -90,6 +90,8 @@ class Remover {
       made_.push_back(&call);
     } else if (row.name != "MPI_Type_commit" && row.name != "MPI_Type_free") {
       return false;
+    } else if (may_be_none(previous(call))) {
+      return false;  // an error, which MPI tells of
     }
     for (llvm::User* user : call.users()) {
       auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
@@ -117,6 +119,24 @@ class Remover {
       return use.getOperandNo() + 1 == call->arg_size();  // what was there before another type
     }
     return may_be_made_anew(*call, use);
+  }
+
+  // Whether a handle may be MPI_DATATYPE_NULL where the program's ways meet.
+  bool may_be_none(llvm::Value* handle) const {
+    llvm::SmallSetVector<llvm::Value*, 8> values;
+    values.insert(handle);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (library_.is_type_null(values[i])) return true;
+      if (auto* phi = llvm::dyn_cast<llvm::PHINode>(values[i])) {
+        values.insert(phi->incoming_values().begin(), phi->incoming_values().end());
+      } else if (auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(values[i])) {
+        const Producer* row = raised(extract->getAggregateOperand());
+        if (row == nullptr || !row->text.empty()) continue;
+        if (row->name == "MPI_Type_free") return true;
+        values.insert(previous(*llvm::cast<llvm::CallBase>(extract->getAggregateOperand())));
+      }
+    }
+    return false;
   }
 
   // What meets a handle that goes has to go, too.

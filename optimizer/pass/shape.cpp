@@ -248,6 +248,17 @@ Shape Shaper::resized(const Type& type) {
   return shape;
 }
 
+// Whether a dimension of a subarray does not lie in its array's; a constant where all are.
+llvm::Value* Shaper::is_outside(llvm::Value* size, llvm::Value* subsize, llvm::Value* start) {
+  llvm::Value* is_none = builder_.CreateOr(builder_.CreateICmpSLT(size, number(1)),
+                                           builder_.CreateICmpSLT(subsize, number(1)));
+  // A start below zero is a huge one.
+  llvm::Value* room = builder_.CreateSub(size, subsize);
+  llvm::Value* is_out = builder_.CreateOr(builder_.CreateICmpSLT(room, number(0)),
+                                          builder_.CreateICmpUGT(start, room));
+  return builder_.CreateOr(is_none, is_out);
+}
+
 // Parameters: count, [sizes], [subsizes], [starts], order.
 Shape Shaper::subarray(const Type& type) {
   Shape shape = of(*type.parts[0]);
@@ -262,6 +273,7 @@ Shape Shaper::subarray(const Type& type) {
     return impossible("a subarray of no known order");
   llvm::Value* stride = builder_.CreateSub(shape.ub, shape.lb);
   llvm::Value* offset = number(0);
+  llvm::Value* lies_outside = builder_.getFalse();
   for (size_t i = 0; i < dims; ++i) {
     const size_t dim = is_c ? dims - 1 - i : i;  // the fastest first
     const auto *size = constant(sizes[dim]), *subsize = constant(subsizes[dim]),
@@ -272,11 +284,19 @@ Shape Shaper::subarray(const Type& type) {
                         (size != nullptr && subsize != nullptr && start != nullptr &&
                          start->getSExtValue() + subsize->getSExtValue() > size->getSExtValue());
     if (is_bad) return impossible("a subarray that does not lie in its array");
+    lies_outside = builder_.CreateOr(
+        lies_outside, is_outside(wide(sizes[dim]), wide(subsizes[dim]), wide(starts[dim])));
     shape = repeated(shape, wide(subsizes[dim]), stride);
     offset = sum(offset, product(wide(starts[dim]), stride));
     stride = product(stride, wide(sizes[dim]));
   }
   shape.node = moved(shape.node, offset);
+  if (!is(lies_outside, 0)) {
+    // There is no such type. As with negative counts: too large a message to be taken.
+    nodes_.push_back(*shape.node);
+    nodes_.back().bytes = builder_.CreateSelect(lies_outside, number(kHuge), shape.node->bytes);
+    shape.node = &nodes_.back();
+  }
   shape.lb = number(0);
   shape.ub = stride;
   shape.is_marked = true;

@@ -73,6 +73,7 @@ class Shaper {
   Shape listed(const Type& type, bool one_length, bool in_bytes);
   Shape list(const Type& type, const Shape& part, bool in_bytes);
   Shape fields(const Type& type);
+  llvm::Value* is_outside(llvm::Value* size, llvm::Value* subsize, llvm::Value* start);
   Shape subarray(const Type& type);
   Shape resized(const Type& type);
   Shape joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offsets,

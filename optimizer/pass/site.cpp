@@ -64,6 +64,15 @@ bool has_derived_type(const llvm::CallBase& call, const Mover& row, const Librar
   });
 }
 
+// Whether receives may be made with the program's type after all, since errors are survived there
+// (templates/overrun.cpp).
+bool may_give_back(const llvm::Module& module, const Mover& row, const Library& library) {
+  if (row.form == "MPI_Send" || row.form == "MPI_Isend") return false;
+  return library.template_of("may_overrun") != nullptr &&
+         llvm::any_of(llvm::ArrayRef{"MPI_Comm_set_errhandler", "mpi_comm_set_errhandler_"},
+                      [&](const char* name) { return module.getFunction(name) != nullptr; });
+}
+
 }  // namespace
 
 void tell_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
@@ -255,7 +264,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   llvm::InlineFunctionInfo info;
   llvm::InlineFunction(*made, info);
   llvm::Metadata* is_rare = llvm::ConstantAsMetadata::get(
-      builder.getInt1(size != CommSize::kShapeStatic && !may_be_preloads));
+      builder.getInt1(size != CommSize::kShapeStatic && !may_be_preloads &&
+                      !may_give_back(*builder.GetInsertBlock()->getModule(), row, library_)));
   llvm::MDNode* mark = llvm::MDNode::get(builder.getContext(), is_rare);
   for (llvm::CallBase* inlined : info.InlinedCallSites) {
     const llvm::Function* callee = inlined->getCalledFunction();

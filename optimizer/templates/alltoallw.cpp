@@ -75,6 +75,7 @@ class Side {
     }
   }
 
+  bool is_packed() const { return each_ != nullptr; }
   char* buffer() { return each_ == nullptr ? buffer_ : staged_; }
   const int* counts() const { return each_ == nullptr ? counts_ : own_counts_; }
   const int* places() const { return each_ == nullptr ? places_ : own_places_; }
@@ -102,6 +103,7 @@ class Side {
 template <class Handle>
 bool exchange(Side<Handle>& out, Side<Handle>& in, MPI_Comm comm, int ranks, int& code) {
   if (!out.takes(ranks) || !in.takes(ranks)) return false;
+  if (in.is_packed() && lacuna::may_overrun(comm)) return false;
   out.move(ranks);
   code = MPI_Alltoallw(out.buffer(), out.counts(), out.places(), out.types(), in.buffer(),
                        in.counts(), in.places(), in.types(), comm);

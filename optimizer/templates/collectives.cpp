@@ -28,7 +28,7 @@ LACUNA_TEMPLATE(ranks)(MPI_Comm comm) {
 LACUNA_TEMPLATE(MPI_Bcast)
 (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, const Part& part) {
   int rank = MPI_PROC_NULL;
-  if (part.takes(buffer) && count > 0 && part.bytes > 0 && is_within(comm) &&
+  if (part.takes_from(buffer, comm) && count > 0 && part.bytes > 0 && is_within(comm) &&
       MPI_Comm_rank(comm, &rank) == MPI_SUCCESS) {
     const Staging staging(part);
     const Twin twin(part);
@@ -49,7 +49,7 @@ LACUNA_TEMPLATE(MPI_Alltoall)
  MPI_Datatype recvtype, MPI_Comm comm, const Part& sent, const Part& got) {
   const bool packs = sent.pack != nullptr, unpacks = got.pack != nullptr;
   if (sendbuf != MPI_IN_PLACE && (!packs || (sent.takes(sendbuf) && sent.bytes > 0)) &&
-      (!unpacks || (got.takes(recvbuf) && got.bytes > 0))) {
+      (!unpacks || (got.takes_from(recvbuf, comm) && got.bytes > 0))) {
     const Staging out(sent), in(got);
     const Twin outward(sent), inward(got, &sent, &outward);
     if ((!packs || (out.data != nullptr && outward.type != MPI_DATATYPE_NULL)) &&

@@ -28,7 +28,7 @@ LACUNA_TEMPLATE(MPI_Isend)
 LACUNA_TEMPLATE(MPI_Irecv)
 (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request,
  const Part& part) {
-  if (!part.takes(buf))
+  if (!part.takes_from(buf, comm))
     return lacuna_original_MPI_Irecv(buf, count, type, source, tag, comm, request);
   char* const staged = part.later();
   if (staged == nullptr)

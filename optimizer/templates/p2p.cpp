@@ -25,7 +25,7 @@ LACUNA_TEMPLATE(MPI_Send)
 LACUNA_TEMPLATE(MPI_Recv)
 (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status,
  const Part& part) {
-  if (!part.takes(buf))
+  if (!part.takes_from(buf, comm))
     return lacuna_original_MPI_Recv(buf, count, type, source, tag, comm, status);
   const Staging staging(part);
   if (staging.data == nullptr)
@@ -43,7 +43,7 @@ LACUNA_TEMPLATE(MPI_Sendrecv)
  const Part& sent, const Part& got) {
   const bool packs = sent.pack != nullptr,
              unpacks = got.pack != nullptr;  // known where this is inlined
-  if ((!packs || sent.takes(sendbuf)) && (!unpacks || got.takes(recvbuf))) {
+  if ((!packs || sent.takes(sendbuf)) && (!unpacks || got.takes_from(recvbuf, comm))) {
     const Staging out(sent), in(got);
     if ((!packs || out.data != nullptr) && (!unpacks || in.data != nullptr)) {
       if (packs && dest != MPI_PROC_NULL) sent.gather(sendbuf, out.data);

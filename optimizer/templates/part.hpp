@@ -37,6 +37,9 @@ extern "C" {
 extern "C" char* lacuna_template_take(int64_t bytes);
 extern "C" void lacuna_template_give(char* data);
 
+// overrun.cpp; Open MPI's templates only, by which the pass knows that library.
+extern "C" int lacuna_template_may_overrun(MPI_Comm comm);
+
 // Whether the program runs with the preload, and that moves data between processes in one copy now
 // (preload.cpp).
 extern "C" int lacuna_template_is_preloaded();
@@ -46,6 +49,16 @@ namespace lacuna {
 inline bool may_have_devices() {
   return cudaMalloc != nullptr || hipMalloc != nullptr || zeMemAllocDevice != nullptr ||
          cuInit != nullptr || __tgt_register_lib != nullptr || __sycl_register_lib != nullptr;
+}
+
+// Whether a message that is too long may be written past what is received into, and the program go
+// on.
+inline bool may_overrun([[maybe_unused]] MPI_Comm comm) {
+#ifdef OPEN_MPI
+  return lacuna_template_may_overrun(comm) != 0;
+#else
+  return false;
+#endif
 }
 
 // Moves the first `bytes` packed bytes, and no more, between memory and packed.
@@ -81,6 +94,10 @@ struct Part {
     return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most) &&
            (is_host != 0 || !may_have_devices()) &&
            (is_preloads == 0 || lacuna_template_is_preloaded() == 0);
+  }
+  // The same for what is received.
+  bool takes_from(const void* buffer, MPI_Comm comm) const {
+    return takes(buffer) && (in_place != nullptr || !may_overrun(comm));
   }
   // Where packed data stand that must outlive the call; nullptr: there is no memory.
   char* later() const {

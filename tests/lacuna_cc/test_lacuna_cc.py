@@ -38,7 +38,7 @@ def with_programs(names: list[str], few: list[str]) -> list[tuple[str, str]]:
 
 
 PROGRAMS = ["types", "lists", "soundness", "nonblocking", "collectives", "large"]
-PROGRAMS += ["noticed", "jumps", "frames", "tools"]
+PROGRAMS += ["noticed", "jumps", "frames", "tools", "errors"]
 OTHER_FILES = {"frames": ["leaves.c"]}
 
 pytestmark = pytest.mark.skipif(
@@ -86,7 +86,7 @@ def line_of(source: Path, words: str) -> int:
 
 @pytest.mark.parametrize(
     ("library", "name"),
-    with_programs(PROGRAMS, ["types", "nonblocking", "collectives", "large", "tools"]),
+    with_programs(PROGRAMS, ["types", "nonblocking", "collectives", "large", "tools", "errors"]),
 )
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
