@@ -96,6 +96,14 @@ def plain_result(library: str, *sources: str) -> str:
         return run(library, program)
 
 
+def no_types(folder: Path) -> Path:
+    """A library to load before a program, which then must not commit a type."""
+    library = folder / "no_types.so"
+    command = ["cc", "-shared", "-fPIC", "-w", str(HERE / "no_types.c"), "-o", str(library)]
+    subprocess.run(command, check=True)
+    return library
+
+
 def symbols(program: Path) -> set[str]:
     listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
     return set(re.findall(r" U (MPI_\w+)", listing.stdout))

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from programs import HANGS
+from programs import HANGS, no_types
 
 from lacuna import fortran, mpis, places
 
@@ -76,12 +76,15 @@ def plain_fc(library: str, *arguments: str) -> None:
     call([*words, "-w", "-fallow-argument-mismatch", "-O2", *arguments])
 
 
-def run(library: str, program: Path) -> subprocess.CompletedProcess[str]:
+def run(
+    library: str, program: Path, preload: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     if library == "intelmpi":
         target = mpis.installed(library, places.default_mpi_root())
     else:
         target = mpis.Installed(library, Path("/usr"))
-    return call(target.command(2, [str(program)]), **target.environment())
+    words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
+    return call(target.command(2, words), **target.environment())
 
 
 def sources(name: str) -> list[str]:
@@ -153,8 +156,10 @@ def test_types_that_nothing_needs_are_not_made(
         "  call MPI_Type_free(t, e)\n  call MPI_Finalize(e)\nend program\n"
     )
     lacuna_fc(library, *options, str(source), "-o", str(tmp_path / "column"))
-    assert not {name for name in symbols(tmp_path / "column") if name.startswith("mpi_type")}
-    assert run(library, tmp_path / "column").stdout.split() == ["56.0"]
+    # Open MPI has them made where errors are survived, which these are not.
+    left = {name for name in symbols(tmp_path / "column") if name.startswith("mpi_type")}
+    assert not left or library == "debian-openmpi"
+    assert run(library, tmp_path / "column", no_types(tmp_path)).stdout.split() == ["56.0"]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
