@@ -210,7 +210,8 @@ void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
     find_part();
     int64_t now = 0;
     if (part_.loop == nullptr) {
-      now = std::min(bytes, std::max(part_.end - at_, kLeastPartBytes));
+      const int64_t end = at_ + std::min(bytes, kLeastPartBytes);
+      now = std::min(bytes, parts_end(*plan_, mem_, count_, part_.end, end, most_bytes_) - at_);
       move(at_, at_ + now, packed);
     } else if (const int64_t whole = whole_groups(bytes); whole > 0) {
       now = whole;

@@ -147,4 +147,14 @@ StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t 
   }
 }
 
+int64_t parts_end(const Plan& plan, std::byte* mem, int64_t count, int64_t part_end, int64_t end,
+                  int64_t most_bytes) noexcept {
+  while (part_end < end) {
+    const StreamPart next = stream_part(plan, mem, count, part_end, most_bytes);
+    if (next.loop != nullptr) break;
+    part_end = next.end;
+  }
+  return part_end;
+}
+
 }  // namespace lacuna

@@ -44,6 +44,11 @@ int64_t group_buffer_bytes(int64_t most_bytes) noexcept;
 StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t at,
                        int64_t most_bytes) noexcept;
 
+// From `part_end` on, the end of the short parts that begin before `end`: they are moved together,
+// but nothing of a group is, whose buffer would wait for bytes that never come.
+int64_t parts_end(const Plan& plan, std::byte* mem, int64_t count, int64_t part_end, int64_t end,
+                  int64_t most_bytes) noexcept;
+
 }  // namespace lacuna
 
 #endif  // LACUNA_ENGINE_EXEC_STREAM_PART_HPP_

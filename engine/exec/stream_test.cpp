@@ -69,6 +69,9 @@ TEST(Stream, IsTheMessage) {
         "int)))))",
         "struct([1, 3, 1], [16, 1000000, 2000000], [contiguous(200, resized(0, 8, vector(400, 1, "
         "256, double))), int, contiguous(100, resized(0, 16, vector(300, 2, 210, double)))])",
+        // The last part is one group, and what is before it is short.
+        "struct([1, 3, 1], [16, 1000000, 2000000], [contiguous(200, resized(0, 8, vector(400, 1, "
+        "256, double))), int, contiguous(20, resized(0, 16, vector(300, 2, 210, double)))])",
         "vector(4000, 1, 3, double)", "contiguous(90000, char)"}) {
     for (const int64_t count : {1, 3}) {
       expect_same(text, count, {8192}, kCap);
