@@ -5,7 +5,7 @@ set(lacuna_share share/lacuna)
 
 install(TARGETS lacuna LIBRARY DESTINATION lib)
 install(FILES $<TARGET_FILE:lacuna_static> DESTINATION lib RENAME liblacuna.a)
-install(FILES include/lacuna/lacuna.h DESTINATION include/lacuna)
+install(FILES include/lacuna/lacuna.h include/lacuna/lacuna.hpp DESTINATION include/lacuna)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/lacuna-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/lacuna-config.cmake ${CMAKE_BINARY_DIR}/lacuna-config-version.cmake DESTINATION lib/cmake/lacuna)
 configure_file(cmake/lacuna.pc.in lacuna.pc @ONLY)

@@ -51,7 +51,7 @@ class _Memory:
         """The memory's bytes after `packed` was unpacked into zeros."""
         # An anonymous mapping costs only the pages that are written.
         memory = np.frombuffer(mmap.mmap(-1, self.bytes), dtype=np.uint8)
-        self.plan.unpack(packed.ctypes.data, self.count, memory.ctypes.data - self.begin)
+        self.plan.unpack(packed, memory, self.count, offset=-self.begin)
         return memory
 
 

@@ -27,6 +27,17 @@ int main(void) {
   return 0;
 }
 """
+ENGINE_HPP = """
+#include <cstdio>
+#include <lacuna/lacuna.hpp>
+int main() {
+  const double from[6] = {0, 1, 2, 3, 4, 5};
+  double to[3] = {0};
+  const lacuna::Plan plan(lacuna::Type::vector(3, 1, 2, lacuna::Type::named("double")));
+  plan.pack(from, 1, to);
+  std::printf("%g %g %g\\n", to[0], to[1], to[2]);
+}
+"""
 DECODE = """
 #include <lacuna/lacuna_mpi.h>
 #include <stdio.h>
@@ -48,12 +59,15 @@ int main(int argc, char** argv) {
 """
 PROJECT = """
 cmake_minimum_required(VERSION 3.20)
-project(user C)
+project(user C CXX)
 find_package(lacuna 0.1 REQUIRED)
 add_executable(shared engine.c)
 target_link_libraries(shared PRIVATE lacuna::lacuna)
 add_executable(archive engine.c)
 target_link_libraries(archive PRIVATE lacuna::static)
+add_executable(hpp engine.cpp)
+target_compile_features(hpp PRIVATE cxx_std_20)
+target_link_libraries(hpp PRIVATE lacuna::static)
 add_executable(decode decode.c)
 target_include_directories(decode PRIVATE ${MPI}/include)
 target_link_libraries(decode PRIVATE lacuna::decode_mpich ${MPI}/lib/libmpi.so.12)
@@ -93,13 +107,14 @@ def test_pkg_config(prefix, tmp_path):
 
 
 def test_find_package(prefix, tmp_path):
-    for name, text in (("engine.c", ENGINE), ("decode.c", DECODE), ("CMakeLists.txt", PROJECT)):
+    texts = {"engine.c": ENGINE, "engine.cpp": ENGINE_HPP, "decode.c": DECODE}
+    for name, text in (texts | {"CMakeLists.txt": PROJECT}).items():
         (tmp_path / name).write_text(text)
     mpi = MPI_ROOT / "mpich"
     words = ("-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     do("cmake", *words, f"-DMPI={mpi}")
     do("cmake", "--build", tmp_path / "build")
-    for name in ("shared", "archive", "decode"):
+    for name in ("shared", "archive", "hpp", "decode"):
         told = do(tmp_path / "build" / name, LD_LIBRARY_PATH=str(mpi / "lib"))
         assert told == "0 2 4\n", name
 
