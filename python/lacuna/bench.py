@@ -15,6 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from lacuna import mpis, places, provenance, results, run, watch
+from lacuna.errors import Exit, LacunaError
 from lacuna.results import Row
 
 MOST_ORDER = 16383  # MPI_Pack counts bytes in an int
@@ -33,6 +34,38 @@ class Options:
     plots: Path | None = None
     hosts: tuple[str, ...] = ()
     launch_agent: str | None = None
+
+
+def options(
+    mpi: list[str] | None,
+    n: list[int] | None,
+    full: bool,
+    repetitions: int | None,
+    json_file: Path | None,
+    csv_file: Path | None,
+    plots: Path | None,
+    mpi_root: Path | None,
+) -> Options:
+    """The same with what was left out, once it makes sense."""
+    orders = list(n or [512, 1024, 2048, 4096])
+    if full and 8192 not in orders:
+        orders.append(8192)
+    for order in orders:
+        if not 1 <= order <= MOST_ORDER:
+            raise LacunaError(Exit.USAGE, f"bad order in --n: {order}", f"give 1 to {MOST_ORDER}")
+    if repetitions is not None and repetitions < 1:
+        raise LacunaError(
+            Exit.USAGE, f"bad number in --repetitions: {repetitions}", "give 1 or more"
+        )
+    return Options(
+        mpis.spelled_out(mpi or ["mpich"]),
+        list(dict.fromkeys(orders)),
+        repetitions,
+        mpi_root or places.default_mpi_root(),
+        json_file,
+        csv_file,
+        plots,
+    )
 
 
 def transpose(options: Options) -> None:

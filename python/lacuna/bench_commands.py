@@ -8,16 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import (
-    bench_apps,
-    bench_compiled,
-    bench_engine,
-    bench_preload,
-    exchange,
-    guidelines,
-    papers,
-    places,
-)
+from lacuna import places
 from lacuna.errors import Exit, LacunaError
 from lacuna.mpi_options import Mpi, MpiRoot
 from lacuna.mpis import spelled_out
@@ -101,6 +92,8 @@ def _engine(
     mpi_root: MpiRoot = None,
 ) -> None:
     """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
+    from lacuna import bench_engine
+
     if type_text is not None and not check_only:
         raise LacunaError(Exit.USAGE, "--type is only compared, not timed", "add --check-only")
     bench_engine.engine(
@@ -150,6 +143,8 @@ def _apps(
     mpi_root: MpiRoot = None,
 ) -> None:
     """The communication of real applications: derived types, by hand, MPI_Pack, lacuna."""
+    from lacuna import bench_apps, exchange
+
     options = exchange.Options(
         mpis=spelled_out(mpi or []),
         ranks=ranks,
@@ -179,6 +174,8 @@ def _guidelines(
     mpi_root: MpiRoot = None,
 ) -> None:
     """What users may expect of derived types, checked: no slower than what they can write."""
+    from lacuna import exchange, guidelines
+
     options = exchange.Options(
         mpis=spelled_out(mpi or []),
         samples=samples,
@@ -202,6 +199,8 @@ def _papers(
     mpi_root: MpiRoot = None,
 ) -> None:
     """The experiments of the papers lacuna comes from: their numbers of then beside ours."""
+    from lacuna import exchange, papers
+
     options = exchange.Options(
         mpis=spelled_out(mpi or []),
         samples=samples,
@@ -220,6 +219,8 @@ def _compiled(
     mpi_root: MpiRoot = None,
 ) -> None:
     """Halo exchanges and arrays of small structs: by lacuna-cc, by a plain compiler, by hand."""
+    from lacuna import bench_compiled, exchange
+
     bench_compiled.compiled(
         exchange.Options(
             mpis=spelled_out(mpi or []),
@@ -254,6 +255,8 @@ def _preload(
     mpi_root: MpiRoot = None,
 ) -> None:
     """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
+    from lacuna import bench_preload
+
     if only not in (None, "calls", "messages", "collectives"):
         raise LacunaError(
             Exit.USAGE, f"unknown part in --only: {only}", "give calls, messages or collectives"

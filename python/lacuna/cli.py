@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The `lacuna` command: reads the command line and calls the parts.
 
-The result goes to stdout, everything else to stderr.
+The result goes to stdout, everything else to stderr. Each command imports its part
+itself: with all of them every start took twice as long.
 """
 
 from __future__ import annotations
@@ -13,17 +14,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import (
-    VERSION,
-    bench,
-    bench_commands,
-    compiled_tune,
-    costs_commands,
-    mpis,
-    places,
-    run,
-    tune,
-)
+from lacuna import VERSION, bench_commands, costs_commands, places
 from lacuna.errors import Exit, LacunaError, unexpected
 from lacuna.mpi_options import Hosts, LaunchAgent, Mpi, MpiRoot
 
@@ -81,7 +72,7 @@ def explain_command(
     if type_text.endswith(explain_record.ENDING):
         explain_record.explain(Path(type_text), as_json)
         return
-    from lacuna import explain  # numpy and the library are loaded only where needed
+    from lacuna import explain
 
     explain.explain(type_text, count, measure, as_json)
 
@@ -167,6 +158,8 @@ def run_command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command instead.")] = False,
 ) -> None:
     """Run an MPI program with lacuna in its ranks. Options come before COMMAND."""
+    from lacuna import run
+
     options = {}
     if report and costs:
         raise LacunaError(Exit.USAGE, "--report and --costs write one report", "give one of them")
@@ -218,7 +211,9 @@ def bench_transpose_command(
     launch_agent: LaunchAgent = None,
 ) -> None:
     """Send a transposed matrix: MPI alone, lacuna, by hand, contiguous. And MPI_Pack alone."""
-    options = _bench_options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
+    from lacuna import bench, mpis
+
+    options = bench.options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
     if launch_agent and not hosts:
         raise LacunaError(Exit.USAGE, "--launch-agent starts ranks on hosts", "add --hosts")
     options.hosts = mpis.two_hosts(hosts)
@@ -258,6 +253,8 @@ def tune_command(
     mpi_root: MpiRoot = None,
 ) -> None:
     """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
+    from lacuna import mpis
+
     if adds and not compiled:
         raise LacunaError(Exit.USAGE, "--add is for the table of compiled code", "add --compiled")
     if seconds is not None and not compiled:
@@ -269,13 +266,17 @@ def tune_command(
             raise LacunaError(
                 Exit.USAGE, "--compiled with a launcher or --network", "name MPIs with --mpi"
             )
+        from lacuna import compiled_tune
+
         root = mpi_root or places.default_mpi_root()
-        compiled_tune.tune_compiled(_mpi_names(mpi or []), root, quick, output, adds, seconds)
+        compiled_tune.tune_compiled(mpis.spelled_out(mpi or []), root, quick, output, adds, seconds)
         return
+    from lacuna import tune
+
     tune.tune(
         tune.Options(
             list(launcher or []),
-            _mpi_names(mpi or []),
+            mpis.spelled_out(mpi or []),
             network,
             quick,
             output,
@@ -307,44 +308,10 @@ def demo_command(
     ),
 ) -> None:
     """The transpose on MPICH with all its files; what `make demo` runs."""
+    from lacuna import bench
+
     json_file = output / "transpose.json"
-    bench.transpose(_bench_options(None, None, False, None, json_file, None, output, None))
-
-
-_mpi_names = mpis.spelled_out
-
-
-def _bench_options(
-    mpi: list[str] | None,
-    n: list[int] | None,
-    full: bool,
-    repetitions: int | None,
-    json_file: Path | None,
-    csv_file: Path | None,
-    plots: Path | None,
-    mpi_root: Path | None,
-) -> bench.Options:
-    orders = list(n or [512, 1024, 2048, 4096])
-    if full and 8192 not in orders:
-        orders.append(8192)
-    for order in orders:
-        if not 1 <= order <= bench.MOST_ORDER:
-            raise LacunaError(
-                Exit.USAGE, f"bad order in --n: {order}", f"give 1 to {bench.MOST_ORDER}"
-            )
-    if repetitions is not None and repetitions < 1:
-        raise LacunaError(
-            Exit.USAGE, f"bad number in --repetitions: {repetitions}", "give 1 or more"
-        )
-    return bench.Options(
-        _mpi_names(mpi or ["mpich"]),
-        list(dict.fromkeys(orders)),
-        repetitions,
-        mpi_root or places.default_mpi_root(),
-        json_file,
-        csv_file,
-        plots,
-    )
+    bench.transpose(bench.options(None, None, False, None, json_file, None, output, None))
 
 
 def _command_name(words: list[str]) -> str:
@@ -370,7 +337,11 @@ def main() -> None:
             )
         if not words:
             raise LacunaError(Exit.USAGE, "no command", "see lacuna --help")
-        code = app(run.with_report_value(words), prog_name="lacuna", standalone_mode=False) or 0
+        if name == "run":
+            from lacuna import run
+
+            words = run.with_report_value(words)
+        code = app(words, prog_name="lacuna", standalone_mode=False) or 0
         sys.stdout.flush()
     except LacunaError as error:
         print(error.line(name), file=sys.stderr)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lacuna import costs_misses, engine, places
+from lacuna import places
 from lacuna.errors import Exit, LacunaError
 from lacuna.mpi_options import Hosts, LaunchAgent, Mpi, MpiRoot
 from lacuna.mpis import spelled_out, two_hosts
@@ -57,7 +57,7 @@ def _machine(
         raise LacunaError(
             Exit.USAGE, f"unknown part in --only: {only}", "give pieces or thresholds"
         )
-    from lacuna import costs_machine  # numpy is loaded only where needed
+    from lacuna import costs_machine
 
     options = costs_machine.Options(
         mpis=spelled_out(mpi or []),
@@ -97,6 +97,8 @@ def _misses(
     tlb2: Annotated[int | None, typer.Option("--tlb2", metavar="PAGES", min=1)] = None,
 ) -> None:
     """What packing types misses in caches and TLB: counted, simulated and by the model."""
+    from lacuna import costs_misses, engine
+
     given = {"--l1": l1, "--l2": l2, "--l3": l3, "--tlb": tlb, "--tlb2": tlb2}
     words = [word for name, value in given.items() if value for word in (name, str(value))]
     for name in ("--l1", "--l2", "--l3"):

@@ -64,7 +64,7 @@ def is_in(cell, rules):
     )
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+@pytest.mark.parametrize("mpi", ["mpich", pytest.param("openmpi", marks=pytest.mark.depth)])
 def test_what_is_written_is_what_is_used(mpi, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shipped = compiled_table.place(mpi)

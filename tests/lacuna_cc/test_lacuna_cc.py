@@ -31,19 +31,18 @@ REMARK = re.compile(
 )
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 
-# What is compiled is the same for a binary interface: on the libraries that share one, all programs
-# are for `make test-conformance`.
-IS_DEEP = os.environ.get("LACUNA_TEST_DEPTH") == "1"
-SHARING = ("mpiabi", "debian-mpich", "debian-openmpi")
+# What is compiled is the same for a binary interface: on libraries that share one, all programs are
+# for `make test-conformance`.
+SHARING = ("intelmpi", "mpiabi", "debian-mpich", "debian-openmpi")
 
 
-def with_programs(names: list[str], few: list[str]) -> list[tuple[str, str]]:
-    """Each library with each program, or with few of them; the others with LACUNA_TEST_DEPTH=1."""
+def with_programs(names, few):
+    """Each library with each program; some have no more than few in `make test`."""
     return [
-        (library, name)
+        pytest.param(library, name, marks=[pytest.mark.depth] if is_deep else [])
         for library in LIBRARIES
         for name in names
-        if (library in SHARING and name not in few) == IS_DEEP
+        for is_deep in [library in SHARING and name not in few]
     ]
 
 

@@ -69,7 +69,7 @@ MODELS = [
             "BREAK_FREED_LOST": ((1, 2, 1, 0, 2), WRONG),  # a freed receive is forgotten
         },
         long=((2, 2, 2, 0, 0), (2, 2, 3, 0, 0)),
-        largest=((2, 2, 3, 0, 0),),
+        largest=((2, 2, 2, 0, 0), (2, 2, 3, 0, 0)),
     ),
     Model(
         "ring",
