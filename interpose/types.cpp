@@ -161,7 +161,8 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
   const TypePtr type = decoded->type;
   if (misplaces(rt.flavour, *type))
-    return fill_undecoded(record, "the library misplaces blocks of cyclic darrays", begin);
+    return fill_undecoded(record, "the library moves other bytes of it than the standard says",
+                          begin);
   if (is_watched(kLogged)) record->text = print_type(*type);
   const PlanPtr plan = cached_plan(type);
   record->size_bytes = plan->size();

@@ -97,11 +97,12 @@ def machine_command(
     ] = None,
 ) -> None:
     """Show the numbers about this machine that plans are made with, and where they come from."""
-    from lacuna import machine
+    from lacuna import machine, results
 
     for name, given in (("--quick", quick), ("--output", output is not None)):
         if given and not measure:
             raise LacunaError(Exit.USAGE, f"{name} says how to measure", "add --measure")
+    results.make_folders([plot])
     if measure:
         machine.measure(quick, output)
     machine.show(as_json, plot)
@@ -169,9 +170,9 @@ def run_command(
             Exit.USAGE, f"--disable leaves nothing for {told} to look at", "give one of them"
         )
     if report:
-        options["LACUNA_REPORT"] = run.report_option(report)
+        options["LACUNA_REPORT"] = run.report_option(report, dry_run)
     if costs:
-        options["LACUNA_REPORT"] = run.report_option(costs, run.COSTS)
+        options["LACUNA_REPORT"] = run.report_option(costs, dry_run)
         options["LACUNA_COSTS"] = "1"
     if verify:
         options["LACUNA_VERIFY"] = "1"

@@ -88,8 +88,12 @@ def _by_level(misses: list[int]) -> list[int]:
 def _cachegrind(row: Row, op: str) -> list[int]:
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         out = Path(folder) / "cachegrind"
-        before = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--I1=32768,8,64"]
-        before += [f"--D1={','.join(map(str, L1))}", f"--LL={','.join(map(str, LAST))}"]
+        before = ["valgrind", "--tool=cachegrind", "--vgdb=no", "--cache-sim=yes"]
+        before += [
+            "--I1=32768,8,64",
+            f"--D1={','.join(map(str, L1))}",
+            f"--LL={','.join(map(str, LAST))}",
+        ]
         before += [f"--cachegrind-out-file={out}"]
         words = ["--do", "replay", "--op", op, "--sweep", str(_SWEEP_BYTES)]
         rows_program.lines(costs_misses.PROGRAM, [row], words, before)

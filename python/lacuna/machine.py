@@ -152,7 +152,6 @@ def show(as_json: bool, plot: Path | None) -> None:
             )
         from lacuna import machine_plot  # matplotlib takes a second to load
 
-        results.make_folder(plot.absolute().parent)
         machine_plot.draw(plot, found)
         print(f"wrote {plot}", file=sys.stderr)
     if as_json:

@@ -77,7 +77,8 @@ def count(target: Target) -> Calls:
 def _run(target: Target, folder: Path, with_lacuna: bool) -> str:
     """What the program and valgrind have said."""
     program = places.program(f"lacuna-bench-calls-{places.family_of(target.name)}")
-    words = [*target.launcher, "valgrind", "--tool=callgrind"]
+    words = [*target.launcher, "valgrind", "--tool=callgrind", "--vgdb=no"]
+    # Without vgdb, whose pipes would stay in TMPDIR where the job is interrupted.
     words += [f"--callgrind-out-file={folder}/%p"]
     words += [f"--toggle-collect={_PREFIX}*", str(program), str(_TIMES)]
     # valgrind is a script, of which `lacuna run` cannot know that it starts one program.

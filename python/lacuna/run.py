@@ -9,7 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from lacuna import detect, launchers, places
+from lacuna import detect, launchers, places, results
 from lacuna.errors import Exit, LacunaError
 from lacuna.launchers import HYDRA, OPEN_MPI, SLURM, Launcher
 
@@ -40,16 +40,14 @@ def with_report_value(words: list[str]) -> list[str]:
     return result + words[at:]
 
 
-def report_option(value: str, name: str = REPORT) -> str:
-    """LACUNA_REPORT for such an option: a flag, or where rank 0 writes, wherever it is started."""
+def report_option(value: str, dry_run: bool = False) -> str:
+    """LACUNA_REPORT for --report or --costs: a flag, or where rank 0 writes, wherever that is
+    started; its folder is made, as all commands do."""
     if value == "1":
         return value
-    path = Path(value).absolute()
-    if not path.parent.is_dir() or path.is_dir():
-        raise LacunaError(
-            Exit.USAGE, f"{name} cannot write {path}", "name a file in a folder that is there"
-        )
-    return str(path)
+    if not dry_run:
+        results.make_folders([Path(value)])
+    return str(Path(value).absolute())
 
 
 def run(command: list[str], mpi: str | None, options: dict[str, str], dry_run: bool) -> None:

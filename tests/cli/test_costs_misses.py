@@ -3,11 +3,15 @@
 against the cost model."""
 
 import json
+import os
+import shutil
+import sys
 
 import pytest
-from conftest import one_line_error
+from conftest import MPI_ROOT, one_line_error
 
-from lacuna import costs_cachegrind, costs_misses
+from lacuna import costs_cachegrind, costs_misses, preload_calls, preload_program
+from lacuna.errors import LacunaError
 
 LINE, PAGE = 64, 4096
 L1, L2, L3 = (8 << 10, 4, LINE), (32 << 10, 8, LINE), (128 << 10, 16, LINE)
@@ -91,6 +95,29 @@ def test_cachegrind_would_say_if_it_were_not(monkeypatch):
         costs_cachegrind, "WORDS", ["--l1", "1024,2,64", "--l2", "2048,2,64", "--l3", "0"]
     )
     assert next(iter(costs_cachegrind.agreements([row]))).off > costs_cachegrind.MOST_OFF
+
+
+def test_what_is_interrupted_would_leave_no_pipes(script, tmp_path, monkeypatch):
+    """Those by which gdb could ask valgrind, which are gone when it has ended and not before."""
+    instead = script(
+        "bin/valgrind",
+        f"""#!{sys.executable}
+import itertools, subprocess, sys
+options = itertools.takewhile(lambda word: word.startswith("--"), sys.argv[1:])
+with open({str(tmp_path / "seen")!r}, "a") as seen:
+    list_it = ["ls", "-a", {str(tmp_path)!r}]
+    subprocess.run([{shutil.which("valgrind")!r}, *options, *list_it], stdout=seen)
+sys.exit(1)
+""",
+    )
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{instead.parent}:{os.environ['PATH']}")
+    with pytest.raises(LacunaError):
+        list(costs_cachegrind.agreements(costs_misses.SHAPES[:1]))
+    preload_calls.count(preload_program.bundled(["mpich"], MPI_ROOT)[0])
+    seen = (tmp_path / "seen").read_text()
+    assert seen.count("bin\n") >= 2  # cachegrind, and callgrind of one rank, which ends the job
+    assert "vgdb" not in seen
 
 
 def test_the_model_is_about_what_is_simulated():

@@ -125,6 +125,34 @@ def test_a_place_that_cannot_be_written(lacuna, tmp_path, option):
     one_line_error(result, ENVIRONMENT, "cannot write .", "it is a folder")
 
 
+# Before anything is measured, which would take minutes.
+_WRITE = [
+    "machine --measure --output",
+    "machine --measure --plot",
+    "bench transpose --json",
+    "bench engine --csv",
+    "bench apps --json",
+    "bench papers --json",
+    "bench preload --json",
+    "bench compiled --json",
+    "costs machine --json",
+    "costs misses --json",
+    "tune --output",
+    "tune --compiled --mpi mpich --output",
+    "run --report",
+    "run --costs",
+]
+
+
+@pytest.mark.parametrize("words", _WRITE)
+def test_such_a_place_is_refused_by_all(lacuna, tmp_path, words):
+    is_launched = words.split()[0] in ("run", "tune") and "--compiled" not in words
+    command = ["mpiexec.mpich", "-n", 1, program("mpich")] if is_launched else []
+    (tmp_path / "file").write_text("")
+    result = lacuna(*words.split(), "file/below.json", *command)
+    one_line_error(result, ENVIRONMENT, "cannot write", "give another place")
+
+
 def test_such_a_place_is_named_before_measuring(lacuna, tmp_path):
     # With one rank it would fail.
     one_rank = ["mpiexec.mpich", "-n", 1]

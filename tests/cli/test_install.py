@@ -73,6 +73,26 @@ target_include_directories(decode PRIVATE ${MPI}/include)
 target_link_libraries(decode PRIVATE lacuna::decode_mpich ${MPI}/lib/libmpi.so.12)
 target_link_options(decode PRIVATE -Wl,--allow-shlib-undefined)
 """
+# A parent's own module of the same name is not lacuna's.
+WITHIN = """
+cmake_minimum_required(VERSION 3.20)
+project(user C)
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_SOURCE_DIR})
+include(FetchContent)
+FetchContent_Declare(lacuna SOURCE_DIR ${LACUNA})
+FetchContent_MakeAvailable(lacuna)
+enable_testing()
+add_executable(shared engine.c)
+target_link_libraries(shared PRIVATE lacuna::lacuna)
+add_executable(archive engine.c)
+target_link_libraries(archive PRIVATE lacuna::static)
+if(LACUNA_MPI)
+  add_executable(decode decode.c)
+  target_include_directories(decode PRIVATE ${MPI}/include)
+  target_link_libraries(decode PRIVATE lacuna::decode_mpich ${MPI}/lib/libmpi.so.12)
+  target_link_options(decode PRIVATE -Wl,--allow-shlib-undefined)
+endif()
+"""
 
 
 def do(*words, **environment):
@@ -117,6 +137,25 @@ def test_find_package(prefix, tmp_path):
     for name in ("shared", "archive", "hpp", "decode"):
         told = do(tmp_path / "build" / name, LD_LIBRARY_PATH=str(mpi / "lib"))
         assert told == "0 2 4\n", name
+
+
+def test_within_another_project(tmp_path):
+    """The engine alone, and MPI where it is asked for; nothing of it is the parent's."""
+    for name, text in (("engine.c", ENGINE), ("decode.c", DECODE), ("CMakeLists.txt", WITHIN)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "flags.cmake").write_text("message(FATAL_ERROR another)\n")
+    mpi, build = MPI_ROOT / "mpich", tmp_path / "build"
+    words = ("-S", tmp_path, "-B", build, f"-DLACUNA={ROOT}", f"-DMPI={mpi}", "-G", "Ninja")
+    do("cmake", *words)
+    do("cmake", "--build", build)
+    assert "Total Tests: 0" in do("ctest", "--test-dir", build, "-N")
+    assert not list(build.rglob("lacuna-*probe*")) and not list(build.rglob("example*"))
+    do("cmake", *words, "-DLACUNA_MPI=ON")
+    do("cmake", "--build", build, "--target", "decode")
+    for name in ("shared", "archive", "decode"):
+        assert do(build / name, LD_LIBRARY_PATH=str(mpi / "lib")) == "0 2 4\n", name
+    do("cmake", "--install", build, "--prefix", tmp_path / "prefix")
+    assert not (tmp_path / "prefix").exists()
 
 
 def test_the_engine_shows_what_its_header_names(prefix):

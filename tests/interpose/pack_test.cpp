@@ -2,9 +2,9 @@
 //
 // MPI_Pack and MPI_Unpack: the packed form is the library's own, positions move as they should, and
 // what is wrong is left to the library.
-#include <numeric>
 #include <climits>
 #include <cstring>
+#include <numeric>
 
 #include "harness.hpp"
 
@@ -271,4 +271,43 @@ TOPIC(pack_darrays) {
       }
     }
   }
+}
+
+// Nor of rows of elements that each begin before the last, where several stand side by side.
+TOPIC(pack_backward_rows) {
+  constexpr int kRows = 3;
+  MPI_Datatype comb, backward, rows[5];
+  MPI_Type_vector(2, 1, 3, MPI_INT, &comb);
+  MPI_Type_create_resized(comb, 0, -64, &backward);
+  const int length = 3, none[] = {0, 3}, at[] = {5, 0};
+  const MPI_Aint place = 16;
+  MPI_Type_contiguous(length, backward, &rows[0]);
+  MPI_Type_vector(1, length, 7, backward, &rows[1]);
+  MPI_Type_indexed(2, none, at, backward, &rows[2]);
+  MPI_Type_create_struct(1, &length, &place, &backward, &rows[3]);
+  MPI_Type_vector(2, 1, 2, backward, &rows[4]);  // two rows of one: soundly moved by all
+  std::vector<int> numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  for (MPI_Datatype& row : rows) {
+    MPI_Datatype nested;
+    MPI_Type_contiguous(2, row, &nested);
+    for (MPI_Datatype* type : {&row, &nested}) {
+      MPI_Type_commit(type);
+      std::vector<int> packed[2] = {std::vector<int>(36), std::vector<int>(36)};
+      std::vector<int> back[2];
+      for (const bool on : {false, true}) {
+        lacuna(on);
+        int to = 0, from = 0;
+        MPI_Pack(&numbers[500], kRows, *type, packed[on].data(), 36 * sizeof(int), &to,
+                 MPI_COMM_WORLD);
+        back[on].resize(numbers.size());
+        MPI_Unpack(packed[0].data(), to, &from, &back[on][500], kRows, *type, MPI_COMM_WORLD);
+      }
+      CHECK(packed[0] == packed[1]);
+      CHECK(back[0] == back[1]);
+      MPI_Type_free(type);
+    }
+  }
+  MPI_Type_free(&backward);
+  MPI_Type_free(&comb);
 }
