@@ -14,7 +14,8 @@ namespace lacuna {
 namespace {
 
 constexpr llvm::StringLiteral kTemplate = "lacuna_template_";
-constexpr llvm::StringLiteral kKept = "lacuna_kept_pages";  // one for all files of a program
+// One for all files of a program.
+constexpr llvm::StringLiteral kShared[] = {"lacuna_kept_pages", "lacuna_noted_types_1"};
 
 bool is_of_mpi(llvm::StringRef name) {
   return name.starts_with("MPI_") || name.starts_with("PMPI_") || name.starts_with(kOriginal);
@@ -225,9 +226,11 @@ bool Library::link() {
       }
     }
   }
-  if (auto* kept = templates_->getGlobalVariable(kKept)) {
-    kept->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
-    kept->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  for (llvm::StringRef name : kShared) {
+    if (auto* shared = templates_->getGlobalVariable(name)) {
+      shared->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
+      shared->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
   }
   // handle_of is asked after this; the names are kept, not the old module's values.
   handles_.push_back(type_null_value_);
@@ -244,8 +247,12 @@ bool Library::link() {
       [](llvm::Module& module, const llvm::StringSet<>& names) {
         for (const auto& name : names) {
           llvm::GlobalValue* value = module.getNamedValue(name.getKey());
-          if (value != nullptr && !value->isDeclaration() && value->getName() != kKept) {
+          if (value != nullptr && !value->isDeclaration() &&
+              !llvm::is_contained(kShared, value->getName())) {
             value->setLinkage(llvm::GlobalValue::InternalLinkage);
+            // Another file's would be taken for the same, and this one dropped.
+            if (auto* object = llvm::dyn_cast<llvm::GlobalObject>(value))
+              object->setComdat(nullptr);
           }
         }
       });

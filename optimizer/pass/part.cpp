@@ -44,15 +44,61 @@ bool are_of_host(const llvm::CallBase& call, const Triple& triple) {
 
 }  // namespace
 
+llvm::StructType* Specializer::part_type() const {
+  llvm::LLVMContext& context = library_.handle_type->getContext();
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context),
+             *number = llvm::Type::getInt64Ty(context);
+  return llvm::StructType::get(
+      context, {pointer, pointer, pointer, pointer, pointer, number, number, number, pointer,
+                library_.handle_type, number, number, number, pointer, pointer, number, number});
+}
+
+// The wait looks at these also where the call has not been made.
+void Specializer::keep(llvm::AllocaInst* part, llvm::IRBuilder<>& entry) const {
+  llvm::StructType* type = part_type();
+  llvm::AllocaInst* pending = entry.CreateAlloca(entry.getInt64Ty());
+  entry.CreateStore(entry.getInt64(0), pending);
+  llvm::AllocaInst* held = entry.CreateAlloca(entry.getPtrTy());
+  entry.CreateStore(llvm::ConstantPointerNull::get(entry.getPtrTy()), held);
+  entry.CreateStore(pending, entry.CreateStructGEP(type, part, 13));
+  entry.CreateStore(held, entry.CreateStructGEP(type, part, 14));
+}
+
+// The same of a call that looks its type up: where its packed data may stand; the template fills
+// the rest.
+llvm::AllocaInst* Specializer::asked_part(llvm::CallBase& call, const Mover& row) {
+  const Completion& completion = completions_.find(&call)->second;
+  llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+  llvm::AllocaInst* part = entry.CreateAlloca(part_type());
+  part->setAlignment(llvm::Align(16));
+  keep(part, entry);
+  int64_t room = frame_dynamic;
+  if (completion.may_be_left || kept_room_ + room + kGap > frame_kept) room = 0;
+  llvm::Value* stack = llvm::ConstantPointerNull::get(entry.getPtrTy());
+  if (room > 0) {
+    kept_room_ += room + kGap;
+    llvm::AllocaInst* bytes =
+        entry.CreateAlloca(llvm::ArrayType::get(entry.getInt8Ty(), uint64_t(room + kGap)));
+    bytes->setAlignment(llvm::Align(64));
+    stack = bytes;
+  }
+  entry.CreateStore(stack, entry.CreateStructGEP(part_type(), part, 4));
+  entry.CreateStore(entry.getInt64(uint64_t(room)), entry.CreateStructGEP(part_type(), part, 5));
+  llvm::AllocaInst* buffer = nullptr;
+  if (row.form == "MPI_Irecv") {
+    buffer = entry.CreateAlloca(entry.getPtrTy());
+    llvm::IRBuilder<>(&call).CreateStore(call.getArgOperand(row.triples[0].buffer), buffer);
+  }
+  for (const Wait& wait : completion.waits) pending_.add(wait, part, buffer);
+  return part;
+}
+
 // The C++ struct Part of optimizer/templates/part.hpp, filled for one triple.
 llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const Known& known,
                                llvm::IRBuilder<>& builder, bool is_kept) {
   llvm::Module& module = *call.getModule();
   llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
-  auto* type = llvm::StructType::get(
-      module.getContext(),
-      {pointer, pointer, pointer, pointer, pointer, number, number, number, pointer,
-       library_.handle_type, number, number, number, pointer, pointer, number, number});
+  llvm::StructType* type = part_type();
   llvm::IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   const auto slot = [&](llvm::Type* of, uint64_t alignment) {
     llvm::AllocaInst* made = entry.CreateAlloca(of);
@@ -134,13 +180,7 @@ llvm::Value* Specializer::part(llvm::CallBase& call, const Triple& triple, const
     set(14, null);
     return result;
   }
-  llvm::AllocaInst* pending = slot(number, 8);
-  entry.CreateStore(entry.getInt64(0), pending);
-  llvm::AllocaInst* held = slot(pointer, 8);
-  entry.CreateStore(null, held);
-  // The wait looks at these also where the call has not been made.
-  entry.CreateStore(pending, entry.CreateStructGEP(type, result, 13));
-  entry.CreateStore(held, entry.CreateStructGEP(type, result, 14));
+  keep(result, entry);
   const bool is_receive = mover(call)->form == "MPI_Irecv";
   if (!is_receive && bytes != nullptr && bytes->getSExtValue() <= room) return result;
   llvm::AllocaInst* buffer = nullptr;

@@ -18,6 +18,8 @@ namespace {
 
 llvm::cl::opt<bool> registers("lacuna-register", llvm::cl::init(true), llvm::cl::Hidden,
                               llvm::cl::desc("Whether kernels are registered with the preload"));
+llvm::cl::opt<bool> notes("lacuna-note", llvm::cl::init(true), llvm::cl::Hidden,
+                          llvm::cl::desc("Whether types are noted for calls that ask"));
 
 // As the preload has room for (interpose/compiled.cpp).
 constexpr size_t kMostNumbers = 8;
@@ -28,23 +30,32 @@ bool has_list(const Type& type) {
          llvm::any_of(type.parts, [](const Type* part) { return has_list(*part); });
 }
 
-// Whether anybody may use a handle whose calls the pass has not seen to.
-bool escapes(llvm::Value* handle, llvm::SmallPtrSetImpl<llvm::Value*>& seen) {
+// Whether anybody may use a handle whose calls the pass has not seen to. `is_others`: other code,
+// besides MPI's functions.
+bool escapes(llvm::Value* handle, bool is_others, llvm::SmallPtrSetImpl<llvm::Value*>& seen) {
   if (!seen.insert(handle).second) return false;
   return llvm::any_of(handle->users(), [&](llvm::User* user) {
-    if (llvm::isa<llvm::PHINode, llvm::SelectInst>(user)) return escapes(user, seen);
+    if (llvm::isa<llvm::PHINode, llvm::SelectInst>(user)) return escapes(user, is_others, seen);
     if (llvm::isa<llvm::CmpInst>(user)) return false;
     auto* call = llvm::dyn_cast<llvm::CallBase>(user);
-    return call == nullptr || (raised(call) == nullptr && !call->hasMetadata(kWayOut));
+    if (call == nullptr) return true;
+    const llvm::Function* callee = call->getCalledFunction();
+    if (is_others && callee != nullptr && callee->getName().starts_with("MPI_")) return false;
+    return raised(call) == nullptr && !call->hasMetadata(kWayOut);
   });
 }
+bool escapes(llvm::Value* handle, bool is_others) {
+  llvm::SmallPtrSet<llvm::Value*, 8> seen;
+  return escapes(handle, is_others, seen);
+}
 
-llvm::Function* declared(llvm::Function& like) {
+llvm::Function* declared(llvm::Function& like, bool is_prefix = false) {
   llvm::LLVMContext& context = like.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context),
              *number = llvm::Type::getInt64Ty(context);
-  auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context),
-                                       {pointer, pointer, number, pointer}, false);
+  llvm::SmallVector<llvm::Type*, 5> types = {pointer, pointer, number, pointer};
+  if (is_prefix) types.push_back(number);
+  auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), types, false);
   auto* result = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
                                         "lacuna.kernel.counted", *like.getParent());
   result->setDoesNotThrow();
@@ -77,12 +88,56 @@ void define(llvm::Function*& result, llvm::Function* kernel, size_t numbers, siz
     }
     builder.CreateStore(value, builder.CreateConstInBoundsGEP1_64(type, own, i));
   }
-  builder.CreateCall(kernel, {result->getArg(1), result->getArg(3), own});
+  llvm::SmallVector<llvm::Value*, 4> args = {result->getArg(1), result->getArg(3), own};
+  if (result->arg_size() > 4) args.push_back(result->getArg(4));
+  builder.CreateCall(kernel, args);
   builder.CreateRet(builder.getInt32(0));
   made.push_back(result);
 }
 
-// Whether the type of a commit is registered after it.
+// What the tables say of messages of a pattern, as bits: the C++ enum Flag of
+// optimizer/templates/noted.hpp.
+llvm::Function* weigh(options::Pattern pattern, llvm::Module& module) {
+  const std::string name = "lacuna.kernel.weigh." + std::to_string(int(pattern));
+  if (llvm::Function* made = module.getFunction(name)) return made;
+  llvm::IRBuilder<> builder(module.getContext());
+  llvm::Type* number = builder.getInt64Ty();
+  auto* result = llvm::Function::Create(llvm::FunctionType::get(number, {number, number}, false),
+                                        llvm::GlobalValue::InternalLinkage, name, module);
+  result->setDoesNotThrow();
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", result));
+  llvm::Value* flags = builder.getInt64(0);
+  const auto add = [&](options::Taker whom, options::Side side, uint64_t flag) {
+    llvm::Value* is_one =
+        is_left(pattern, side, whom, result->getArg(1), result->getArg(0), builder);
+    if (is_one == nullptr) return;
+    flags = builder.CreateOr(
+        flags, builder.CreateSelect(is_one, builder.getInt64(flag), builder.getInt64(0)));
+  };
+  add(options::Taker::kLibrary, options::Side::kSend, 1);
+  add(options::Taker::kLibrary, options::Side::kReceive, 2);
+  add(options::Taker::kPreload, options::Side::kSend, 4);
+  add(options::Taker::kPreload, options::Side::kReceive, 8);
+  add(options::Taker::kApart, options::Side::kSend, 16);
+  builder.CreateRet(flags);
+  return result;
+}
+
+// The C++ struct Kernels of optimizer/templates/noted.hpp.
+llvm::Value* kernels_of(const Counted& counted, const Library& library, llvm::Module& module) {
+  llvm::SmallVector<llvm::Constant*, 6> fields = {counted.pack, counted.unpack, counted.prefix,
+                                                  weigh(counted.pattern, module),
+                                                  library.handle_of(counted.unit)};
+  llvm::Type* number = llvm::Type::getInt64Ty(module.getContext());
+  fields.push_back(llvm::ConstantInt::get(number, uint64_t(counted.unit->bytes)));
+  llvm::Constant* both = llvm::ConstantStruct::getAnon(fields);
+  auto* result = new llvm::GlobalVariable(
+      module, both->getType(), true, llvm::GlobalValue::PrivateLinkage, both, "lacuna.kernels");
+  result->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  return result;
+}
+
+// Whether the type of a commit is registered, or noted, after it.
 bool register_type(llvm::CallBase& commit, const Library& library, Resolver& resolver, Made& made,
                    std::string& what) {
   llvm::Value* handle = nullptr;
@@ -90,8 +145,7 @@ bool register_type(llvm::CallBase& commit, const Library& library, Resolver& res
     auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
     if (extract != nullptr && extract->getIndices()[0] == 0) handle = extract;
   }
-  llvm::SmallPtrSet<llvm::Value*, 8> seen;
-  if (handle == nullptr || handle->getType() != library.handle_type || !escapes(handle, seen))
+  if (handle == nullptr || handle->getType() != library.handle_type || !escapes(handle, false))
     return false;
   const Type* type = resolver.resolve(previous(commit));
   if (type == nullptr) return false;
@@ -106,16 +160,27 @@ bool register_type(llvm::CallBase& commit, const Library& library, Resolver& res
   // The handle may be taken out of the pair after that place.
   llvm::Value* committed = builder.CreateExtractValue(&commit, 0);
   llvm::Value* numbers = in_frame(counted.numbers, builder);
-  builder.CreateCall(library.template_of("register"),
-                     {committed, builder.CreateGlobalStringPtr(text), in_frame(unknown, builder),
-                      builder.getInt64(unknown.size()), counted.pack, counted.unpack, numbers,
-                      builder.getInt64(counted.numbers.size())});
+  llvm::Value* number_count = builder.getInt64(counted.numbers.size());
+  if (notes_types() && escapes(handle, true)) {
+    builder.CreateCall(library.template_of("note"),
+                       {builder.CreateExtractValue(&commit, 1), committed,
+                        kernels_of(counted, library, *commit.getModule()), counted.bytes,
+                        counted.lb, counted.extent, counted.run, numbers, number_count});
+  }
+  if (registers) {
+    builder.CreateCall(
+        library.template_of("register"),
+        {committed, builder.CreateGlobalStringPtr(text), in_frame(unknown, builder),
+         builder.getInt64(unknown.size()), counted.pack, counted.unpack, numbers, number_count});
+  }
   if (options::checks()) check_counted(commit, committed, counted, numbers, library, builder);
   what = type->text();
   return true;
 }
 
 }  // namespace
+
+bool notes_types() { return notes; }
 
 bool make_counted(const Type& type, const Library& library, llvm::IRBuilder<>& builder,
                   Counted& result, Made& made, std::string& why) {
@@ -142,6 +207,7 @@ bool make_counted(const Type& type, const Library& library, llvm::IRBuilder<>& b
   llvm::Function& function = *builder.GetInsertBlock()->getParent();
   result.pack = declared(function);
   result.unpack = declared(function);
+  result.prefix = declared(function, true);
   Node all;
   all.kind = Node::kLoop;
   all.offset = all.bytes = builder.getInt64(0);
@@ -151,21 +217,28 @@ bool make_counted(const Type& type, const Library& library, llvm::IRBuilder<>& b
   Kernel kernel(all);
   result.unit = one.unit;
   result.bytes = one.node->bytes;
+  result.lb = one.lb;
+  result.extent = extent;
+  result.run = run_of(*one.node, builder);
+  result.pattern = one.pattern;
   auto& numbers = result.numbers;
   numbers.assign(kernel.numbers().begin(), kernel.numbers().end());
   if (numbers.size() > kMostNumbers) {
     result.pack->eraseFromParent();
     result.unpack->eraseFromParent();
+    result.prefix->eraseFromParent();
     why = "it has more numbers of the run time than are taken";
     return false;
   }
   const auto place = size_t(llvm::find(numbers, all.count) - numbers.begin());
   llvm::Module& module = *function.getParent();
-  // Both first: whose arguments the kernel reads may be replaced by one that is there.
+  // All first: whose arguments the kernel reads may be replaced by one that is there.
   llvm::Function* pack = kernel.emit(module, Kernel::kPack);
   llvm::Function* unpack = kernel.emit(module, Kernel::kUnpack);
+  llvm::Function* prefix = kernel.emit(module, Kernel::kPrefix);
   define(result.pack, pack, numbers.size(), place, made);
   define(result.unpack, unpack, numbers.size(), place, made);
+  define(result.prefix, prefix, numbers.size(), place, made);
   // The functions put the count there themselves.
   numbers[place] = all.bytes;
   if (numbers.size() == 1) numbers.clear();
@@ -195,7 +268,7 @@ void check_counted(llvm::CallBase& call, llvm::Value* type, const Counted& count
 
 void register_kernels(llvm::Function& function, const Library& library, Resolver& resolver,
                       llvm::OptimizationRemarkEmitter& remarks, Made& made) {
-  if (!registers || options::mode() != options::Mode::kOn) return;
+  if ((!registers && !notes) || options::mode() != options::Mode::kOn) return;
   llvm::SmallVector<llvm::CallBase*, 4> commits;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     const Producer* row = raised(&instruction);

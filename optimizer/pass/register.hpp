@@ -2,7 +2,8 @@
 //
 // Kernels for handles that escape: calls of other files, or by variables that others have, cannot
 // be specialized. Where such a type is committed, kernels for any count of it are registered with
-// the preload, if the program runs with it (optimizer/templates/register.cpp).
+// the preload, if the program runs with it (optimizer/templates/register.cpp); and the handle is
+// noted, for calls of the program that ask when they run (asks.cpp, optimizer/templates/noted.hpp).
 #ifndef LACUNA_OPTIMIZER_PASS_REGISTER_HPP_
 #define LACUNA_OPTIMIZER_PASS_REGISTER_HPP_
 
@@ -18,7 +19,11 @@ struct Counted {
   llvm::Value* bytes = nullptr;  // packed, of one element
   llvm::Function* pack = nullptr;
   llvm::Function* unpack = nullptr;
+  llvm::Function* prefix = nullptr;            // (numbers, mem, count, packed, bytes)
   llvm::SmallVector<llvm::Value*, 8> numbers;  // of the run time
+  llvm::Value *lb = nullptr, *extent = nullptr;
+  llvm::Value* run = nullptr;  // run_of
+  options::Pattern pattern = options::Pattern::kStrided;
 };
 using Made = llvm::SmallVector<llvm::Function*, 4>;
 
@@ -31,6 +36,9 @@ llvm::Value* in_frame(llvm::ArrayRef<llvm::Value*> values, llvm::IRBuilder<>& bu
 // With LACUNA_CHECK=1: compares them with the type's own.
 void check_counted(llvm::CallBase& call, llvm::Value* type, const Counted& counted,
                    llvm::Value* numbers, const Library& library, llvm::IRBuilder<>& builder);
+
+// Whether handles are noted.
+bool notes_types();
 
 // After all calls of the function are specialized and dead types are gone.
 void register_kernels(llvm::Function& function, const Library& library, Resolver& resolver,

@@ -27,36 +27,6 @@ options::Side side_of(const Mover& row, size_t triple) {
                                                                           : options::Side::kSend;
 }
 
-// Bytes of the runs that a shape is made of: of a struct's fields in the mean, of other parts those
-// of the first.
-llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder) {
-  if (node.kind == Node::kRun) return node.bytes;
-  if (node.kind != Node::kParts) return run_of(*node.parts[0], builder);
-  const bool are_runs =
-      llvm::all_of(node.parts, [](const Node* part) { return part->kind == Node::kRun; });
-  return are_runs ? builder.CreateUDiv(node.bytes, builder.getInt64(node.parts.size()))
-                  : run_of(*node.parts[0], builder);
-}
-
-// Whether a message is one of those that were measured to be another's; nullptr: none is.
-llvm::Value* is_left(const Shape& shape, options::Side side, options::Taker to_whom,
-                     llvm::IRBuilder<>& builder) {
-  llvm::Value* result = nullptr;
-  const auto within = [&](llvm::Value* value, int64_t from, int64_t to) {
-    // One comparison: what is less than `from` is huge.
-    return builder.CreateICmpULE(builder.CreateSub(value, builder.getInt64(uint64_t(from))),
-                                 builder.getInt64(uint64_t(to - from)));
-  };
-  for (const options::Left& one : options::left(shape.pattern, side)) {
-    if (one.to_whom != to_whom) continue;
-    llvm::Value* is_one =
-        builder.CreateAnd(within(shape.node->bytes, one.from, one.to),
-                          within(run_of(*shape.node, builder), one.run_from + 1, one.run_to));
-    result = result == nullptr ? is_one : builder.CreateOr(result, is_one);
-  }
-  return result;
-}
-
 // Whether one of the types is not predefined: else there is nothing to gain.
 bool has_derived_type(const llvm::CallBase& call, const Mover& row, const Library& library) {
   return llvm::any_of(row.triples, [&](const Triple& triple) {
@@ -74,6 +44,32 @@ bool may_give_back(const llvm::Module& module, const Mover& row, const Library& 
 }
 
 }  // namespace
+
+llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder) {
+  if (node.kind == Node::kRun) return node.bytes;
+  if (node.kind != Node::kParts) return run_of(*node.parts[0], builder);
+  const bool are_runs =
+      llvm::all_of(node.parts, [](const Node* part) { return part->kind == Node::kRun; });
+  return are_runs ? builder.CreateUDiv(node.bytes, builder.getInt64(node.parts.size()))
+                  : run_of(*node.parts[0], builder);
+}
+
+llvm::Value* is_left(options::Pattern pattern, options::Side side, options::Taker to_whom,
+                     llvm::Value* bytes, llvm::Value* run, llvm::IRBuilder<>& builder) {
+  llvm::Value* result = nullptr;
+  const auto within = [&](llvm::Value* value, int64_t from, int64_t to) {
+    // One comparison: what is less than `from` is huge.
+    return builder.CreateICmpULE(builder.CreateSub(value, builder.getInt64(uint64_t(from))),
+                                 builder.getInt64(uint64_t(to - from)));
+  };
+  for (const options::Left& one : options::left(pattern, side)) {
+    if (one.to_whom != to_whom) continue;
+    llvm::Value* is_one = builder.CreateAnd(within(bytes, one.from, one.to),
+                                            within(run, one.run_from + 1, one.run_to));
+    result = result == nullptr ? is_one : builder.CreateOr(result, is_one);
+  }
+  return result;
+}
 
 void tell_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
                llvm::StringRef kind, llvm::OptimizationRemarkEmitter& remarks) {
@@ -112,9 +108,12 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
                    : kMostPacked;
   if (has_gaps && row.peer >= 0) {
     llvm::IRBuilder<> builder(&call);
-    known.is_left = is_left(known.shape, side, options::Taker::kLibrary, builder);
-    known.is_preloads = is_left(known.shape, side, options::Taker::kPreload, builder);
-    known.is_apart = is_left(known.shape, side, options::Taker::kApart, builder);
+    const auto is_of = [&, run = run_of(node, builder)](options::Taker whom) {
+      return is_left(known.shape.pattern, side, whom, node.bytes, run, builder);
+    };
+    known.is_left = is_of(options::Taker::kLibrary);
+    known.is_preloads = is_of(options::Taker::kPreload);
+    known.is_apart = is_of(options::Taker::kApart);
   }
   if (row.collective == Collective::kEach) known.most = std::min(known.most, kMostToEach);
   const auto* bytes = constant(node.bytes);
@@ -175,7 +174,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   std::deque<Shaper> shapers;  // they hold the nodes
   llvm::SmallVector<Known, 2> known(row.triples.size());
   std::string why;
-  bool any = false, is_impossible = false, may_be_preloads = false;
+  bool any = false, is_impossible = false, is_unknown = false, may_be_preloads = false;
   CommSize size = CommSize::kStaticShort;
   std::string what;
   for (size_t i = 0; i < row.triples.size(); ++i) {
@@ -190,6 +189,8 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
     }
     if (!examine(call, row, i, shapers.emplace_back(library_, lists_, builder), known[i], reason)) {
       is_impossible = is_impossible || shapers.back().is_impossible();
+      is_unknown = is_unknown || (known[i].type == nullptr &&
+                                  !llvm::isa<llvm::Constant>(call.getArgOperand(triple.type)));
       known[i] = {};
       why = reason;
       continue;
@@ -217,6 +218,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
     if (auto* made = llvm::dyn_cast<llvm::CallInst>(comm); made != nullptr && made->use_empty())
       made->eraseFromParent();
   }
+  if (!any && is_unknown && ask(call, row, why)) return true;
   if (!any) {
     tell_left(call, row.name, why, is_impossible ? "Impossible" : "Dynamic", remarks_);
     return false;

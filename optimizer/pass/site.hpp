@@ -21,6 +21,13 @@ enum class CommNode { kSelf, kProcNull, kOther, kUnknown, kNone };
 // out, which is seldom taken then.
 constexpr llvm::StringLiteral kWayOut = "lacuna.way_out";
 
+// Bytes of the runs that a shape is made of: of a struct's fields in the mean, of other parts those
+// of the first.
+llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder);
+// Whether a message is one of those that were measured to be another's; nullptr: none is.
+llvm::Value* is_left(options::Pattern pattern, options::Side side, options::Taker to_whom,
+                     llvm::Value* bytes, llvm::Value* run, llvm::IRBuilder<>& builder);
+
 const char* words(CommSize size);
 const char* words(CommNode node);
 CommNode node_of(const llvm::CallBase& call, const Mover& row, const Library& library);
@@ -28,8 +35,10 @@ CommNode node_of(const llvm::CallBase& call, const Mover& row, const Library& li
 // Specializes the calls of one function.
 class Specializer {
  public:
-  Specializer(Library& library, Resolver& resolver, llvm::OptimizationRemarkEmitter& remarks)
-      : library_(library), resolver_(resolver), remarks_(remarks), lists_(library) {}
+  // `asks`: whether calls whose types are not known may ask when they run (asks.cpp).
+  Specializer(Library& library, Resolver& resolver, llvm::OptimizationRemarkEmitter& remarks,
+              bool asks)
+      : library_(library), resolver_(resolver), remarks_(remarks), asks_(asks), lists_(library) {}
 
   // Looks for the waits of a nonblocking call; before any call is replaced.
   void prove(llvm::CallBase& call, const Mover& row);
@@ -55,6 +64,13 @@ class Specializer {
              std::string& why);
   llvm::Value* part(llvm::CallBase& call, const Triple& triple, const Known& known,
                     llvm::IRBuilder<>& builder, bool is_kept);
+  // The C++ struct Part of optimizer/templates/part.hpp.
+  llvm::StructType* part_type() const;
+  // Tells it where a nonblocking call says what it has under way until it completes.
+  void keep(llvm::AllocaInst* part, llvm::IRBuilder<>& entry) const;
+  llvm::AllocaInst* asked_part(llvm::CallBase& call, const Mover& row);
+  // Makes it a call that looks its types up when it runs; whether it did, and says so.
+  bool ask(llvm::CallBase& call, const Mover& row, llvm::StringRef why);
   static void narrow(const Mover& row, llvm::MutableArrayRef<Known> known,
                      llvm::MutableArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
   // `args` as C has them.
@@ -64,6 +80,7 @@ class Specializer {
   Library& library_;
   Resolver& resolver_;
   llvm::OptimizationRemarkEmitter& remarks_;
+  const bool asks_;
   llvm::SmallVector<llvm::AllocaInst*, 8> slots_;  // of the call at hand
   llvm::DenseMap<llvm::CallBase*, Completion> completions_;
   int64_t kept_room_ = 0;  // bytes in the frame for what is under way

@@ -156,6 +156,17 @@ void remove_unused(llvm::Module& module) {
   }
 }
 
+// What is left of the templates' ways out is in functions that take C's arguments (noted.hpp).
+void call_originals(llvm::Module& module) {
+  for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    if (!function.getName().starts_with(kOriginal)) continue;
+    const llvm::StringRef name = function.getName().drop_front(kOriginal.size());
+    function.replaceAllUsesWith(
+        module.getOrInsertFunction(name, function.getFunctionType()).getCallee());
+    function.eraseFromParent();
+  }
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
@@ -218,7 +229,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
       tell_of_pairs(function, *library, remarks);
       tell_of_others(function, *library, resolver, remarks);
       warn_of_errors(function, *library, remarks);
-      Specializer specializer(*library, resolver, remarks);
+      Specializer specializer(*library, resolver, remarks, is_last);
       bool changed = false;
       for (auto [call, row] : sites) specializer.prove(*call, *row);
       for (auto [call, row] : sites) changed = specializer.specialize(*call, *row) || changed;
@@ -244,6 +255,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
     if (!function.isDeclaration()) lower(function);
   }
   remove_unused(module);
+  call_originals(module);
   verify(module);
   return llvm::PreservedAnalyses::none();
 }

@@ -3,8 +3,10 @@
 // Collectives: Bcast and Alltoall. Each stays the one collective that it was, with the same count
 // and a type of the same signature and size (Twin): so a rank that packs, and one that could not,
 // belong together.
-#include "optimizer/templates/part.hpp"
+#include "optimizer/templates/noted.hpp"
 
+using lacuna::Asked;
+using lacuna::AskedNow;
 using lacuna::Part;
 using lacuna::Staging;
 using lacuna::Twin;
@@ -41,6 +43,15 @@ LACUNA_TEMPLATE(MPI_Bcast)
     }
   }
   return lacuna_original_MPI_Bcast(buffer, count, type, root, comm);
+}
+
+// The same for a type that is looked up. The other ranks may have the type itself, so that what is
+// sent must be of its signature.
+LACUNA_ASKS(MPI_Bcast)(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const AskedNow all(type, count, Asked::kNoMessage, lacuna::kMostOfCollective);
+  if (!all.is_known || all.part.unit == MPI_PACKED)
+    return MPI_Bcast(buffer, count, type, root, comm);
+  return lacuna_template_MPI_Bcast(buffer, count, type, root, comm, all.part);
 }
 
 // The pass has multiplied the counts by the ranks: without ranks there are no bytes.

@@ -2,8 +2,9 @@
 //
 // Nonblocking point-to-point, where the pass has proven that the request completes in the same
 // function: Isend, Irecv, and what Wait and Waitall do for them.
-#include "optimizer/templates/part.hpp"
+#include "optimizer/templates/noted.hpp"
 
+using lacuna::Asked;
 using lacuna::Outgoing;
 using lacuna::Part;
 
@@ -40,6 +41,25 @@ LACUNA_TEMPLATE(MPI_Irecv)
     *part.pending = 1;
   }
   return code;
+}
+
+// The same for types that are looked up. The pass has said where in the frame packed data may
+// stand, and where it is told what is under way; the frame has what is asked, too, until the
+// request completes.
+LACUNA_ASKS(MPI_Isend)
+(const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+ MPI_Request* request, Part* part, Asked* asked) {
+  part->pack = nullptr;
+  asked->fill(*part, type, count, Asked::kSend, lacuna::kMostSent);
+  return lacuna_template_MPI_Isend(buf, count, type, dest, tag, comm, request, *part);
+}
+
+LACUNA_ASKS(MPI_Irecv)
+(void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request,
+ Part* part, Asked* asked) {
+  part->pack = nullptr;
+  asked->fill(*part, type, count, Asked::kReceive, lacuna::kMostSent);
+  return lacuna_template_MPI_Irecv(buf, count, type, source, tag, comm, request, *part);
 }
 
 // `own` has room for the statuses that the program does not want.

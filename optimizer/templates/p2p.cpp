@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Blocking point-to-point: Send, Recv, Sendrecv.
-#include "optimizer/templates/part.hpp"
+#include "optimizer/templates/noted.hpp"
 
+using lacuna::Asked;
+using lacuna::AskedNow;
 using lacuna::Outgoing;
 using lacuna::Part;
 using lacuna::Staging;
@@ -60,4 +62,27 @@ LACUNA_TEMPLATE(MPI_Sendrecv)
   }
   return lacuna_original_MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                       recvcount, recvtype, source, recvtag, comm, status);
+}
+
+// The same for types that are looked up.
+LACUNA_ASKS(MPI_Send)
+(const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  const AskedNow sent(type, count, Asked::kSend, lacuna::kMostSent);
+  return lacuna_template_MPI_Send(buf, count, type, dest, tag, comm, sent.part);
+}
+
+LACUNA_ASKS(MPI_Recv)
+(void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  const AskedNow got(type, count, Asked::kReceive, lacuna::kMostSent);
+  return lacuna_template_MPI_Recv(buf, count, type, source, tag, comm, status, got.part);
+}
+
+LACUNA_ASKS(MPI_Sendrecv)
+(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+ int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  const AskedNow sent(sendtype, sendcount, Asked::kSend, lacuna::kMostSent);
+  const AskedNow got(recvtype, recvcount, Asked::kReceive, lacuna::kMostSent);
+  return lacuna_template_MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                      recvcount, recvtype, source, recvtag, comm, status, sent.part,
+                                      got.part);
 }

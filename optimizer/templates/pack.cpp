@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pack and Unpack: no call is left. What may be an error is the MPI library's to tell.
-#include "optimizer/templates/part.hpp"
+#include "optimizer/templates/noted.hpp"
 
+using lacuna::Asked;
+using lacuna::AskedNow;
 using lacuna::Part;
 
 LACUNA_ORIGINAL(MPI_Pack);
@@ -44,6 +46,23 @@ LACUNA_TEMPLATE(MPI_Unpack)
   if (!part.takes(outbuf) || !fits(part, inbuf, insize, position, comm))
     return lacuna_original_MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
   return unpack(part, inbuf, outbuf, position);
+}
+
+// The same for types that are looked up.
+LACUNA_ASKS(MPI_Pack)
+(const void* inbuf, int incount, MPI_Datatype type, void* outbuf, int outsize, int* position,
+ MPI_Comm comm) {
+  const AskedNow packed(type, incount, Asked::kNoMessage, lacuna::kMostPacked);
+  return lacuna_template_MPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm,
+                                  packed.part);
+}
+
+LACUNA_ASKS(MPI_Unpack)
+(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype type,
+ MPI_Comm comm) {
+  const AskedNow unpacked(type, outcount, Asked::kNoMessage, lacuna::kMostPacked);
+  return lacuna_template_MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm,
+                                    unpacked.part);
 }
 
 // What is sent in large counts goes by the templates of the small ones: a message that is packed

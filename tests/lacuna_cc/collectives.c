@@ -31,7 +31,7 @@ static void other_types(void) {
     MPI_Bcast(got + PLACE, 2, type, 0, MPI_COMM_WORLD);  // specialized
     look_at(NULL);
   } else {
-    MPI_Bcast(got + PLACE, 2, shown, 0, MPI_COMM_WORLD);  // left: loaded from memory
+    MPI_Bcast(got + PLACE, 2, shown, 0, MPI_COMM_WORLD);  // asks: loaded from memory
   }
   tell("other types", NULL, type);
   refill(rank + 6);

@@ -137,7 +137,7 @@ static void calls(MPI_Count n) {
   } else {
     MPI_Datatype shown = type;
     look_at(&shown);
-    MPI_Bcast(got + PLACE, 2, shown, 0, MPI_COMM_WORLD);  // left: loaded from memory
+    MPI_Bcast(got + PLACE, 2, shown, 0, MPI_COMM_WORLD);  // asks: loaded from memory
   }
   shift("to one", type);
   MPI_Alltoall_c(sent + PLACE, 2, own, got, 2 * n, MPI_DOUBLE, MPI_COMM_WORLD);  // specialized

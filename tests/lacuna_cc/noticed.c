@@ -228,7 +228,7 @@ static void into_handles(void) {
   at = 0;
   MPI_Unpack(packed, 64, &at, held, 1, moves, MPI_COMM_SELF);  // specialized
   refill(2);
-  FROM_TO(sent, held[0], got);  // left: loaded from memory
+  FROM_TO(sent, held[0], got);  // asks: loaded from memory
   tell("into handles", NULL, held[0]);
   MPI_Type_free(&moves);
   MPI_Type_free(&long_one);
@@ -244,7 +244,7 @@ __attribute__((noinline)) static void in_structure(struct Types* held) {
   MPI_Type_vector(held->n, 1, 3, MPI_DOUBLE, &held->types[1]);
   MPI_Type_commit(&held->types[1]);
   refill(3);
-  FROM_TO(sent, held->types[1], got);  // left: loaded from memory
+  FROM_TO(sent, held->types[1], got);  // asks: loaded from memory
   tell("in a structure", NULL, held->types[1]);
   MPI_Type_free(&held->types[1]);
 }
@@ -252,7 +252,7 @@ __attribute__((noinline)) static void in_array(int which) {
   MPI_Datatype types[4];
   for (int i = 0; i < 4; ++i) types[i] = column(4 + i, 3);
   refill(4);
-  FROM_TO(sent, types[which], got);  // left: loaded from memory
+  FROM_TO(sent, types[which], got);  // asks: loaded from memory
   tell("in an array", NULL, types[which]);
   for (int i = 0; i < 4; ++i) MPI_Type_free(&types[i]);
 }

@@ -31,18 +31,18 @@ static void variable_used_twice(void) {
 static void address_given_away(void) {
   MPI_Datatype type = column(4, 9);
   look_at(&type);
-  BOTH("given away", type, 1);  // left: loaded from memory
+  BOTH("given away", type, 1);  // asks: loaded from memory
   MPI_Type_free(&type);
 }
 static void global(void) {
   seen_by_all = column(4, 7);
   look_at(NULL);
-  BOTH("global", seen_by_all, 1);  // left: other files
+  BOTH("global", seen_by_all, 1);  // asks: other files
   MPI_Type_free(&seen_by_all);
 }
 static void volatile_variable(void) {
   unsteady = column(4, 7);
-  BOTH("volatile", unsteady, 1);  // left: loaded from memory
+  BOTH("volatile", unsteady, 1);  // asks: loaded from memory
   MPI_Datatype type = unsteady;
   MPI_Type_free(&type);
 }
@@ -53,7 +53,7 @@ __attribute__((noinline)) static void use_own(void) {
 }
 __attribute__((noinline)) static void make_either(int which) { own_either = which ? column(5, 6) : column(6, 5); }
 __attribute__((noinline)) static void use_either(void) {
-  BOTH("own global of two types", own_either, 1);  // left: different types
+  BOTH("own global of two types", own_either, 1);  // asks: different types
 }
 // Where ways meet, all must bring the same.
 __attribute__((noinline)) static void ways_meet(int which) {
@@ -65,7 +65,7 @@ __attribute__((noinline)) static void ways_meet(int which) {
   }
   MPI_Type_commit(&type);
   look_at(NULL);
-  BOTH("ways meet", type, 1);  // left: different types
+  BOTH("ways meet", type, 1);  // asks: different types
   MPI_Type_free(&type);
 }
 __attribute__((noinline)) static void same_ways_meet(int which) {
@@ -95,7 +95,7 @@ __attribute__((noinline)) static void like_ways_meet(int which) {
   MPI_Type_free(&type);
 }
 __attribute__((noinline)) static void argument(MPI_Datatype type) {
-  BOTH("argument", type, 1);  // left: argument
+  BOTH("argument", type, 1);  // asks: argument
 }
 static void made_in_a_loop(int n) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -103,7 +103,7 @@ static void made_in_a_loop(int n) {
     if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
     type = column(3 + i, 4);
   }
-  BOTH("made in a loop", type, 1);  // left: run time
+  BOTH("made in a loop", type, 1);  // asks: run time
   MPI_Type_free(&type);
 }
 // A receive may bring less than it asks for, down to a part of an element.

@@ -27,9 +27,11 @@ from lacuna import compiled_table, places
 
 REMARK = re.compile(
     r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
-    r"(specialized|left as it is): (.*) \[-Rpass"
+    r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
 )
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
+
+VERBS = {"specialized": "specialized", "left": "left as it is", "asks": "asks when it runs"}
 
 # What is compiled is the same for a binary interface: on libraries that share one, all programs are
 # for `make test-conformance`.
@@ -47,7 +49,7 @@ def with_programs(names, few):
 
 
 PROGRAMS = ["types", "lists", "soundness", "nonblocking", "collectives", "large"]
-PROGRAMS += ["noticed", "jumps", "frames", "tools", "errors"]
+PROGRAMS += ["noticed", "jumps", "frames", "tools", "errors", "noted"]
 OTHER_FILES = {"frames": ["leaves.c"]}
 
 pytestmark = pytest.mark.skipif(
@@ -66,11 +68,11 @@ def said(remarks: str) -> dict[int, set[tuple[str, str]]]:
 
 
 def expected(source: Path) -> dict[int, str]:
-    """The comments behind calls: `specialized`, or `left: a word of the reason`."""
+    """The comments behind calls: `specialized`, or `left: a word of the reason`, or `asks`."""
     lines = source.read_text().splitlines()
     found = {}
     for number, line in enumerate(lines, 1):
-        match = re.search(r"[;)}]\s*// (specialized|left)(?:: (.*))?", line)
+        match = re.search(r"[;)}]\s*// (specialized|left|asks)(?:: (.*))?", line)
         if match:
             found[number] = line.split("// ")[-1]
     return found
@@ -83,7 +85,7 @@ def agree(source: Path, remarks: str) -> None:
         verb, _, reason = words.partition(":")
         whats = found.get(number, set())
         verbs = {what for what, _ in whats}
-        wanted = "specialized" if verb.startswith("specialized") else "left as it is"
+        wanted = VERBS[verb.split()[0]]
         assert verbs == {wanted}, f"{source.name}:{number}: {words}: {whats}"
         assert all(reason.strip() in why for _, why in whats), f"{source.name}:{number}: {whats}"
 
@@ -95,7 +97,9 @@ def line_of(source: Path, words: str) -> int:
 
 @pytest.mark.parametrize(
     ("library", "name"),
-    with_programs(PROGRAMS, ["types", "nonblocking", "collectives", "large", "tools", "errors"]),
+    with_programs(
+        PROGRAMS, ["types", "nonblocking", "collectives", "large", "tools", "errors", "noted"]
+    ),
 )
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
@@ -115,7 +119,8 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("library", "name"),
     with_programs(
-        ["types", "lists", "soundness", "nonblocking", "large", "halo"], ["types", "nonblocking"]
+        ["types", "lists", "soundness", "nonblocking", "large", "halo", "noted"],
+        ["types", "nonblocking", "noted"],
     ),
 )
 def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
@@ -266,7 +271,9 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
     """The preload takes those that fit the type; without it nothing changes."""
     source, program = HERE / "registered.c", tmp_path / "registered"
     told: list[str] = []
-    remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(program))
+    # As if all calls were of another file: this program's own would look its types up.
+    options = [*REMARKS, "-mllvm", "-lacuna-note=0"]
+    remarks = lacuna_cc(library, *options, str(source), "-o", str(program))
     lines = source.read_text().splitlines()
     wanted = {str(number) for number, line in enumerate(lines, 1) if line.endswith("// registers")}
     assert wanted <= {line.split(":")[1] for line in remarks.splitlines() if " registers " in line}
@@ -292,6 +299,68 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
         lacuna_cc(library, str(source), "-o", str(tmp_path / "checked"))
     assert run(library, tmp_path / "checked", told=told) == plain
     assert "lacuna check" not in told[-1], told[-1]
+
+
+GIVEN_AWAY = """
+#include "check.h"
+struct kept { MPI_Datatype type; };
+void make(struct kept *kept, int n);
+void use(const struct kept *kept);
+#if PARTS & 1
+__attribute__((noinline)) void make(struct kept *kept, int n) {
+  MPI_Type_vector(n, 1, n + 1, MPI_DOUBLE, &kept->type);
+  MPI_Type_commit(&kept->type);
+}
+int main(int argc, char **argv) {
+  struct kept kept;
+  start(&argc, &argv);
+  refill(1);
+  make(&kept, 4 + argc);
+  use(&kept);
+  MPI_Type_free(&kept.type);
+  MPI_Finalize();
+}
+#endif
+#if PARTS & 2
+__attribute__((noinline)) void use(const struct kept *kept) {
+  int at = 0;
+  static struct kept own;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  make(&own, 3);
+  MPI_Type_dup(own.type, &own.type);
+  refill(1);
+  MPI_Pack(sent, 2, kept->type, got, kBytes, &at, MPI_COMM_SELF);
+  tell("packed", NULL, kept->type);
+}
+#endif
+"""
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_types_that_are_given_away_are_noted(library: str, tmp_path: Path) -> None:
+    """MPI is not called to pack them, so that it makes no difference if it does so wrongly."""
+    source, wrong = tmp_path / "given_away.c", tmp_path / "wrong.so"
+    source.write_text(GIVEN_AWAY)
+    plain_cc(library, "-shared", "-fPIC", str(HERE / "wrong_pack.c"), "-o", str(wrong))
+    words = [f"-I{HERE}", "-DPARTS=3", str(source)]
+    plain_cc(library, *words, "-o", str(tmp_path / "plain"))
+    right = run(library, tmp_path / "plain")
+    assert run(library, tmp_path / "plain", preload=wrong) != right
+    lacuna_cc(library, *words, "-o", str(tmp_path / "noted"))
+    assert run(library, tmp_path / "noted", preload=wrong) == right
+    # In one file, for calls of another one that makes types, too.
+    objects = [str(tmp_path / f"{part}.o") for part in (1, 2)]
+    for part, file in enumerate(objects, 1):
+        lacuna_cc(library, f"-I{HERE}", f"-DPARTS={part}", "-c", str(source), "-o", file)
+    lacuna_cc(library, *objects, "-o", str(tmp_path / "together"))
+    assert run(library, tmp_path / "together", preload=wrong) == right
+    # A library may be unloaded while its types live: there none is noted.
+    main, shared = tmp_path / "main.c", str(tmp_path / "shared.so")
+    main.write_text("int run(int, char **);\nint main(int c, char **v) { return run(c, v); }\n")
+    lacuna_cc(library, *words, "-Dmain=run", "-shared", "-fPIC", "-o", shared)
+    plain_cc(library, str(main), shared, "-o", str(tmp_path / "user"))
+    assert run(library, tmp_path / "user") == right
+    assert run(library, tmp_path / "user", preload=wrong) != right
 
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
