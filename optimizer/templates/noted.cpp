@@ -65,11 +65,16 @@ bool is_program() {
 }
 
 // Whether types can be noted: between MPI_Init and MPI_Finalize. Not where sessions alone are used,
-// which may end and begin again, with handles that mean something else then.
+// which may end and begin again, with handles that mean something else then. Nor where several
+// threads may call MPI: MPICH gives up its lock around functions that delete attributes, also
+// inside its progress, where a freed type's last message ends, and 4.0.2 then ends the program now
+// and then.
 bool opens() {
   int is_initialized = 0, is_finalized = 1, of_self = MPI_KEYVAL_INVALID;
+  int threads = MPI_THREAD_MULTIPLE;
   if (!is_program() || PMPI_Initialized(&is_initialized) != MPI_SUCCESS || is_initialized == 0 ||
       PMPI_Finalized(&is_finalized) != MPI_SUCCESS || is_finalized != 0 ||
+      PMPI_Query_thread(&threads) != MPI_SUCCESS || threads == MPI_THREAD_MULTIPLE ||
       PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, lacuna_forget, &all().keyval, nullptr) !=
           MPI_SUCCESS ||
       PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, lacuna_forget_all, &of_self, nullptr) !=
