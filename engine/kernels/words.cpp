@@ -54,9 +54,12 @@ template <Counts kCounts, size_t... kWord>
 [[gnu::always_inline]] inline void move_words(const ElementWords::Way& way, const std::byte* src,
                                               std::byte* dst, int64_t elements, int64_t ahead,
                                               std::index_sequence<kWord...> /*all*/) {
-  // Here, not in `way`, which would be read again after each store.
-  const int64_t from[] = {way.from[kWord]...};
-  const int64_t to[] = {way.to[kWord]...};
+  // Here, not in `way`, which would be read again after each store. From the first word on: its two
+  // offsets would be the registers that the loop has not got (the counter was kept in memory).
+  const int64_t from[] = {way.from[kWord] - way.from[0]...};
+  const int64_t to[] = {way.to[kWord] - way.to[0]...};
+  src += way.from[0];
+  dst += way.to[0];
   const int64_t src_step = way.src_step;
   const int64_t dst_step = way.dst_step;
   const auto one = [&]() __attribute__((always_inline)) {
