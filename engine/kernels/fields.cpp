@@ -6,6 +6,7 @@
 #include "kernels/fields.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -33,9 +34,21 @@ bool suits(std::span<const Field> fields, int64_t extent) {
   return !fields.empty() && fields[0].mem_offset == 0 && extent >= end && extent - end < kLine;
 }
 
+FieldStep new_step(int64_t load, int64_t store, bool shuffles) {
+  FieldStep step;
+  step.load = load;
+  step.store = store;
+  if (shuffles) std::fill(std::begin(step.lanes), std::end(step.lanes), kNotMine);
+  return step;
+}
+
 // Lane `to` of the stored vector is lane `from` of the loaded one.
-void fill(FieldStep& step, int64_t lane, int64_t to, int64_t from) {
+void fill(FieldStep& step, int64_t lane, int64_t to, int64_t from, bool shuffles) {
   uint8_t* at = step.lanes + to * lane;
+  if (shuffles) {
+    *at = static_cast<uint8_t>(from);
+    return;
+  }
   std::fill_n(at, lane, uint8_t{0xFF});
   // 16, 32 or 64 lanes are numbered by 4, 5 or 6 bits; those above stay set.
   const int64_t lanes = kLine / lane;
@@ -58,6 +71,8 @@ std::vector<int64_t> lane_offsets(std::span<const Field> fields, int64_t extent,
 // Each stored vector is made from loads that begin at the first lane not yet found.
 bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, int64_t lane,
                  int64_t vector_bytes, FieldTable& table) {
+  const bool shuffles = vector_bytes == kShuffleBytes;
+  table.shuffles = shuffles;
   table.elements = vector_bytes / std::gcd(vector_bytes, size);
   const int64_t vectors = table.elements * size / vector_bytes;
   const int64_t lanes = vector_bytes / lane;
@@ -68,12 +83,9 @@ bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, in
     auto& steps = made[static_cast<size_t>(v)];
     for (int64_t to = 0; to < lanes; ++to) {
       const int64_t from = at[static_cast<size_t>(v * lanes + to)];
-      if (steps.empty() || from >= steps.back().load + vector_bytes) {
-        steps.emplace_back();
-        steps.back().load = from;
-        steps.back().store = v * vector_bytes;
-      }
-      fill(steps.back(), lane, to, (from - steps.back().load) / lane);
+      if (steps.empty() || from >= steps.back().load + vector_bytes)
+        steps.push_back(new_step(from, v * vector_bytes, shuffles));
+      fill(steps.back(), lane, to, (from - steps.back().load) / lane, shuffles);
     }
     table.steps_per_store = std::max(table.steps_per_store, static_cast<int64_t>(steps.size()));
   }
@@ -82,12 +94,8 @@ bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, in
     return false;
   for (auto& steps : made) {
     // The same number for all, so that the kernel's loop has no branch: a step without lanes.
-    while (static_cast<int64_t>(steps.size()) < table.steps_per_store) {
-      FieldStep idle;
-      idle.load = steps.back().load;
-      idle.store = steps.back().store;
-      steps.push_back(idle);
-    }
+    while (static_cast<int64_t>(steps.size()) < table.steps_per_store)
+      steps.push_back(new_step(steps.back().load, steps.back().store, shuffles));
     for (const FieldStep& step : steps) {
       table.reach = std::max(table.reach, step.load + vector_bytes);
       table.steps.push_back(step);
@@ -106,13 +114,10 @@ bool make_scatter(std::span<const Field> fields, int64_t extent, int64_t lane, i
   const std::vector<int64_t> at = lane_offsets(fields, extent, table.elements, lane);
   for (size_t i = 0; i < at.size(); ++i) {
     const int64_t window = at[i] / vector_bytes * vector_bytes;
-    if (table.steps.empty() || table.steps.back().store != window) {
-      table.steps.emplace_back();
-      table.steps.back().load = static_cast<int64_t>(i) * lane;
-      table.steps.back().store = window;
-    }
+    if (table.steps.empty() || table.steps.back().store != window)
+      table.steps.push_back(new_step(static_cast<int64_t>(i) * lane, window, false));
     FieldStep& step = table.steps.back();
-    fill(step, lane, (at[i] - window) / lane, static_cast<int64_t>(i) - step.load / lane);
+    fill(step, lane, (at[i] - window) / lane, static_cast<int64_t>(i) - step.load / lane, false);
     table.reach = step.load + vector_bytes;
   }
   return true;
@@ -121,7 +126,7 @@ bool make_scatter(std::span<const Field> fields, int64_t extent, int64_t lane, i
 }  // namespace
 
 std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent, int64_t vector_bytes,
-                                    int64_t least_lane) {
+                                    int64_t least_lane, bool shuffles) {
   auto made = std::make_shared<Fields>();
   made->extent = extent;
   for (const Field& field : fields) {
@@ -129,11 +134,16 @@ std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent, i
     made->span = std::max(made->span, field.mem_offset + field.bytes);
   }
   made->lane = widest_lane(fields, extent);
-  if (vector_bytes != 0 && made->lane >= least_lane && suits(fields, extent) &&
-      !(make_gather(fields, extent, made->size, made->lane, vector_bytes, made->gather) &&
-        make_scatter(fields, extent, made->lane, vector_bytes, made->scatter))) {
+  if (!suits(fields, extent)) {
+    // No tables.
+  } else if (vector_bytes != 0 && made->lane >= least_lane) {
+    if (!make_gather(fields, extent, made->size, made->lane, vector_bytes, made->gather) ||
+        !make_scatter(fields, extent, made->lane, vector_bytes, made->scatter)) {
+      made->gather = {};
+      made->scatter = {};
+    }
+  } else if (shuffles && !make_gather(fields, extent, made->size, 1, kShuffleBytes, made->gather)) {
     made->gather = {};
-    made->scatter = {};
   }
   made->fields = std::move(fields);
   return made;

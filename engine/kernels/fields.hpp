@@ -28,15 +28,18 @@ struct FieldStep {
   int64_t store = 0;
   // For each lane of the stored vector, 4, 2 or 1 bytes wide: the number of the loaded lane in the
   // low bits, and the high bits of each byte set where this step fills it (masks are read from the
-  // sign bits of lanes or bytes).
+  // sign bits of lanes or bytes). In a table of shuffles: for each byte the number of the loaded
+  // one, or kNotMine.
   alignas(64) uint8_t lanes[64] = {};
 };
+inline constexpr uint8_t kNotMine = 0x80;
 
 // Steps for `elements` elements, after which the same begins again.
 struct FieldTable {
   int64_t elements = 0;
   int64_t steps_per_store = 0;  // packing: loads that make one stored vector
   int64_t reach = 0;            // bytes from a period's first byte to the end of its farthest load
+  bool shuffles = false;        // of bytes, in place of permutes of lanes
   std::vector<FieldStep> steps;
 };
 
@@ -53,13 +56,18 @@ struct Fields {
 };
 using FieldsPtr = std::shared_ptr<const Fields>;
 
-// Tables are made for vectors of `vector_bytes` (32 or 64; 0: none wanted) with lanes as wide as
+// The vectors of a table of shuffles, which all targets have; for packing alone, since a shuffle's
+// stores have no masks.
+inline constexpr int64_t kShuffleBytes = 16;
+
+// Tables are made for vectors of `vector_bytes` (64; 0: none wanted) with lanes as wide as
 // the pattern allows, but for these: lanes narrower than `least_lane`, fields out of memory order,
 // gaps of a line or more (vectors would read lines without data), so few bytes in so many that more
-// than kMostLoads vectors would make one. Cost: O(bytes of a period), a few KiB at most.
+// than kMostLoads vectors would make one. Where lanes are too narrow, or there are no such vectors:
+// one of shuffles, if `shuffles`. Cost: O(bytes of a period), a few KiB at most.
 inline constexpr int64_t kMostLoads = 4;
 std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent, int64_t vector_bytes,
-                                    int64_t least_lane);
+                                    int64_t least_lane, bool shuffles);
 
 }  // namespace lacuna
 

@@ -3,7 +3,7 @@
 // Elements of a few small fields, by vectors: packing loads the vectors that hold the data of one
 // packed vector, permutes their lanes into place and stores it; unpacking loads packed bytes, puts
 // them where they belong in a vector of memory and stores the lanes that are data. The tables say
-// which (fields.hpp). Included once per SIMD target that has permutes of 4-byte lanes.
+// which (fields.hpp). For AVX-512, which has the permutes and the masks; after shuffles.inl.hpp.
 //
 // Reads: lines between an element's first and last data byte all hold data (gaps are shorter than a
 // line), so whole vectors may be loaded up to the last data byte of the last element; the last
@@ -17,12 +17,11 @@ template <typename T>
 struct FieldLanes {
   using D = hn::CappedTag<T, 64 / sizeof(T)>;
   using V = hn::Vec<D>;
-  static constexpr int64_t kBytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
+  static constexpr int64_t kBytes = 64;
 
   [[gnu::always_inline]] static V permuted(V v, const FieldStep& step) {
     if constexpr (sizeof(T) == 4) {
       return hn::TableLookupLanes(v, hn::SetTableIndices(D(), lanes(step)));
-#if HWY_TARGET == HWY_AVX3
     } else if constexpr (sizeof(T) == 2) {
       return V{_mm512_permutexvar_epi16(hn::Load(D(), lanes(step)).raw, v.raw)};
     } else {
@@ -30,7 +29,6 @@ struct FieldLanes {
       V out;
       asm("vpermb %2, %1, %0" : "=v"(out.raw) : "v"(hn::Load(D(), lanes(step)).raw), "v"(v.raw));
       return out;
-#endif
     }
   }
   // The lanes that the step fills.
@@ -113,26 +111,6 @@ void gather_rest(const Fields& f, int64_t elements, const std::byte* src, std::b
   }
 }
 
-// Elements to move one by one before `p`, which advances `step` bytes with each, is at a vector's
-// boundary: a vector that lies in two lines costs twice. 0 where that never comes.
-inline int64_t elements_to_vector(const std::byte* p, int64_t step, int64_t most) {
-  for (int64_t e = 0; e < most; ++e) {
-    if (reinterpret_cast<uintptr_t>(p + e * step) % FieldLanes<uint32_t>::kBytes == 0) return e;
-  }
-  return 0;
-}
-
-// The first `elements` of one row, field by field.
-template <bool kScatter>
-void first_elements(const Move& m, int64_t elements, const std::byte* src, std::byte* dst) {
-  Move first = m;
-  first.src = src;
-  first.dst = dst;
-  first.outer.count = 1;
-  first.inner.count = elements;
-  by_field<kScatter>(first);
-}
-
 // Element by element; these ask for their lines by themselves.
 template <bool kScatter>
 void by_element(const Move& m) {
@@ -169,7 +147,7 @@ void gather_elements(const Move& m) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     int64_t count = m.inner.count;
-    if (const int64_t head = elements_to_vector(dst, f.size, t.elements); head > 0) {
+    if (const int64_t head = elements_to_vector(dst, f.size, t.elements, L::kBytes); head > 0) {
       first_elements<false>(m, head, src, dst);
       src += head * f.extent;
       dst += head * f.size;
@@ -265,7 +243,7 @@ void scatter_elements(const Move& m) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     int64_t count = m.inner.count;
-    if (const int64_t head = elements_to_vector(dst, f.extent, t.elements); head > 0) {
+    if (const int64_t head = elements_to_vector(dst, f.extent, t.elements, L::kBytes); head > 0) {
       first_elements<true>(m, head, src, dst);
       src += head * f.size;
       dst += head * f.extent;
@@ -305,17 +283,14 @@ void scatter_elements(const Move& m) {
 }
 
 inline void gather_fields(const Move& m) noexcept {
-#if HWY_TARGET == HWY_AVX3
+  if (m.fields->gather.shuffles) return gather_shuffled(m);
   if (m.fields->lane == 1) return gather_elements<FieldLanes<uint8_t>>(m);
   if (m.fields->lane == 2) return gather_elements<FieldLanes<uint16_t>>(m);
-#endif
   gather_elements<FieldLanes<uint32_t>>(m);
 }
 
 inline void scatter_fields(const Move& m) noexcept {
-#if HWY_TARGET == HWY_AVX3
   if (m.fields->lane == 1) return scatter_elements<FieldLanes<uint8_t>>(m);
   if (m.fields->lane == 2) return scatter_elements<FieldLanes<uint16_t>>(m);
-#endif
   scatter_elements<FieldLanes<uint32_t>>(m);
 }

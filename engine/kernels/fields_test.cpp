@@ -35,8 +35,8 @@ std::string text(const Pattern& pattern) {
 
 void check(const KernelTable& table, const Pattern& pattern, int64_t count, int64_t rows,
            int64_t shift, bool scatter) {
-  const auto fields =
-      make_fields(pattern.fields, pattern.extent, table.field_bytes, table.field_lane);
+  const auto fields = make_fields(pattern.fields, pattern.extent, table.field_bytes,
+                                  table.field_lane, table.shuffles);
   if (table.elements) fields->moves = make_element(pattern.fields, pattern.extent);
   const int64_t row_mem = (count == 0 ? 0 : (count - 1) * pattern.extent + fields->span);
   const int64_t row_packed = count * fields->size;
@@ -101,6 +101,12 @@ TEST_P(FieldKernels, EveryCountAndPattern) {
       {{{0, 4}, {68, 4}}, 80},           // a gap of a line: no table
       {{{0, 1}, {4, 4}}, 8},             // a byte: no table
       {{{0, 3}}, 4},                     //
+      {{{0, 1}}, 2},                     // bytes, by shuffles of 2, 4 and 3 loads
+      {{{0, 1}}, 4},                     //
+      {{{0, 3}}, 8},                     //
+      {{{0, 5}}, 7},                     // periods of 5 and 7 vectors
+      {{{0, 7}}, 9},                     //
+      {{{0, 1}, {3, 1}, {7, 2}}, 11},    //
       {{{8, 4}, {0, 4}}, 16},            // not in memory order: no table
       {{{0, 40}, {48, 100}}, 160},       // longer than vectors
       {{{0, 4}}, 4},                     // no gap at all
@@ -108,7 +114,7 @@ TEST_P(FieldKernels, EveryCountAndPattern) {
       {{{80, 8}, {0, 9}, {24, 40}}, 200},
   };
   for (const Pattern& pattern : patterns) {
-    for (int64_t count : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100}) {
+    for (int64_t count : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 97, 112, 130}) {
       for (int64_t rows : {1, 3}) {
         for (int64_t shift : {0, 1, 4, 16, 60}) {
           check(*GetParam(), pattern, count, rows, shift, false);
@@ -133,7 +139,7 @@ TEST_P(FieldKernels, RandomPatterns) {
       at += pattern.fields.back().bytes + unit * draw(0, 17);
     }
     pattern.extent = at;
-    check(*GetParam(), pattern, draw(1, 70), draw(1, 2), draw(0, 63), i % 2 == 0);
+    check(*GetParam(), pattern, draw(1, 170), draw(1, 2), draw(0, 63), i % 2 == 0);
   }
 }
 
@@ -142,25 +148,43 @@ INSTANTIATE_TEST_SUITE_P(Targets, FieldKernels,
                          name_of);
 
 TEST(Fields, TablesOnlyWhereLanesServe) {
-  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64, 4)->gather.steps.empty());
-  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 32, 4)->scatter.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 0, 4)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64, 4)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64, 2)->gather.steps.empty());
-  EXPECT_FALSE(make_fields({{0, 1}, {4, 4}}, 8, 64, 1)->gather.steps.empty());
-  EXPECT_EQ(make_fields({{0, 1}, {4, 4}}, 8, 64, 1)->lane, 1);
-  EXPECT_EQ(make_fields({{0, 2}, {4, 4}}, 8, 64, 1)->lane, 2);
-  EXPECT_TRUE(make_fields({{8, 4}, {0, 4}}, 16, 64, 4)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 4}, {68, 4}}, 80, 64, 4)->gather.steps.empty());
-  EXPECT_TRUE(make_fields({{0, 4}}, 64 + 8, 64, 4)->gather.steps.empty());  // a line without data
-  EXPECT_TRUE(make_fields({{0, 4}}, 2, 64, 4)->gather.steps.empty());       // overlapping elements
-  EXPECT_TRUE(make_fields({{0, 4}}, -8, 64, 4)->gather.steps.empty());
+  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64, 4, false)->gather.steps.empty());
+  EXPECT_FALSE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 32, 4, false)->scatter.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 0, 4, false)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64, 4, false)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 64, 2, false)->gather.steps.empty());
+  EXPECT_FALSE(make_fields({{0, 1}, {4, 4}}, 8, 64, 1, false)->gather.steps.empty());
+  EXPECT_EQ(make_fields({{0, 1}, {4, 4}}, 8, 64, 1, false)->lane, 1);
+  EXPECT_EQ(make_fields({{0, 2}, {4, 4}}, 8, 64, 1, false)->lane, 2);
+  EXPECT_TRUE(make_fields({{8, 4}, {0, 4}}, 16, 64, 4, false)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}, {68, 4}}, 80, 64, 4, false)->gather.steps.empty());
   EXPECT_TRUE(
-      make_fields({{0, 4}}, 48, 64, 4)->gather.steps.empty());  // too many loads for one store
+      make_fields({{0, 4}}, 64 + 8, 64, 4, false)->gather.steps.empty());  // a line without data
+  EXPECT_TRUE(
+      make_fields({{0, 4}}, 2, 64, 4, false)->gather.steps.empty());  // overlapping elements
+  EXPECT_TRUE(make_fields({{0, 4}}, -8, 64, 4, false)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 4}}, 48, 64, 4, false)
+                  ->gather.steps.empty());  // too many loads for one store
+}
+
+TEST(Fields, ShufflesWhereThereAreNoSuchLanes) {
+  const auto bytes = make_fields({{0, 1}}, 2, 64, 2, true);
+  EXPECT_TRUE(bytes->gather.shuffles);
+  EXPECT_EQ(bytes->gather.elements, 16);
+  EXPECT_EQ(bytes->gather.steps_per_store, 2);
+  ASSERT_EQ(bytes->gather.steps.size(), 2u);
+  EXPECT_EQ(bytes->gather.steps[1].load, 16);
+  EXPECT_EQ(bytes->gather.steps[1].lanes[7], kNotMine);
+  EXPECT_EQ(bytes->gather.steps[1].lanes[9], 2);
+  EXPECT_TRUE(bytes->scatter.steps.empty());  // its stores have no masks
+  EXPECT_FALSE(make_fields({{0, 1}}, 2, 64, 1, true)->gather.shuffles);
+  EXPECT_TRUE(make_fields({{0, 1}, {4, 4}}, 8, 0, 4, true)->gather.shuffles);
+  EXPECT_TRUE(make_fields({{0, 4}, {68, 4}}, 80, 0, 4, true)->gather.steps.empty());
+  EXPECT_TRUE(make_fields({{0, 1}}, 8, 0, 4, true)->gather.steps.empty());  // too many loads
 }
 
 TEST(Fields, StoresOfAPeriodFollowEachOther) {
-  const auto fields = make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64, 4);
+  const auto fields = make_fields({{0, 4}, {8, 24}, {32, 4}}, 40, 64, 4, false);
   EXPECT_EQ(fields->size, 32);
   EXPECT_EQ(fields->span, 36);
   EXPECT_EQ(fields->gather.elements, 2);  // 2 x 32 bytes fill a vector

@@ -150,6 +150,7 @@ struct KernelTable {
   KernelFn fn[kShapes][kWidths];
   int64_t field_bytes = 0;  // vectors for the tables of gather_fields and scatter_fields; 0: none
   int64_t field_lane = 4;   // their narrowest lanes
+  bool shuffles = false;    // gather_fields follows tables of shuffles
   // The longest run of elements that are a single run for which such tables may be quicker than
   // moves.
   int64_t field_run = 64;

@@ -49,7 +49,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/strided_any.inl.hpp"
 #include "kernels/listed.inl.hpp"
 // clang-format on
-#if !HWY_HAVE_SCALABLE  // tiles are arrays of vectors, which scalable vectors cannot be in
+#if !HWY_HAVE_SCALABLE  // tiles and tables are arrays of vectors, which such vectors cannot be in
 // clang-format off: each uses the one before
 #include "kernels/tile.inl.hpp"
 #include "kernels/transpose_pieces.inl.hpp"
@@ -63,20 +63,21 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define LACUNA_TRANSPOSE_ANY(permutes_bytes) nullptr
 #endif
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-#include "kernels/fields.inl.hpp"
-constexpr int64_t kFieldBytes = FieldLanes<uint32_t>::kBytes;
-#else
-constexpr int64_t kFieldBytes = 0;
+#if !HWY_HAVE_SCALABLE
+#include "kernels/shuffles.inl.hpp"
 #endif
 #if HWY_TARGET == HWY_AVX3
+#include "kernels/fields.inl.hpp"
+constexpr int64_t kFieldBytes = FieldLanes<uint32_t>::kBytes;
 #define LACUNA_GATHER_FIELDS &gather_fields
 #define LACUNA_SCATTER_FIELDS &scatter_fields
-#elif HWY_TARGET == HWY_AVX2  // its masked stores take many cycles on some CPUs
-#define LACUNA_GATHER_FIELDS &gather_fields
-#define LACUNA_SCATTER_FIELDS &by_field<true>
-#else
+#else  // masked stores of AVX2 take many cycles on some CPUs
+constexpr int64_t kFieldBytes = 0;
+#if HWY_HAVE_SCALABLE
 #define LACUNA_GATHER_FIELDS &by_field<false>
+#else
+#define LACUNA_GATHER_FIELDS &gather_shuffled
+#endif
 #define LACUNA_SCATTER_FIELDS &by_field<true>
 #endif
 
@@ -127,6 +128,7 @@ const KernelTable& table() {
        {nullptr, nullptr, nullptr, nullptr, nullptr, LACUNA_SCATTER_FIELDS}},
       kFieldBytes,
       field_lane(),
+      !HWY_HAVE_SCALABLE,
       // Zen 5, longer single runs by tables and by moves: 12 of 32 bytes unpacked 3.4 and 2.1 us,
       // 20 of 32 packed 1.6 and 1.3, 52 of 56 packed and unpacked 5.2 and 3.6.
       is_amd() ? 8 : 64,
@@ -177,10 +179,13 @@ std::span<const KernelTable* const> simd_tables() {
 #elif HWY_TARGETS & HWY_NEON
 #if HWY_TARGETS & HWY_SVE
       if ((getauxval(AT_HWCAP) & HWCAP_SVE) != 0) {
-        // With NEON's transposes, in place of none.
+        // With NEON's transposes and shuffles, in place of none.
         sve = N_SVE::table();
-        constexpr int kTranspose = static_cast<int>(Shape::kTranspose);
-        for (int w = 0; w < kWidths; ++w) sve.fn[kTranspose][w] = N_NEON::table().fn[kTranspose][w];
+        for (const Shape shape : {Shape::kTranspose, Shape::kGatherFields}) {
+          const auto of_shape = static_cast<size_t>(shape);
+          std::copy_n(N_NEON::table().fn[of_shape], kWidths, sve.fn[of_shape]);
+        }
+        sve.shuffles = true;
         tables[count++] = &sve;
       }
 #endif

@@ -285,6 +285,7 @@ void by_field(const Move& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;
   const Fields& f = *m.fields;
   if (f.words != nullptr) return by_words<kScatter>(m, *f.words);
+  if (f.fields.size() == 1 && f.fields[0].mem_offset == 0) return strided_of_width(m);
   const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     Move pass;

@@ -130,6 +130,30 @@ TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
             Shape::kScatterFields);
 }
 
+TEST(Plan, ShufflesWhereTheyAreQuickerThanMoves) {
+  const KernelTable* found = nullptr;
+  for (const KernelTable* table : kernel_tables()) {
+    if (table->shuffles && table->field_bytes == 0) found = table;
+  }
+  ASSERT_NE(found, nullptr);  // ssse3, neon: every host has one
+  for (const bool amd : {false, true}) {
+    KernelTable table = *found;
+    table.words = amd;
+    const auto packed_by = [&](const char* text) {
+      const PlanPtr plan = make_plan(parse_type(text).value(), table, Machine());
+      const FieldsPtr fields = plan->root(1000).sweep.fields;
+      return fields != nullptr && fields->gather.shuffles;
+    };
+    EXPECT_TRUE(packed_by("resized(0, 2, byte)"));
+    EXPECT_TRUE(packed_by("resized(0, 4, contiguous(3, byte))"));
+    EXPECT_TRUE(packed_by("resized(0, 8, struct([1, 1], [0, 4], [byte, int]))"));
+    EXPECT_EQ(packed_by("resized(0, 16, contiguous(12, byte))"), amd);
+    EXPECT_FALSE(packed_by("resized(0, 16, double)"));
+    EXPECT_FALSE(packed_by("resized(0, 48, contiguous(3, double))"));
+    EXPECT_FALSE(packed_by("resized(0, 64, byte)"));  // too few bytes of too many
+  }
+}
+
 TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereTheKernelsHaveThem) {
   KernelTable table = *find_table("reference");
   for (const bool words : {false, true}) {

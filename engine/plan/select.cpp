@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "plan/ahead.hpp"
-#include "plan/cycles.hpp"
 #include "plan/moves.hpp"
 #include "plan/plan.hpp"
+#include "plan/worthwhile.hpp"
 
 namespace lacuna {
 namespace {
@@ -202,47 +202,7 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
   return true;
 }
 
-// Cycles of a run in a pass over one field, at its best: tables must beat that (cycles.hpp has what
-// a run takes on the whole). Measured on a 2.6 GHz Granite Rapids, L1-resident (docs/kernels.md).
-// Stores of up to 16 bytes go at two a cycle.
-double pass_cycles(int64_t bytes) {
-  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return 0.5;
-  if (bytes <= 32) return 1.4;
-  if (bytes <= 96) return 1 + 0.5 * static_cast<double>((bytes + 15) / 16);
-  return 2 + static_cast<double>(bytes) / 32;
-}
-
-// The same out of the second level, where a line stored whole is worth more than moves that need
-// not wait for a permute; the kernel has both (16 bytes at 32: 2.23 against 2.50 us for 64 KiB; 52
-// at 56 8.1 against 9.4 for 208 KiB; 24 at 48 no difference).
-double far_pack_cycles(int64_t bytes) {
-  if (bytes == 16) return 1.2;
-  if (bytes > 48 && bytes <= 64) return 4;
-  return pass_cycles(bytes);
-}
-
-// The tables that are worth following; null where none is and the runs are not a list.
-FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed,
-                            const KernelTable& kernels) {
-  double by_runs = 0;
-  for (const Field& run : runs) by_runs += pass_cycles(run.bytes);
-  const double by_pack_runs = runs.size() == 1 ? far_pack_cycles(runs[0].bytes) : by_runs;
-  const bool served = runs.size() > 1 || runs[0].bytes <= kernels.field_run;
-  auto fields =
-      make_fields(std::move(runs), extent, served ? kernels.field_bytes : 0, kernels.field_lane);
-  if (table_cycles(fields->gather, true) > by_pack_runs) fields->gather = {};
-  if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
-  if (kernels.elements && fields->fields.size() > 1)
-    fields->moves = make_element(fields->fields, extent);
-  // Where there are permutes, for what they do worse out of the first level (fields.inl.hpp).
-  constexpr int64_t kLine = 64;
-  if (kernels.words && (!kernels.elements || (fields->moves.pack != nullptr && extent >= kLine)))
-    fields->words = make_words(fields->fields, extent);
-  if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
-  return fields;
-}
-
-// Elements of a few small fields: whole vectors of them, where 4-byte lanes serve; a list of fields
+// Elements of a few small fields: whole vectors of them, where tables serve; a list of fields
 // in any case. The elements are the iterations of the innermost loop, or of one outside it that
 // makes short inner loops part of the element.
 bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const Machine& machine) {
@@ -280,13 +240,14 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
                                 : found->moves.pack != nullptr ? "one permute for each element"
                                 : found->words != nullptr      ? "words, element by element"
                                                                : "a pass per field";
-  sweep.why = "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
-              text(found->size) + " bytes in " + text(found->extent) + ": packed by " +
-              (found->gather.steps.empty()
-                   ? otherwise
-                   : "vectors, each from " + text(found->gather.steps_per_store) + " loads") +
-              ", unpacked by " +
-              (found->scatter.steps.empty() ? otherwise : "vectors stored under masks");
+  sweep.why =
+      "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
+      text(found->size) + " bytes in " + text(found->extent) + ": packed by " +
+      (found->gather.steps.empty()
+           ? otherwise
+           : (found->gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
+                 text(found->gather.steps_per_store) + " loads") +
+      ", unpacked by " + (found->scatter.steps.empty() ? otherwise : "vectors stored under masks");
   set_ahead(sweep, found->span, kernels.masks, machine);
   // A single run that no table serves is a plain loop of runs.
   const bool single = found->fields.size() == 1;

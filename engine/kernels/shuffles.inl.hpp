@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Elements of a few small fields, packed 16 bytes at a time: the few vectors of memory that have
+// them are loaded, each one's bytes are shuffled to where they belong, zero elsewhere, and what
+// comes of it is put together and stored (tables of shuffles, fields.hpp). Every instruction set
+// has this shuffle, so it is what packs bytes, pairs of bytes and structs where there are no
+// permutes of a whole line. Included once per SIMD target of vectors of known length.
+//
+// Reads whole vectors, as fields.inl.hpp does, but for the last ones: what they would make goes by
+// moves.
+//
+// Measured (docs/kernels.md). Tried: tables read from memory at each step, 2.3 to 3 times slower.
+
+// Elements to move one by one before `p`, which advances `step` bytes with each, is at a multiple
+// of `vector` bytes: a vector that lies in two lines costs twice. 0 where that never comes.
+inline int64_t elements_to_vector(const std::byte* p, int64_t step, int64_t most, int64_t vector) {
+  for (int64_t e = 0; e < most; ++e) {
+    if (reinterpret_cast<uintptr_t>(p + e * step) % static_cast<uintptr_t>(vector) == 0) return e;
+  }
+  return 0;
+}
+
+// The first `elements` of one row, field by field.
+template <bool kScatter>
+void first_elements(const Move& m, int64_t elements, const std::byte* src, std::byte* dst) {
+  Move first = m;
+  first.src = src;
+  first.dst = dst;
+  first.outer.count = 1;
+  first.inner.count = elements;
+  by_field<kScatter>(first);
+}
+
+using ShuffleTag = hn::FixedTag<uint8_t, kShuffleBytes>;
+using ShuffleVector = hn::Vec<ShuffleTag>;
+
+[[gnu::always_inline]] inline ShuffleVector shuffled(const std::byte* from, ShuffleVector lanes) {
+  return hn::TableLookupBytesOr0(hn::LoadU(ShuffleTag(), reinterpret_cast<const uint8_t*>(from)),
+                                 lanes);
+}
+
+using ShuffleFn = void (*)(const FieldTable& table, int64_t period_src, int64_t periods,
+                           const std::byte* src, std::byte* dst);
+
+// A period of kVectors, each made of kLoads: the table stays in registers.
+template <int kLoads, int kVectors>
+void shuffle_periods(const FieldTable& table, int64_t period_src, int64_t periods,
+                     const std::byte* src, std::byte* dst) {
+  ShuffleVector lanes[kLoads * kVectors];
+  int64_t load[kLoads * kVectors];
+  for (int s = 0; s < kLoads * kVectors; ++s) {
+    const FieldStep& step = table.steps[static_cast<size_t>(s)];
+    lanes[s] = hn::Load(ShuffleTag(), step.lanes);
+    load[s] = step.load;
+  }
+  for (; periods > 0; --periods) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      const int at = v * kLoads;
+      ShuffleVector made = shuffled(src + load[at], lanes[at]);
+#pragma GCC unroll 4
+      for (int i = 1; i < kLoads; ++i)
+        made = hn::Or(made, shuffled(src + load[at + i], lanes[at + i]));
+      hn::StoreU(made, ShuffleTag(), reinterpret_cast<uint8_t*>(dst) + v * kShuffleBytes);
+    }
+    src += period_src;
+    dst += kVectors * kShuffleBytes;
+  }
+}
+
+// Of any number of them.
+inline void shuffle_periods_any(const FieldTable& table, int64_t period_src, int64_t periods,
+                                const std::byte* src, std::byte* dst) {
+  const FieldStep* const end = table.steps.data() + table.steps.size();
+  for (; periods > 0; --periods) {
+    for (const FieldStep* step = table.steps.data(); step != end;) {
+      ShuffleVector made = hn::Zero(ShuffleTag());
+      for (int64_t i = 0; i < table.steps_per_store; ++i, ++step)
+        made = hn::Or(made, shuffled(src + step->load, hn::Load(ShuffleTag(), step->lanes)));
+      hn::StoreU(made, ShuffleTag(), reinterpret_cast<uint8_t*>(dst));
+      dst += kShuffleBytes;
+    }
+    src += period_src;
+  }
+}
+
+inline ShuffleFn find_shuffles(const FieldTable& table) {
+  constexpr int kMostVectors = 6;
+  // Tables of up to 12 vectors, which registers hold.
+  static constexpr ShuffleFn kFns[kMostLoads][kMostVectors] = {
+      {},
+      {&shuffle_periods<2, 1>, &shuffle_periods<2, 2>, &shuffle_periods<2, 3>,
+       &shuffle_periods<2, 4>, &shuffle_periods<2, 5>, &shuffle_periods<2, 6>},
+      {&shuffle_periods<3, 1>, &shuffle_periods<3, 2>, &shuffle_periods<3, 3>,
+       &shuffle_periods<3, 4>},
+      {&shuffle_periods<4, 1>, &shuffle_periods<4, 2>, &shuffle_periods<4, 3>}};
+  const int64_t vectors = static_cast<int64_t>(table.steps.size()) / table.steps_per_store;
+  const ShuffleFn found =
+      vectors <= kMostVectors ? kFns[table.steps_per_store - 1][vectors - 1] : nullptr;
+  return found != nullptr ? found : &shuffle_periods_any;
+}
+
+// Fewer elements than this go by moves, as most of them would before the first and after the last
+// period (Zen 3, bytes at 2, 64 of them 44 and 59 ns, 256 138 and 104; 12 of 16 bytes, 64 57 and 74
+// ns, 256 159 and 139), but where each element is a period (structs of 32 bytes, 16 of them 46 and
+// 42 ns).
+inline int64_t least_shuffled(const FieldTable& t) { return t.elements == 1 ? 8 : 128; }
+
+inline void gather_shuffled(const Move& m) noexcept {
+  const Fields& f = *m.fields;
+  const FieldTable& t = f.gather;
+  if (t.steps.empty() || m.inner.count < least_shuffled(t)) return by_field<false>(m);
+  const ShuffleFn shuffle = find_shuffles(t);
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    const std::byte* src = m.src + i * m.outer.src_stride;
+    std::byte* dst = m.dst + i * m.outer.dst_stride;
+    int64_t count = m.inner.count;
+    if (const int64_t head = elements_to_vector(dst, f.size, t.elements, kShuffleBytes); head > 0) {
+      first_elements<false>(m, head, src, dst);
+      src += head * f.extent;
+      dst += head * f.size;
+      count -= head;
+    }
+    // Whole periods whose loads end before the last data byte.
+    const int64_t src_end = (count - 1) * f.extent + f.span;
+    int64_t periods = src_end < t.reach ? 0 : (src_end - t.reach) / (t.elements * f.extent) + 1;
+    if (periods > count / t.elements) periods = count / t.elements;
+    shuffle(t, t.elements * f.extent, periods, src, dst);
+    const int64_t done = periods * t.elements;
+    if (done < count)
+      first_elements<false>(m, count - done, src + done * f.extent, dst + done * f.size);
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/worthwhile.hpp"
+
+#include <bit>
+#include <span>
+#include <utility>
+
+#include "plan/cycles.hpp"
+
+namespace lacuna {
+namespace {
+
+// Cycles of a run in a pass over one field, at its best: tables must beat that (cycles.hpp has what
+// a run takes on the whole). Measured on a 2.6 GHz Granite Rapids, L1-resident (docs/kernels.md).
+// Stores of up to 16 bytes go at two a cycle.
+double pass_cycles(int64_t bytes) {
+  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return 0.5;
+  if (bytes <= 32) return 1.4;
+  if (bytes <= 96) return 1 + 0.5 * static_cast<double>((bytes + 15) / 16);
+  return 2 + static_cast<double>(bytes) / 32;
+}
+
+// The same out of the second level, where a line stored whole is worth more than moves that need
+// not wait for a permute; the kernel has both (16 bytes at 32: 2.23 against 2.50 us for 64 KiB; 52
+// at 56 8.1 against 9.4 for 208 KiB; 24 at 48 no difference).
+double far_pack_cycles(int64_t bytes) {
+  if (bytes == 16) return 1.2;
+  if (bytes > 48 && bytes <= 64) return 4;
+  return pass_cycles(bytes);
+}
+
+// The same of AMD's CPUs, to be held against shuffles (Zen 3, a run of one move 0.9 to 1, 12 and 24
+// bytes 2.9 and 2.7, a struct of 4, 24 and 4 bytes by words 4.4 to 5).
+double amd_cycles(std::span<const Field> runs) {
+  int moves = 0;
+  for (const Field& run : runs)
+    moves +=
+        static_cast<int>(run.bytes / 16) + std::popcount(static_cast<uint64_t>(run.bytes % 16));
+  return moves == 1 ? 0.9 : 1.25 * moves;
+}
+
+}  // namespace
+
+FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed,
+                            const KernelTable& kernels) {
+  double by_runs = 0;
+  for (const Field& run : runs) by_runs += pass_cycles(run.bytes);
+  const double by_pack_runs = runs.size() == 1 ? far_pack_cycles(runs[0].bytes) : by_runs;
+  const bool served = runs.size() > 1 || runs[0].bytes <= kernels.field_run;
+  auto fields =
+      make_fields(std::move(runs), extent, served ? kernels.field_bytes : 0, kernels.field_lane,
+                  kernels.shuffles && (served || kernels.field_bytes == 0));
+  const double most =
+      fields->gather.shuffles && kernels.words ? amd_cycles(fields->fields) : by_pack_runs;
+  if (table_cycles(fields->gather, true) > most) fields->gather = {};
+  if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
+  if (kernels.elements && fields->fields.size() > 1)
+    fields->moves = make_element(fields->fields, extent);
+  // Where there are permutes, for what they do worse out of the first level (fields.inl.hpp).
+  constexpr int64_t kLine = 64;
+  if (kernels.words && (!kernels.elements || (fields->moves.pack != nullptr && extent >= kLine)))
+    fields->words = make_words(fields->fields, extent);
+  if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
+  return fields;
+}
+
+}  // namespace lacuna
