@@ -51,10 +51,10 @@ optimizer:
 	@setup/setup.sh optimizer
 	@$(MAKE) release
 
-# Python and the MPI libraries come while the engine is compiled. The last command is the released build's, so that the last line
-# is the whole suite's.
+# LLVM, Python and the MPI libraries come while the engine is compiled.
+# The last command is the released build's, so that the last line is the whole suite's.
 test:
-	@setup/setup.sh test packages
+	@setup/setup.sh test compilers
 	@$(MAKE) -j 2 setup-test dev
 	@$(MAKE) release-with-tests
 	@ctest --preset dev -j $(JOBS)

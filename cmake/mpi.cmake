@@ -16,7 +16,7 @@
 #     openmpi          Open MPI 5.0                     lacuna_mpi_ompi_link               liblacuna-ompi.so
 #     mpiabi           MPICH 5.0, MPI-5 standard ABI    lacuna_mpi_mpiabi_link             liblacuna-mpiabi.so
 #     intelmpi-mpiabi  Intel MPI, MPI-5 standard ABI    lacuna_mpi_mpiabi_link             liblacuna-mpiabi.so
-#     debian-mpich     MPICH 4.0                        lacuna_mpi_debian_mpich_link       liblacuna-mpich.so
+#     debian-mpich     MPICH 4.0                        that, or lacuna_mpi_mpich_link     liblacuna-mpich.so
 #     debian-openmpi   Open MPI 4.1                     lacuna_mpi_debian_ompi_link        liblacuna-ompi.so
 #   DEPTH: not in `make test` but in `make test-conformance` (ctest -C depth -L depth).
 #   PRELOAD sets LD_PRELOAD in the ranks and not in the launcher. ENV reaches the ranks too. The label `mpi` is always set.
@@ -62,6 +62,10 @@ set(lacuna_debian_lib /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
 set(lacuna_debian_mpich_include /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich)
 if(EXISTS ${lacuna_debian_mpich_include}/mpi.h AND EXISTS /usr/bin/mpiexec.mpich)
   lacuna_mpi_family(debian_mpich LACUNA_MPI_FAMILY_MPICH ${lacuna_debian_mpich_include} ${lacuna_debian_lib}/libmpich.so)
+  # By the name that it has elsewhere: what is compiled for MPICH runs on it, too.
+  set(lacuna_debian_mpich_folder ${PROJECT_BINARY_DIR}/debian-mpich)
+  file(MAKE_DIRECTORY ${lacuna_debian_mpich_folder})
+  file(CREATE_LINK ${lacuna_debian_lib}/libmpich.so.12 ${lacuna_debian_mpich_folder}/libmpi.so.12 SYMBOLIC)
 endif()
 if(EXISTS ${lacuna_debian_lib}/openmpi/include/mpi.h AND EXISTS /usr/bin/mpiexec.openmpi)
   lacuna_mpi_family(debian_ompi LACUNA_MPI_FAMILY_OMPI
@@ -103,6 +107,7 @@ function(lacuna_mpi_test name program mpi)
     set(options --map-by :OVERSUBSCRIBE --bind-to none)
   elseif(mpi STREQUAL debian-mpich)
     set(launcher /usr/bin/mpiexec.mpich)
+    set(library_path ${lacuna_debian_mpich_folder})
     set(hydra TRUE)
     if(NOT TARGET lacuna_mpi_debian_mpich_link)
       set(needs "mpich libmpich-dev")

@@ -6,6 +6,7 @@
 #   setup/setup.sh test    the same, clang, flang and LLVM 19, the distribution's own MPI libraries, which the tests also run on, mpi4py, spin, valgrind
 #   setup/setup.sh optimizer   the same as build, and clang, flang and LLVM 19 for lacuna-cc, lacuna-c++ and lacuna-fc
 #   setup/setup.sh build|test|optimizer packages   Debian's packages of that alone
+#   setup/setup.sh test compilers   of those the ones that begin a compilation, or may bring another version of GCC
 #   setup/setup.sh sources   what `make test-sources` needs besides
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
@@ -143,7 +144,9 @@ if ! find_python >/dev/null; then build_packages="$build_packages python3-venv";
 case "${1:-}" in
   build) ensure_packages $build_packages ;;
   optimizer) ensure_packages $build_packages $optimizer_packages ;;
-  test) ensure_packages $build_packages $optimizer_packages $test_packages ;;
+  test)
+    if [ "${2:-}" = compilers ]; then ensure_packages $build_packages gfortran; exit 0; fi
+    ensure_packages $build_packages $optimizer_packages $test_packages ;;
   *) say "usage: setup/setup.sh build|test|optimizer [packages], or sources|aarch64"; exit 2 ;;
 esac
 if [ "${2:-}" = packages ]; then exit 0; fi

@@ -28,9 +28,8 @@ constexpr Option kTable[] = {
     {OptionId::kDisableRma, "LACUNA_DISABLE_RMA", OptionKind::kFlag, "0",
      "The same for one-sided communication alone (MPI_Put, MPI_Get, MPI_Accumulate and kin)."},
     {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
-     "The instruction set the kernels use, e.g. `reference`, `sse4`, `avx2`, `avx3`. Unset, or one "
-     "that this machine "
-     "does not have: the best it has."},
+     "The instruction set the kernels use, e.g. `reference`, `ssse3`, `avx2`, `avx3`. Unset, or "
+     "one that this machine does not have: the best it has."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
      "Most MiB of memory that one process holds for packed data. A call that would need more goes "
      "to the MPI library, but for a receive that must be packed as it may bring a message through "

@@ -146,7 +146,7 @@ inline constexpr int64_t kNearRun = 2048;
 // All kernels of one instruction set. A null entry declines; the reference has none for kAny shapes
 // it serves all widths.
 struct KernelTable {
-  std::string_view isa;  // "reference", "sse4", "avx2", "avx3", ...
+  std::string_view isa;  // "reference", "ssse3", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];
   int64_t field_bytes = 0;  // vectors for the tables of gather_fields and scatter_fields; 0: none
   int64_t field_lane = 4;   // their narrowest lanes

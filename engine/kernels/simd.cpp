@@ -5,8 +5,14 @@
 // run-time library would be a second shared object in every process that preloads lacuna, so the
 // CPU is asked here (docs/decisions/0001-highway-for-simd.md).
 // SVE2 and the targets for one length of vector have nothing more that moves bytes than SVE.
-#if defined(__aarch64__) && !defined(HWY_DISABLED_TARGETS)
+// And SSE4 is SSSE3: of 73,600 instructions 23 were others, in 230 KB and a fifth of the time that
+// this file takes to compile.
+#if !defined(HWY_DISABLED_TARGETS)
+#if defined(__aarch64__)
 #define HWY_DISABLED_TARGETS (HWY_SVE2 | HWY_SVE2_128 | HWY_SVE_256)
+#elif defined(__x86_64__)
+#define HWY_DISABLED_TARGETS (HWY_SSE4)
+#endif
 #endif
 #ifndef HWY_IS_DEBUG_BUILD
 #define HWY_IS_DEBUG_BUILD 0  // its asserts would need that library
@@ -82,7 +88,6 @@ constexpr int64_t kFieldBytes = 0;
 #endif
 
 constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
-                                  : HWY_TARGET == HWY_SSE4 ? "sse4"
                                   : HWY_TARGET == HWY_AVX2 ? "avx2"
                                   : HWY_TARGET == HWY_AVX3 ? "avx3"
                                   : HWY_TARGET == HWY_NEON ? "neon"
@@ -169,9 +174,6 @@ std::span<const KernelTable* const> simd_tables() {
 #endif
 #if HWY_TARGETS & HWY_AVX2
       if (can.avx2) tables[count++] = &N_AVX2::table();
-#endif
-#if HWY_TARGETS & HWY_SSE4
-      if (can.sse4) tables[count++] = &N_SSE4::table();
 #endif
 #if HWY_TARGETS & HWY_SSSE3
       if (can.ssse3) tables[count++] = &N_SSSE3::table();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of functions in docs/interposer.md, between two marks."""
+"""The table of functions in docs/functions.md, between two marks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BEGIN, END = "<!-- functions: begin -->", "<!-- functions: end -->"
 def docs_table(functions: list[Function]) -> str:
     lines = []
     for group, heading in GROUPS.items():
-        lines += [f"### {heading}", "", "| function | what happens | why |", "|---|---|---|"]
+        lines += [f"## {heading}", "", "| function | what happens | why |", "|---|---|---|"]
         for f in functions:
             if f.entry.get("group") == group and not f.large:
                 name = f"`{f.name}`" + (", `_c`" if f.entry.get("large") == "yes" else "")

@@ -282,7 +282,9 @@ def test_papers(lacuna, tmp_path):
     check_page(tmp_path / "page", "1999, IBM SP", "AP1000")
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+@pytest.mark.parametrize(
+    "mpi", ["mpich", "openmpi", pytest.param("intelmpi", marks=pytest.mark.depth)]
+)
 def test_a_graph_of_many_ranks(lacuna, tmp_path, mpi):
     words = ("schneider-graph-8", "--mpi", mpi, "--samples", 1, "--seconds", 0.01)
     result = lacuna("bench", "papers", *words, "--json", "graph.json")

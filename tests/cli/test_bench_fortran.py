@@ -27,10 +27,9 @@ def test_they_are_the_rows_of_the_applications_in_fortran():
     assert rows == [row for row in bench_apps.tests() if row["test"] in FORTRAN_TESTS]
 
 
-# On Open MPI and Intel MPI one size of each: below.
-@pytest.mark.parametrize(
-    "mpi", ["debian-mpich", pytest.param("debian-openmpi", marks=pytest.mark.depth)]
-)
+# One size of each: below.
+@pytest.mark.depth
+@pytest.mark.parametrize("mpi", ["debian-mpich", "debian-openmpi"])
 def test_all_methods_move_the_right_bytes(lacuna, mpi):
     result = fortran(lacuna, "--mpi", mpi, "--verify-only")
     assert result.returncode == 0, result.stderr

@@ -28,7 +28,10 @@ def tools(script, tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "openmpi", "intelmpi"])
+@pytest.mark.parametrize(
+    "mpi",
+    ["mpich", *(pytest.param(name, marks=pytest.mark.depth) for name in ("openmpi", "intelmpi"))],
+)
 def test_the_cores_by_cache_beside_those_of_1996(lacuna, tmp_path, mpi):
     result = lacuna(*FIG6, "--mpi", mpi, "--json", "cores.json")
     assert result.returncode == 0, result.stderr

@@ -64,13 +64,36 @@ def is_in(cell, rules):
     )
 
 
-@pytest.mark.parametrize("mpi", ["mpich", pytest.param("openmpi", marks=pytest.mark.depth)])
-def test_what_is_written_is_what_is_used(mpi, tmp_path, monkeypatch):
+SIZES = "compiled_tune._QUICK_SIZES"
+# Two sizes of each shape, or all.
+FEW = ["-c", f"from lacuna import cli, compiled_tune; {SIZES} = [4096, 32768]; cli.main()"]
+ALL = [str(COMMAND)]
+
+
+@pytest.mark.parametrize(
+    ("mpi", "command"),
+    [
+        ("mpich", FEW),
+        pytest.param("mpich", ALL, marks=pytest.mark.depth),
+        pytest.param("openmpi", ALL, marks=pytest.mark.depth),
+    ],
+)
+def test_what_is_written_is_what_is_used(mpi, command, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shipped = compiled_table.place(mpi)
     assert told(mpi) == rules_of(shipped)  # and is kept, for the next time
     done = subprocess.run(
-        [str(COMMAND), "tune", "--compiled", "--quick", "--seconds", "0.001", "--mpi", mpi],
+        [
+            sys.executable,
+            *command,
+            "tune",
+            "--compiled",
+            "--quick",
+            "--seconds",
+            "0.001",
+            "--mpi",
+            mpi,
+        ],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -26,7 +26,7 @@ class Model:
     sizes: list[tuple[int, ...]]
     mistakes: dict[str, tuple[tuple[int, ...], str]]
     long: tuple[tuple[int, ...], ...] = ()  # sizes of millions of states
-    largest: tuple[tuple[int, ...], ...] = ()  # and of most of them
+    largest: tuple[tuple[int, ...], ...] = ()  # those that take longest
 
     @property
     def path(self):
@@ -69,7 +69,7 @@ MODELS = [
             "BREAK_FREED_LOST": ((1, 2, 1, 0, 2), WRONG),  # a freed receive is forgotten
         },
         long=((2, 2, 2, 0, 0), (2, 2, 3, 0, 0)),
-        largest=((2, 2, 2, 0, 0), (2, 2, 3, 0, 0)),
+        largest=((2, 2, 2, 0, 0), (2, 2, 3, 0, 0), (1, 3, 2, 1, 1)),
     ),
     Model(
         "ring",
@@ -98,6 +98,7 @@ MODELS = [
             "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0), WRONG),  # a piece over one that nobody has read
             "BREAK_FIRST_READER": ((3, 1, 1, 1, 0), WRONG),  # freed while another one reads
         },
+        largest=((3, 1, 1, 1, 0),),
     ),
 ]
 

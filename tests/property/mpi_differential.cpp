@@ -116,7 +116,7 @@ std::string check_one_way(const Case& c, MPI_Datatype type, const Expected& expe
   return wrong;
 }
 
-// Libraries have defects of their own (docs/interposer.md lists those found); they are counted and
+// Libraries have defects of their own (docs/defects.md lists those found); they are counted and
 // bounded. Where the library is right, lacuna must be.
 std::string check_both_ways(const Case& c, MPI_Datatype type) {
   const Expected expected(c);

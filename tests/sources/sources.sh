@@ -31,7 +31,8 @@ became() {
   grep -q 'remark: ' "$1" || return 0
   remarks=$folder/remarks
   grep 'remark: ' "$1" > "$remarks"
-  echo "$here: $(grep -c ' specialized: ' "$remarks") calls specialized, $(grep -c ' left as it is: ' "$remarks") left," \
+  echo "$here: $(grep -c ' specialized: ' "$remarks") calls specialized, $(grep -c ' asks when it runs: ' "$remarks") ask when they run," \
+    "$(grep -c ' left as it is: ' "$remarks") left," \
     "$(grep -c ' removed: ' "$remarks") types removed, $(grep -c ' registers kernels' "$remarks") types with kernels for calls that are not seen"
 }
 

@@ -44,7 +44,12 @@ function(lacuna_fortran_program name mpi compiler)
     lacuna_fortran_object(${built}/${name}/${file}.o ${fortran}/${file}.f90 ${compiler} ${arg_OPTIONS})
     list(APPEND objects ${built}/${name}/${file}.o)
   endforeach()
-  lacuna_bench_apps(fortran-${name} ${mpi} fortran/apps.cpp ${objects} ${loops})
+  # What is in C++ here, too, is that of the library with the same binary interface.
+  string(REPLACE debian_ "" abi ${mpi})
+  list(TRANSFORM ways REPLACE "\\.cpp$" "" OUTPUT_VARIABLE shared)
+  list(JOIN shared | shared)
+  lacuna_bench_apps(fortran-${name} ${mpi} fortran/apps.cpp ${objects} ${loops}
+    "$<FILTER:$<TARGET_OBJECTS:lacuna_bench_apps_${abi}>,INCLUDE,/(${shared})[.]cpp>")
   string(REPLACE - _ target lacuna_bench_apps_fortran-${name})
   add_dependencies(${target} lacuna_fortran_loops)
   target_compile_definitions(${target} PRIVATE LACUNA_BENCH_FORTRAN)
