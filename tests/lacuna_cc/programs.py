@@ -107,3 +107,45 @@ def no_types(folder: Path) -> Path:
 def symbols(program: Path) -> set[str]:
     listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
     return set(re.findall(r" U (MPI_\w+)", listing.stdout))
+
+
+REMARK = re.compile(
+    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
+    r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
+)
+REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
+
+VERBS = {"specialized": "specialized", "left": "left as it is", "asks": "asks when it runs"}
+
+
+def said(remarks: str) -> dict[int, set[tuple[str, str]]]:
+    """For each line of the program: what became of its calls."""
+    found: dict[int, set[tuple[str, str]]] = {}
+    for line in remarks.splitlines():
+        match = REMARK.match(line)
+        if match:
+            found.setdefault(int(match[2]), set()).add((match[4], match[5]))
+    return found
+
+
+def expected(source: Path) -> dict[int, str]:
+    """The comments behind calls: `specialized`, or `left: a word of the reason`, or `asks`."""
+    lines = source.read_text().splitlines()
+    found = {}
+    for number, line in enumerate(lines, 1):
+        match = re.search(r"[;)}]\s*// (specialized|left|asks)(?:: (.*))?", line)
+        if match:
+            found[number] = line.split("// ")[-1]
+    return found
+
+
+def agree(source: Path, remarks: str) -> None:
+    """The comments behind calls, and what was said of these."""
+    found = said(remarks)
+    for number, words in expected(source).items():
+        verb, _, reason = words.partition(":")
+        whats = found.get(number, set())
+        verbs = {what for what, _ in whats}
+        wanted = VERBS[verb.split()[0]]
+        assert verbs == {wanted}, f"{source.name}:{number}: {words}: {whats}"
+        assert all(reason.strip() in why for _, why in whats), f"{source.name}:{number}: {whats}"
