@@ -290,6 +290,16 @@ llvm::Value* is_special_buffer(llvm::Value* buffer, const Library& library,
   return is_sentinel(buffer, false, library, builder);
 }
 
+llvm::Value* has_special_buffer(const llvm::CallBase& call, const Library& library,
+                                llvm::IRBuilder<>& builder) {
+  llvm::Value* result = builder.getFalse();
+  for (auto [letter, given] : llvm::zip(parameters_of(mpi_name(call)), call.args())) {
+    if (letter == 'b')
+      result = builder.CreateOr(result, is_special_buffer(given, library, builder));
+  }
+  return result;
+}
+
 llvm::SmallVector<llvm::Value*, 16> c_arguments(llvm::CallBase& call, const Mover& row,
                                                 llvm::ArrayRef<bool> is_left_out,
                                                 const Library& library,
@@ -297,11 +307,9 @@ llvm::SmallVector<llvm::Value*, 16> c_arguments(llvm::CallBase& call, const Move
   const llvm::StringRef letters = parameters_of(row.name);
   llvm::SmallVector<llvm::Value*, 16> args(call.args());
   llvm::Value* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
-  llvm::Value* is_special = builder.getFalse();
+  llvm::Value* is_special = has_special_buffer(call, library, builder);
   for (unsigned i = 0; i < args.size(); ++i) {
-    if (letters[i] == 'b') {
-      is_special = builder.CreateOr(is_special, is_special_buffer(args[i], library, builder));
-    } else if (letters[i] == 'c') {
+    if (letters[i] == 'c') {
       args[i] = c_comm(args[i], library, builder);
     } else if (letters[i] == 's') {
       args[i] = builder.CreateSelect(is_ignored(args[i], library, builder), library.status_ignore,

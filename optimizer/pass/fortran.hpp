@@ -53,6 +53,9 @@ llvm::Value* is_ignored(llvm::Value* status, const Library& library, llvm::IRBui
 llvm::Value* c_comm(llvm::Value* comm, const Library& library, llvm::IRBuilder<>& builder);
 llvm::Value* c_type(llvm::Value* type, const Library& library, llvm::IRBuilder<>& builder);
 
+// Whether a buffer of a raised call is MPI_BOTTOM or MPI_IN_PLACE.
+llvm::Value* has_special_buffer(const llvm::CallBase& call, const Library& library,
+                                llvm::IRBuilder<>& builder);
 // Whether the address of a buffer stands for MPI_BOTTOM or MPI_IN_PLACE.
 llvm::Value* is_special_buffer(llvm::Value* buffer, const Library& library,
                                llvm::IRBuilder<>& builder);

@@ -67,7 +67,7 @@ Receives receives_of(const llvm::Module& module, const Library& library) {
         const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
         if (call == nullptr || call->getCalledFunction() != function ||
             call->arg_size() != row.parameters ||
-            call->getFunction()->getName().starts_with("lacuna_template_")) {
+            call->getFunction()->getName().starts_with("lacuna_")) {
           continue;
         }
         found.any = true;

@@ -7,6 +7,8 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/kernel.hpp"
@@ -40,7 +42,10 @@ bool escapes(llvm::Value* handle, bool is_others, llvm::SmallPtrSetImpl<llvm::Va
     auto* call = llvm::dyn_cast<llvm::CallBase>(user);
     if (call == nullptr) return true;
     const llvm::Function* callee = call->getCalledFunction();
-    if (is_others && callee != nullptr && callee->getName().starts_with("MPI_")) return false;
+    if (is_others && callee != nullptr &&
+        (callee->getName().starts_with("MPI_") || is_fortran(*call))) {
+      return false;
+    }
     return raised(call) == nullptr && !call->hasMetadata(kWayOut);
   });
 }
@@ -124,17 +129,42 @@ llvm::Function* weigh(options::Pattern pattern, llvm::Module& module) {
 }
 
 // The C++ struct Kernels of optimizer/templates/noted.hpp.
-llvm::Value* kernels_of(const Counted& counted, const Library& library, llvm::Module& module) {
-  llvm::SmallVector<llvm::Constant*, 6> fields = {counted.pack, counted.unpack, counted.prefix,
+llvm::Value* kernels_of(const Counted& counted, const Library& library, llvm::Module& module,
+                        llvm::Constant* spent) {
+  llvm::SmallVector<llvm::Constant*, 7> fields = {counted.pack, counted.unpack, counted.prefix,
                                                   weigh(counted.pattern, module),
                                                   library.handle_of(counted.unit)};
   llvm::Type* number = llvm::Type::getInt64Ty(module.getContext());
   fields.push_back(llvm::ConstantInt::get(number, uint64_t(counted.unit->bytes)));
+  fields.push_back(spent);
   llvm::Constant* both = llvm::ConstantStruct::getAnon(fields);
   auto* result = new llvm::GlobalVariable(
       module, both->getType(), true, llvm::GlobalValue::PrivateLinkage, both, "lacuna.kernels");
   result->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return result;
+}
+
+// Notes the type of a commit, unless that has not paid at this place. The builder goes on behind.
+void note(llvm::CallBase& commit, llvm::Value* committed, const Counted& counted,
+          llvm::Value* numbers, const Library& library, llvm::IRBuilder<>& builder) {
+  llvm::Module& module = *commit.getModule();
+  auto* spent = new llvm::GlobalVariable(module, builder.getInt64Ty(), false,
+                                         llvm::GlobalValue::PrivateLinkage, builder.getInt64(0),
+                                         "lacuna.spent");
+  llvm::CallInst* may = builder.CreateCall(library.template_of("may_note"), {spent});
+  llvm::Instruction* behind = &*builder.GetInsertPoint();
+  llvm::IRBuilder<> inside(
+      llvm::SplitBlockAndInsertIfThen(builder.CreateIsNotNull(may), behind, false));
+  inside.SetCurrentDebugLocation(commit.getDebugLoc());
+  llvm::Value* type = is_fortran(commit) ? c_type(committed, library, inside) : committed;
+  inside.CreateCall(
+      library.template_of("note"),
+      {inside.CreateExtractValue(&commit, 1), type, kernels_of(counted, library, module, spent),
+       counted.bytes, counted.lb, counted.extent, counted.run, numbers,
+       inside.getInt64(counted.numbers.size())});
+  builder.SetInsertPoint(behind);
+  llvm::InlineFunctionInfo unused;
+  llvm::InlineFunction(*may, unused);
 }
 
 // Whether the type of a commit is registered, or noted, after it.
@@ -145,8 +175,11 @@ bool register_type(llvm::CallBase& commit, const Library& library, Resolver& res
     auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
     if (extract != nullptr && extract->getIndices()[0] == 0) handle = extract;
   }
-  if (handle == nullptr || handle->getType() != library.handle_type || !escapes(handle, false))
-    return false;
+  if (handle == nullptr || !escapes(handle, false)) return false;
+  // The preload is told of C's handles, and of Fortran's where these are the same.
+  const bool does_note = notes_types() && escapes(handle, true);
+  const bool does_register = registers && handle->getType() == library.handle_type;
+  if (!does_note && !does_register) return false;
   const Type* type = resolver.resolve(previous(commit));
   if (type == nullptr) return false;
   llvm::SmallVector<llvm::Value*, 8> unknown;
@@ -161,19 +194,17 @@ bool register_type(llvm::CallBase& commit, const Library& library, Resolver& res
   llvm::Value* committed = builder.CreateExtractValue(&commit, 0);
   llvm::Value* numbers = in_frame(counted.numbers, builder);
   llvm::Value* number_count = builder.getInt64(counted.numbers.size());
-  if (notes_types() && escapes(handle, true)) {
-    builder.CreateCall(library.template_of("note"),
-                       {builder.CreateExtractValue(&commit, 1), committed,
-                        kernels_of(counted, library, *commit.getModule()), counted.bytes,
-                        counted.lb, counted.extent, counted.run, numbers, number_count});
-  }
-  if (registers) {
+  if (does_note) note(commit, committed, counted, numbers, library, builder);
+  if (does_register) {
     builder.CreateCall(
         library.template_of("register"),
         {committed, builder.CreateGlobalStringPtr(text), in_frame(unknown, builder),
          builder.getInt64(unknown.size()), counted.pack, counted.unpack, numbers, number_count});
   }
-  if (options::checks()) check_counted(commit, committed, counted, numbers, library, builder);
+  if (options::checks()) {
+    llvm::Value* its = is_fortran(commit) ? c_type(committed, library, builder) : committed;
+    check_counted(commit, its, counted, numbers, library, builder);
+  }
   what = type->text();
   return true;
 }

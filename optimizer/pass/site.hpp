@@ -71,6 +71,10 @@ class Specializer {
   llvm::AllocaInst* asked_part(llvm::CallBase& call, const Mover& row);
   // Makes it a call that looks its types up when it runs; whether it did, and says so.
   bool ask(llvm::CallBase& call, const Mover& row, llvm::StringRef why);
+  void ask_fortran(llvm::CallBase& call, const Mover& row, llvm::Function& body,
+                   llvm::ArrayRef<llvm::Value*> kept);
+  // With LACUNA_CHECK=1, before it.
+  void check_asked(llvm::CallBase& call, const Mover& row, llvm::IRBuilder<>& builder);
   static void narrow(const Mover& row, llvm::MutableArrayRef<Known> known,
                      llvm::MutableArrayRef<llvm::Value*> args, llvm::IRBuilder<>& builder);
   // `args` as C has them.

@@ -12,6 +12,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "optimizer/pass/alltoallw.hpp"
+#include "optimizer/pass/asks.hpp"
 #include "optimizer/pass/fortran.hpp"
 #include "optimizer/pass/merge.hpp"
 #include "optimizer/pass/others.hpp"
@@ -29,7 +30,7 @@ constexpr unsigned kMostOfMaker = 1000;  // instructions
 
 bool is_ours(const llvm::Function& function) {
   return function.getName().starts_with("lacuna_template_") ||
-         function.getName().starts_with("lacuna.kernel");
+         function.getName().starts_with(kAsks) || function.getName().starts_with("lacuna.kernel");
 }
 
 bool is_raised(const llvm::Function& function) {
@@ -69,12 +70,20 @@ bool wants_remarks(const llvm::Module& module) {
          (handler != nullptr && handler->isAnyRemarkEnabled());
 }
 
+// Whether a function calls what is raised. Not if it only asks for its rank: as a raised call that
+// would be shorter, and the function be inlined where it was not.
 bool calls_producer(const llvm::Function& function) {
-  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+  bool makes = false, asks = false, moves = false;
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-    return callee != nullptr && producer(callee->getName()) != nullptr;
-  });
+    if (callee == nullptr) continue;
+    const bool is_known = producer(callee->getName()) != nullptr;
+    makes = makes || (is_known && callee->getName().starts_with("MPI_Type_"));
+    asks = asks || is_known;
+    moves = moves || mover(callee->getName()) != nullptr;
+  }
+  return makes || (asks && moves);
 }
 
 // Whether a function makes types for its callers, and does nothing with them: they have to see how.
@@ -92,7 +101,12 @@ bool is_maker(const llvm::Function& function, const llvm::Type* handle_type) {
          return row != nullptr && !row->text.empty() &&
                 is_fortran(llvm::cast<llvm::CallBase>(each));
        }));
-  return gives && is_seen && !function.hasFnAttribute(llvm::Attribute::NoInline) &&
+  // Not what only asks for ranks: that is LLVM's to weigh.
+  const bool makes = llvm::any_of(llvm::instructions(function), [](auto& each) {
+    const Producer* row = raised(&each);
+    return row != nullptr && row->name.starts_with("MPI_Type_");
+  });
+  return gives && makes && is_seen && !function.hasFnAttribute(llvm::Attribute::NoInline) &&
          function.getInstructionCount() <= kMostOfMaker &&
          llvm::none_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
            const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
@@ -148,12 +162,22 @@ void remove_unused(llvm::Module& module) {
     again = false;
     for (llvm::Function& function : llvm::make_early_inc_range(module)) {
       if ((is_ours(function) || is_raised(function) || function.getName().starts_with(kOriginal)) &&
-          function.use_empty()) {
+          function.use_empty() && (function.hasLocalLinkage() || function.isDeclaration())) {
         function.eraseFromParent();
         again = true;
       }
     }
   }
+}
+
+// Of a module that makes no types: its calls ask the other files' functions.
+llvm::PreservedAnalyses have_others_asked(llvm::Module& module) {
+  if (options::templates().empty()) return llvm::PreservedAnalyses::all();
+  bool any = false;
+  for (llvm::Function& function : module) {
+    if (is_eligible(function)) any = ask_others(function) || any;
+  }
+  return any ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
 // What is left of the templates' ways out is in functions that take C's arguments (noted.hpp).
@@ -204,7 +228,7 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
   if (options::mode() == options::Mode::kOff) return llvm::PreservedAnalyses::all();
   const bool has_raised = llvm::any_of(module.functions(), is_raised);
   if (!has_raised && !(wants_remarks(module) && uses_mpi(module)))
-    return llvm::PreservedAnalyses::all();
+    return is_last ? have_others_asked(module) : llvm::PreservedAnalyses::all();
   // Kernels from before linking are ordinary functions by now, and may have been changed.
   for (llvm::Function& function : module) {
     if (function.getName().starts_with("lacuna.kernel")) function.setName("lacuna.linked");
@@ -253,6 +277,10 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) lower(function);
+  }
+  if (const llvm::Function* note = module.getFunction("lacuna_template_note");
+      note != nullptr && !note->use_empty()) {
+    share_asking(module);
   }
   remove_unused(module);
   call_originals(module);

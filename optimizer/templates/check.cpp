@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "optimizer/templates/part.hpp"
+#include "optimizer/templates/noted.hpp"
 
 namespace {
 
@@ -160,4 +160,24 @@ extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const Part& p
   at = 0;
   MPI_Unpack(packed, bytes, &at, trial.at_its(), trial.count, type, MPI_COMM_SELF);
   trial.tell_difference(site, "the compiled unpack of a prefix");
+}
+
+// The same of a type that a call has found when it looked it up, once for each type there; the
+// `room` marks of those belong to the call.
+extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_asked(
+    MPI_Datatype type, int64_t elements, const void* buffer, const char* site, uint64_t* marks,
+    int64_t room) {
+  const lacuna::Noted* const noted = lacuna::find_noted(type);
+  if (noted == nullptr) return;
+  auto mark = uint64_t(reinterpret_cast<uintptr_t>(noted->layout.kernels));
+  for (const int64_t number : noted->layout.numbers)
+    mark = (mark ^ uint64_t(number)) * 0x100000001B3U;
+  mark |= 1;
+  int64_t at = 0;
+  while (at < room && marks[at] != 0 && marks[at] != mark) ++at;
+  if (at == room || marks[at] == mark) return;
+  marks[at] = mark;
+  const lacuna::AskedNow found(type, elements, lacuna::Asked::kNoMessage, lacuna::kMostSent);
+  int is_done = 0;
+  if (found.is_known) lacuna_template_check(found.part, buffer, elements, type, site, &is_done);
 }

@@ -7,6 +7,8 @@
 
 using lacuna::Asked;
 using lacuna::AskedNow;
+using lacuna::is_noted;
+using lacuna::is_small;
 using lacuna::Part;
 using lacuna::Staging;
 using lacuna::Twin;
@@ -47,11 +49,17 @@ LACUNA_TEMPLATE(MPI_Bcast)
 
 // The same for a type that is looked up. The other ranks may have the type itself, so that what is
 // sent must be of its signature.
-LACUNA_ASKS(MPI_Bcast)(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+LACUNA_ASKS_FOUND(MPI_Bcast)
+(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const AskedNow all(type, count, Asked::kNoMessage, lacuna::kMostOfCollective);
   if (!all.is_known || all.part.unit == MPI_PACKED)
     return MPI_Bcast(buffer, count, type, root, comm);
   return lacuna_template_MPI_Bcast(buffer, count, type, root, comm, all.part);
+}
+
+LACUNA_ASKS(MPI_Bcast)(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (!is_noted(type)) return MPI_Bcast(buffer, count, type, root, comm);
+  return lacuna_asks_2_found_MPI_Bcast(buffer, count, type, root, comm);
 }
 
 // The pass has multiplied the counts by the ranks: without ranks there are no bytes.
@@ -76,3 +84,42 @@ LACUNA_TEMPLATE(MPI_Alltoall)
   return lacuna_original_MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                       comm);
 }
+
+// Of two types that are looked up the other one stays as it is where one only is noted.
+LACUNA_ASKS_FOUND(MPI_Alltoall)
+(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+ MPI_Datatype recvtype, MPI_Comm comm) {
+  const int64_t ranks = lacuna_template_ranks(comm);
+  AskedNow sent(sendtype, sendcount * ranks, Asked::kNoMessage, lacuna::kMostToEach);
+  AskedNow got(recvtype, recvcount * ranks, Asked::kNoMessage, lacuna::kMostToEach);
+  if (sent.part.unit == MPI_PACKED) sent.part.pack = nullptr;
+  if (got.part.unit == MPI_PACKED) got.part.pack = nullptr;
+  return lacuna_template_MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                      comm, sent.part, got.part);
+}
+
+LACUNA_ASKS(MPI_Alltoall)
+(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+ MPI_Datatype recvtype, MPI_Comm comm) {
+  if (!is_noted(sendtype) && !is_noted(recvtype))
+    return MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return lacuna_asks_2_found_MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                          recvtype, comm);
+}
+
+#if MPI_VERSION >= 4
+LACUNA_ASKS(MPI_Bcast_c)
+(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (!is_noted(type) || !is_small(count)) return MPI_Bcast_c(buffer, count, type, root, comm);
+  return lacuna_asks_2_found_MPI_Bcast(buffer, int(count), type, root, comm);
+}
+
+LACUNA_ASKS(MPI_Alltoall_c)
+(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+ MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  if ((!is_noted(sendtype) && !is_noted(recvtype)) || !is_small(sendcount) || !is_small(recvcount))
+    return MPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return lacuna_asks_2_found_MPI_Alltoall(sendbuf, int(sendcount), sendtype, recvbuf,
+                                          int(recvcount), recvtype, comm);
+}
+#endif

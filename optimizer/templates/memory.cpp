@@ -48,7 +48,7 @@ void keep(void* block) {
 
 }  // namespace
 
-extern "C" [[gnu::noinline]] char* lacuna_template_take(int64_t bytes) {
+extern "C" [[gnu::noinline, clang::minsize]] char* lacuna_template_take(int64_t bytes) {
   Block* smaller = nullptr;
   for (void*& slot : lacuna_kept_pages) {
     auto* block = static_cast<Block*>(exchanged(slot, nullptr));
@@ -68,7 +68,7 @@ extern "C" [[gnu::noinline]] char* lacuna_template_take(int64_t bytes) {
   return reinterpret_cast<char*>(made + 1);
 }
 
-extern "C" [[gnu::noinline]] void lacuna_template_give(char* data) {
+extern "C" [[gnu::noinline, clang::minsize]] void lacuna_template_give(char* data) {
   Block* block = reinterpret_cast<Block*>(data) - 1;
   if (block->room > kMostKept) {
     std::free(block);

@@ -5,6 +5,8 @@
 #include "optimizer/templates/noted.hpp"
 
 using lacuna::Asked;
+using lacuna::is_noted;
+using lacuna::is_small;
 using lacuna::Outgoing;
 using lacuna::Part;
 
@@ -49,6 +51,7 @@ LACUNA_TEMPLATE(MPI_Irecv)
 LACUNA_ASKS(MPI_Isend)
 (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
  MPI_Request* request, Part* part, Asked* asked) {
+  if (!is_noted(type)) return MPI_Isend(buf, count, type, dest, tag, comm, request);
   part->pack = nullptr;
   asked->fill(*part, type, count, Asked::kSend, lacuna::kMostSent);
   return lacuna_template_MPI_Isend(buf, count, type, dest, tag, comm, request, *part);
@@ -57,10 +60,27 @@ LACUNA_ASKS(MPI_Isend)
 LACUNA_ASKS(MPI_Irecv)
 (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request,
  Part* part, Asked* asked) {
+  if (!is_noted(type)) return MPI_Irecv(buf, count, type, source, tag, comm, request);
   part->pack = nullptr;
   asked->fill(*part, type, count, Asked::kReceive, lacuna::kMostSent);
   return lacuna_template_MPI_Irecv(buf, count, type, source, tag, comm, request, *part);
 }
+
+#if MPI_VERSION >= 4
+LACUNA_ASKS(MPI_Isend_c)
+(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+ MPI_Request* request, Part* part, Asked* asked) {
+  if (!is_small(count)) return MPI_Isend_c(buf, count, type, dest, tag, comm, request);
+  return lacuna_asks_2_MPI_Isend(buf, int(count), type, dest, tag, comm, request, part, asked);
+}
+
+LACUNA_ASKS(MPI_Irecv_c)
+(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+ MPI_Request* request, Part* part, Asked* asked) {
+  if (!is_small(count)) return MPI_Irecv_c(buf, count, type, source, tag, comm, request);
+  return lacuna_asks_2_MPI_Irecv(buf, int(count), type, source, tag, comm, request, part, asked);
+}
+#endif
 
 // `own` has room for the statuses that the program does not want.
 LACUNA_TEMPLATE(MPI_Wait)(MPI_Request* request, MPI_Status* status, MPI_Status* own) {

@@ -15,7 +15,7 @@ using lacuna::Layout;
 using lacuna::Noted;
 
 extern "C" {
-AllNoted lacuna_noted_types_1 = {};
+AllNoted lacuna_noted_types_2 = {};
 // The linker's: where this program or library begins.
 [[gnu::weak, gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
 }
@@ -23,12 +23,8 @@ AllNoted lacuna_noted_types_1 = {};
 namespace {
 
 constexpr int64_t kMostElement = int64_t(64) << 20;
-// So many types may be noted for nothing: making a vector, noting and freeing it takes about twice
-// as long as without.
-constexpr int kMostWasted = 64;
-constexpr int kWorth = 4;  // a type that was asked for, in such
 
-AllNoted& all() { return lacuna_noted_types_1; }
+AllNoted& all() { return lacuna_noted_types_2; }
 
 class Lock {
  public:
@@ -43,17 +39,18 @@ class Lock {
 
 void clear(Noted& place) { __atomic_store_n(&place.handle, uintptr_t{0}, __ATOMIC_RELEASE); }
 
-extern "C" int lacuna_forget(MPI_Datatype, int, void* value, void*) {
-  auto* place = static_cast<Noted*>(value);
-  const bool is_used = __atomic_load_n(&place->is_used, __ATOMIC_RELAXED) != 0;
-  __atomic_fetch_add(&all().balance, is_used ? kWorth : -1, __ATOMIC_RELAXED);
-  clear(*place);
+// Small rather than fast, like all here that is not called for each message: every file that notes
+// types has its own.
+extern "C" [[clang::minsize]] int lacuna_forget(MPI_Datatype, int, void* value, void*) {
+  clear(*static_cast<Noted*>(value));
   return MPI_SUCCESS;
 }
 
-extern "C" int lacuna_forget_all(MPI_Comm, int, void*, void*) {
+extern "C" [[clang::minsize]] int lacuna_forget_all(MPI_Comm, int, void*, void*) {
   __atomic_store_n(&all().state, AllNoted::kClosed, __ATOMIC_RELAXED);
-  for (Noted& place : all().places) clear(place);
+  for (Noted(&both)[2] : all().places) {
+    for (Noted& place : both) clear(place);
+  }
   return MPI_SUCCESS;
 }
 
@@ -96,35 +93,54 @@ bool is_of_layout(MPI_Datatype type, const Layout& layout) {
 
 }  // namespace
 
+// Whether to note the next type of a place; before it is known what to note.
+extern "C" [[gnu::always_inline]] int lacuna_template_may_note(int64_t* place) {
+  const int64_t spent = lacuna::spent_at(place);
+  if (spent < lacuna::kMostSpent) return 1;
+  lacuna::set_spent(place, spent - 1);
+  return 0;
+}
+
+extern "C" [[gnu::always_inline]] int lacuna_template_is_noted(MPI_Datatype type) {
+  return lacuna::is_noted(type) ? 1 : 0;
+}
+
+extern "C" [[gnu::noinline]] int lacuna_asks_2_fill(lacuna::Asked* asked, lacuna::Part* part,
+                                                    MPI_Datatype type, int64_t count, int side,
+                                                    int64_t most) {
+  return asked->fill_numbers(*part, type, count, lacuna::Asked::Side(side), most) ? 1 : 0;
+}
+
 // After a commit of that code.
-extern "C" [[gnu::noinline]] void lacuna_template_note(int code, MPI_Datatype type,
-                                                       const Kernels* kernels, int64_t bytes,
-                                                       int64_t lb, int64_t extent, int64_t run,
-                                                       const int64_t* numbers,
-                                                       int64_t number_count) {
+extern "C" [[gnu::noinline, clang::minsize]] void lacuna_template_note(
+    int code, MPI_Datatype type, const Kernels* kernels, int64_t bytes, int64_t lb, int64_t extent,
+    int64_t run, const int64_t* numbers, int64_t number_count) {
+  lacuna::set_spent(kernels->spent, lacuna::spent_at(kernels->spent) + lacuna::kPrice);
   const bool has_gaps = run < bytes || extent != bytes;
   if (code != MPI_SUCCESS || bytes <= 0 || bytes > kMostElement || !has_gaps ||
-      __atomic_load_n(&all().balance, __ATOMIC_RELAXED) < -kMostWasted ||
-      lacuna::find_noted(type) != nullptr) {
+      lacuna::is_noted(type)) {
     return;
   }
   Layout layout = {kernels, bytes, lb, extent, run, {}};
   for (int64_t i = 0; i < number_count && i < lacuna::kMostNumbers; ++i)
     layout.numbers[i] = numbers[i];
-  // A constructor that failed may have left another type there.
-  if (!is_of_layout(type, layout)) return;
   const Lock lock;
   if (all().state == AllNoted::kUnknown)
     all().state = opens() ? AllNoted::kOpen : AllNoted::kClosed;
-  if (all().state != AllNoted::kOpen) return;
-  const uintptr_t handle = lacuna::number_of(type);
+  if (all().state != AllNoted::kOpen) {
+    lacuna::set_spent(kernels->spent, INT64_MAX / 2);  // never again
+    return;
+  }
   for (unsigned i = 0; i < 2; ++i) {
-    Noted& place = all().places[lacuna::place_of(handle) ^ i];
+    Noted& place = lacuna::places_of(lacuna::number_of(type))[i];
     if (__atomic_load_n(&place.handle, __ATOMIC_ACQUIRE) != 0) continue;
-    if (PMPI_Type_set_attr(type, all().keyval, &place) != MPI_SUCCESS) return;
-    place.is_used = 0;
+    // A constructor that failed may have left another type there.
+    if (!is_of_layout(type, layout) ||
+        PMPI_Type_set_attr(type, all().keyval, &place) != MPI_SUCCESS) {
+      return;
+    }
     place.layout = layout;
-    __atomic_store_n(&place.handle, handle, __ATOMIC_RELEASE);
+    __atomic_store_n(&place.handle, lacuna::number_of(type), __ATOMIC_RELEASE);
     return;
   }
 }

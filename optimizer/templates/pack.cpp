@@ -5,6 +5,7 @@
 
 using lacuna::Asked;
 using lacuna::AskedNow;
+using lacuna::is_noted;
 using lacuna::Part;
 
 LACUNA_ORIGINAL(MPI_Pack);
@@ -49,7 +50,7 @@ LACUNA_TEMPLATE(MPI_Unpack)
 }
 
 // The same for types that are looked up.
-LACUNA_ASKS(MPI_Pack)
+LACUNA_ASKS_FOUND(MPI_Pack)
 (const void* inbuf, int incount, MPI_Datatype type, void* outbuf, int outsize, int* position,
  MPI_Comm comm) {
   const AskedNow packed(type, incount, Asked::kNoMessage, lacuna::kMostPacked);
@@ -57,12 +58,26 @@ LACUNA_ASKS(MPI_Pack)
                                   packed.part);
 }
 
-LACUNA_ASKS(MPI_Unpack)
+LACUNA_ASKS(MPI_Pack)
+(const void* inbuf, int incount, MPI_Datatype type, void* outbuf, int outsize, int* position,
+ MPI_Comm comm) {
+  if (!is_noted(type)) return MPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm);
+  return lacuna_asks_2_found_MPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm);
+}
+
+LACUNA_ASKS_FOUND(MPI_Unpack)
 (const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype type,
  MPI_Comm comm) {
   const AskedNow unpacked(type, outcount, Asked::kNoMessage, lacuna::kMostPacked);
   return lacuna_template_MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm,
                                     unpacked.part);
+}
+
+LACUNA_ASKS(MPI_Unpack)
+(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype type,
+ MPI_Comm comm) {
+  if (!is_noted(type)) return MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
+  return lacuna_asks_2_found_MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
 }
 
 // What is sent in large counts goes by the templates of the small ones: a message that is packed
@@ -85,5 +100,23 @@ LACUNA_TEMPLATE(MPI_Unpack_c)
   if (!part.takes(outbuf) || !fits(part, inbuf, insize, position, comm))
     return lacuna_original_MPI_Unpack_c(inbuf, insize, position, outbuf, outcount, type, comm);
   return unpack(part, inbuf, outbuf, position);
+}
+
+LACUNA_ASKS(MPI_Pack_c)
+(const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf, MPI_Count outsize,
+ MPI_Count* position, MPI_Comm comm) {
+  if (!is_noted(type)) return MPI_Pack_c(inbuf, incount, type, outbuf, outsize, position, comm);
+  const AskedNow packed(type, incount, Asked::kNoMessage, lacuna::kMostPacked);
+  return lacuna_template_MPI_Pack_c(inbuf, incount, type, outbuf, outsize, position, comm,
+                                    packed.part);
+}
+
+LACUNA_ASKS(MPI_Unpack_c)
+(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount,
+ MPI_Datatype type, MPI_Comm comm) {
+  if (!is_noted(type)) return MPI_Unpack_c(inbuf, insize, position, outbuf, outcount, type, comm);
+  const AskedNow unpacked(type, outcount, Asked::kNoMessage, lacuna::kMostPacked);
+  return lacuna_template_MPI_Unpack_c(inbuf, insize, position, outbuf, outcount, type, comm,
+                                      unpacked.part);
 }
 #endif

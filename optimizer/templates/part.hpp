@@ -96,7 +96,7 @@ struct Part {
            (is_preloads == 0 || lacuna_template_is_preloaded() == 0);
   }
   // The same for what is received.
-  bool takes_from(const void* buffer, MPI_Comm comm) const {
+  [[gnu::always_inline]] bool takes_from(const void* buffer, MPI_Comm comm) const {
     return takes(buffer) && (in_place != nullptr || !may_overrun(comm));
   }
   // Where packed data stand that must outlive the call; nullptr: there is no memory.

@@ -18,11 +18,9 @@ void nobody(MPI_Datatype, const char*, const int64_t*, int64_t, Counted*, Counte
 
 }  // namespace
 
-extern "C" [[gnu::noinline]] void lacuna_template_register(MPI_Datatype type, const char* structure,
-                                                           const int64_t* values,
-                                                           int64_t value_count, Counted* pack,
-                                                           Counted* unpack, const int64_t* numbers,
-                                                           int64_t number_count) {
+extern "C" [[gnu::noinline, clang::minsize]] void lacuna_template_register(
+    MPI_Datatype type, const char* structure, const int64_t* values, int64_t value_count,
+    Counted* pack, Counted* unpack, const int64_t* numbers, int64_t number_count) {
   static Register* known = nullptr;
   Register* its = lacuna::preloaded(known, "lacuna_interposed_register", nobody);
   its(type, structure, values, value_count, pack, unpack, numbers, number_count);

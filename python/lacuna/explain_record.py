@@ -19,12 +19,30 @@ from lacuna.errors import Exit, LacunaError
 ENDING = ".opt.yaml"
 _PLACE = re.compile(r"File: '?([^,']*)'?,\s+Line: (\d+),\s+Column: (\d+)")
 _ARGUMENT = re.compile(r"^  - (\w+):\s+(.*)$", re.MULTILINE)
-_OUTCOMES = {"Specialized": "specialized", "Removed": "removed", "Unmerged": "not merged"}
-# What would help, by a word of the reason.
+_OUTCOMES = {
+    "Specialized": "specialized",
+    "Removed": "removed",
+    "Unmerged": "not merged",
+    "Asks": "asks when it runs",
+}
+# What would help, by a word of the reason: of calls that are left as they are, and of those that
+# ask when they run, which would then be told when they are compiled.
+_LTO = "compile and link with --lto"
+_OWN_VARIABLE = "keep the handle in a variable whose address nobody else gets"
 _REMEDIES = {
-    "other files": "compile and link with --lto",
-    "argument of the function": "compile and link with --lto, or let the function be inlined",
-    "loaded from memory": "keep the handle in a variable whose address nobody else gets",
+    "other files": f"{_LTO}, or make the variable static",
+    "argument of the function": f"{_LTO}, or let the function be inlined",
+    "result of a function": f"{_LTO}, or let that function be inlined",
+    "loaded from memory": f"{_OWN_VARIABLE}, or make the type in the function that uses it",
+    "given away": _OWN_VARIABLE,
+    "comes out of a structure": _OWN_VARIABLE,
+    "never made here": _LTO,
+    "initialized variable": "leave the variable without a value at first, or MPI_DATATYPE_NULL",
+    "volatile": "a variable that is neither volatile nor atomic",
+    "numbers of the run time": "make the type in the function that uses it, on the same way",
+    "different types": "a variable for each type, and a call for each",
+    "changes in a loop": "make the type before the loop, or in the turn that uses it",
+    "arrays are not known": "fill the constructor's arrays in the function that calls it",
     "extent of": "give the type its extent with MPI_Type_create_resized",
     "not proven to complete": "wait for the request in the same function, on every way",
     "more than pay": "nothing: the library does as well",
@@ -66,8 +84,8 @@ def read(path: Path) -> list[Site]:
         if entry.startswith("Analysis"):
             outcome = "warning"
         detail = arguments.get("What", arguments.get("Reason", ""))
-        left = outcome == "left as it is"
-        remedy = next((r for word, r in _REMEDIES.items() if left and word in detail), "")
+        helps = outcome in ("left as it is", _OUTCOMES["Asks"])
+        remedy = next((r for word, r in _REMEDIES.items() if helps and word in detail), "")
         if outcome == _OUTCOMES["Unmerged"]:
             remedy = _TO_MERGE
         sites[Site(place, arguments.get("Function", "?"), outcome, detail, remedy)] = None

@@ -159,6 +159,37 @@ static void packed(MPI_Count n) {
   MPI_Type_free(&type);
 }
 
+// Calls of types that are made elsewhere.
+__attribute__((noinline)) static void asked(MPI_Datatype type, MPI_Count n) {
+  MPI_Request requests[2];
+  MPI_Status status;
+  MPI_Count position = 8;
+  refill(rank + 3);
+  MPI_Pack_c(sent + PLACE, n, type, got, kBytes, &position, MPI_COMM_WORLD);  // asks: argument
+  if (rank == 1) printf("packed %d\n", (int)position);
+  position = 8;
+  MPI_Unpack_c(got, kBytes, &position, got + PLACE, n, type, MPI_COMM_WORLD);  // asks: argument
+  shift("asked and packed", type);
+  MPI_Sendrecv_c(sent + PLACE, n, type, other, 1, got + PLACE, n + 1, type, other, 1, MPI_COMM_WORLD, &status);  // asks
+  tell("asked and exchanged", &status, type);
+  refill(rank + 5);
+  if (rank == 0) {
+    MPI_Send_c(sent + PLACE, n, type, 1, 3, MPI_COMM_WORLD);  // asks: argument
+  } else {
+    MPI_Recv_c(got, n + 5, type, 0, 3, MPI_COMM_WORLD, &status);  // asks: argument
+    tell("asked and received", &status, type);
+  }
+  MPI_Irecv_c(got, n, type, other, 1, MPI_COMM_WORLD, &requests[0]);           // asks: argument
+  MPI_Isend_c(sent + PLACE, n, type, other, 1, MPI_COMM_WORLD, &requests[1]);  // asks: argument
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  shift("asked and waited", type);
+  memcpy(got, sent, kBytes);
+  MPI_Bcast_c(got + PLACE, n, type, 0, MPI_COMM_WORLD);  // asks: argument
+  shift("asked and broadcast", type);
+  MPI_Alltoall_c(sent + PLACE, n, type, got, n, type, MPI_COMM_WORLD);  // asks: argument
+  shift("asked and sent to each", type);
+}
+
 static void say(const char* what, int code) {
   int found = MPI_SUCCESS;
   MPI_Error_class(code, &found);
@@ -178,6 +209,9 @@ static void what_an_int_has_not(MPI_Count n) {
   say("sent", MPI_Send_c(sent, n * -four_gi + 1, type, MPI_PROC_NULL, 0, MPI_COMM_SELF));  // specialized
   say("many", MPI_Send_c(sent, n * four_gi + 1, type, MPI_PROC_NULL, 0, MPI_COMM_SELF));  // specialized
   say("the other", MPI_Sendrecv_c(sent, n * -four_gi + 1, shown, MPI_PROC_NULL, 0, got, 1, type, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));  // specialized
+  say("asked", MPI_Send_c(sent, n * four_gi + 1, shown, MPI_PROC_NULL, 0, MPI_COMM_SELF));  // asks: loaded from memory
+  say("asked", MPI_Send_c(sent, n * -four_gi + 1, shown, MPI_PROC_NULL, 0, MPI_COMM_SELF));  // asks: loaded from memory
+  say("asked", MPI_Recv_c(got, n * -four_gi + 1, shown, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));  // asks
   say("each", MPI_Alltoall_c(sent, n * -four_gi + 1, type, got, 6, MPI_DOUBLE, MPI_COMM_SELF));  // specialized
   MPI_Datatype wide;
   const int code = MPI_Type_vector_c(n * -four_gi + 6, 1, 4, MPI_DOUBLE, &wide);
@@ -195,6 +229,11 @@ int main(int argc, char** argv) {
   constructors(argc + 6);
   calls(argc + 1);
   packed(argc + 2);
+  MPI_Datatype given = column_of(argc + 4, 3), twice = tile(argc + 11);
+  asked(given, argc + 1);
+  asked(twice, argc + 2);
+  MPI_Type_free(&given);
+  MPI_Type_free(&twice);
   what_an_int_has_not(argc);
   MPI_Finalize();
   return 0;

@@ -29,9 +29,9 @@ subroutine of_an_argument(a, t, rank)
   include 'mpif.h'
   integer :: a(*), t, rank, error
   if (rank == 0) then
-    call MPI_Send(a, 1, t, 1, 1, MPI_COMM_WORLD, error)  ! left: memory that others may write
+    call MPI_Send(a, 1, t, 1, 1, MPI_COMM_WORLD, error)  ! asks: memory that others may write
   else
-    call MPI_Recv(a, 1, t, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! left: memory that others may write
+    call MPI_Recv(a, 1, t, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! asks: memory that others may write
   end if
 end subroutine
 
@@ -43,9 +43,9 @@ subroutine changed_by_others(a, rank)
   call another_type(t)
   call MPI_Type_commit(t, error)
   if (rank == 0) then
-    call MPI_Send(a, 1, t, 1, 1, MPI_COMM_WORLD, error)  ! left: memory that others may write
+    call MPI_Send(a, 1, t, 1, 1, MPI_COMM_WORLD, error)  ! asks: memory that others may write
   else
-    call MPI_Recv(a, 1, t, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! left: memory that others may write
+    call MPI_Recv(a, 1, t, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! asks: memory that others may write
   end if
   call MPI_Type_free(t, error)
 end subroutine
@@ -79,9 +79,9 @@ subroutine one_of_two(a, which, rank)
   end if
   call MPI_Type_commit(t, error)
   if (rank == 0) then
-    call MPI_Send(a, 1, t, 1, 1, MPI_COMM_WORLD, error)  ! left: different types meet here
+    call MPI_Send(a, 1, t, 1, 1, MPI_COMM_WORLD, error)  ! asks: different types meet here
   else
-    call MPI_Recv(a, 1, t, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! left: different types meet here
+    call MPI_Recv(a, 1, t, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)  ! asks: different types meet here
   end if
   call MPI_Type_free(t, error)
 end subroutine

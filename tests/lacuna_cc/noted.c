@@ -107,6 +107,11 @@ __attribute__((noinline)) static void use_own(int which) {
   if (rank == 0) refill(6), memcpy(got, sent, kBytes);
   MPI_Bcast(got + PLACE, 3, everybodys, 0, MPI_COMM_WORLD);  // asks
   tell("broadcast", NULL, everybodys);
+  refill(8);
+  MPI_Alltoall(sent + PLACE, 2, everybodys, got + PLACE, 2, everybodys, MPI_COMM_WORLD);  // asks
+  tell("to each", NULL, everybodys);
+  MPI_Alltoall(sent + PLACE, 1, own_column, got + PLACE, 6 + which - 1, MPI_INT, MPI_COMM_WORLD);  // asks
+  tell("to each as numbers", NULL, own_column);
 }
 
 // Less than there is room for, to a part of an element; and more.

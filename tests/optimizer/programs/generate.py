@@ -25,10 +25,12 @@ Without = frozenset[int]
 # Functions that have a form for large counts; those with a position change as one in each case.
 _MOVES = re.compile(r"\bMPI_(?:Send|Ssend|Recv|Sendrecv|Isend|Irecv|Bcast|Alltoall)(?=\()")
 _PACKS = re.compile(r"\bMPI_(?:Pack|Unpack)(?=\()")
+# Functions that elsewhere.h has.
+_ELSEWHERE = re.compile(r"\bMPI_(?:Send|Recv|Sendrecv|Pack|Unpack|Bcast|Alltoall)(?=\()")
 
 
-def with_large_counts(lines: list[str], names: Names) -> list[str]:
-    """Some of the calls in their form for large counts."""
+def as_others_call(lines: list[str], names: Names) -> list[str]:
+    """Some of the calls in their form for large counts, some made by another file."""
     packs_large = names.is_large()
     changed = []
     for line in lines:
@@ -36,6 +38,8 @@ def with_large_counts(lines: list[str], names: Names) -> list[str]:
             line = _PACKS.sub(r"\g<0>_c", line).replace("int at = ", "Large at = ")
         if names.is_large():
             line = _MOVES.sub(r"\g<0>_c", line)
+        if names.is_elsewhere():
+            line = _ELSEWHERE.sub(r"elsewhere_\g<0>", line)
         changed.append(line)
     return changed
 
@@ -79,7 +83,7 @@ def case(seed: int, number: int, is_cpp: bool, without: Without) -> list[str]:
         body = ["try {", *body, "} catch (int) { digest_int(-1); }"]
     head = f"static void case_{number}(void) {{"
     lines = [*before, head, *(f"  {line}" for line in body), "}", ""]
-    return with_large_counts(lines, names)
+    return as_others_call(lines, names)
 
 
 def program(seed: int, numbers: list[int], is_cpp: bool, without: Without = frozenset()) -> str:

@@ -4,22 +4,32 @@ or leave alone."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from random import Random
 
 from draw import Drawn
 from maker import Maker, Names
 
+_CALL = re.compile(r"\bMPI_Type_(?=\w+\()")
+
+
+def unseen(lines: list[str]) -> list[str]:
+    """As a library does it: no compiler sees that these are MPI's functions."""
+    return [_CALL.sub("unseen_MPI_Type_", line) for line in lines]
+
 
 @dataclass
 class Kept:
-    """A handle in a program: `expression` is valid between `setup` and `teardown`."""
+    """A handle in a program: `expression` is valid between `setup` and `teardown`. `again` makes it
+    anew, where it was freed meanwhile; it may be empty."""
 
     drawn: Drawn
     expression: str
     before: list[str] = field(default_factory=list)  # at file scope
     setup: list[str] = field(default_factory=list)
     teardown: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
 
 
 class Keeper:
@@ -35,6 +45,14 @@ class Keeper:
         ways = [
             *(self._local, self._local, self._helper, self._helper, self._global, self._member),
             *(self._array, self._heap, self._escaped, self._branch, self._reused, self._loop),
+            *(
+                self._static,
+                self._static,
+                self._recycled,
+                self._recycled,
+                self._copy,
+                self._foreign,
+            ),
         ]
         if self.is_cpp:
             ways += [self._raii, self._raii]
@@ -48,6 +66,9 @@ class Keeper:
 
     def _given(self, value: int) -> str:
         return f"opaque({value})" if self.rng.random() < 0.5 else str(value)
+
+    def _perhaps_unseen(self, lines: list[str]) -> list[str]:
+        return unseen(lines) if self.rng.random() < 0.5 else lines
 
     def _kept(self, drawn: Drawn, name: str, setup: list[str]) -> Kept:
         return Kept(drawn, name, [], setup, [f"MPI_Type_free(&{name});"])
@@ -154,6 +175,71 @@ class Keeper:
         kept = self._kept(drawn, name, lines)
         kept.before = before
         return kept
+
+    def _static(self, drawn: Drawn, other: Drawn) -> Kept:
+        """In a struct of the file, which a function fills that is given its address."""
+        struct, name = self.names.fresh("Halo"), self.names.fresh("halo")
+        function = self.names.fresh("fill")
+        mine = self.rng.randint(0, 1)
+        lines = []
+        for at in range(2):
+            lines += self._made(drawn if at == mine else other, f"&halo->sides[{at}]")
+            lines.append(f"MPI_Type_commit(&halo->sides[{at}]);")
+        before = [
+            f"struct {struct} {{ int n; MPI_Datatype sides[2]; }};",
+            f"static struct {struct} {name};",
+            f"static NOINLINE void {function}(struct {struct}* halo) {{",
+            *(f"  {line}" for line in lines),
+            "}",
+        ]
+        index = self.rng.choice([str(mine), f"opaque({mine})"])
+        end = [f"MPI_Type_free(&{name}.sides[{at}]);" for at in range(2)]
+        where = f"{name}.sides[{index}]"
+        again = [*self._made(drawn, f"&{where}"), f"MPI_Type_commit(&{where});"]
+        return Kept(drawn, where, before, [f"{function}(&{name});"], end, again)
+
+    def _recycled(self, drawn: Drawn, other: Drawn) -> Kept:
+        """Another type that was looked up is freed, by whomever, and its handle given again."""
+        name = self.names.fresh("types")
+        mine = self.rng.randint(0, 1)
+        where = f"{name}[{mine}]"
+        lines = [f"MPI_Datatype {name}[2];"]
+        for at in range(2):
+            lines += [*self._made(other, f"&{name}[{at}]"), f"MPI_Type_commit(&{name}[{at}]);"]
+        lines += [
+            f"touch({name});",
+            "{ int at = 0;",
+            f"  MPI_Pack(IN, 1, {where}, g_packed, kPacked, &at, MPI_COMM_SELF);",
+            "  digest_int(at); digest_bytes(g_packed, (size_t)at); }",
+        ]
+        for _ in range(self.rng.choice([1, 1, 3])):
+            made = [*self._made(drawn, f"&{where}"), f"MPI_Type_commit(&{where});"]
+            free = [f"MPI_Type_free(&{where});"]
+            lines += ["{", *self._perhaps_unseen(free), *self._perhaps_unseen(made), "}"]
+        lines.append(f"touch({name});")
+        again = [*self._made(drawn, f"&{where}"), f"MPI_Type_commit(&{where});"]
+        end = self._perhaps_unseen([f"MPI_Type_free(&{name}[{at}]);" for at in range(2)])
+        return Kept(drawn, where, [], lines, end, again)
+
+    def _copy(self, drawn: Drawn, other: Drawn) -> Kept:
+        """A copy outlives its type, whose handle is given to another."""
+        name, copy = self.names.fresh("type"), self.names.fresh("copy")
+        lines = [f"MPI_Datatype {name}, {copy};", *self._made(drawn, f"&{name}")]
+        lines += [f"MPI_Type_commit(&{name});", f"touch(&{name});"]
+        lines += self._perhaps_unseen([f"MPI_Type_dup({name}, &{copy});"])
+        lines += self._perhaps_unseen([f"MPI_Type_free(&{name});"])
+        lines += [*self._made(other, f"&{name}"), f"MPI_Type_commit(&{name});"]
+        lines += self.rng.choice([[], [f"touch(&{name});", f"touch(&{copy});"]])
+        return Kept(
+            drawn, copy, [], lines, [f"MPI_Type_free(&{copy});", f"MPI_Type_free(&{name});"]
+        )
+
+    def _foreign(self, drawn: Drawn, _: Drawn) -> Kept:
+        """A library's."""
+        name = self.names.fresh("type")
+        lines = [f"MPI_Datatype {name};", *unseen(self._made(drawn, f"&{name}"))]
+        lines.append(f"unseen_MPI_Type_commit(&{name});")
+        return Kept(drawn, name, [], lines, [f"unseen_MPI_Type_free(&{name});"])
 
     def _branch(self, drawn: Drawn, other: Drawn) -> Kept:
         """Made the same way on both sides, or not; `drawn` is what is meant."""

@@ -10,13 +10,14 @@ from draw import BASICS, Drawn
 
 
 class Names:
-    """Fresh names in one case, and which of its calls are those of large counts."""
+    """Fresh names in one case; which of its calls are those of large counts, or another file's."""
 
     def __init__(self, case: int, large: Random) -> None:
         self.case = case
         self._next = 0
         self._large = large  # of its own: what else is drawn does not depend on it
         self._share = large.choice([0.0, 0.0, 0.4, 1.0])
+        self._elsewhere = large.choice([0.0, 0.0, 0.4])
 
     def fresh(self, stem: str) -> str:
         self._next += 1
@@ -24,6 +25,9 @@ class Names:
 
     def is_large(self) -> bool:
         return self._large.random() < self._share
+
+    def is_elsewhere(self) -> bool:
+        return self._large.random() < self._elsewhere
 
 
 class Maker:

@@ -223,6 +223,19 @@ class User:
         ]
         if self.rng.random() < 0.3:
             lines += self._between()
+        gone = []  # the type is freed while they are under way, and its handle given to another
+        if kept.again and handle == kept.expression and self.rng.random() < 0.3:
+            other = self.names.fresh("other")
+            free = self.rng.choice(["MPI_Type_free", "unseen_MPI_Type_free"])
+            lines += [
+                f"{free}(&{handle});",
+                f"MPI_Datatype {other};",
+                f"MPI_Type_vector(opaque(3), 1, 5, MPI_SHORT, &{other});",
+                f"MPI_Type_commit(&{other});",
+                f"touch(&{other});",
+            ]
+            gone = [f"MPI_Type_free(&{other});", "{", *kept.again, "}"]
+        ends = len(lines)
         match self.rng.randint(0, 4):
             case 0:
                 lines.append(f"MPI_Waitall(2, {requests}, MPI_STATUSES_IGNORE);")
@@ -252,6 +265,8 @@ class User:
                     f"MPI_Waitall(2, {requests}, MPI_STATUSES_IGNORE);",
                 ]
         lines.append(f"digest_int({requests}[0] == MPI_REQUEST_NULL);")
+        told = next(i for i in range(ends, len(lines)) if lines[i].startswith("digest_"))
+        lines[told:told] = gone
         return [*lines, look]
 
     def _bcast(self, kept: Kept, handle: str, count: int) -> list[str]:
