@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Completing one request: MPI_Wait, MPI_Test, MPI_Request_get_status.
+#include <algorithm>
+
 #include "interpose/bodies.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
@@ -36,7 +38,8 @@ Answer take_wait(MPI_Request* request, MPI_Status* status) {
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
-  const int code = next_functions().MPI_Wait(request, status);
+  const int code = or_else([&] { return next_functions().MPI_Wait(request, status); },
+                           [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
   return taken(settle(entry, request, true, code, status));
 }
 
@@ -47,7 +50,8 @@ Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) {
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   if (entry->persistent) *flag = 0;  // after an error nobody may have written it
-  const int code = next_functions().MPI_Test(request, flag, status);
+  const int code = or_else([&] { return next_functions().MPI_Test(request, flag, status); },
+                           [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
   return taken(settle(entry, request, *flag != 0, code, status));
 }
 
@@ -58,7 +62,9 @@ Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* statu
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
-  const int code = next_functions().MPI_Request_get_status(request, flag, status);
+  const int code =
+      or_else([&] { return next_functions().MPI_Request_get_status(request, flag, status); },
+              [&] { put_back(entry); });
   if (code == MPI_SUCCESS && *flag != 0) {
     const MPI_Comm comm = entry->incoming.comm;
     const int error_class = observe_pending(entry, status);
@@ -66,6 +72,19 @@ Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* statu
   }
   put_back(entry);
   return taken(code);
+}
+
+// Of MPICH 5.0.2 and Intel MPI 2021.19; MPICH 4.0.2 and Open MPI wait no longer either way.
+bool leaves_pending(int code, int count, const MPI_Status* statuses) noexcept {
+  const Runtime& rt = runtime();
+  const bool else_waits =
+      rt.flavour == Flavour::kIntelMpi || (rt.flavour == Flavour::kMpich && rt.mpich_major >= 5);
+  if (code == MPI_SUCCESS || !else_waits) return false;
+  int error_class = code;
+  next_functions().MPI_Error_class(code, &error_class);
+  return error_class == MPI_ERR_IN_STATUS &&
+         std::any_of(statuses, statuses + count,
+                     [](const MPI_Status& status) { return status.MPI_ERROR == MPI_ERR_PENDING; });
 }
 
 }  // namespace lacuna

@@ -72,13 +72,21 @@ std::string type_text(const Report& report, const ReportRow& row) {
   return row.type == kOtherTypes ? "(other types, or none)" : report.types[row.type].facts.text;
 }
 
+// Whether a receive is taken is decided before its message has come: receives, also as one side of
+// a call, into which lacuna has unpacked what came through shared memory.
+bool received_otherwise(const ReportRow& row) {
+  return row.unpack_ns > 0 && count(row, Note::kLongRuns) > 0 &&
+         (row.taken() == 0 || row.function.find("endrecv") != std::string::npos);
+}
+
 // "12 contiguous after all, 3 no memory for packed data".
 std::string reasons(const ReportRow& row) {
   std::string text;
   for (size_t i = 0; i < kOutcomes; ++i) {
     if (row.outcomes[i] == 0 || i == static_cast<size_t>(Note::kTaken)) continue;
+    const bool is_side = i == static_cast<size_t>(Note::kLongRuns) && received_otherwise(row);
     text += format("%s%lld %s", text.empty() ? "" : ", ", static_cast<long long>(row.outcomes[i]),
-                   outcome_name(i));
+                   is_side ? "receives, before it was known how their data come" : outcome_name(i));
   }
   return text;
 }
@@ -144,10 +152,9 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
 }
 
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
-  // Whether a receive is taken is decided before its message has come.
-  if (row.taken() == 0 && row.unpack_ns > 0) {
-    return "what came through shared memory was unpacked by lacuna all the same (packing s); the "
-           "sender's row has it as taken; nothing to do";
+  if (received_otherwise(row)) {
+    return "what came through shared memory was unpacked by lacuna all the same (packing s); it is "
+           "taken where it was sent; nothing to do";
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
   if (run < kLongRun && is_of_messages(row) && row.function.find("end") == std::string::npos &&

@@ -104,6 +104,22 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 // and would not have if nobody had wanted them.
 bool leaves_pending(int code, int count, const MPI_Status* statuses) noexcept;
 
+// What `call` returns. The program's error handler may throw out of the library: then `otherwise`
+// gives back what was claimed. (Nothing is caught: the exception is of another C++ runtime.)
+template <typename Call, typename Otherwise>
+int or_else(const Call& call, const Otherwise& otherwise) {
+  struct Guard {
+    ~Guard() {
+      if (thrown) otherwise();
+    }
+    const Otherwise& otherwise;
+    bool thrown = true;
+  } guard{otherwise};
+  const int code = call();
+  guard.thrown = false;
+  return code;
+}
+
 // All claims of an array of requests, in its order.
 class Claims {
  public:

@@ -18,6 +18,9 @@ namespace {
 
 // Deeper trees are left to the library: everything that walks a type here is recursive.
 constexpr int kMaxDepth = 128;
+// And so are those of more parts: one that two structs share is decoded for each of them, so that n
+// handles may be 2^n parts.
+constexpr int kMaxParts = 1 << 15;
 
 Error decline(std::string reason) { return Error{LACUNA_UNSUPPORTED, std::move(reason)}; }
 
@@ -41,6 +44,7 @@ class Decoder {
   const MpiFunctions& mpi_;
   const PredefinedTypes& predefined_;
   bool has_f90_ = false;
+  int parts_ = 0;
 };
 
 Result<TypePtr> Decoder::decode(MPI_Datatype handle, int depth) {
@@ -53,6 +57,7 @@ Result<TypePtr> Decoder::decode(MPI_Datatype handle, int depth) {
     if (type.ok() && (*type)->combiner == Combiner::kNamed) predefined_.set_verified(*known);
     return type;
   }
+  if (++parts_ > kMaxParts) return decline("it has more than 32768 parts that are derived types");
   Contents contents(mpi_, predefined_, handle);
   if (!contents.ok()) return decline("the library does not tell its contents");
   Result<TypePtr> type = build(contents, handle, depth);

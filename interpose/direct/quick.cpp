@@ -13,7 +13,7 @@ namespace direct {
 namespace {
 
 // How many receives are asked what they bring until the next look at whether they must be. Each
-// time that it was too early costs microseconds, some 2 (is_readable() in receive.cpp), so it is
+// time that it was too early costs a call of the system (is_readable() in receive.cpp), so it is
 // put off twice as long then: tokens that keep coming are not worth it.
 constexpr int kFirstAsks = 32;
 constexpr int kMostAsks = 1 << 16;

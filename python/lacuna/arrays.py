@@ -42,7 +42,7 @@ def type_text(dtype: numpy.dtype) -> str:
 
 class Memory:
     """Of a buffer, or of what a view of NumPy's shows: where it begins, and the addresses from
-    `low` to `high` around it, which are there to be read, or written.
+    `low` to `high` around it, which are there to be read, or written, as long as this lives.
     """
 
     def __init__(self, buffer: Any, name: str, writes: bool) -> None:
@@ -57,6 +57,10 @@ class Memory:
             what = f"{name} is {type(buffer).__name__}, which is no memory"
             remedy = "give a NumPy array, or what else has Python's buffer protocol"
             raise LacunaError(Exit.USAGE, what, remedy) from error
+        if array.dtype.hasobject:
+            what = f"{name} holds addresses of Python objects"
+            raise LacunaError(Exit.USAGE, what, "give an array of numbers")
+        self._array = array
         flags = array.flags
         if writes and not flags.writeable:
             raise LacunaError(Exit.USAGE, f"{name} cannot be written", "give it a copy")

@@ -7,6 +7,7 @@ itself: with all of them every start took twice as long.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -315,6 +316,15 @@ def demo_command(
     bench.transpose(bench.options(None, None, False, None, json_file, None, output, None))
 
 
+class _Closed(io.TextIOBase):
+    """Standard output where it is closed: only who has something to say there fails."""
+
+    def write(self, text: str) -> int:
+        raise LacunaError(
+            Exit.ENVIRONMENT, "standard output is closed", "give it a place, as in >/dev/null"
+        )
+
+
 def _command_name(words: list[str]) -> str:
     """The words that name the command, for messages."""
     names = [word for word in words[:2] if not word.startswith("-")]
@@ -332,10 +342,10 @@ def main() -> None:
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
-        if sys.stdout is None and name != "run":
-            raise LacunaError(
-                Exit.ENVIRONMENT, "standard output is closed", "give it a place, as in >/dev/null"
-            )
+        if sys.stdout is None:
+            sys.stdout = _Closed()
+            if name != "run":
+                sys.stdout.write("")
         if not words:
             raise LacunaError(Exit.USAGE, "no command", "see lacuna --help")
         if name == "run":

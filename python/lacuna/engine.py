@@ -40,6 +40,14 @@ def machine() -> dict[str, Any]:
     return json.loads(capi.text(capi.library().lacuna_machine_json, "the machine"))
 
 
+def _counted(count: SupportsIndex, name: str = "count") -> int:
+    """A number as the C library has them; ctypes would cut it off."""
+    number = operator.index(count)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise LacunaError(Exit.USAGE, f"bad {name}: {number}", "give one that fits into 64 bits")
+    return number
+
+
 def _words(argument: SupportsIndex | Sequence[SupportsIndex]) -> str:
     """An argument of a constructor as it stands in a text."""
     if hasattr(argument, "__len__"):
@@ -55,6 +63,9 @@ class Type:
 
     def __init__(self, text: str) -> None:
         self._handle = c_void_p()
+        if "\0" in text:
+            what = f"cannot read the type text: it has a NUL: {text!r}"
+            raise LacunaError(Exit.USAGE, what, "docs/types.md has the grammar")
         capi.check(
             capi.library().lacuna_type_parse(os.fsencode(text), byref(self._handle)), "the type"
         )
@@ -65,6 +76,13 @@ class Type:
 
     def __repr__(self) -> str:
         return f"Type({self.text()!r})"
+
+    def __copy__(self) -> Type:
+        """The same one, as it never changes: two of one handle would each give it back."""
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Type:
+        return self
 
     @classmethod
     def _by(cls, constructor: str, oldtype: Type | str, *arguments: Any) -> Type:
@@ -209,6 +227,13 @@ class Plan:
         if getattr(self, "_handle", None):
             capi.library().lacuna_plan_destroy(self._handle)
 
+    def __copy__(self) -> Plan:
+        """The same one, as it never changes: two of one handle would each give it back."""
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Plan:
+        return self
+
     @property
     def type(self) -> Type:
         """What it moves."""
@@ -217,6 +242,7 @@ class Plan:
     def packed_size(self, count: int = 1) -> int:
         """Bytes that `count` elements take when packed."""
         size = c_int64()
+        count = _counted(count)
         capi.check(capi.library().lacuna_packed_size(self._handle, count, byref(size)), "the count")
         return size.value
 
@@ -234,17 +260,19 @@ class Plan:
         packed form alone.
         """
         begin, end = self._slice(slice_, count)
-        at = self._inside(mem, count, offset, "mem", writes=False)
+        memory, at = self._inside(mem, count, offset, "mem", writes=False)
         if out is None:
             import numpy  # takes a tenth of a second to load
 
             out = numpy.empty(end - begin, numpy.uint8)
-        to = Memory(out, "out", writes=True).dense(end - begin)
+        room = Memory(out, "out", writes=True)
+        to = room.dense(end - begin)
         lib = capi.library()
         if slice_ is None:
             capi.check(lib.lacuna_pack(self._handle, at, count, to), "packing")
         else:
             capi.check(lib.lacuna_pack_slice(self._handle, at, count, begin, end, to), "packing")
+        del memory, room  # which have kept it from being resized meanwhile
         return out
 
     def unpack(
@@ -257,14 +285,16 @@ class Plan:
     ) -> None:
         """The reverse: `packed` has the bytes; of `mem` nothing but data is written."""
         begin, end = self._slice(slice_, count)
-        at = self._inside(mem, count, offset, "mem", writes=True)
-        source = Memory(packed, "packed", writes=False).dense(end - begin)
+        memory, at = self._inside(mem, count, offset, "mem", writes=True)
+        there = Memory(packed, "packed", writes=False)
+        source = there.dense(end - begin)
         lib = capi.library()
         if slice_ is None:
             capi.check(lib.lacuna_unpack(self._handle, source, count, at), "unpacking")
         else:
             status = lib.lacuna_unpack_slice(self._handle, source, count, begin, end, at)
             capi.check(status, "unpacking")
+        del memory, there
 
     def copy(
         self,
@@ -277,12 +307,14 @@ class Plan:
         other_offset: int = 0,
     ) -> None:
         """From this layout to another of as many bytes, without the packed form between."""
-        source = self._inside(mem, count, offset, "mem", writes=False)
-        to = other._inside(other_mem, other_count, other_offset, "other_mem", writes=True)
+        count, other_count = _counted(count), _counted(other_count, "other_count")
+        memory, source = self._inside(mem, count, offset, "mem", writes=False)
+        room, to = other._inside(other_mem, other_count, other_offset, "other_mem", writes=True)
         capi.check(
             capi.library().lacuna_copy(self._handle, source, count, other._handle, to, other_count),
             "copying",
         )
+        del memory, room
 
     def _slice(self, wanted: tuple[int, int] | None, count: int) -> tuple[int, int]:
         size = self.packed_size(count)
@@ -292,17 +324,21 @@ class Plan:
             raise LacunaError(Exit.USAGE, what, "give 0 <= begin <= end <= packed_size(count)")
         return begin, end
 
-    def _inside(self, mem: Any, count: int, offset: int, name: str, writes: bool) -> c_void_p:
-        """Where offset 0 of the first element is, if all data lie in `mem`."""
+    def _inside(
+        self, mem: Any, count: int, offset: int, name: str, writes: bool
+    ) -> tuple[Memory, c_void_p]:
+        """What keeps `mem`, and where offset 0 of the first element is, if all data lie inside."""
         over = (count - 1) * self._extent
         first, last = self._lb + min(0, over), self._ub + max(0, over)
         if count <= 0 or self._size == 0:
             first = last = 0
-        return Memory(mem, name, writes).around(offset, first, last)
+        memory = Memory(mem, name, writes)
+        return memory, memory.around(offset, first, last)
 
     def explain(self, count: int) -> str:
         """What the plan does with `count` elements and why, in words."""
         lib = capi.library()
+        count = _counted(count)
         return capi.text(
             lambda n, at, need: lib.lacuna_plan_explain(self._handle, count, n, at, need),
             "the plan",
@@ -311,6 +347,7 @@ class Plan:
     def cost(self, count: int) -> dict[str, Any]:
         """How long packing and unpacking `count` elements will take here, as lacuna.h says."""
         lib = capi.library()
+        count = _counted(count)
         return json.loads(
             capi.text(
                 lambda n, at, need: lib.lacuna_plan_cost_json(self._handle, count, n, at, need),

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lacuna.engine, the engine for Python programs: NumPy is the oracle."""
 
+import copy
 import random
 
 import numpy as np
 import pytest
 
+from lacuna import capi
 from lacuna.engine import Plan, Type
 from lacuna.errors import LacunaError
 
@@ -122,3 +124,54 @@ def test_what_is_wrong_is_said_and_nothing_is_moved():
             call()
         assert (matrix == before).all()
     assert (zeros == 0).all()
+
+
+def test_numbers_that_ctypes_would_cut_and_texts_that_it_would_end():
+    plan = Plan(Type.vector(4, 1, 2, "double"))
+    for call in (plan.packed_size, plan.explain, plan.cost):
+        with pytest.raises(LacunaError, match="bad count"):
+            call(2**64 + 1)
+    mem, room = np.zeros(8), np.zeros(8)
+    with pytest.raises(LacunaError, match="bad other_count"):
+        plan.copy(mem, plan, room, other_count=2**64 + 1)
+    with pytest.raises(LacunaError, match="NUL"):
+        Type("double\0 and more")
+
+
+def test_addresses_of_objects_are_not_moved():
+    plan = Plan("contiguous(2, double)")
+    objects = np.array([object(), object()], dtype=object)
+    for call in (lambda: plan.pack(objects), lambda: plan.unpack(bytes(16), objects)):
+        with pytest.raises(LacunaError, match="Python objects"):
+            call()
+
+
+def test_a_copy_gives_nothing_back_twice():
+    for one in (Type("vector(3, 1, 2, int)"), Plan("vector(3, 1, 2, int)")):
+        for other in (copy.copy(one), copy.deepcopy(one)):
+            assert other is one
+
+
+def test_memory_stays_while_it_is_moved():
+    plan = Plan("contiguous(64, byte)")
+    mem = bytearray(range(64))
+    tried = []
+
+    class Library:
+        """The C library, with a look at the memory meanwhile."""
+
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def lacuna_pack(self, *arguments):
+            with pytest.raises(BufferError):
+                mem.extend(bytes(1 << 20))
+            tried.append(1)
+            return real.lacuna_pack(*arguments)
+
+    real = capi.library()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capi, "library", Library)
+        assert bytes(plan.pack(mem)) == bytes(range(64))
+    assert tried == [1]
+    mem.extend(b"x")

@@ -233,7 +233,9 @@ def test_a_full_disk_is_no_defect(words):
     one_line_error(result, ENVIRONMENT, "cannot write", "No space left", "make room")
 
 
-@pytest.mark.parametrize("words", [["machine"], ["preload", "--mpi", "mpich"], ["--help"]])
+@pytest.mark.parametrize(
+    "words", [["machine"], ["preload", "--mpi", "mpich"], ["--help"], ["run", "--help"]]
+)
 def test_closed_output_is_no_defect(words):
     shell = ["sh", "-c", 'exec "$@" >&-', "sh", COMMAND, *words]
     result = subprocess.run(shell, stderr=subprocess.PIPE, text=True, check=False)

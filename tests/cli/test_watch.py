@@ -143,6 +143,16 @@ def test_a_receive_that_found_its_data_in_shared_memory_is_told_of(tmp_path):
     received = row(report, "MPI_Sendrecv_replace", "vector(4096, 1, 3, double)")
     assert received["taken"] == 0 and received["unpack_seconds"] > 0
     assert "came through shared memory" in received["advice"][0]
+    # Of a call of both directions one side is taken, and of the other it is not said that the
+    # library is as fast.
+    options["LACUNA_REPORT"] = "1"
+    result = launch("openmpi", 2, "test", "direct_exchange", environment=options)
+    lines = result.stderr.splitlines()
+    both = [
+        at for at, line in enumerate(lines) if re.match(r"lacuna: MPI_Sendrecv +\d+ +[1-9]", line)
+    ]
+    told = [lines[at + 1] for at in both if "not taken: " in lines[at + 1]]
+    assert any("receives, before it was known how their data come" in line for line in told)
 
 
 def log(mpi, **options):

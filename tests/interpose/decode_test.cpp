@@ -120,3 +120,30 @@ TOPIC(decode_f90) {
   }
   context("");
 }
+
+// Two structs over the two below them, and so on: few handles, parts without number, and no data
+// but at the end. The library makes and sends it at once.
+TOPIC(decode_shared_parts) {
+  const int ones[] = {1, 1};
+  MPI_Datatype pair[2], next[2], type;
+  MPI_Type_contiguous(0, MPI_INT, &pair[0]);
+  MPI_Type_contiguous(0, MPI_CHAR, &pair[1]);
+  const auto combine = [&](MPI_Datatype first, MPI_Datatype second, MPI_Datatype* made) {
+    const MPI_Aint places[] = {0, 64};
+    const MPI_Datatype members[] = {first, second};
+    MPI_Type_create_struct(2, ones, places, members, made);
+  };
+  for (int level = 0; level < 26; ++level) {
+    combine(pair[0], pair[1], &next[0]);
+    combine(pair[1], pair[0], &next[1]);
+    for (int i = 0; i < 2; ++i) {
+      MPI_Type_free(&pair[i]);
+      pair[i] = next[i];
+    }
+  }
+  MPI_Datatype line = column(4, 2);
+  combine(pair[0], line, &type);
+  MPI_Type_commit(&type);
+  CHECK(text_of(type).find("more than 32768 parts") != std::string::npos);
+  for (MPI_Datatype part : {pair[0], pair[1], line, type}) MPI_Type_free(&part);
+}

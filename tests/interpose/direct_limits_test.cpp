@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "arena_view.hpp"
 #include "harness.hpp"
@@ -51,6 +52,37 @@ TOPIC(direct_limits) {
   if (g_rank == 1) {
     MPI_Recv(to.data(), 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(to[0] == 0 && to[1] == -1 && to[3] == 3 && to[3 * 4095] == 3 * 4095);
+  }
+  MPI_Type_free(&type);
+}
+
+// The first token of the job comes when no descriptor is to be had, beside a receive from nobody
+// with an address at which nothing is.
+TOPIC(direct_unreadable) {
+  constexpr int kCount = 512;
+  MPI_Datatype type = column(kCount, 2);
+  std::vector<double> data(2 * kCount, 5), to(kCount, -1);
+  const int other = g_rank ^ 1;
+  MPI_Sendrecv(data.data(), kCount, MPI_DOUBLE, other, 1, to.data(), kCount, MPI_DOUBLE, other, 1,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  to.assign(kCount, -1);
+  if (g_rank == 1) {
+    rlimit before{}, none{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = before;
+    none.rlim_cur = 3;
+    setrlimit(RLIMIT_NOFILE, &none);
+    MPI_Request requests[2];
+    auto* const nowhere = reinterpret_cast<void*>(uintptr_t{4096});
+    MPI_Irecv(to.data(), kCount, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(nowhere, kCount, MPI_DOUBLE, MPI_PROC_NULL, 2, MPI_COMM_WORLD, &requests[1]);
+    MPI_Send(nullptr, 0, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    setrlimit(RLIMIT_NOFILE, &before);
+    CHECK(to == std::vector<double>(kCount, 5));
+  } else if (g_rank == 0) {
+    MPI_Recv(nullptr, 0, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(taken_by("MPI_Send", [&] { MPI_Send(data.data(), 1, type, 1, 2, MPI_COMM_WORLD); }) == 1);
   }
   MPI_Type_free(&type);
 }

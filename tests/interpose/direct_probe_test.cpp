@@ -163,6 +163,12 @@ TOPIC(direct_exchange) {
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  // Both at once.
+  const int other = g_rank ^ 1;
+  std::vector<double> mine = numbers(g_rank), got(static_cast<size_t>(kCount) * 3, -1);
+  MPI_Sendrecv(mine.data(), 1, type, other, 9, got.data(), 1, type, other, 9, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  CHECK(got[0] == numbers(other)[0] && got[1] == -1);
   MPI_Type_free(&type);
 }
 
