@@ -5,8 +5,8 @@
 // run-time library would be a second shared object in every process that preloads lacuna, so the
 // CPU is asked here (docs/decisions/0001-highway-for-simd.md).
 // SVE2 and the targets for one length of vector have nothing more that moves bytes than SVE.
-// And SSE4 is SSSE3: of 73,600 instructions 23 were others, in 230 KB and a fifth of the time that
-// this file takes to compile.
+// And SSE4 is SSSE3: of 73,600 instructions a few dozen were others, in 230 KB and a fifth of the
+// time that this file takes to compile.
 #if !defined(HWY_DISABLED_TARGETS)
 #if defined(__aarch64__)
 #define HWY_DISABLED_TARGETS (HWY_SVE2 | HWY_SVE2_128 | HWY_SVE_256)
