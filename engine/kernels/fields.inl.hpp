@@ -153,10 +153,7 @@ void gather_elements(const Move& m) {
       dst += head * f.size;
       count -= head;
     }
-    // Whole periods whose loads end before the last data byte.
-    const int64_t src_end = (count - 1) * f.extent + f.span;
-    int64_t periods = src_end < t.reach ? 0 : (src_end - t.reach) / (t.elements * f.extent) + 1;
-    if (periods > count / t.elements) periods = count / t.elements;
+    const int64_t periods = whole_periods(t, count, f.extent, (count - 1) * f.extent + f.span);
     switch (t.steps_per_store) {
       case 1:
         gather_periods<L, 1>(f, periods, src, dst);
@@ -249,9 +246,7 @@ void scatter_elements(const Move& m) {
       dst += head * f.extent;
       count -= head;
     }
-    const int64_t src_end = count * f.size;
-    int64_t periods = src_end < t.reach ? 0 : (src_end - t.reach) / (t.elements * f.size) + 1;
-    if (periods > count / t.elements) periods = count / t.elements;
+    const int64_t periods = whole_periods(t, count, f.size, count * f.size);
     switch (t.steps.size()) {
       case 1:
         scatter_periods<L, 1>(f, periods, src, dst);

@@ -20,6 +20,15 @@ inline int64_t elements_to_vector(const std::byte* p, int64_t step, int64_t most
   return 0;
 }
 
+// Periods of `count` elements, `src_step` bytes apart, whose loads end before `src_end`, where the
+// last data byte is.
+inline int64_t whole_periods(const FieldTable& t, int64_t count, int64_t src_step,
+                             int64_t src_end) {
+  if (src_end < t.reach) return 0;
+  const int64_t loaded = (src_end - t.reach) / (t.elements * src_step) + 1;
+  return loaded < count / t.elements ? loaded : count / t.elements;
+}
+
 // The first `elements` of one row, field by field.
 template <bool kScatter>
 void first_elements(const Move& m, int64_t elements, const std::byte* src, std::byte* dst) {
@@ -121,10 +130,7 @@ inline void gather_shuffled(const Move& m) noexcept {
       dst += head * f.size;
       count -= head;
     }
-    // Whole periods whose loads end before the last data byte.
-    const int64_t src_end = (count - 1) * f.extent + f.span;
-    int64_t periods = src_end < t.reach ? 0 : (src_end - t.reach) / (t.elements * f.extent) + 1;
-    if (periods > count / t.elements) periods = count / t.elements;
+    const int64_t periods = whole_periods(t, count, f.extent, (count - 1) * f.extent + f.span);
     shuffle(t, t.elements * f.extent, periods, src, dst);
     const int64_t done = periods * t.elements;
     if (done < count)
