@@ -350,6 +350,25 @@ TEST_F(Api, CostIsOneJsonObject) {
   lacuna_plan_destroy(plan);
 }
 
+// Places of such elements are near the ends of 64 bits, and what is reckoned with them is beyond.
+TEST_F(Api, CostOfWhatIsTooFarApartIsRefused) {
+  size_t needed = 0;
+  for (const auto& [text, count] : std::vector<std::pair<const char*, int64_t>>{
+           {"hvector(2, 1, 9_223_372_036_854_775_000, double)", 1},
+           {"hindexed([1, 1], [-4_611_686_018_427_387_904, 4_611_686_018_427_387_000], double)", 1},
+           {"hvector(4_000_000_000_000_000_000, 1, 0, char)", 1},
+           {"contiguous(9_000_000_000_000_000_000, char)", 1},
+           {"resized(0, 1_000_000_000_000_000_000, double)", 5}}) {
+    lacuna_plan* plan = planned(text);
+    expect_wrong(lacuna_plan_cost_json(plan, count, 0, nullptr, &needed), LACUNA_OVERFLOW,
+                 "more than 1152921504606846976 bytes");
+    lacuna_plan_destroy(plan);
+  }
+  lacuna_plan* plan = planned("hvector(2, 1, 1_000_000_000_000_000_000, double)");
+  expect_wrong(lacuna_plan_cost_json(plan, 1, 0, nullptr, &needed), LACUNA_TRUNCATED, "capacity");
+  lacuna_plan_destroy(plan);
+}
+
 TEST_F(Api, Buffers) {
   void* buffer = nullptr;
   ASSERT_EQ(lacuna_buffer_acquire(100000, &buffer), LACUNA_OK);

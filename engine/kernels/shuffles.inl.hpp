@@ -109,16 +109,10 @@ inline ShuffleFn find_shuffles(const FieldTable& table) {
   return found != nullptr ? found : &shuffle_periods_any;
 }
 
-// Fewer elements than this go by moves, as most of them would before the first and after the last
-// period (Zen 3, bytes at 2, 64 of them 44 and 59 ns, 256 138 and 104; 12 of 16 bytes, 64 57 and 74
-// ns, 256 159 and 139), but where each element is a period (structs of 32 bytes, 16 of them 46 and
-// 42 ns).
-inline int64_t least_shuffled(const FieldTable& t) { return t.elements == 1 ? 8 : 128; }
-
 inline void gather_shuffled(const Move& m) noexcept {
   const Fields& f = *m.fields;
   const FieldTable& t = f.gather;
-  if (t.steps.empty() || m.inner.count < least_shuffled(t)) return by_field<false>(m);
+  if (t.steps.empty() || m.inner.count < least_elements(t)) return by_field<false>(m);
   const ShuffleFn shuffle = find_shuffles(t);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     const std::byte* src = m.src + i * m.outer.src_stride;

@@ -19,6 +19,9 @@ using Kind = LayoutNode::Kind;
 // have one form whatever way they were built. Larger ones keep their structure, which is cheaper to
 // walk than a list.
 constexpr int64_t kMaxSpelledRuns = 16;
+// Sequences inside a sequence are part of it up to this many pieces in all: one that stands in it
+// several times, level upon level, would be 2^levels.
+constexpr size_t kMaxFlatPieces = size_t{1} << 20;
 
 uint64_t mix(uint64_t h, uint64_t v) {
   h ^= v + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
@@ -266,11 +269,12 @@ Placed make_seq(std::vector<Placed> parts) {
   // Hoist the common structure of equal pieces before it is lost by flattening.
   parts = join_neighbours(parts);
   int64_t leaf_runs = 0;
-  bool nested = false;
+  size_t pieces = 0;  // once flat
   for (const Placed& part : parts) {
     leaf_runs = std::min(leaf_runs + part.node->leaf_runs, kMaxSpelledRuns + 1);
-    nested = nested || part.node->kind == Kind::kSeq;
+    pieces += part.node->kind == Kind::kSeq ? part.node->children.size() : 1;
   }
+  const bool nested = pieces > parts.size() && pieces <= kMaxFlatPieces;
   if (parts.size() > 1 && leaf_runs <= kMaxSpelledRuns) return spell_out(parts);
   if (parts.size() > 1 && nested) {
     std::vector<Placed> flat;

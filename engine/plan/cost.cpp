@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "base/checked.hpp"
 #include "plan/cycles.hpp"
 
 namespace lacuna {
@@ -264,6 +266,17 @@ double Cost::traffic_ns() const {
   double all = tlb_ns;
   for (const double level : level_ns) all += level;
   return all;
+}
+
+bool has_cost(const Plan& plan, int64_t count) {
+  if (count <= 0 || plan.is_empty()) return true;
+  const Type& type = plan.type();
+  const Checked last = (Checked(count) - 1) * plan.extent();
+  const Checked ends[] = {Checked(count) * plan.size(), type.true_lb, type.true_ub,
+                          last + type.true_lb, last + type.true_ub};
+  return std::all_of(std::begin(ends), std::end(ends), [](const Checked& end) {
+    return end.ok() && end.value() >= -kMostCostBytes && end.value() <= kMostCostBytes;
+  });
 }
 
 Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth) {

@@ -37,6 +37,12 @@ struct Cost {
   double traffic_ns() const;
 };
 
+// Costs are reckoned of messages of at most this many bytes, whose data lies less than this from
+// where the first element begins, so that a place and the distance to another fit 64 bits.
+inline constexpr int64_t kMostCostBytes = int64_t{1} << 60;
+bool has_cost(const Plan& plan, int64_t count);
+
+// Only of what has one.
 Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth);
 // A copy of as many bytes without gaps by the C library.
 Cost predict_memcpy(int64_t bytes, const Machine& machine, Warmth warmth);

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "plan/cycles.hpp"
 #include "type/text.hpp"
 
@@ -211,6 +214,22 @@ TEST(Cost, EveryInstructionSetHasCycles) {
         EXPECT_GT(predict(*plan, 100, direction, Warmth::kWarm).instructions_ns, 0)
             << table->isa << " " << text;
     }
+  }
+}
+
+// The kernels take tables from so many elements on; fewer go by moves, and cost what moves do.
+TEST(Cost, FewElementsAreReckonedAsTheyAreMoved) {
+  const std::pair<std::vector<Field>, int64_t> kElements[] = {{{{0, 1}}, 2},
+                                                              {{{0, 8}, {16, 8}}, 32}};
+  for (const auto& [runs, extent] : kElements) {
+    const auto fields = make_fields(runs, extent, 0, 4, true);
+    ASSERT_FALSE(fields->gather.steps.empty());
+    const int64_t least = least_elements(fields->gather);
+    EXPECT_GT(least, fields->gather.elements);
+    double by_runs = 0;
+    for (const Field& run : runs) by_runs += run_cycles(run.bytes, 32);
+    EXPECT_EQ(element_cycles(*fields, least, true, 32), table_cycles(fields->gather, true));
+    EXPECT_GE(element_cycles(*fields, least - 1, true, 32), by_runs);
   }
 }
 

@@ -68,7 +68,7 @@ double table_cycles(const FieldTable& table, bool is_pack) {
 
 double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_t vector_bytes) {
   const FieldTable& table = is_pack ? fields.gather : fields.scatter;
-  if (!table.steps.empty() && in_row >= table.elements) return table_cycles(table, is_pack);
+  if (!table.steps.empty() && in_row >= least_elements(table)) return table_cycles(table, is_pack);
   double cycles = 0;
   for (const Field& field : fields.fields) cycles += run_cycles(field.bytes, vector_bytes);
   // A pass for each field.

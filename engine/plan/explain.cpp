@@ -67,8 +67,10 @@ void describe(const PlanNode& node, bool repeated, int indent, std::set<const Pl
       if (sweep.outer.count > 1 || outer_open)
         out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
       out += pad + "  elements " + loop_text(sweep.inner, inner_open) + " of " +
-             std::to_string(sweep.fields->fields.size()) + " fields, " +
-             std::to_string(sweep.fields->size) + " bytes\n";
+             (sweep.fields->fields.size() == 1
+                  ? "one run"
+                  : std::to_string(sweep.fields->fields.size()) + " fields") +
+             ", " + std::to_string(sweep.fields->size) + " bytes\n";
       break;
     case How::kEach:
       break;

@@ -215,6 +215,21 @@ TEST(Plan, SmallElementsAreMovedByPermutesWhereTheKernelsHaveThem) {
   }
 }
 
+// Explained as what moves them, which need not be the same for packing and unpacking.
+TEST(Plan, ASingleRunIsNoElementOfFields) {
+  for (const KernelTable* table : kernel_tables()) {
+    const PlanPtr plan = make_plan(parse_type("vector(1000, 1, 2, char)").value(), *table);
+    const Sweep& sweep = plan->root(1).sweep;
+    if (sweep.fields == nullptr) continue;  // the portable loops have no tables
+    EXPECT_EQ(sweep.why.find("1 fields"), std::string::npos) << sweep.why;
+    EXPECT_EQ(explain(*plan, 1).find("1 fields"), std::string::npos) << explain(*plan, 1);
+    EXPECT_EQ(sweep.why.ends_with("unpacked by a loop of runs"),
+              sweep.unpack.id().starts_with("strided"))
+        << table->isa << ": " << sweep.why << "; " << sweep.unpack.id();
+    EXPECT_EQ(sweep.why.find("a pass per field"), std::string::npos) << sweep.why;
+  }
+}
+
 TEST(Plan, KernelsComeFromTheTableAskedFor) {
   auto type = parse_type("vector(100, 1, 4, double)");
   for (const KernelTable* table : kernel_tables()) {

@@ -235,22 +235,25 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     place_outer(sweep, nest, nest.loops.size() - 1);
     place_rest(sweep, nest);
   }
+  // A single run that no table serves is a plain loop of runs.
+  const bool single = found->fields.size() == 1;
   const bool both = found->moves.pack != nullptr && found->words != nullptr;
-  const char* const otherwise = both ? "one permute for each element, far away by words"
+  const char* const otherwise = single ? "a loop of runs"
+                                : both ? "one permute for each element, far away by words"
                                 : found->moves.pack != nullptr ? "one permute for each element"
                                 : found->words != nullptr      ? "words, element by element"
                                                                : "a pass per field";
   sweep.why =
-      "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
-      text(found->size) + " bytes in " + text(found->extent) + ": packed by " +
+      (single ? "runs of " + text(found->size) + " bytes at a stride of "
+              : "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
+                    text(found->size) + " bytes in ") +
+      text(found->extent) + ": packed by " +
       (found->gather.steps.empty()
            ? otherwise
            : (found->gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
                  text(found->gather.steps_per_store) + " loads") +
       ", unpacked by " + (found->scatter.steps.empty() ? otherwise : "vectors stored under masks");
   set_ahead(sweep, found->span, kernels.masks, machine);
-  // A single run that no table serves is a plain loop of runs.
-  const bool single = found->fields.size() == 1;
   set_kernels(sweep, kernels,
               single && found->gather.steps.empty() ? Shape::kStrided : Shape::kGatherFields,
               single && found->scatter.steps.empty() ? Shape::kStrided : Shape::kScatterFields);

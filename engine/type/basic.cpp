@@ -287,6 +287,7 @@ Result<TypePtr> make_value_index(TypePtr value, TypePtr index) {
   type->true_ub = shape.index_offset + second.size_bytes;
   type->alignment_bytes = shape.alignment;
   type->depth = 1;
+  type->parts = 1;
   if (type->basic) {
     type->signature = {1, type->basic};
   } else {

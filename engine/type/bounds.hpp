@@ -81,6 +81,7 @@ Error unequal_lists(std::string_view constructor, std::string_view first, size_t
 Error null_child(std::string_view constructor, std::string_view argument);
 Error too_large(std::string_view constructor);
 Error too_deep(std::string_view constructor);
+Error too_many_parts(std::string_view constructor);
 
 // A draft of a type over one child; fails where the child is null or too deep already.
 Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child);

@@ -116,12 +116,20 @@ Error too_deep(std::string_view constructor) {
                                   " constructors deep; the limit is " + std::to_string(kMaxDepth)};
 }
 
+Error too_many_parts(std::string_view constructor) {
+  return {LACUNA_UNSUPPORTED, std::string(constructor) + ": the type would have more than " +
+                                  std::to_string(kMaxParts) +
+                                  " parts, each as often as it stands in it; that is the limit"};
+}
+
 Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child) {
   if (!child) return null_child(constructor, "oldtype");
   if (child->depth >= kMaxDepth) return too_deep(constructor);
+  if (child->parts >= kMaxParts) return too_many_parts(constructor);
   auto type = make_ref<Type>();
   type->combiner = combiner;
   type->depth = child->depth + 1;
+  type->parts = child->parts + 1;
   type->children.push_back(std::move(child));
   return type;
 }
@@ -282,6 +290,7 @@ Result<TypePtr> make_struct(std::vector<int64_t> blocklengths,
   auto type = make_ref<Type>();
   type->combiner = Combiner::kStruct;
   type->depth = 1;
+  type->parts = 1;
   Bounds bounds;
   for (size_t i = 0; i < blocklengths.size(); ++i) {
     if (blocklengths[i] < 0) {
@@ -291,6 +300,8 @@ Result<TypePtr> make_struct(std::vector<int64_t> blocklengths,
     const Type& child = *oldtypes[i];
     if (child.depth >= kMaxDepth) return detail::too_deep(kName);
     type->depth = std::max(type->depth, child.depth + 1);
+    type->parts += child.parts;
+    if (type->parts > kMaxParts) return detail::too_many_parts(kName);
     bounds.add_blocks(child, 1, blocklengths[i], displacements_bytes[i], displacements_bytes[i]);
   }
   bounds.pad_to_alignment();

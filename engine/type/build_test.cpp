@@ -431,6 +431,21 @@ TEST(Arguments, DepthHasALimit) {
                  "struct" + rule);
 }
 
+// Each of them stands twice in the next: 22 handles, which every walk would go through 2^22 times.
+TEST(Arguments, PartsHaveALimitHoweverTheyAreShared) {
+  TypePtr type = named("int");
+  for (int i = 0; i < 22; ++i)
+    type = must(make_struct({1, 1}, {0, 2 * type->extent() + 4}, {type, type}));
+  EXPECT_EQ(type->parts, kMaxParts - 1);
+  const std::string rule =
+      ": the type would have more than 4194304 parts, each as often as it stands in it; that is "
+      "the limit";
+  expect_refused(make_struct({1, 1}, {0, 0}, {type, type}), LACUNA_UNSUPPORTED, "struct" + rule);
+  type = must(make_dup(type));
+  EXPECT_EQ(type->parts, kMaxParts);
+  expect_refused(make_resized(0, 8, type), LACUNA_UNSUPPORTED, "resized" + rule);
+}
+
 TEST(Arguments, WhatDoesNotFit64BitsIsOverflow) {
   const int64_t most = INT64_MAX;
   const int64_t least = INT64_MIN;

@@ -61,6 +61,9 @@ inline constexpr int64_t kUndefined = -32766;
 // Constructors deeper than this are declined (LACUNA_UNSUPPORTED), so that every walk of a tree may
 // recurse.
 inline constexpr int kMaxDepth = 256;
+// And so are trees of more constructors, those of a child counted wherever it stands: n structs,
+// each of the one before twice, are 2^n, which no walk may have to make.
+inline constexpr int64_t kMaxParts = int64_t{1} << 22;
 
 // One run of a basic's bytes inside it: most have one; a pair type such as double_int has two with
 // a gap (8 bytes at 0, 4 bytes at 8, extent 16).
@@ -144,6 +147,8 @@ class Type : public RefCounted {
   bool lb_marker = false;
   bool ub_marker = false;
   int depth = 0;  // constructors on the longest way down to a basic; named and f90_*: 0
+  int64_t parts =
+      0;  // constructors in all, a shared child's as often as it stands; named and f90_*: 0
   SignatureOutline signature;
   uint64_t hash = 0;       // of the structure: equal types have equal hashes
   int64_t tree_bytes = 0;  // about the memory of all its nodes; INT64_MAX: more than that
