@@ -78,11 +78,7 @@ constexpr int64_t kRoundsOfChoice = 64;
 
 // Whether what is packed to the side and copied from there may be sooner in the region. From afar,
 // and where a ring tries it, also long runs.
-bool may_go_aside(const Plan& plan, bool is_large, Distance distance) noexcept {
-  return minds_distance(plan) &&
-         (is_large || distance == Distance::kFar || plan.mean_run_bytes() < kRunOfItsOwn);
-}
-
+//
 // From close by, messages go straight. Microseconds by the side / straight, Zen 5, rounds of 1 MiB
 // (arena.cpp): 12 KiB in runs of 768 bytes 0.76 / 0.72, 16 KiB of 40 bytes 1.33 / 1.26, 48 KiB of
 // 1.5 KiB 1.74 / 1.68, 104 KiB of 12 bytes 7.4 / 7.0, 191 KiB 9.6 / 8.8, 64 KiB of 1 KiB 2.18 /
@@ -92,8 +88,10 @@ bool may_go_aside(const Plan& plan, bool is_large, Distance distance) noexcept {
 // There, to ask for the lines of the next piece, to be written, before a piece is packed gained
 // nothing of short runs and lost 1.15 of long ones. Zen 3, with Open MPI alone in the same job: 1
 // MiB in runs of 40 bytes 239 / 104, 137 and 108, of 4 KiB 96 / 91, 80 and 114 (Zen 5 28 / 29).
-bool goes_straight(bool is_large, Distance distance) noexcept {
-  return distance == Distance::kClose && !is_large;
+bool may_go_aside(const Plan& plan, bool is_large, Distance distance) noexcept {
+  if (!minds_distance(plan)) return false;
+  return is_large || distance == Distance::kFar ||
+         (distance == Distance::kUnknown && plan.mean_run_bytes() < kRunOfItsOwn);
 }
 
 // From afar, each piece takes a line forth and back more: up to this there are fewer. Microseconds
@@ -136,8 +134,7 @@ Packing packing_of(const Plan& plan, int64_t count, int64_t bytes, Distance dist
     return {piece, piece, copied};
   }
   const bool is_large = bytes > kMostWhole;
-  if (bytes < kLeastWholePiece || !may_go_aside(plan, is_large, distance) ||
-      goes_straight(is_large, distance))
+  if (bytes < kLeastWholePiece || !may_go_aside(plan, is_large, distance))
     return {whole(is_large ? kRingPiece : piece_of(bytes)), 0, Way::kStraight};
   if (distance == Distance::kFar && bytes <= kMostInFewer) {
     const int64_t piece = whole(std::max(bytes / kFewerPieces, kLeastWholePiece));
