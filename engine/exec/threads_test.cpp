@@ -174,6 +174,7 @@ int exit_code_of_child(int (*body)(), End end = End::kExit) {
   std::fflush(nullptr);  // what is buffered would be written twice
   const pid_t child = fork();
   if (child == 0) {
+    alarm(60);  // one that waits for ever is told from one that answers
     const int code = body();
     if (end == End::kQuickly) _exit(code);
     std::exit(code);
@@ -196,6 +197,10 @@ TEST(Threads, AreStartedAnewInAForkedChild) {
   EXPECT_TRUE(transposes(200));
 }
 
+// AddressSanitizer's allocator (of GCC before 14) is not made for forks while another thread is in
+// it: a child now and then waits for a lock whose holder it has not got.
+#ifndef __SANITIZE_ADDRESS__
+
 TEST(Threads, ForkWhileAnotherThreadHasThem) {
   // What is made at first use is there: a child of which another thread was making it would wait
   // for that thread, which it has not got.
@@ -211,6 +216,8 @@ TEST(Threads, ForkWhileAnotherThreadHasThem) {
   done = true;
   packer.join();
 }
+
+#endif  // not AddressSanitizer
 
 TEST(Threads, ExitWhileTheyWork) {
   EXPECT_EQ(exit_code_of_child([] {
