@@ -112,14 +112,38 @@ constexpr int64_t kLibraryBytes = 2048;
   if (i < bytes) copy_run(dst + i, src + i, bytes - i);
 }
 
+// Runs longer than a line, of any length.
+[[gnu::always_inline]] inline void copy_long_run(std::byte* dst, const std::byte* src,
+                                                 int64_t bytes, bool by_half_lines) {
+  if (by_half_lines && hn::Lanes(Bytes()) > 32 && bytes < kLibraryBytes) {
+    copy_half_lines(dst, src, bytes);
+  } else {
+    copy_run(dst, src, bytes);
+  }
+}
+
+// By which moves runs of one width go.
+struct Moves {
+  bool line_in_halves = false;  // 64 bytes: as two halves, or whole
+  bool half_lines = false;      // other runs: by no more than half a line (Move::half_lines)
+  bool masks = false;           // under a mask, where the width is no power of two
+};
+
 // Calls f(one_move, copy), where copy(dst, src) moves `width` bytes, by one move or several; the
-// choice among moves is made once for all of f's runs. Runs of 64 bytes: as two halves, or whole.
+// choice among moves is made once for all of f's runs.
 template <typename F>
-[[gnu::always_inline]] inline void with_copy(int64_t width, bool in_halves, bool masks, F f) {
+[[gnu::always_inline]] inline void with_copy(int64_t width, Moves moves, F f) {
+  const auto twice = [width](auto bytes) {
+    return [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+      constexpr int64_t kBytes = decltype(bytes)::value;
+      copy_vector<kBytes>(dst, src);
+      copy_vector<kBytes>(dst + width - kBytes, src + width - kBytes);
+    };
+  };
 #if HWY_TARGET == HWY_AVX3
   // One load and one store under a mask, whatever the width. Zen 5, 4096 runs of 12 bytes at 128 by
   // moves and so 2.3 and 1.25 us; 20,000 of 24 bytes, listed, cold 106 and 56 us.
-  if (masks && width < 64 && (width & (width - 1)) != 0) {
+  if (moves.masks && width < 64 && (width & (width - 1)) != 0) {
     if (width < 16) {
       const auto data = static_cast<__mmask16>((1u << width) - 1);
       f(std::true_type(), [data](std::byte* dst, const std::byte* src) LACUNA_INLINE {
@@ -138,16 +162,51 @@ template <typename F>
     }
     return;
   }
-#else
-  (void)masks;
-#endif
-  const auto twice = [width](auto bytes) {
-    return [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
-      constexpr int64_t kBytes = decltype(bytes)::value;
-      copy_vector<kBytes>(dst, src);
-      copy_vector<kBytes>(dst + width - kBytes, src + width - kBytes);
+  // By half lines at most: wider moves, and masks of what is wider, lie across two lines more
+  // often, and there cost several times as much on some CPUs. Zen 5, 512 KiB of runs at random
+  // places, ns a run by whole lines' moves (up to 63 bytes under a mask), so, and by 16 bytes:
+  // unpacked 40 bytes 2.6, 1.3, 1.35; 56 2.6, 1.4, 1.6; 96 3.3, 1.6, 1.9; 120 4.6, 2.3, 2.7;
+  // 128 3.3, 1.8, 2.3; packed 40 1.7, 1.15, 1.3; 96 2.5, 1.8, 2.1; 128 2.5, 2.2, 2.7. At a stride:
+  // 52 of 56 unpacked 1.65, 1.0, 1.3, packed 1.1, 0.9, 1.25; 96 of 128 unpacked 2.5, 1.4, 1.7; 128
+  // of 136 3.3, 1.6, 2.2.
+  if (moves.half_lines && width > 32 && width <= 128 && width != 64) {
+    const auto halves = [width](auto whole) {
+      return [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+        constexpr int64_t kWhole = decltype(whole)::value;
+        for (int64_t at = 0; at < kWhole; at += 32) copy_vector<32>(dst + at, src + at);
+        copy_vector<32>(dst + width - 32, src + width - 32);
+      };
     };
-  };
+    const auto half_and = [](auto rest) {
+      return [](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+        copy_vector<32>(dst, src);
+        copy_vector<decltype(rest)::value>(dst + 32, src + 32);
+      };
+    };
+    if (width == 40) {
+      f(std::false_type(), half_and(std::integral_constant<int64_t, 8>()));
+    } else if (width == 48) {
+      f(std::false_type(), half_and(std::integral_constant<int64_t, 16>()));
+    } else if (width < 64) {
+      f(std::false_type(), halves(std::integral_constant<int64_t, 32>()));
+    } else if (width <= 96) {
+      f(std::false_type(), halves(std::integral_constant<int64_t, 64>()));
+    } else {
+      f(std::false_type(), halves(std::integral_constant<int64_t, 96>()));
+    }
+    return;
+  }
+  if (moves.half_lines && width > 128 && width <= 256) {
+    f(std::false_type(), [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
+      for (int64_t at = 0; at < 128; at += 32) copy_vector<32>(dst + at, src + at);
+      if (width > 160) copy_vector<32>(dst + 128, src + 128);
+      if (width > 192) copy_vector<32>(dst + 160, src + 160);
+      if (width > 224) copy_vector<32>(dst + 192, src + 192);
+      copy_vector<32>(dst + width - 32, src + width - 32);
+    });
+    return;
+  }
+#endif
   const auto overlapping = [width](auto word) {
     return [width](std::byte* dst, const std::byte* src)
                LACUNA_INLINE { copy_overlapping<decltype(word)>(dst, src, width); };
@@ -197,7 +256,7 @@ template <typename F>
     f(std::false_type(), overlapping(uint64_t{}));
   } else if (width > 16 && width <= 32) {
     f(std::false_type(), twice(std::integral_constant<int64_t, 16>()));
-  } else if (width == 64 && in_halves && hn::Lanes(d32) == 32) {
+  } else if (width == 64 && moves.line_in_halves && hn::Lanes(d32) == 32) {
     f(std::true_type(), twice(std::integral_constant<int64_t, 32>()));
   } else if (width == 64) {
     f(std::true_type(),
@@ -213,7 +272,7 @@ template <typename F>
   } else if (width > kSmallMoves && width <= 128 && hn::Lanes(d64) == 64) {
     f(std::false_type(), twice(std::integral_constant<int64_t, 64>()));
   } else {
-    f(std::false_type(),
-      [width](std::byte* dst, const std::byte* src) LACUNA_INLINE { copy_run(dst, src, width); });
+    f(std::false_type(), [width, moves](std::byte* dst, const std::byte* src)
+                             LACUNA_INLINE { copy_long_run(dst, src, width, moves.half_lines); });
   }
 }

@@ -86,7 +86,8 @@ struct Move {
   int64_t one_by_one = 16;
   // More than so many go several at a time, lines' worths by halves.
   int64_t one_by_one_runs = std::numeric_limits<int64_t>::max();
-  // strided: beyond the first level, and off the lines' boundaries, vectors of half a line.
+  // Vectors of half a line, where those of a whole line lie across two too often (strided runs of
+  // more than two lines: beyond the first level, and off the lines' boundaries).
   bool half_lines = false;
   // Runs that no single vector holds exactly are moved under masks, where the kernels have those.
   bool masks = false;

@@ -102,7 +102,11 @@ void listed(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_any(const Move& m) noexcept {
-  with_copy(m.width, true, m.masks, [&m](auto /*one_move*/, auto copy) LACUNA_INLINE {
+  // Zen 5, 24 bytes, packed from the first level by moves and under masks 0.76 and 0.67 ns a run;
+  // unpacked 0.81 and 0.90, at random places of the third level 0.75 and 1.3.
+  const bool masks = m.masks && (!m.half_lines || m.width < 32);
+  const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = masks};
+  with_copy(m.width, moves, [&m](auto /*one_move*/, auto copy) LACUNA_INLINE {
     for (int64_t i = 0; i < m.outer.count; ++i) {
       const std::byte* src = m.src + i * m.outer.src_stride;
       std::byte* dst = m.dst + i * m.outer.dst_stride;
@@ -119,13 +123,20 @@ void listed_any(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_runs(const Move& m) noexcept {
+  const bool by_half_lines = m.half_lines;
   for (int64_t i = 0; i < m.outer.count; ++i) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     for (int64_t j = 0; j < m.inner.count; ++j) {
       const int64_t packed = m.packed_offsets[j];
-      copy_run(kScatter ? dst + m.offsets[j] : dst + packed,
-               kScatter ? src + packed : src + m.offsets[j], m.packed_offsets[j + 1] - packed);
+      const int64_t bytes = m.packed_offsets[j + 1] - packed;
+      std::byte* to = kScatter ? dst + m.offsets[j] : dst + packed;
+      const std::byte* from = kScatter ? src + packed : src + m.offsets[j];
+      if (by_half_lines && bytes > 64) {
+        copy_long_run(to, from, bytes, true);
+      } else {
+        copy_run(to, from, bytes);
+      }
     }
   }
 }

@@ -224,7 +224,8 @@ inline void line_rows(const Move& m) noexcept {
 [[gnu::noinline]] inline void short_rows(const Move& m) noexcept {
   const int64_t stride = m.inner.dst_stride != m.width ? m.inner.dst_stride : m.inner.src_stride;
   const bool masks = m.masks && goes_under_masks(m.width, stride);
-  with_copy(m.width, false, masks, [&m](auto one_move, auto copy) LACUNA_INLINE {
+  const Moves moves = {.half_lines = m.half_lines, .masks = masks};
+  with_copy(m.width, moves, [&m](auto one_move, auto copy) LACUNA_INLINE {
     strided_rows<decltype(one_move)::value>(m, m.width, copy);
   });
 }
