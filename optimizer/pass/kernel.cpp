@@ -201,7 +201,9 @@ void Kernel::copy(llvm::Value* mem, llvm::Value* packed, llvm::Value* bytes) {
   const auto* known = constant(bytes);
   const int64_t width = known == nullptr ? 0 : known->getSExtValue();
   if (width == 1 || width == 2 || width == 4 || width == 8) {
-    llvm::Type* word = builder.getIntNTy(unsigned(width) * 8);
+    // 8 bytes as a double, of which two are loaded into one vector and stored at once: of integers
+    // the vectorizer finds that too dear without SSE4.
+    llvm::Type* word = width == 8 ? builder.getDoubleTy() : builder.getIntNTy(unsigned(width) * 8);
     builder.CreateAlignedStore(builder.CreateAlignedLoad(word, from, llvm::Align(1)), to,
                                llvm::Align(1));
     return;
