@@ -17,6 +17,11 @@ namespace {
 // About where the fixed costs of the kernels are paid back: a list's entry costs more than a
 // kernel's, a stride's no more.
 constexpr int64_t kMostMoves = 32;
+// Elements that are permuted. Nanoseconds by the kernels / so, Zen 5, 33, 64 and 96 of them: 4, 24
+// and 4 bytes of 40 packed 33 / 15, 37 / 22, 46 / 29, unpacked 34 / 13, 49 / 23, 62 / 31; 24 and 4
+// of 96 (two windows) 27 / 17, 42 / 31, 60 / 47, 26 / 15, 38 / 30, 55 / 51; 1 and 4 of 8 39 / 15,
+// 31 / 19, 37 / 27, 20 / 12, 22 / 20, 25 / 28.
+constexpr int64_t kMostPermuted = 80;
 constexpr int64_t kMostRegular = 128;
 // Of runs at one stride that are several words each. Nanoseconds by the kernels / so, Zen 4: 12
 // runs of 40 bytes 21.9 / 10.9, 33 of them 30.7 / 26.8, 64 of them 44 / 52; 12 of 12 bytes 12.5 /
@@ -340,7 +345,7 @@ void FewMoves::find_permutes(const Layout& layout) {
     runs.push_back({mem, bytes});
   });
   permuted_ = make_element(runs, layout.extent);
-  if (is_permuted()) most_elements_ = kMostMoves / permuted_.windows;
+  if (is_permuted()) most_elements_ = kMostPermuted;
 }
 
 }  // namespace lacuna

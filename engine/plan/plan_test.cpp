@@ -211,7 +211,7 @@ TEST(Plan, SmallElementsAreMovedByPermutesWhereTheKernelsHaveThem) {
         parse_type("resized(0, 96, struct([3, 1], [0, 64], [double, int]))").value(), *table);
     ASSERT_NE(plan->root(1000).sweep.fields, nullptr);
     EXPECT_EQ(plan->root(1000).sweep.fields->moves.pack != nullptr, table->elements);
-    EXPECT_EQ(plan->few().most_elements(), table->elements ? 16 : 10);  // 2 windows; 3 moves
+    EXPECT_EQ(plan->few().most_elements(), table->elements ? 80 : 10);  // 2 windows; 3 moves
   }
 }
 
