@@ -126,7 +126,7 @@ constexpr int64_t kLibraryBytes = 2048;
 struct Moves {
   bool line_in_halves = false;  // 64 bytes: as two halves, or whole
   bool half_lines = false;      // other runs: by no more than half a line (Move::half_lines)
-  bool masks = false;           // under a mask, where the width is no power of two
+  bool masks = false;           // up to 31 bytes, no power of two: under a mask
 };
 
 // Calls f(one_move, copy), where copy(dst, src) moves `width` bytes, by one move or several; the
@@ -141,23 +141,18 @@ template <typename F>
     };
   };
 #if HWY_TARGET == HWY_AVX3
-  // One load and one store under a mask, whatever the width. Zen 5, 4096 runs of 12 bytes at 128 by
+  // One load and one store under a mask. Zen 5, 4096 runs of 12 bytes at 128 by
   // moves and so 2.3 and 1.25 us; 20,000 of 24 bytes, listed, cold 106 and 56 us.
-  if (moves.masks && width < 64 && (width & (width - 1)) != 0) {
+  if (moves.masks && width < 32 && (width & (width - 1)) != 0) {
     if (width < 16) {
       const auto data = static_cast<__mmask16>((1u << width) - 1);
       f(std::true_type(), [data](std::byte* dst, const std::byte* src) LACUNA_INLINE {
         _mm_mask_storeu_epi8(dst, data, _mm_maskz_loadu_epi8(data, src));
       });
-    } else if (width < 32) {
+    } else {
       const auto data = static_cast<__mmask32>((1u << width) - 1);
       f(std::true_type(), [data](std::byte* dst, const std::byte* src) LACUNA_INLINE {
         _mm256_mask_storeu_epi8(dst, data, _mm256_maskz_loadu_epi8(data, src));
-      });
-    } else {
-      const auto data = static_cast<__mmask64>((uint64_t{1} << width) - 1);
-      f(std::true_type(), [data](std::byte* dst, const std::byte* src) LACUNA_INLINE {
-        _mm512_mask_storeu_epi8(dst, data, _mm512_maskz_loadu_epi8(data, src));
       });
     }
     return;

@@ -89,7 +89,8 @@ struct Move {
   // Vectors of half a line, where those of a whole line lie across two too often (strided runs of
   // more than two lines: beyond the first level, and off the lines' boundaries).
   bool half_lines = false;
-  // Runs that no single vector holds exactly are moved under masks, where the kernels have those.
+  // Runs of up to 31 bytes that no single vector holds exactly are moved under masks, where the
+  // kernels have those.
   bool masks = false;
   // strided: runs of so many bytes are left to the C library's memcpy.
   int64_t library_run = 16384;

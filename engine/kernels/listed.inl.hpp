@@ -102,10 +102,10 @@ void listed(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_any(const Move& m) noexcept {
-  // Zen 5, 24 bytes, packed from the first level by moves and under masks 0.76 and 0.67 ns a run;
-  // unpacked 0.81 and 0.90, at random places of the third level 0.75 and 1.3.
-  const bool masks = m.masks && (!m.half_lines || m.width < 32);
-  const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = masks};
+  // Masks, Zen 5, 24 bytes, by moves and so, ns a run: packed from the first level 0.76 and 0.67;
+  // unpacked to the first level 0.81 and 0.90, to random places of the third 0.92 and 0.94 (of huge
+  // pages, in a loop of nothing else, 0.75 and 1.3), out of memory 3.0 and 2.4.
+  const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = m.masks};
   with_copy(m.width, moves, [&m](auto /*one_move*/, auto copy) LACUNA_INLINE {
     for (int64_t i = 0; i < m.outer.count; ++i) {
       const std::byte* src = m.src + i * m.outer.src_stride;
@@ -132,8 +132,8 @@ void listed_runs(const Move& m) noexcept {
       const int64_t bytes = m.packed_offsets[j + 1] - packed;
       std::byte* to = kScatter ? dst + m.offsets[j] : dst + packed;
       const std::byte* from = kScatter ? src + packed : src + m.offsets[j];
-      if (by_half_lines && bytes > 64) {
-        copy_long_run(to, from, bytes, true);
+      if (bytes > 64) {
+        copy_long_run(to, from, bytes, by_half_lines);
       } else {
         copy_run(to, from, bytes);
       }
