@@ -122,6 +122,16 @@ void by_element(const Move& m) {
   }
 }
 
+// Elements of one row before the first period. Those after the last stay under the tables' masks:
+// one by one they are up to 1.2 times slower.
+template <bool kScatter>
+void head_elements(const Move& m, int64_t elements, const std::byte* src, std::byte* dst) {
+  const ElementMoves& moves = m.fields->moves;
+  const ElementFn move = kScatter ? moves.unpack : moves.pack;
+  if (move == nullptr) return first_elements<kScatter>(m, elements, src, dst);
+  move(*moves.element, src, dst, elements);
+}
+
 // What the first level surely holds.
 constexpr int64_t kNearBytes = 32768;
 inline bool is_near(const Move& m) {
@@ -148,7 +158,7 @@ void gather_elements(const Move& m) {
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     int64_t count = m.inner.count;
     if (const int64_t head = elements_to_vector(dst, f.size, t.elements, L::kBytes); head > 0) {
-      first_elements<false>(m, head, src, dst);
+      head_elements<false>(m, head, src, dst);
       src += head * f.extent;
       dst += head * f.size;
       count -= head;
@@ -241,7 +251,7 @@ void scatter_elements(const Move& m) {
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     int64_t count = m.inner.count;
     if (const int64_t head = elements_to_vector(dst, f.extent, t.elements, L::kBytes); head > 0) {
-      first_elements<true>(m, head, src, dst);
+      head_elements<true>(m, head, src, dst);
       src += head * f.size;
       dst += head * f.extent;
       count -= head;
