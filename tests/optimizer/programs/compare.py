@@ -216,7 +216,7 @@ def programs(cases: list[int], per_file: int, language: str) -> Iterator[tuple[l
 
 def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mpi", default="mpich", help="mpich, openmpi or intelmpi")
+    parser.add_argument("--mpi", action="append", help="mpich (the default), openmpi or intelmpi")
     parser.add_argument("--mpi-root", type=Path, default=places.default_mpi_root())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=numbers_of, default=numbers_of("0:50"))
@@ -229,6 +229,9 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser.add_argument("--without", type=int, action="append", default=[], help="a use")
     parser.add_argument("--keep", type=Path, help="a folder for cases that differ")
     given = parser.parse_args()
+    if given.mpi and len(given.mpi) > 1:
+        parser.error("--mpi: one library at a time; start it again for the next")
+    given.mpi = given.mpi[0] if given.mpi else "mpich"
     ways = [
         Way(f"way{number}", tuple(shlex.split(text)))
         for number, text in enumerate(given.way or ["clang-19 -O0", "clang-19 -O2"])
