@@ -83,6 +83,13 @@ EXPORT int MPI_Cartdim_get(MPI_Comm, int*) { return MPI_ERR_TOPOLOGY; }
 EXPORT int MPI_Cart_shift(MPI_Comm, int, int, int*, int*) { return MPI_ERR_TOPOLOGY; }
 EXPORT int MPI_Graph_neighbors_count(MPI_Comm, int, int*) { return MPI_ERR_TOPOLOGY; }
 EXPORT int MPI_Dist_graph_neighbors_count(MPI_Comm, int*, int*, int*) { return MPI_ERR_TOPOLOGY; }
+EXPORT int MPI_Graph_neighbors(MPI_Comm, int, int, int*) { return MPI_ERR_TOPOLOGY; }
+EXPORT int MPI_Dist_graph_neighbors(MPI_Comm, int, int*, int*, int, int*, int*) {
+  return MPI_ERR_TOPOLOGY;
+}
+EXPORT int MPI_Win_get_attr(MPI_Win, int, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
+EXPORT int MPI_Win_get_errhandler(MPI_Win, MPI_Errhandler*) { return MPI_ERR_WIN; }
+EXPORT int MPI_Win_shared_query(MPI_Win, int, MPI_Aint*, int*, void*) { return MPI_ERR_WIN; }
 EXPORT int MPI_Comm_dup(MPI_Comm, MPI_Comm* copy) { return *copy = 0x1234, MPI_SUCCESS; }
 EXPORT int MPI_Comm_idup(MPI_Comm, MPI_Comm*, MPI_Request*) { return MPI_ERR_OTHER; }
 // What the direct path asks for at its start; it has no use for a job of one rank.
@@ -92,6 +99,7 @@ EXPORT int MPI_Comm_remote_group(MPI_Comm, MPI_Group*) { return MPI_ERR_OTHER; }
 EXPORT int MPI_Group_translate_ranks(MPI_Group, int, const int*, MPI_Group, int*) {
   return MPI_ERR_OTHER;
 }
+EXPORT int MPI_Group_size(MPI_Group, int*) { return MPI_ERR_OTHER; }
 EXPORT int MPI_Group_free(MPI_Group*) { return MPI_ERR_OTHER; }
 EXPORT int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function*,
                                   int*, void*) {
@@ -105,6 +113,9 @@ EXPORT int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function*, MPI_Errhand
   return *handler = 1, MPI_SUCCESS;
 }
 EXPORT int MPI_Errhandler_free(MPI_Errhandler*) { return MPI_SUCCESS; }
+EXPORT int MPI_Comm_get_errhandler(MPI_Comm, MPI_Errhandler* handler) {
+  return *handler = MPI_ERRORS_ARE_FATAL, MPI_SUCCESS;
+}
 EXPORT int MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler) { return MPI_SUCCESS; }
 EXPORT int MPI_Comm_call_errhandler(MPI_Comm, int) { return MPI_SUCCESS; }
 EXPORT int MPI_Error_class(int code, int* error_class) { return *error_class = code, MPI_SUCCESS; }
@@ -179,6 +190,21 @@ EXPORT int MPI_Type_set_attr(MPI_Datatype datatype, int keyval, void* value) {
   const Lock lock(g_mutex);
   type_of(datatype)->attributes[keyval] = value;
   return MPI_SUCCESS;
+}
+EXPORT int MPI_Type_delete_attr(MPI_Datatype datatype, int keyval) {
+  TypePtr type;
+  Keyval known;
+  void* value = nullptr;
+  {
+    const Lock lock(g_mutex);
+    type = type_of(datatype);
+    const auto found = type->attributes.find(keyval);
+    if (found == type->attributes.end()) return MPI_ERR_OTHER;
+    value = found->second;
+    type->attributes.erase(found);
+    known = g_keyvals.at(keyval);
+  }
+  return known.on_delete(datatype, keyval, value, known.extra);
 }
 EXPORT int MPI_Type_get_envelope(MPI_Datatype datatype, int* integers, int* addresses, int* types,
                                  int* combiner) {
