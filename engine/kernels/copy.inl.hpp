@@ -112,10 +112,10 @@ constexpr int64_t kLibraryBytes = 2048;
   if (i < bytes) copy_run(dst + i, src + i, bytes - i);
 }
 
-// Runs longer than a line, of any length.
-[[gnu::always_inline]] inline void copy_long_run(std::byte* dst, const std::byte* src,
-                                                 int64_t bytes, bool by_half_lines) {
-  if (by_half_lines && hn::Lanes(Bytes()) > 32 && bytes < kLibraryBytes) {
+// As copy_run; what is longer than a line by half lines, if asked for.
+[[gnu::always_inline]] inline void copy_run_by(std::byte* dst, const std::byte* src, int64_t bytes,
+                                               bool by_half_lines) {
+  if (by_half_lines && hn::Lanes(Bytes()) > 32 && bytes > 64 && bytes < kLibraryBytes) {
     copy_half_lines(dst, src, bytes);
   } else {
     copy_run(dst, src, bytes);
@@ -268,6 +268,6 @@ template <typename F>
     f(std::false_type(), twice(std::integral_constant<int64_t, 64>()));
   } else {
     f(std::false_type(), [width, moves](std::byte* dst, const std::byte* src)
-                             LACUNA_INLINE { copy_long_run(dst, src, width, moves.half_lines); });
+                             LACUNA_INLINE { copy_run_by(dst, src, width, moves.half_lines); });
   }
 }

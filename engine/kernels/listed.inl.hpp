@@ -129,14 +129,9 @@ void listed_runs(const Move& m) noexcept {
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     for (int64_t j = 0; j < m.inner.count; ++j) {
       const int64_t packed = m.packed_offsets[j];
-      const int64_t bytes = m.packed_offsets[j + 1] - packed;
-      std::byte* to = kScatter ? dst + m.offsets[j] : dst + packed;
-      const std::byte* from = kScatter ? src + packed : src + m.offsets[j];
-      if (bytes > 64) {
-        copy_long_run(to, from, bytes, by_half_lines);
-      } else {
-        copy_run(to, from, bytes);
-      }
+      copy_run_by(kScatter ? dst + m.offsets[j] : dst + packed,
+                  kScatter ? src + packed : src + m.offsets[j], m.packed_offsets[j + 1] - packed,
+                  by_half_lines);
     }
   }
 }
