@@ -61,6 +61,9 @@ struct Fields {
   FieldTable gather;          // without steps: element by element, or one pass per field
   FieldTable scatter;
   ElementMoves moves;
+  // Messages that are not far (Move::far) are moved by those, whatever else there is.
+  bool gather_permuted = false;
+  bool scatter_permuted = false;
   ElementWordsPtr words;
 };
 using FieldsPtr = std::shared_ptr<const Fields>;

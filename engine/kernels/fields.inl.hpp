@@ -142,13 +142,19 @@ inline bool is_near(const Move& m) {
 // Out of the first level words are quicker, where elements have a line or more each (Zen 4, 16384
 // of 24 and 4 bytes of 96 packed 24.0 and 21.2 us, unpacked 25.9 and 20.9, of 16 and 4 bytes of 64
 // 16.9 and 15.1, 17.1 and 14.8; 200 of the first packed 138 and 159 ns, unpacked 183 and 187).
-inline bool is_for_permutes(const Move& m) { return m.fields->words == nullptr || is_near(m); }
+template <bool kScatter>
+inline bool is_for_permutes(const Move& m) {
+  const Fields& f = *m.fields;
+  if (!m.far && (kScatter ? f.scatter_permuted : f.gather_permuted)) return true;
+  const FieldTable& table = kScatter ? f.scatter : f.gather;
+  return f.moves.pack != nullptr && table.steps.empty() && (f.words == nullptr || is_near(m));
+}
 
 template <typename L>
 void gather_elements(const Move& m) {
   const Fields& f = *m.fields;
   const FieldTable& t = f.gather;
-  if (t.steps.empty() && f.moves.pack != nullptr && is_for_permutes(m)) return by_element<false>(m);
+  if (is_for_permutes<false>(m)) return by_element<false>(m);
   if (t.steps.empty() || m.inner.count < least_elements(t)) return by_field<false>(m);
   // Wide runs out of the first level leave by moves of their own: 256 of 52 bytes in 420 ns, by the
   // table in 550; out of the second level 4096 take 9.4 us, by the table 8.1.
@@ -243,8 +249,7 @@ template <typename L>
 void scatter_elements(const Move& m) {
   const Fields& f = *m.fields;
   const FieldTable& t = f.scatter;
-  if (t.steps.empty() && f.moves.unpack != nullptr && is_for_permutes(m))
-    return by_element<true>(m);
+  if (is_for_permutes<true>(m)) return by_element<true>(m);
   if (t.steps.empty() || m.inner.count < least_elements(t)) return by_field<true>(m);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     const std::byte* src = m.src + i * m.outer.src_stride;

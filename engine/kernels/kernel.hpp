@@ -160,6 +160,9 @@ struct KernelTable {
   bool masks = false;
   // Elements of several short runs may be moved by one permute each (element.hpp).
   bool elements = false;
+  // They are so in all caches, not in the first level alone, if that takes fewer cycles than a
+  // table.
+  bool elements_in_caches = false;
   // They are better moved word by word than by a pass for each run (words.hpp).
   bool words = false;
   // For one run of at least kNearRun bytes in the first level, where the C library's memcpy takes

@@ -139,6 +139,7 @@ const KernelTable& table() {
       is_amd() ? 8 : 64,
       is_amd() && HWY_TARGET == HWY_AVX3,
       HWY_TARGET == HWY_AVX3 && has_element_moves(),
+      !is_amd_before_zen5(),
       is_amd(),  // timed on Zen 4
       // Zen 5, by memcpy and so: 4080 bytes 29 and 17 ns, 16 KiB 105 and 66.
       is_amd() && HWY_TARGET == HWY_AVX3 ? &copy_near : nullptr,

@@ -382,7 +382,7 @@ Demand demand_of(const Plan& plan, int64_t count, Direction direction) {
   const int64_t iterations = plan.iterations(count);
   Demand all = walk.node(root, iterations, plan.offset());
   if (count <= plan.few().most_elements())
-    all.cycles = static_cast<double>(count * plan.few().moves()) * run_cycles(8, walk.vector());
+    all.cycles = static_cast<double>(plan.few().moves(count)) * run_cycles(8, walk.vector());
   return all;
 }
 

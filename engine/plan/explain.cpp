@@ -116,10 +116,10 @@ std::string explain(const Plan& plan, int64_t count) {
     return out;
   }
   if (count > 0 && count <= plan.few().most_elements()) {
-    out +=
-        "  " + number(count * plan.few().moves()) +
-        (plan.few().is_permuted() ? " permutes of a vector's bytes" : " moves of 1 to 16 bytes") +
-        "\n  why: fewer than pay for a kernel; slices go by this:\n";
+    out += "  " + number(plan.few().moves(count)) +
+           (plan.few().is_permuted(count) ? " permutes of a vector's bytes"
+                                          : " moves of 1 to 16 bytes") +
+           "\n  why: fewer than pay for a kernel; slices go by this:\n";
   }
   std::set<const PlanNode*> seen;
   describe(plan.root(count), count != 1, 1, seen, out);

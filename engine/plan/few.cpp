@@ -22,6 +22,11 @@ constexpr int64_t kMostMoves = 32;
 // of 96 (two windows) 27 / 17, 42 / 31, 60 / 47, 26 / 15, 38 / 30, 55 / 51; 1 and 4 of 8 39 / 15,
 // 31 / 19, 37 / 27, 20 / 12, 22 / 20, 25 / 28.
 constexpr int64_t kMostPermuted = 80;
+// Of elements that no table serves so well, of so many packed bytes: 128 of 4, 24 and 4 bytes of 40
+// packed 60 / 39, unpacked 81 / 49, of 4 and 16 bytes of 32 50 / 39, 55 / 44, of 8 and 32 bytes of
+// 80 72 / 61, 74 / 66.
+constexpr int64_t kMostPermutedWide = 128;
+constexpr int64_t kWideBytes = 20;
 constexpr int64_t kMostRegular = 128;
 // Of runs at one stride that are several words each. Nanoseconds by the kernels / so, Zen 4: 12
 // runs of 40 bytes 21.9 / 10.9, 33 of them 30.7 / 26.8, 64 of them 44 / 52; 12 of 12 bytes 12.5 /
@@ -160,6 +165,7 @@ int FewMoves::regular(const FewMoves& few, std::byte* mem, int64_t elements,
 template <size_t kWidth, bool kPack>
 [[gnu::noinline]] int FewMoves::regular_elements(const FewMoves& few, std::byte* mem,
                                                  int64_t elements, std::byte* packed) noexcept {
+  if (few.is_permuted(elements)) return permuted<kPack>(few, mem, elements, packed);
   if (few.regular_moves_ == 1) {
     strided<kWidth, kPack>(mem, few.extent_, packed, elements);
     return 0;
@@ -252,25 +258,27 @@ template <bool kPack>
 void FewMoves::choose() {
   Fn& fn = kPack ? pack_ : unpack_;
   const int64_t run = regular_width_;
-  fn = run == 4        ? &regular<4, kPack>
-       : run == 8      ? &regular<8, kPack>
-       : run == 16     ? &regular<16, kPack>
-       : run > 48      ? &runs<16, 4, kPack>
-       : run > 32      ? &runs<16, 3, kPack>
-       : run > 16      ? &runs<16, 2, kPack>
-       : run > 8       ? &runs<8, 2, kPack>
-       : run > 0       ? &runs<4, 2, kPack>
-       : is_permuted() ? &permuted<kPack>
-                       : &listed<kPack>;
+  fn = run == 4         ? &regular<4, kPack>
+       : run == 8       ? &regular<8, kPack>
+       : run == 16      ? &regular<16, kPack>
+       : run > 48       ? &runs<16, 4, kPack>
+       : run > 32       ? &runs<16, 3, kPack>
+       : run > 16       ? &runs<16, 2, kPack>
+       : run > 8        ? &runs<8, 2, kPack>
+       : run > 0        ? &runs<4, 2, kPack>
+       : is_permuted(1) ? &permuted<kPack>
+                        : &listed<kPack>;
 }
 
 FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
   if (layout.element.empty()) return;
   const LayoutNode& node = *layout.element.node;
   if (node.leaf_runs > kMostRegular) return;
-  if (!find_stride(node)) {
+  if (find_stride(node)) {
+    if (kernels.elements && regular_moves_ > 1) find_permutes(layout);
+  } else {
     if (list_moves(layout) && kernels.elements && moves_.size() > 1) find_permutes(layout);
-    if (!is_permuted() && !find_runs(node) && moves_.empty()) return;
+    if (permuted_.pack == nullptr && !find_runs(node) && moves_.empty()) return;
   }
   extent_ = layout.extent;
   size_ = node.size;
@@ -345,7 +353,8 @@ void FewMoves::find_permutes(const Layout& layout) {
     runs.push_back({mem, bytes});
   });
   permuted_ = make_element(runs, layout.extent);
-  if (is_permuted()) most_elements_ = kMostPermuted;
+  if (permuted_.pack == nullptr) return;
+  most_elements_ = layout.element.node->size >= kWideBytes ? kMostPermutedWide : kMostPermuted;
 }
 
 }  // namespace lacuna

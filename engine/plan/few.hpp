@@ -10,7 +10,8 @@
 //
 // Runs of several words at one stride, as small faces of fields are, need none either.
 //
-// Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind.
+// Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind;
+// of runs at one stride only where there are several elements.
 //
 // What moves an element is a function of its own for each kind, found when the plan is made: in
 // line with each other they share registers, and a call begins by saving six of them.
@@ -52,13 +53,15 @@ class FewMoves {
   // Equal moves at one stride.
   bool is_regular() const { return regular_width_ != 0 && words_ == 1; }
   bool is_compiled() const { return compiled_.pack != nullptr; }
-  // An element is moved by permutes.
-  bool is_permuted() const { return permuted_.pack != nullptr; }
-  // Of one element.
-  int64_t moves() const {
-    return regular_moves_ != 0 ? regular_moves_ * words_
-           : is_permuted()     ? permuted_.windows
-                               : static_cast<int64_t>(moves_.size());
+  // So many are moved by permutes.
+  bool is_permuted(int64_t elements) const {
+    return permuted_.pack != nullptr && (regular_moves_ == 0 || elements > 1);
+  }
+  // Of so many.
+  int64_t moves(int64_t elements) const {
+    return elements * (is_permuted(elements) ? permuted_.windows
+                       : regular_moves_ != 0 ? regular_moves_ * words_
+                                             : static_cast<int64_t>(moves_.size()));
   }
 
   // Moves `elements`, 1 to most_elements(); `mem`: the origin of the first. Always 0, so that a

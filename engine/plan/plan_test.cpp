@@ -198,20 +198,36 @@ TEST(Plan, SmallElementsAreSpelledOut) {
 
 TEST(Plan, SmallElementsAreMovedByPermutesWhereTheKernelsHaveThem) {
   for (const KernelTable* table : kernel_tables()) {
-    const auto is_permuted = [&](const char* text) {
-      return make_plan(parse_type(text).value(), *table)->few().is_permuted();
+    const auto is_permuted = [&](const char* text, int64_t elements = 1) {
+      return make_plan(parse_type(text).value(), *table)->few().is_permuted(elements);
     };
     EXPECT_EQ(is_permuted("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), table->elements);
     EXPECT_EQ(is_permuted("contiguous(24, byte)"), table->elements);
-    EXPECT_FALSE(is_permuted("double"));                             // one move
-    EXPECT_FALSE(is_permuted("vector(16, 1, 24, double)"));          // at a stride
+    EXPECT_FALSE(is_permuted("double"));                   // one move
+    EXPECT_FALSE(is_permuted("vector(3, 1, 2, double)"));  // at a stride
+    EXPECT_EQ(is_permuted("vector(3, 1, 2, double)", 2), table->elements);
+    EXPECT_FALSE(is_permuted("vector(16, 1, 24, double)", 2));       // sixteen windows
     EXPECT_FALSE(is_permuted("hvector(5, 3, 48, byte)"));            // four windows
     EXPECT_FALSE(is_permuted("hindexed([40, 40], [0, 48], byte)"));  // more than a vector
     const PlanPtr plan = make_plan(
         parse_type("resized(0, 96, struct([3, 1], [0, 64], [double, int]))").value(), *table);
     ASSERT_NE(plan->root(1000).sweep.fields, nullptr);
     EXPECT_EQ(plan->root(1000).sweep.fields->moves.pack != nullptr, table->elements);
-    EXPECT_EQ(plan->few().most_elements(), table->elements ? 80 : 10);  // 2 windows; 3 moves
+    EXPECT_EQ(plan->few().most_elements(), table->elements ? 128 : 10);  // 2 windows; 3 moves
+  }
+}
+
+// Short loops inside one that is repeated, by the count of elements or by a loop.
+TEST(Plan, ShortLoopsAreElements) {
+  for (const KernelTable* table : kernel_tables()) {
+    const auto fields = [&](const char* text, int64_t count) -> size_t {
+      const Sweep sweep = make_plan(parse_type(text).value(), *table)->root(count).sweep;
+      return sweep.how == Sweep::How::kFields ? sweep.fields->fields.size() : 0;
+    };
+    EXPECT_EQ(fields("vector(3, 1, 2, double)", 1000), 3u) << table->isa;
+    EXPECT_EQ(fields("hvector(1000, 1, 96, vector(2, 2, 3, double))", 1), 2u) << table->isa;
+    EXPECT_EQ(fields("resized(0, 4096, vector(2, 2, 3, double))", 1000), 0u) << table->isa;
+    EXPECT_LE(fields("vector(20, 1, 2, double)", 1000), 1u) << table->isa;
   }
 }
 

@@ -210,7 +210,9 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   constexpr int64_t kMostSize = 1024;
   if (nest.loops.empty()) return false;
   size_t at = nest.loops.size() - 1;
-  while (at > 0 && nest.loops[at].count < kShortLoop && nest.loops[at - 1].count >= 4) --at;
+  // Of elements that are repeated the count is open, and 1 here.
+  const auto is_long = [](const Loop& loop) { return loop.count >= 4 || loop.count == 1; };
+  while (at > 0 && nest.loops[at].count < kShortLoop && is_long(nest.loops[at - 1])) --at;
   FieldsPtr found;
   for (; at < nest.loops.size(); ++at) {
     std::vector<Field> runs;
@@ -237,22 +239,26 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   }
   // A single run that no table serves is a plain loop of runs.
   const bool single = found->fields.size() == 1;
-  const bool both = found->moves.pack != nullptr && found->words != nullptr;
-  const char* const otherwise = single ? "a loop of runs"
-                                : both ? "one permute for each element, far away by words"
-                                : found->moves.pack != nullptr ? "one permute for each element"
-                                : found->words != nullptr      ? "words, element by element"
-                                                               : "a pass per field";
-  sweep.why =
-      (single ? "runs of " + text(found->size) + " bytes at a stride of "
-              : "elements of " + text(static_cast<int64_t>(found->fields.size())) + " fields, " +
-                    text(found->size) + " bytes in ") +
-      text(found->extent) + ": packed by " +
-      (found->gather.steps.empty()
-           ? otherwise
-           : (found->gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
-                 text(found->gather.steps_per_store) + " loads") +
-      ", unpacked by " + (found->scatter.steps.empty() ? otherwise : "vectors stored under masks");
+  const auto way = [&](const FieldTable& table, bool is_permuted, const std::string& by_table) {
+    const bool has_moves = found->moves.pack != nullptr;
+    const std::string otherwise =
+        !table.steps.empty()      ? by_table
+        : found->words != nullptr ? std::string(has_moves ? "words" : "words, element by element")
+        : single                  ? "a loop of runs"
+                                  : "a pass per field";
+    if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;
+    const bool is_all = table.steps.empty() && found->words == nullptr;
+    return "one permute for each element" + (is_all ? "" : ", far away by " + otherwise);
+  };
+  sweep.why = (single ? "runs of " + text(found->size) + " bytes at a stride of "
+                      : "elements of " + text(static_cast<int64_t>(found->fields.size())) +
+                            " fields, " + text(found->size) + " bytes in ") +
+              text(found->extent) + ": packed by " +
+              way(found->gather, found->gather_permuted,
+                  (found->gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
+                      text(found->gather.steps_per_store) + " loads") +
+              ", unpacked by " +
+              way(found->scatter, found->scatter_permuted, "vectors stored under masks");
   set_ahead(sweep, found->span, kernels.masks, machine);
   set_kernels(sweep, kernels,
               single && found->gather.steps.empty() ? Shape::kStrided : Shape::kGatherFields,

@@ -39,6 +39,20 @@ double amd_cycles(std::span<const Field> runs) {
   return moves == 1 ? 0.9 : 1.25 * moves;
 }
 
+// What table_cycles must not exceed for a table to be better than a permute for each window of an
+// element.
+constexpr double kPermutedPack = 2.0;
+constexpr double kPermutedUnpack = 1.3;
+// What is farther apart meets in few places of the first level, and only loops of runs have a way
+// for that (Zen 5, two runs of 16 bytes at 24, by those over by permutes: at 256 1.5 and 1.6 for
+// 1024 elements, at 1024 0.8 and 0.3, at 4096 0.4 and 0.8).
+constexpr int64_t kMostExtent = 256;
+constexpr size_t kMostRuns = 6;
+
+bool is_slower(const FieldTable& table, bool is_pack, double most) {
+  return table.steps.empty() || table_cycles(table, is_pack) > most;
+}
+
 }  // namespace
 
 FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed,
@@ -56,12 +70,20 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
   if (kernels.elements && fields->fields.size() > 1)
     fields->moves = make_element(fields->fields, extent);
+  if (fields->moves.pack != nullptr && kernels.elements_in_caches) {
+    const double windows = static_cast<double>(fields->moves.windows);
+    fields->gather_permuted = is_slower(fields->gather, true, kPermutedPack * windows);
+    fields->scatter_permuted = is_slower(fields->scatter, false, kPermutedUnpack * windows);
+  }
   // Where there are permutes, for what they do worse out of the first level (fields.inl.hpp).
   constexpr int64_t kLine = 64;
   if (kernels.words && (!kernels.elements || (fields->moves.pack != nullptr && extent >= kLine)))
     fields->words = make_words(fields->fields, extent);
-  if (!listed && fields->gather.steps.empty() && fields->scatter.steps.empty()) return nullptr;
-  return fields;
+  const bool has_tables = !fields->gather.steps.empty() || !fields->scatter.steps.empty();
+  const bool is_short = fields->fields.size() > 1 &&
+                        (fields->fields.size() <= kMostRuns || fields->gather_permuted) &&
+                        extent <= kMostExtent && extent >= -kMostExtent;
+  return listed || has_tables || is_short ? fields : nullptr;
 }
 
 }  // namespace lacuna
