@@ -32,8 +32,10 @@ struct Element {
   int64_t size = 0;    // packed bytes
 };
 
-using ElementFn = void (*)(const Element& element, const std::byte* src, std::byte* dst,
-                           int64_t elements) noexcept;
+// One signature for both directions, so that a call may end with a jump to it; packing only reads
+// `mem`. Always 0.
+using ElementFn = int (*)(const Element& element, std::byte* mem, int64_t elements,
+                          std::byte* packed) noexcept;
 
 // What moves an element; null where it has more runs than that, or the CPU has no such permutes.
 struct ElementMoves {

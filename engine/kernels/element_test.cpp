@@ -61,8 +61,7 @@ void check(const std::vector<Field>& runs, int64_t span, int64_t extent, int64_t
         at += run.bytes;
       }
     }
-    (pack ? moves.pack : moves.unpack)(*moves.element, pack ? mem.data() + first : packed.data(),
-                                       pack ? packed.data() : mem.data() + first, count);
+    (pack ? moves.pack : moves.unpack)(*moves.element, mem.data() + first, count, packed.data());
     ASSERT_EQ(std::memcmp(want.data(), out.data(), want.size()), 0)
         << (pack ? "pack" : "unpack") << " span " << span << " extent " << extent << " x " << count;
   }

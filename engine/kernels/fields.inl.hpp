@@ -111,14 +111,23 @@ void gather_rest(const Fields& f, int64_t elements, const std::byte* src, std::b
   }
 }
 
+template <bool kScatter>
+void move_elements(const ElementMoves& moves, int64_t elements, const std::byte* src,
+                   std::byte* dst) {
+  if constexpr (kScatter) {
+    moves.unpack(*moves.element, dst, elements, const_cast<std::byte*>(src));
+  } else {
+    moves.pack(*moves.element, const_cast<std::byte*>(src), elements, dst);
+  }
+}
+
 // Element by element; these ask for their lines by themselves.
 template <bool kScatter>
 void by_element(const Move& m) {
   const ElementMoves& moves = m.fields->moves;
-  const ElementFn move = kScatter ? moves.unpack : moves.pack;
   for (int64_t i = 0; i < m.outer.count; ++i) {
-    move(*moves.element, m.src + i * m.outer.src_stride, m.dst + i * m.outer.dst_stride,
-         m.inner.count);
+    move_elements<kScatter>(moves, m.inner.count, m.src + i * m.outer.src_stride,
+                            m.dst + i * m.outer.dst_stride);
   }
 }
 
@@ -127,9 +136,8 @@ void by_element(const Move& m) {
 template <bool kScatter>
 void head_elements(const Move& m, int64_t elements, const std::byte* src, std::byte* dst) {
   const ElementMoves& moves = m.fields->moves;
-  const ElementFn move = kScatter ? moves.unpack : moves.pack;
-  if (move == nullptr) return first_elements<kScatter>(m, elements, src, dst);
-  move(*moves.element, src, dst, elements);
+  if (moves.pack == nullptr) return first_elements<kScatter>(m, elements, src, dst);
+  move_elements<kScatter>(moves, elements, src, dst);
 }
 
 // What the first level surely holds.

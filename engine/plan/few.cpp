@@ -234,8 +234,7 @@ template <bool kPack>
 int FewMoves::permuted(const FewMoves& few, std::byte* mem, int64_t elements,
                        std::byte* packed) noexcept {
   const ElementFn move = kPack ? few.permuted_.pack : few.permuted_.unpack;
-  move(*few.permuted_.element, kPack ? mem : packed, kPack ? packed : mem, elements);
-  return 0;
+  return move(*few.permuted_.element, mem, elements, packed);
 }
 
 template <bool kPack>
