@@ -35,9 +35,10 @@ failures() { sed -n 's/^not ok [0-9]* - \([^ ]*\) .*/\1/p' "$1" | sed 's,^\./,,'
 
 configured compiled "$folder/compiler-cc" "$folder/compiler-c++" "$folder/compiler-fc" "$folder/compiler-fc" ""
 failed=0
+: > compiled/programs.log
 for suite; do
   rm -f "compiled/$suite.log"
-  make -s -k -C "compiled/$suite" check TESTS= >> compiled/make.log 2>&1 || true  # all programs
+  make -s -k -C "compiled/$suite" check TESTS= >> compiled/programs.log 2>&1 || true  # all programs
   tested compiled "$suite" testlist "$folder/compiled/$suite.tap"
   count=$(grep -c '^ok .*time=' "compiled/$suite.tap" || true)
   ours="" theirs=""
@@ -54,4 +55,5 @@ for suite; do
   echo "$suite: $count tests passed${theirs:+; these fail with the plain compilers, too:$theirs}${ours:+; FAILED:$ours}"
   [ "$count" -gt 0 ] && [ -z "$ours" ] || failed=1
 done
+became compiled/programs.log
 exit $failed
