@@ -4,19 +4,24 @@
 // buffer that each thread keeps.
 #include "interpose/staging.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 #include <utility>
 
 #include "base/options.hpp"
 #include "exec/buffers.hpp"
+#include "interpose/limits.hpp"
 
 namespace lacuna {
 namespace {
 
 constexpr int64_t kLocal = int64_t{64} << 10;  // what a thread keeps for itself
 
-int64_t most_bytes() noexcept { return option_integer(OptionId::kPoolMb) << 20; }
+int64_t most_bytes() noexcept {
+  static const int64_t most = std::min(option_integer(OptionId::kPoolMb) << 20, most_own_bytes());
+  return most;
+}
 
 // A thread's own buffer; its `borrower` is the flag. Without a destructor, as messages may come
 // after those of the thread: a program's atexit() handlers run after them, and may call MPI.
@@ -70,7 +75,7 @@ void Staging::reset() noexcept {
   if (buffer->borrower != nullptr) {
     static_cast<std::atomic<bool>*>(buffer->borrower)->store(false, std::memory_order_release);
   } else {
-    release_buffer(buffer);
+    release_buffer(buffer, most_bytes());
   }
 }
 

@@ -65,11 +65,12 @@ void drop_memory(std::byte* data, int64_t bytes) {
 class Pool {
  public:
   Buffer* acquire(int64_t bytes, int64_t cap_bytes) noexcept;
-  void release(Buffer* buffer) noexcept;
+  void release(Buffer* buffer, int64_t most_bytes) noexcept;
   void trim() noexcept;
 
  private:
   void trim_locked() noexcept;
+  void drop_locked(Buffer* buffer) noexcept;
 
   std::mutex mutex_;
   Buffer* free_[kClasses] = {};
@@ -105,20 +106,28 @@ Buffer* Pool::acquire(int64_t bytes, int64_t cap_bytes) noexcept {
   return nullptr;
 }
 
-void Pool::release(Buffer* buffer) noexcept {
+void Pool::release(Buffer* buffer, int64_t most_bytes) noexcept {
   buffer->borrower = nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (held_ > most_bytes) {
+    drop_locked(buffer);
+    return;
+  }
   buffer->next = free_[buffer->size_class];
   free_[buffer->size_class] = buffer;
+}
+
+void Pool::drop_locked(Buffer* buffer) noexcept {
+  held_ -= buffer->capacity;
+  drop_memory(buffer->data, buffer->capacity);
+  delete buffer;
 }
 
 void Pool::trim_locked() noexcept {
   for (Buffer*& list : free_) {
     while (Buffer* buffer = list) {
       list = buffer->next;
-      held_ -= buffer->capacity;
-      drop_memory(buffer->data, buffer->capacity);
-      delete buffer;
+      drop_locked(buffer);
     }
   }
 }
@@ -134,7 +143,9 @@ Buffer* acquire_buffer(int64_t bytes, int64_t cap_bytes) noexcept {
   return g_pool.acquire(bytes, cap_bytes);
 }
 
-void release_buffer(Buffer* buffer) noexcept { g_pool.release(buffer); }
+void release_buffer(Buffer* buffer, int64_t most_bytes) noexcept {
+  g_pool.release(buffer, most_bytes);
+}
 
 void trim_buffers() noexcept { g_pool.trim(); }
 

@@ -22,7 +22,8 @@ struct Buffer {
 // At least `bytes` > 0, aligned to 64, and to 2 MiB from there on. Null when memory was refused, or
 // when all buffers, lent and kept, would take more than `cap_bytes`.
 Buffer* acquire_buffer(int64_t bytes, int64_t cap_bytes) noexcept;
-void release_buffer(Buffer* buffer) noexcept;
+// It is kept, unless all buffers take more than `most_bytes`.
+void release_buffer(Buffer* buffer, int64_t most_bytes = INT64_MAX) noexcept;
 
 // Returns all buffers that nobody has to the system.
 void trim_buffers() noexcept;

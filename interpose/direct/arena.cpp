@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "interpose/direct/distance.hpp"
+#include "interpose/limits.hpp"
 #include "machine/machine.hpp"
 
 namespace lacuna::direct {
@@ -155,12 +156,13 @@ constinit uint64_t g_settled_word = 0;
 
 bool shows_token_page() noexcept { return g_shows_page; }
 
-int64_t most_arena_bytes(int64_t wanted) noexcept {
+int64_t most_arena_bytes(int64_t wanted, int ranks) noexcept {
   constexpr int64_t kUnit = int64_t{1} << 20;
+  int64_t most = most_shared_bytes() / std::max(ranks, 1);
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(wanted))
-    return wanted;
-  return static_cast<int64_t>(limit.rlim_cur) / kUnit * kUnit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(most))
+    most = static_cast<int64_t>(limit.rlim_cur);
+  return wanted <= most ? wanted : most / kUnit * kUnit;
 }
 
 bool make_arena(int64_t bytes) noexcept {
@@ -197,6 +199,19 @@ void close_arena() noexcept {
   if (g_needs_descriptor || g_descriptor < 0) return;
   close(g_descriptor);
   g_descriptor = -1;
+}
+
+void drop_arena() noexcept {
+  g_needs_descriptor = false;
+  close_arena();
+  if (g_base == nullptr) return;
+  munmap(g_base, static_cast<size_t>(g_bytes));
+  g_base = nullptr;
+  g_bytes = g_backed = 0;
+  if (!g_shows_page) return;
+  g_shows_page = false;
+  mmap(&g_token_page, sizeof(g_token_page), PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes, const Secret& owner) noexcept {

@@ -18,9 +18,10 @@ namespace lacuna::direct {
 
 // Makes this process's arena. False: no shared memory, or not as much.
 bool make_arena(int64_t bytes) noexcept;
-// Of so many, those that the process may make: a file of more than RLIMIT_FSIZE, in memory, too,
-// would be a signal.
-int64_t most_arena_bytes(int64_t wanted) noexcept;
+// Of so many, those that the process may make where `ranks` do so, each of which maps them all: a
+// file of more than RLIMIT_FSIZE, in memory, too, would be a signal, and of the address space most
+// is the program's (interpose/limits.hpp).
+int64_t most_arena_bytes(int64_t wanted, int ranks) noexcept;
 // Its first byte: the seats (room.hpp), a page for the word below, then regions.
 std::byte* own_arena() noexcept;
 int64_t arena_bytes() noexcept;  // of it
@@ -54,6 +55,8 @@ inline bool may_have_tokens() noexcept {
 int arena_descriptor() noexcept;
 // Once all others have: programs count their descriptors, and some close all that they do not know.
 void close_arena() noexcept;
+// Where nobody will send anything through it after all.
+void drop_arena() noexcept;
 
 // Another process's arena, to read payloads from and to mark them done. Null: it cannot be opened
 // (another user, not enough address space), or is not that of `owner`: in another PID namespace the

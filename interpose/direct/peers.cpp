@@ -4,6 +4,7 @@
 // Whatever fails on one rank of a node fails on all of them: each step ends with a vote.
 #include "interpose/direct/peers.hpp"
 
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "interpose/direct/reading.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/group.hpp"
+#include "interpose/limits.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -221,17 +223,32 @@ bool open_all(const std::vector<Card>& cards, int own) {
   g_peers = peers;
   g_index = static_cast<uint32_t>(own);
   g_secret = cards[0].secret;
+  int64_t left = most_shared_bytes();
   bool ok = true;
-  for (size_t i = 0; i < cards.size(); ++i) {
+  for (size_t i = 0; ok && i < cards.size(); ++i) {
     const Card& card = cards[i];
     Peer& peer = (*peers)[i];
+    left -= card.arena_bytes;
     peer.pid = card.pid;
     peer.arena_bytes = card.arena_bytes;
     if (static_cast<int>(i) == own) continue;
-    peer.arena = open_arena(card.pid, card.descriptor, card.arena_bytes, card.secret);
-    ok = ok && peer.arena != nullptr;
+    if (left >= 0)
+      peer.arena = open_arena(card.pid, card.descriptor, card.arena_bytes, card.secret);
+    ok = peer.arena != nullptr;
   }
   return ok;
+}
+
+// Nobody has used any of it: addresses and handles are the program's again.
+void close_all() noexcept {
+  if (g_peers != nullptr) {
+    for (Peer& peer : *g_peers) {
+      if (peer.arena != nullptr) munmap(peer.arena, static_cast<size_t>(peer.arena_bytes));
+    }
+    delete g_peers;
+    g_peers = nullptr;
+  }
+  drop_arena();
 }
 
 // What a process may read of another is the system's to say (ptrace(2)), and how fast it is
@@ -257,7 +274,7 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   next.MPI_Comm_rank(node, &own);
   Card card{};
   card.build = build_id();
-  card.arena_bytes = most_arena_bytes(option_integer(OptionId::kArenaMb) << 20);
+  card.arena_bytes = most_arena_bytes(option_integer(OptionId::kArenaMb) << 20, size);
   card.pid = g_pid = getpid();
   card.willing = willing && size > 1 && make_arena(card.arena_bytes) &&
                  getrandom(&card.secret, sizeof(card.secret), 0) == sizeof(card.secret);
@@ -279,7 +296,12 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   const int common = common_to_all(node, size, (ok ? kTakesPart : 0) | (reads ? kReads : 0));
   close_arena();
   g_peers_read = (common & kReads) != 0;
-  return (common & kTakesPart) != 0;
+  const bool agreed = (common & kTakesPart) != 0;
+  if (ok && !agreed) {
+    next.MPI_Group_free(&g_node);
+    next.MPI_Comm_free_keyval(&g_keyval);
+  }
+  return agreed;
 }
 
 }  // namespace
@@ -299,8 +321,10 @@ bool agree(bool willing) noexcept try {
       next.MPI_Comm_free(&node);
   }
   next.MPI_Comm_free(&world);
+  if (!g_started) close_all();
   return g_started;
 } catch (const std::bad_alloc&) {
+  close_all();
   return false;
 }
 

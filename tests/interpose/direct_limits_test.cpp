@@ -2,7 +2,7 @@
 //
 // What a process has little of: files may be of 32 MiB at most (`ulimit -f` counts 512 bytes; an
 // arena of the usual size would be a signal), and standard input is closed, so that what is opened
-// next gets its number.
+// next gets its number. In a run of its own: address space.
 #include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -54,6 +54,34 @@ TOPIC(direct_limits) {
     CHECK(to[0] == 0 && to[1] == -1 && to[3] == 3 && to[3 * 4095] == 3 * 4095);
   }
   MPI_Type_free(&type);
+}
+
+// Of what address space may be had, lacuna takes little, so that a program that goes near its limit
+// gets there (`ulimit -v`).
+TOPIC(direct_space) {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  CHECK(limit.rlim_cur < rlim_t{4} << 30);
+  CHECK(arenas().size() == static_cast<size_t>(g_size));
+  rlim_t mapped = 0;
+  for (const Mapping& arena : arenas()) mapped += static_cast<rlim_t>(arena.end - arena.begin);
+  CHECK(mapped <= limit.rlim_cur / 16);
+  MPI_Datatype type = column(4096, 3);
+  std::vector<double> data(3 * 4096);
+  CHECK(taken_by("MPI_Send", [&] {
+          if (g_rank == 0) MPI_Send(data.data(), 1, type, 1, 0, MPI_COMM_WORLD);
+        }) == (g_rank == 0 ? 1 : 0));
+  if (g_rank == 1) MPI_Recv(data.data(), 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Type_free(&type);
+}
+
+// Where one rank says no, nothing of the arenas stays.
+TOPIC(direct_refused) {
+  CHECK(arenas().empty());
+  each_line("/proc/self/maps", [&](const std::string& line) {
+    CHECK(line.find("memfd:lacuna") == std::string::npos);
+  });
+  CHECK(descriptors_of("lacuna") == 0);
 }
 
 // The first token of the job comes when no descriptor is to be had, beside a receive from nobody
