@@ -83,10 +83,32 @@ void complain(const Table& table) {
   }
 }
 
+// The others of the node wait for this rank's vote on the direct path, whatever becomes of its
+// start: it is cast once, and is no if nobody asked for more.
+class Vote {
+ public:
+  explicit Vote(bool is_due) noexcept : is_due_(is_due) {}
+  Vote(const Vote&) = delete;
+  Vote& operator=(const Vote&) = delete;
+  ~Vote() {
+    if (is_due_) direct::agree(false);
+  }
+
+  bool is_due() const noexcept { return is_due_; }
+  // Whether all have agreed.
+  bool cast(bool willing) noexcept {
+    is_due_ = false;
+    return direct::agree(willing);
+  }
+
+ private:
+  bool is_due_;
+};
+
 // Receives and completions must be ours on every rank. What is verified is packed.
-void start_direct() noexcept {
+void start_direct(Vote* vote) {
   const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() && !is_watched(kVerified);
-  if (direct::agree(willing)) {
+  if (vote->cast(willing)) {
     g_always_open = kDirectSwitch;
   } else if (log_wanted()) {
     log_line(willing ? "direct path off: a rank of this node is alone, cannot take part, or has no "
@@ -208,17 +230,13 @@ bool end_in_finalize(const Next& next) noexcept {
   return hangs;
 }
 
-// Whatever fails here leaves lacuna off and the program as it was.
-void start() noexcept try {
-  const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_started) return;
+void start_or_throw() {
   const bool disabled = option_flag(OptionId::kDisable);
   const Next& next = next_functions();
   g_runtime.spawned = next_is_complete() && is_spawned(next);
   // Who was spawned has the environment of those that `lacuna run` has looked at, and perhaps peers
   // that were spawned with him and run something else, without lacuna (MPI_Comm_spawn_multiple).
-  const bool direct = option_flag(OptionId::kDirect) && next_is_complete() && !g_runtime.spawned;
-  if (disabled && direct) direct::agree(false);  // the others wait for this rank's vote
+  Vote vote(option_flag(OptionId::kDirect) && next_is_complete() && !g_runtime.spawned);
   if (disabled || !next_is_complete()) {
     if (disabled)
       say_disabled();
@@ -239,12 +257,22 @@ void start() noexcept try {
   g_ends_in_finalize = end_in_finalize(next);
   g_allowed = allowed_families();
   if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
-  if (direct) start_direct();
+  if (vote.is_due()) start_direct(&vote);
   // The cache must see communicators freed.
   if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
   say_on();
+}
+
+// Whatever fails here leaves lacuna off and the program as it was; but where this rank has agreed
+// to the direct path, others send it tokens.
+void start() noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_started) return;
+  try {
+    start_or_throw();
+  } catch (...) {
+  }
   settle_gate();
-} catch (...) {
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ Shipped shipped_for(Flavour flavour) {
 
 Result<Table> parse(std::string_view text, std::string_view library, std::string_view cpu,
                     bool is_shipped) {
+  expect_memory_for_json(text);
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (file.is_discarded()) return malformed("it is not JSON");
   if (!file.is_object()) return malformed("it is not a JSON object");

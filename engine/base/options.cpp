@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstddef>
 #include <cstdlib>
 #include <iterator>
+#include <new>
 
 #include "base/spelling.hpp"
 
@@ -152,18 +154,26 @@ void complain_of_misspelt(std::vector<std::string>* complaints) {
   }
 }
 
-// Never destroyed: MPI calls may come from other libraries' destructors.
+// A text or a complaint for which there is no memory counts as unset.
+void take(const Option& option, Value* value, std::vector<std::string>* complaints) noexcept try {
+  read(option, option.fallback, value);
+  const char* text = std::getenv(option.name.data());  // a literal, which ends with 0
+  if (text != nullptr && !read(option, text, value)) complaints->push_back(complaint(option, text));
+} catch (const std::bad_alloc&) {
+}
+
+// Never destroyed: MPI calls may come from other libraries' destructors. Flags and numbers need no
+// memory: what ranks must do together hangs on them.
 const Values& values() {
   static const Values* const all = [] {
-    auto* result = new Values;
-    for (size_t i = 0; i < std::size(kTable); ++i) {
-      read(kTable[i], kTable[i].fallback, &result->of[i]);
-      const char* text = std::getenv(std::string(kTable[i].name).c_str());
-      if (text != nullptr && !read(kTable[i], text, &result->of[i])) {
-        result->complaints.push_back(complaint(kTable[i], text));
-      }
+    alignas(Values) static std::byte place[sizeof(Values)];
+    auto* result = new (place) Values;
+    for (size_t i = 0; i < std::size(kTable); ++i)
+      take(kTable[i], &result->of[i], &result->complaints);
+    try {
+      complain_of_misspelt(&result->complaints);
+    } catch (const std::bad_alloc&) {
     }
-    complain_of_misspelt(&result->complaints);
     return result;
   }();
   return *all;

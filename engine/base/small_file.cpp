@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace lacuna {
 namespace {
@@ -17,6 +18,12 @@ constexpr size_t kShownBytes = 80;
 Error unreadable(std::string what) { return {LACUNA_PARSE_ERROR, std::move(what)}; }
 
 }  // namespace
+
+// A value of 50 KiB of text takes about 400 KiB.
+void expect_memory_for_json(std::string_view text) {
+  constexpr size_t kTimes = 32;
+  ::operator delete(::operator new(kTimes * text.size()));
+}
 
 std::string shown(std::string_view text) {
   std::string line(text.substr(0, kShownBytes));

@@ -16,6 +16,10 @@ namespace lacuna {
 // if it is not one that can be read whole.
 Result<std::string> read_small_file(const std::string& path);
 
+// Throws std::bad_alloc where there is not plenty of memory for the JSON value of a text: to
+// destroy one takes memory, too, and where that is refused the program ends.
+void expect_memory_for_json(std::string_view text);
+
 // A piece of a foreign text that may be shown: one short line without control characters.
 std::string shown(std::string_view text);
 

@@ -78,6 +78,7 @@ std::string contradiction(const Machine& m, const Machine& base) {
 }  // namespace
 
 Result<Profile> parse_profile(std::string_view text, const Profile& base) {
+  expect_memory_for_json(text);
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (file.is_discarded()) return malformed("it is not JSON");
   if (!file.is_object()) return malformed("it is not a JSON object");

@@ -13,10 +13,12 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "base/options.hpp"
 #include "interpose/direct/arena.hpp"
+#include "interpose/direct/card.hpp"
 #include "interpose/direct/passing.hpp"
 #include "interpose/direct/reading.hpp"
 #include "interpose/direct/room.hpp"
@@ -27,20 +29,6 @@
 
 namespace lacuna::direct {
 namespace {
-
-// What a rank tells the others of its node.
-struct Card {
-  uint64_t build;  // of lacuna: no two builds speak to each other
-  Secret secret;   // that of the first rank counts
-  int64_t arena_bytes;
-  int32_t pid;
-  int32_t descriptor;
-  int32_t willing;
-  int32_t unused;
-  uint64_t sample_there;  // in its memory, for others to read
-};
-
-constexpr char kBuild[] = __DATE__ __TIME__;
 
 constinit Secret g_secret = {};
 // What others read of this process in the agreement.
@@ -57,12 +45,6 @@ constinit MPI_Group g_node = {};
 constinit MPI_Comm g_idle = {};  // of the same ranks; no message is ever sent there
 constinit bool g_started = false;
 constinit int g_keyval = 0;
-
-uint64_t build_id() noexcept {
-  uint64_t hash = 14695981039346656037U;  // FNV-1a
-  for (const char c : kBuild) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211U;
-  return hash;
-}
 
 // One of a communicator's ranks that are peers, and which of those it is.
 struct NodeRank {
@@ -204,21 +186,18 @@ Room* room_of(Ranks* ranks) noexcept {
 
 // The bits that all ranks of `comm` have.
 int common_to_all(MPI_Comm comm, int size, int mine) {
-  std::vector<int> votes(static_cast<size_t>(size));
+  OfAll<int> votes(size);
   if (next_functions().MPI_Allgather(&mine, 1, MPI_INT, votes.data(), 1, MPI_INT, comm) !=
       MPI_SUCCESS) {
     return 0;
   }
-  for (const int vote : votes) mine &= vote;
+  for (const int vote : votes.all()) mine &= vote;
   return mine;
 }
 
-bool is_same(const Card& a, const Card& b) noexcept {
-  return a.build == b.build && a.willing != 0 && b.willing != 0;
-}
-
-// The cards are complete and the same on all ranks: so is the answer, but for what open_arena says.
-bool open_all(const std::vector<Card>& cards, int own) {
+// The cards are complete and the same on all ranks: so is the answer, but for memory and for what
+// open_arena says.
+bool open_all(std::span<const Card> cards, int own) noexcept try {
   auto* peers = new std::vector<Peer>(cards.size());
   g_peers = peers;
   g_index = static_cast<uint32_t>(own);
@@ -237,6 +216,8 @@ bool open_all(const std::vector<Card>& cards, int own) {
     ok = peer.arena != nullptr;
   }
   return ok;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 // Nobody has used any of it: addresses and handles are the program's again.
@@ -253,7 +234,7 @@ void close_all() noexcept {
 
 // What a process may read of another is the system's to say (ptrace(2)), and how fast it is
 // differs: so it is tried.
-bool reads_all(const std::vector<Card>& cards, int own) noexcept {
+bool reads_all(std::span<const Card> cards, int own) noexcept {
   bool ok = true;
   for (size_t i = 0; ok && i < cards.size(); ++i) {
     const Card& card = cards[i];
@@ -283,10 +264,11 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   g_sample.secret = card.secret;
   if (own_arena() != nullptr) token_page(own_arena()).owner = card.secret;
   card.sample_there = reinterpret_cast<uint64_t>(&g_sample);
-  std::vector<Card> cards(static_cast<size_t>(size));
+  OfAll<Card> told(size);
   const int bytes = static_cast<int>(sizeof(Card));
-  bool ok = next.MPI_Allgather(&card, bytes, MPI_BYTE, cards.data(), bytes, MPI_BYTE, node) ==
-            MPI_SUCCESS;
+  bool ok =
+      next.MPI_Allgather(&card, bytes, MPI_BYTE, told.data(), bytes, MPI_BYTE, node) == MPI_SUCCESS;
+  const std::span<const Card> cards = told.all();
   for (const Card& other : cards) ok = ok && is_same(cards[0], other);
   ok = ok && open_all(cards, own) && next.MPI_Comm_group(node, &g_node) == MPI_SUCCESS &&
        next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS;

@@ -71,6 +71,18 @@ void* counted(void* memory, const void* caller) {
 
 }  // namespace
 
+// LACUNA_TEST_REFUSED: in rank 1 lacuna gets so many pieces of memory, and then none, before its
+// start in MPI_Init and until faults_at_start.
+__attribute__((constructor)) static void refuse_at_start() {
+  const char* refused = std::getenv("LACUNA_TEST_REFUSED");
+  const char* rank = std::getenv("PMI_RANK");
+  if (rank == nullptr) rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (refused == nullptr || rank == nullptr || std::strcmp(rank, "1") != 0) return;
+  dl_iterate_phdr(find_lacuna, nullptr);
+  g_all.store(true);
+  g_until.store(std::atoi(refused));
+}
+
 #define CALLER __builtin_return_address(0)
 
 extern "C" {
@@ -222,6 +234,13 @@ TOPIC(faults_memory) {
     }
   }
   CHECK(g_failed.load() > 100);
+}
+
+// A rank that lacuna cannot start in does not keep the others waiting, in MPI_Init or later.
+TOPIC(faults_at_start) {
+  g_until.store(-1);
+  CHECK(anywhere(g_failed.load() > 0));
+  for (const Scenario& scenario : kScenarios) CHECK(brings_the_same(scenario, [] {}, [] {}));
 }
 
 TOPIC(faults_library_refuses) {
