@@ -4,6 +4,9 @@
 // several threads at once.
 #include "interpose/requests.hpp"
 
+#include <bit>
+#include <cstddef>
+#include <functional>
 #include <mutex>
 #include <new>
 
@@ -73,9 +76,42 @@ int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
 
 }  // namespace
 
-PendingRequest* new_pending() noexcept { return new (std::nothrow) PendingRequest; }
+namespace {
 
-void drop_pending(PendingRequest* entry) noexcept { delete entry; }
+// For when memory is refused: a receive without an entry would take a token for data.
+constexpr size_t kReserved = 64;
+struct Reserve {
+  alignas(PendingRequest) std::byte place[sizeof(PendingRequest)];
+};
+constinit Reserve g_reserve[kReserved] = {};
+constinit std::atomic<uint64_t> g_lent{0};
+
+// Null: all are lent.
+Reserve* take_reserve() noexcept {
+  uint64_t lent = g_lent.load(std::memory_order_relaxed);
+  do {
+    if (~lent == 0) return nullptr;
+  } while (!g_lent.compare_exchange_weak(lent, lent | (lent + 1), std::memory_order_acquire));
+  return &g_reserve[std::countr_one(lent)];
+}
+
+}  // namespace
+
+PendingRequest* new_pending() noexcept {
+  if (auto* entry = new (std::nothrow) PendingRequest) return entry;
+  Reserve* reserve = take_reserve();
+  return reserve != nullptr ? new (reserve->place) PendingRequest : nullptr;
+}
+
+void drop_pending(PendingRequest* entry) noexcept {
+  auto* const reserve = reinterpret_cast<Reserve*>(entry);
+  if (std::less<>()(reserve, g_reserve) || !std::less<>()(reserve, g_reserve + kReserved)) {
+    delete entry;
+    return;
+  }
+  entry->~PendingRequest();
+  g_lent.fetch_and(~(uint64_t{1} << (reserve - g_reserve)), std::memory_order_release);
+}
 
 bool is_complete(MPI_Request request) noexcept {
   int done = 0;
@@ -137,8 +173,8 @@ void activate(PendingRequest* entry) noexcept {
 
 namespace {
 
-// Null: there is nothing to look for, or no memory, so that a token in it would be taken for data;
-// better that than to lose the request.
+// Null: there is nothing to look for, or no memory and no reserve, so that a token in it would be
+// taken for data; better that than to lose the request.
 PendingRequest* as_entry(const direct::Watch& watch) noexcept {
   if (called_by_mpi(watch.caller)) return nullptr;
   PendingRequest* entry = new_pending();
@@ -218,7 +254,7 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
     return code;
   }
   unlink(entry);
-  delete entry;
+  drop_pending(entry);
   return code;
 }
 
@@ -293,7 +329,7 @@ void finish_freed(PendingRequest* entry, MPI_Status* status) noexcept {
   count_pending(-1);
   if (entry->persistent && entry->request != runtime().request_null)
     next_functions().MPI_Request_free(&entry->request);
-  delete entry;
+  drop_pending(entry);
 }
 
 }  // namespace

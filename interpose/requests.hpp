@@ -60,7 +60,7 @@ struct PendingRequest {
 // Where completions may escape our eyes, nothing may be started that waits for them.
 bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 
-// nullptr: no memory.
+// nullptr: no memory, and so has been for the 64 before that are not complete.
 PendingRequest* new_pending() noexcept;
 void drop_pending(PendingRequest* entry) noexcept;
 

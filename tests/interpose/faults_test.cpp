@@ -229,7 +229,7 @@ TOPIC(faults_memory) {
         any = anywhere(g_failed.load() > before);
       }
       context(scenario.name);
-      CHECK(at > 5);
+      CHECK(at > (g_direct ? 0 : 5));  // a message through shared memory needs little
       CHECK(!any);
     }
   }
