@@ -78,6 +78,13 @@ void complain(const Table& table) {
     log_line("LACUNA_ISA=" + isa + " is not to be had on this machine; " + std::string(kernels) +
              " is used");
   }
+  const std::string& distance = option_text(OptionId::kDistance);
+  if (!distance.empty() && distance != "close" && distance != "far" && distance != "turns") {
+    log_line("LACUNA_DISTANCE=" + distance +
+             " is not understood: it must be close, far or turns; it is measured");
+  }
+  if (option_flag(OptionId::kCosts) && !report_wanted())
+    log_line("LACUNA_COSTS says nothing without LACUNA_REPORT; remedy: set LACUNA_REPORT=1, too");
   for (const std::string* sentence : {&host_profile().complaint, &table.complaint}) {
     if (!sentence->empty()) log_line(*sentence);
   }

@@ -184,6 +184,13 @@ def test_the_log_says_why_lacuna_is_off_and_which_options_are_none():
         assert "LACUNA_ISA=avx9 is not to be had on this machine; " in isa
     (on,) = [line for line in lines if ": on: " in line]
     assert on.endswith("none through shared memory (LACUNA_DIRECT is off)")
+    lines = log("mpich", LACUNA_DISTANCE="near", LACUNA_COSTS="1", LACUNA_THREADS="2 ")
+    for sentence in (
+        "LACUNA_DISTANCE=near is not understood: it must be close, far or turns; ",
+        "LACUNA_COSTS says nothing without LACUNA_REPORT; remedy: ",
+        "LACUNA_THREADS=2  is not understood: it must be an integer from 1 to 256; 1 is used",
+    ):
+        assert len([line for line in lines if f"]: {sentence}" in line]) == 2
 
 
 def test_a_rank_without_lacuna_hangs_nobody(tmp_path):
