@@ -4,13 +4,10 @@
 // several threads at once.
 #include "interpose/requests.hpp"
 
-#include <bit>
-#include <cstddef>
-#include <functional>
 #include <mutex>
-#include <new>
 
 #include "interpose/next.hpp"
+#include "interpose/reserve.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -31,6 +28,7 @@ namespace {
 constexpr unsigned kShardBits = 6;
 
 constinit std::mutex g_shards[1U << kShardBits];
+constinit Reserve<PendingRequest> g_reserve;
 
 // Freed requests: anyone pushes, one thread at a time takes the whole list and pushes back what is
 // not done. No lock, as the library may call back into the program, and that into us, while we ask
@@ -76,42 +74,9 @@ int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
 
 }  // namespace
 
-namespace {
+PendingRequest* new_pending() noexcept { return g_reserve.make(); }
 
-// For when memory is refused: a receive without an entry would take a token for data.
-constexpr size_t kReserved = 64;
-struct Reserve {
-  alignas(PendingRequest) std::byte place[sizeof(PendingRequest)];
-};
-constinit Reserve g_reserve[kReserved] = {};
-constinit std::atomic<uint64_t> g_lent{0};
-
-// Null: all are lent.
-Reserve* take_reserve() noexcept {
-  uint64_t lent = g_lent.load(std::memory_order_relaxed);
-  do {
-    if (~lent == 0) return nullptr;
-  } while (!g_lent.compare_exchange_weak(lent, lent | (lent + 1), std::memory_order_acquire));
-  return &g_reserve[std::countr_one(lent)];
-}
-
-}  // namespace
-
-PendingRequest* new_pending() noexcept {
-  if (auto* entry = new (std::nothrow) PendingRequest) return entry;
-  Reserve* reserve = take_reserve();
-  return reserve != nullptr ? new (reserve->place) PendingRequest : nullptr;
-}
-
-void drop_pending(PendingRequest* entry) noexcept {
-  auto* const reserve = reinterpret_cast<Reserve*>(entry);
-  if (std::less<>()(reserve, g_reserve) || !std::less<>()(reserve, g_reserve + kReserved)) {
-    delete entry;
-    return;
-  }
-  entry->~PendingRequest();
-  g_lent.fetch_and(~(uint64_t{1} << (reserve - g_reserve)), std::memory_order_release);
-}
+void drop_pending(PendingRequest* entry) noexcept { g_reserve.drop(entry); }
 
 bool is_complete(MPI_Request request) noexcept {
   int done = 0;

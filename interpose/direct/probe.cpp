@@ -14,6 +14,7 @@
 #include "interpose/gate.hpp"
 #include "interpose/group.hpp"
 #include "interpose/next.hpp"
+#include "interpose/reserve.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -37,6 +38,7 @@ namespace {
 constinit std::mutex g_mutex;   // of the list
 constinit std::mutex g_taking;  // one thread at a time takes out, or tells the library of a receive
 constinit Held* g_first = nullptr;
+constinit Reserve<Held> g_reserve;
 constinit std::atomic<int> g_tag{0};
 
 bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept {
@@ -130,10 +132,10 @@ bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
 void hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
   const std::lock_guard<std::mutex> lock(g_taking);
   while (!look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) {
-    Held* held = new (std::nothrow) Held;
+    Held* held = g_reserve.make();
     if (held == nullptr) return;
     if (!take_out(found.MPI_SOURCE, comm, held)) {
-      delete held;
+      g_reserve.drop(held);
       return;
     }
     held->status.MPI_ERROR = found.MPI_ERROR;  // as probes write it, or not
@@ -239,7 +241,7 @@ MPI_Comm Detour::comm() const noexcept {
 void Detour::finish() noexcept {
   if (held_ == nullptr) return;
   if (held_->received) next_functions().MPI_Wait(&held_->sent, MPI_STATUS_IGNORE);
-  delete held_;
+  g_reserve.drop(held_);
   held_ = nullptr;
 }
 
@@ -261,7 +263,7 @@ Answer give_out(Held* held, int* flag, MPI_Message* message, MPI_Status* status)
   if (flag != nullptr) *flag = 1;
   if (!held->received) {
     *message = held->message;
-    delete held;
+    direct::g_reserve.drop(held);
     return watched(MPI_SUCCESS);
   }
   if (!direct::as_message(held)) return taken(MPI_ERR_OTHER);
@@ -324,9 +326,8 @@ Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* m
       sched_yield();
       continue;
     }
-    Held* held = found != 0 && direct::bytes_of(own) == direct::kTokenBytes ? new (std::nothrow)
-                                                                                  Held
-                                                                            : nullptr;
+    const bool may_be_token = found != 0 && direct::bytes_of(own) == direct::kTokenBytes;
+    Held* held = may_be_token ? direct::g_reserve.make() : nullptr;
     if (held == nullptr) {
       if (flag != nullptr) *flag = found;
       if (found != 0) tell(own, status);

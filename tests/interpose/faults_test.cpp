@@ -159,6 +159,24 @@ const Scenario kScenarios[] = {
        MPI_Isend(base(from), 1, type, other(), 2, MPI_COMM_WORLD, &requests[1]);
        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
      }},
+    {"probe",
+     [](const Buffer& from, Buffer* to, MPI_Datatype type) {
+       MPI_Request request;
+       MPI_Status status;
+       int count = 0;
+       MPI_Isend(base(from), 1, type, other(), 4, MPI_COMM_WORLD, &request);
+       MPI_Probe(other(), 4, MPI_COMM_WORLD, &status);
+       MPI_Get_count(&status, type, &count);
+       if (count == 1) MPI_Recv(to->base(), 1, type, other(), 4, MPI_COMM_WORLD, &status);
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+       MPI_Message message;
+       MPI_Isend(base(from), 1, type, other(), 5, MPI_COMM_WORLD, &request);
+       MPI_Mprobe(other(), 5, MPI_COMM_WORLD, &message, &status);
+       MPI_Get_count(&status, type, &count);
+       if (count != 1) to->fill(9);
+       if (count == 1) MPI_Mrecv(to->base(), 1, type, &message, &status);
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
     {"persistent",
      [](const Buffer& from, Buffer* to, MPI_Datatype type) {
        MPI_Request requests[2];
