@@ -112,7 +112,7 @@ inline ShuffleFn find_shuffles(const FieldTable& table) {
 inline void gather_shuffled(const Move& m) noexcept {
   const Fields& f = *m.fields;
   const FieldTable& t = f.gather;
-  if (t.steps.empty() || m.inner.count < least_elements(t)) return by_field<false>(m);
+  if (t.steps.empty() || m.inner.count < least_elements(f, t)) return by_field<false>(m);
   const ShuffleFn shuffle = find_shuffles(t);
   for (int64_t i = 0; i < m.outer.count; ++i) {
     const std::byte* src = m.src + i * m.outer.src_stride;

@@ -71,7 +71,8 @@ double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_
   // Zen 5, by one window 1.1 to 2.3, by two 2.3 to 4.2.
   if (is_pack ? fields.gather_permuted : fields.scatter_permuted)
     return 1.9 * static_cast<double>(fields.moves.windows);
-  if (!table.steps.empty() && in_row >= least_elements(table)) return table_cycles(table, is_pack);
+  if (!table.steps.empty() && in_row >= least_elements(fields, table))
+    return table_cycles(table, is_pack);
   double cycles = 0;
   for (const Field& field : fields.fields) cycles += run_cycles(field.bytes, vector_bytes);
   // A pass for each field.

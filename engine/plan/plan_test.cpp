@@ -226,6 +226,8 @@ TEST(Plan, ShortLoopsAreElements) {
     };
     EXPECT_EQ(fields("vector(3, 1, 2, double)", 1000), 3u) << table->isa;
     EXPECT_EQ(fields("hvector(1000, 1, 96, vector(2, 2, 3, double))", 1), 2u) << table->isa;
+    EXPECT_EQ(fields("subarray([3, 3, 4], [2, 2, 3], [0, 1, 0], c, float)", 1000), 4u)
+        << table->isa;
     EXPECT_EQ(fields("resized(0, 4096, vector(2, 2, 3, double))", 1000), 0u) << table->isa;
     EXPECT_LE(fields("vector(20, 1, 2, double)", 1000), 1u) << table->isa;
   }

@@ -210,9 +210,11 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   constexpr int64_t kMostSize = 1024;
   if (nest.loops.empty()) return false;
   size_t at = nest.loops.size() - 1;
-  // Of elements that are repeated the count is open, and 1 here.
-  const auto is_long = [](const Loop& loop) { return loop.count >= 4 || loop.count == 1; };
-  while (at > 0 && nest.loops[at].count < kShortLoop && is_long(nest.loops[at - 1])) --at;
+  for (size_t i = at; i > 0 && nest.loops[i].count < kShortLoop; --i) {
+    // Of elements that are repeated the count is open, and 1 here.
+    const int64_t around = nest.loops[i - 1].count;
+    if (around >= 4 || around == 1) at = i - 1;
+  }
   FieldsPtr found;
   for (; at < nest.loops.size(); ++at) {
     std::vector<Field> runs;
@@ -221,7 +223,8 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     for (const Field& run : runs) size += run.bytes;
     if (size > kMostSize) continue;
     const bool listed = nest.leaf->kind != Kind::kRun && at + 1 == nest.loops.size();
-    found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, kernels);
+    const int64_t row = at + 1 < nest.loops.size() ? nest.loops.back().count : 1;
+    found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, row, kernels);
     if (found != nullptr) break;
   }
   if (found == nullptr) return false;

@@ -47,7 +47,12 @@ constexpr double kPermutedUnpack = 1.3;
 // for that (Zen 5, two runs of 16 bytes at 24, by those over by permutes: at 256 1.5 and 1.6 for
 // 1024 elements, at 1024 0.8 and 0.3, at 4096 0.4 and 0.8).
 constexpr int64_t kMostExtent = 256;
-constexpr size_t kMostRuns = 6;
+// The same, not at such multiples: at 1000 1.5 and 1.5, at 2112 1.3 and 1.4, at 5000 0.76 and 0.62.
+constexpr int64_t kMostPermutedExtent = 2112;
+// A loop over a row of so few runs costs more than one over all elements for each of its runs. Zen
+// 5, 1000 elements, us, by such loops and so: 2 by 3 floats of 4^3 11.0 and 1.0, 3 by 3 by 2 16.4
+// and 3.3, unpacked 11.1 and 3.6; rows of 8 doubles 1.8 and 2.9.
+constexpr int64_t kShortRow = 6;
 
 bool is_slower(const FieldTable& table, bool is_pack, double most) {
   return table.steps.empty() || table_cycles(table, is_pack) > most;
@@ -55,7 +60,7 @@ bool is_slower(const FieldTable& table, bool is_pack, double most) {
 
 }  // namespace
 
-FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed,
+FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed, int64_t row,
                             const KernelTable& kernels) {
   double by_runs = 0;
   for (const Field& run : runs) by_runs += pass_cycles(run.bytes);
@@ -80,10 +85,11 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   if (kernels.words && (!kernels.elements || (fields->moves.pack != nullptr && extent >= kLine)))
     fields->words = make_words(fields->fields, extent);
   const bool has_tables = !fields->gather.steps.empty() || !fields->scatter.steps.empty();
-  const bool is_short = fields->fields.size() > 1 &&
-                        (fields->fields.size() <= kMostRuns || fields->gather_permuted) &&
-                        extent <= kMostExtent && extent >= -kMostExtent;
-  return listed || has_tables || is_short ? fields : nullptr;
+  const bool is_near = extent <= kMostExtent && extent >= -kMostExtent;
+  const bool is_apart = extent <= kMostPermutedExtent && extent >= -kMostPermutedExtent &&
+                        (extent & -extent) <= kMostExtent;
+  const bool is_better = fields->gather_permuted ? is_apart : row <= kShortRow && is_near;
+  return listed || has_tables || (row > 1 && is_better) ? fields : nullptr;
 }
 
 }  // namespace lacuna

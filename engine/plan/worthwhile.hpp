@@ -12,8 +12,10 @@
 
 namespace lacuna {
 
-// The tables that are worth following; null where none is and the runs are not a list.
-FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed,
+// The tables that are worth following, or none of them where the runs are better moved as an
+// element's all the same: a list, or loops whose innermost has so few in a `row`. Null where loops
+// are better.
+FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed, int64_t row,
                             const KernelTable& kernels);
 
 }  // namespace lacuna
