@@ -60,7 +60,7 @@ class Mover {
         return;
       case LayoutNode::Kind::kSeq:
         for (size_t i = 0; i < node.children.size(); ++i) {
-          whole(*node.children[i], address(mem, node.layout->mem_offsets[i]),
+          piece(node, i, address(mem, node.layout->mem_offsets[i]),
                 packed + node.layout->packed_offsets[i]);
         }
         return;
@@ -73,9 +73,8 @@ class Mover {
                   std::byte* packed) const {
     mem = address(mem, first * node.loop.mem_stride);
     if (node.sweep.how != Sweep::How::kEach) return run(node.sweep, last - first, mem, packed);
-    const PlanNode& child = *node.children[0];
     for (int64_t i = first; i < last; ++i) {
-      whole(child, mem, packed);
+      piece(node, 0, mem, packed);
       mem = address(mem, node.loop.mem_stride);
       packed += node.loop.packed_stride;
     }
@@ -137,7 +136,7 @@ class Mover {
       return;
     }
     for (int64_t i = first; i < last; ++i) {
-      whole(*node.children[0], address(mem, list.mem_offsets[static_cast<size_t>(i)]), packed);
+      piece(node, 0, address(mem, list.mem_offsets[static_cast<size_t>(i)]), packed);
       packed += node.children[0]->size;
     }
   }
@@ -164,6 +163,15 @@ class Mover {
   }
 
  private:
+  // One traversal of a child of a node whose children are moved one by one.
+  void piece(const PlanNode& node, size_t child, std::byte* mem, std::byte* packed) const {
+    if (const FewMoves* const few = node.pieces[child].get()) {
+      few->run<kPack>(mem, 1, packed);
+    } else {
+      whole(*node.children[child], mem, packed);
+    }
+  }
+
   Move prepared(const Sweep& sweep, std::byte* mem, std::byte* packed) const {
     Move m = kPack ? sweep.pack_move : sweep.unpack_move;
     m.src = kPack ? mem : packed;

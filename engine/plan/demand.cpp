@@ -118,21 +118,21 @@ class Walk {
       case Kind::kLoop: {
         Loop loop = node.loop;
         loop.count = iterations;
-        take(all, whole(*node.children[0], origin), loop);
+        take(all, piece(node, 0, origin), loop);
         break;
       }
       case Kind::kBlocks:
       case Kind::kRuns: {
         const std::vector<int64_t>& at = node.layout->mem_offsets;
         const auto [least, most] = std::minmax_element(at.begin(), at.end());
-        const Demand child = whole(*node.children[0], origin);
+        const Demand child = piece(node, 0, origin);
         const auto n = static_cast<int64_t>(at.size());
         take(all, child, {n, n > 1 ? (*most - *least) / (n - 1) : 0, 0});
         break;
       }
       case Kind::kSeq:
         for (size_t i = 0; i < node.children.size(); ++i) {
-          all.add(whole(*node.children[i], origin + node.layout->mem_offsets[i]), 1);
+          all.add(piece(node, i, origin + node.layout->mem_offsets[i]), 1);
         }
         break;
     }
@@ -151,6 +151,16 @@ class Walk {
   }
 
  private:
+  // A traversal of a child of a node whose children are moved one by one.
+  Demand piece(const PlanNode& node, size_t child, int64_t origin) const {
+    constexpr double kPieceCycles = 6;
+    Demand found = whole(*node.children[child], origin);
+    if (const FewMoves* const few = node.pieces[child].get())
+      found.cycles =
+          kPieceCycles + static_cast<double>(few->moves(1)) * run_cycles(8, vector_bytes_);
+    return found;
+  }
+
   // `loop` over what `child` asks for.
   void take(Demand& all, Demand child, const Loop& loop) const {
     const Cover lines = repeated({child.lines, child.begin, child.end}, loop, machine_.line_bytes);

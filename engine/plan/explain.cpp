@@ -17,6 +17,11 @@ std::string loop_text(const Loop& loop, bool open) {
          std::to_string(loop.packed_stride) + ")";
 }
 
+std::string moves_text(const FewMoves& few, int64_t elements) {
+  return std::to_string(few.moves(elements)) +
+         (few.is_permuted(elements) ? " permutes of a vector's bytes" : " moves of 1 to 16 bytes");
+}
+
 void describe(const PlanNode& node, bool repeated, int indent, std::set<const PlanNode*>& seen,
               std::string& out) {
   const std::string pad(static_cast<size_t>(indent) * 2, ' ');
@@ -33,7 +38,11 @@ void describe(const PlanNode& node, bool repeated, int indent, std::set<const Pl
         out += pad + "  ... " + std::to_string(node.children.size() - kShown) + " more\n";
         break;
       }
-      describe(*node.children[i], false, indent + 1, seen, out);
+      if (const FewMoves* const few = node.pieces[i].get()) {
+        out += pad + "  " + moves_text(*few, 1) + "\n";
+      } else {
+        describe(*node.children[i], false, indent + 1, seen, out);
+      }
     }
     return;
   }
@@ -116,9 +125,7 @@ std::string explain(const Plan& plan, int64_t count) {
     return out;
   }
   if (count > 0 && count <= plan.few().most_elements()) {
-    out += "  " + number(plan.few().moves(count)) +
-           (plan.few().is_permuted(count) ? " permutes of a vector's bytes"
-                                          : " moves of 1 to 16 bytes") +
+    out += "  " + moves_text(plan.few(), count) +
            "\n  why: fewer than pay for a kernel; slices go by this:\n";
   }
   std::set<const PlanNode*> seen;

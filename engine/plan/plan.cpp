@@ -66,12 +66,28 @@ class Builder {
  private:
   PlanNodePtr finish(PlanNode node) {
     node.sweep = select_sweep(node, kernels_, machine_);
+    if (node.sweep.how == Sweep::How::kEach) {
+      for (const PlanNodePtr& child : node.children) node.pieces.push_back(piece(*child));
+    }
     return std::make_shared<const PlanNode>(std::move(node));
+  }
+
+  std::shared_ptr<const FewMoves> piece(const PlanNode& child) {
+    const auto [at, is_new] = pieces_.try_emplace(&child);
+    if (is_new) {
+      auto few = std::make_shared<const FewMoves>(Layout{{0, child.layout}, 0}, kernels_);
+      if (few->most_elements() > 0) {
+        memory_bytes_ += static_cast<int64_t>(sizeof(FewMoves) + sizeof(Element));
+        at->second = std::move(few);
+      }
+    }
+    return at->second;
   }
 
   const KernelTable& kernels_;
   const Machine& machine_;
   std::unordered_map<const LayoutNode*, PlanNodePtr> done_;
+  std::unordered_map<const PlanNode*, std::shared_ptr<const FewMoves>> pieces_;
   int64_t memory_bytes_ = 0;
 };
 

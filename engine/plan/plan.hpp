@@ -88,6 +88,9 @@ struct PlanNode {
   Loop loop;       // kLoop
   Sweep sweep;
   std::vector<std::shared_ptr<const PlanNode>> children;
+  // kEach: what moves a traversal of each child, where it is small; else null. A call of a kernel
+  // takes as long as ten moves.
+  std::vector<std::shared_ptr<const FewMoves>> pieces;
 
   LayoutNode::Kind kind = LayoutNode::Kind::kRun;
   int64_t size = 0;  // of one traversal (a repeat root: of one element)

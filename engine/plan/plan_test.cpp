@@ -233,6 +233,25 @@ TEST(Plan, ShortLoopsAreElements) {
   }
 }
 
+// Not by a kernel each.
+TEST(Plan, SmallPiecesAreSpelledOut) {
+  const auto pieces = [](const std::string& text) {
+    const PlanPtr plan = make_plan(parse_type(text).value(), *find_table("reference"));
+    EXPECT_EQ(plan->root(1).sweep.how, Sweep::How::kEach) << text;
+    std::string found;
+    for (const auto& piece : plan->root(1).pieces) found += piece != nullptr ? "few " : "kernel ";
+    return found;
+  };
+  std::string places = "0";
+  for (int i = 1; i < 100; ++i) places += ", " + std::to_string(i * i);
+  EXPECT_EQ(pieces("indexed_block(1, [" + places +
+                   "], resized(0, 40, struct([1, 3], [0, 8], [int, double])))"),
+            "few ");
+  EXPECT_EQ(pieces("struct([1, 1, 1], [0, 1000, 9000], "
+                   "[vector(300, 1, 2, double), vector(3, 1, 2, double), vector(9, 4, 7, char)])"),
+            "kernel few few ");
+}
+
 // Explained as what moves them, which need not be the same for packing and unpacking.
 TEST(Plan, ASingleRunIsNoElementOfFields) {
   for (const KernelTable* table : kernel_tables()) {
