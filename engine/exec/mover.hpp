@@ -135,8 +135,12 @@ class Mover {
       kernel(sweep)(m);
       return;
     }
+    if (const FewMoves* const few = node.pieces[0].get()) {
+      few->run_listed<kPack>(mem, list.mem_offsets.data() + first, last - first, packed);
+      return;
+    }
     for (int64_t i = first; i < last; ++i) {
-      piece(node, 0, address(mem, list.mem_offsets[static_cast<size_t>(i)]), packed);
+      whole(*node.children[0], address(mem, list.mem_offsets[static_cast<size_t>(i)]), packed);
       packed += node.children[0]->size;
     }
   }

@@ -64,31 +64,30 @@ template <int64_t kBytes>
   }
 }
 
-// kFirst, kSecond, kPacked: bytes of the vectors for the windows (0: there is no second) and for
-// what is packed.
+// What moves one element, in registers. kFirst, kSecond, kPacked: bytes of the vectors for the
+// windows (0: there is no second) and for what is packed.
 template <bool kPack, int64_t kFirst, int64_t kSecond, int64_t kPacked>
-int move_elements(const Element& element, std::byte* origin, int64_t elements,
-                  std::byte* packed) noexcept {
-  const Element::Window& first = element.windows[0];
-  const Element::Window& second = element.windows[1];
-  const __m512i first_at = _mm512_load_si512(kPack ? first.gather : first.scatter);
-  const __m512i second_at = _mm512_load_si512(kPack ? second.gather : second.scatter);
-  const uint64_t first_data = first.data;
-  const uint64_t second_data = second.data;
-  const uint64_t second_packed = second.packed;
-  const uint64_t all_packed = first.packed | second.packed;
-  const int64_t extent = element.extent;
-  const int64_t size = element.size;
-  // Unsigned, as extents may be negative or anything.
-  auto mem = reinterpret_cast<uintptr_t>(origin) + static_cast<uintptr_t>(first.mem_offset);
-  const auto apart = static_cast<uintptr_t>(second.mem_offset - first.mem_offset);
-  const auto ahead = static_cast<uintptr_t>(kAhead * extent);
-  for (; elements > 0; --elements) {
-    if (elements > kAhead) {
-      __builtin_prefetch(reinterpret_cast<const void*>(mem + ahead), kPack ? 0 : 1);
-      if constexpr (kSecond != 0)
-        __builtin_prefetch(reinterpret_cast<const void*>(mem + apart + ahead), kPack ? 0 : 1);
-    }
+struct Moved {
+  [[gnu::always_inline]] inline explicit Moved(const Element& element)
+      : first(element.windows[0]),
+        second(element.windows[1]),
+        first_at(_mm512_load_si512(kPack ? first.gather : first.scatter)),
+        second_at(_mm512_load_si512(kPack ? second.gather : second.scatter)),
+        first_data(first.data),
+        second_data(second.data),
+        second_packed(second.packed),
+        all_packed(first.packed | second.packed),
+        begin(static_cast<uintptr_t>(first.mem_offset)),
+        apart(static_cast<uintptr_t>(second.mem_offset - first.mem_offset)) {}
+
+  // `mem`: where the first window begins. Unsigned, as extents may be negative or anything.
+  [[gnu::always_inline]] inline void ask(uintptr_t mem) const {
+    __builtin_prefetch(reinterpret_cast<const void*>(mem), kPack ? 0 : 1);
+    if constexpr (kSecond != 0)
+      __builtin_prefetch(reinterpret_cast<const void*>(mem + apart), kPack ? 0 : 1);
+  }
+
+  [[gnu::always_inline]] inline void move(uintptr_t mem, std::byte* packed) const {
     if constexpr (kPack) {
       __m512i v = _mm512_permutexvar_epi8(
           first_at, load<kFirst>(reinterpret_cast<const std::byte*>(mem), first_data));
@@ -107,10 +106,48 @@ int move_elements(const Element& element, std::byte* origin, int64_t elements,
                        _mm512_permutexvar_epi8(second_at, v));
       }
     }
+  }
+
+  const Element::Window& first;
+  const Element::Window& second;
+  const __m512i first_at;
+  const __m512i second_at;
+  const uint64_t first_data;
+  const uint64_t second_data;
+  const uint64_t second_packed;
+  const uint64_t all_packed;
+  const uintptr_t begin;
+  const uintptr_t apart;
+};
+
+template <bool kPack, int64_t kFirst, int64_t kSecond, int64_t kPacked>
+int move_elements(const Element& element, std::byte* origin, int64_t elements,
+                  std::byte* packed) noexcept {
+  const Moved<kPack, kFirst, kSecond, kPacked> one(element);
+  const auto extent = static_cast<uintptr_t>(element.extent);
+  const int64_t size = element.size;
+  uintptr_t mem = reinterpret_cast<uintptr_t>(origin) + one.begin;
+  const uintptr_t ahead = static_cast<uintptr_t>(kAhead) * extent;
+  for (; elements > 0; --elements) {
+    if (elements > kAhead) one.ask(mem + ahead);
+    one.move(mem, packed);
     packed += size;
-    mem += static_cast<uintptr_t>(extent);
+    mem += extent;
   }
   return 0;
+}
+
+template <bool kPack, int64_t kFirst, int64_t kSecond, int64_t kPacked>
+void move_listed(const Element& element, std::byte* origin, const int64_t* offsets,
+                 int64_t elements, std::byte* packed) noexcept {
+  const Moved<kPack, kFirst, kSecond, kPacked> one(element);
+  const int64_t size = element.size;
+  const uintptr_t mem = reinterpret_cast<uintptr_t>(origin) + one.begin;
+  for (; elements > 0; --elements) {
+    if (elements > kAhead) one.ask(mem + static_cast<uintptr_t>(offsets[kAhead]));
+    one.move(mem + static_cast<uintptr_t>(*offsets++), packed);
+    packed += size;
+  }
 }
 
 // All movers of one direction; of the number that says which: the vectors.
@@ -131,8 +168,10 @@ template <bool kPack>
 struct Movers {
   template <size_t... kNumber>
   constexpr explicit Movers(std::index_sequence<kNumber...> /*all*/)
-      : fn{&move_elements<kPack, first_of(kNumber), second_of(kNumber), packed_of(kNumber)>...} {}
+      : fn{&move_elements<kPack, first_of(kNumber), second_of(kNumber), packed_of(kNumber)>...},
+        listed{&move_listed<kPack, first_of(kNumber), second_of(kNumber), packed_of(kNumber)>...} {}
   ElementFn fn[kMovers];
+  ListedElementFn listed[kMovers];
 };
 
 }  // namespace
@@ -152,18 +191,18 @@ size_t vector_kind(int64_t bytes) {
 }
 
 template <bool kPack>
-ElementFn find_mover(const Element& element) {
+void find_movers(const Element& element, ElementFn* fn, ListedElementFn* listed) {
   static constexpr kernels::Movers<kPack> kAll{std::make_index_sequence<kernels::kMovers>()};
   const int64_t second = element.windows[1].bytes;
-  return kAll.fn[kernels::mover_number(vector_kind(element.windows[0].bytes),
-                                       second == 0 ? 0 : 1 + vector_kind(second),
-                                       vector_kind(element.size))];
+  const size_t number =
+      kernels::mover_number(vector_kind(element.windows[0].bytes),
+                            second == 0 ? 0 : 1 + vector_kind(second), vector_kind(element.size));
+  *fn = kAll.fn[number];
+  *listed = kAll.listed[number];
 }
 #else
 template <bool kPack>
-ElementFn find_mover(const Element&) {
-  return nullptr;
-}
+void find_movers(const Element&, ElementFn*, ListedElementFn*) {}
 #endif
 
 }  // namespace
@@ -211,9 +250,12 @@ ElementMoves make_element(std::span<const Field> runs, int64_t extent) {
     window->gather[byte.packed] = static_cast<uint8_t>(at);
     window->scatter[at] = static_cast<uint8_t>(byte.packed);
   }
-  const ElementFn pack = find_mover<true>(*element);
-  const ElementFn unpack = find_mover<false>(*element);
-  return {std::move(element), pack, unpack, windows};
+  ElementMoves moves;
+  find_movers<true>(*element, &moves.pack, &moves.pack_listed);
+  find_movers<false>(*element, &moves.unpack, &moves.unpack_listed);
+  moves.element = std::move(element);
+  moves.windows = windows;
+  return moves;
 }
 
 }  // namespace lacuna

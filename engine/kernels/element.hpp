@@ -36,12 +36,17 @@ struct Element {
 // `mem`. Always 0.
 using ElementFn = int (*)(const Element& element, std::byte* mem, int64_t elements,
                           std::byte* packed) noexcept;
+// The same of elements at offsets[0, elements) from `mem`.
+using ListedElementFn = void (*)(const Element& element, std::byte* mem, const int64_t* offsets,
+                                 int64_t elements, std::byte* packed) noexcept;
 
 // What moves an element; null where it has more runs than that, or the CPU has no such permutes.
 struct ElementMoves {
   std::shared_ptr<const Element> element;
   ElementFn pack = nullptr;
   ElementFn unpack = nullptr;
+  ListedElementFn pack_listed = nullptr;
+  ListedElementFn unpack_listed = nullptr;
   int64_t windows = 0;
 };
 ElementMoves make_element(std::span<const Field> runs, int64_t extent);

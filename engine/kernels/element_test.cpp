@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -39,14 +40,18 @@ std::vector<Field> random_runs(std::mt19937& random, int64_t span, int64_t most)
   return runs;
 }
 
+// Elements at a stride, or at those places in `order`.
 void check(const std::vector<Field>& runs, int64_t span, int64_t extent, int64_t count,
-           bool at_upper) {
+           bool at_upper, const std::vector<int64_t>& order) {
   const ElementMoves moves = make_element(runs, extent);
   ASSERT_NE(moves.pack, nullptr);
   const int64_t reach = (count - 1) * std::abs(extent);
   const int64_t first = extent < 0 ? reach : 0;
   const Guarded mem(static_cast<size_t>(reach + span), at_upper);
   const Guarded packed(static_cast<size_t>(count * moves.element->size), at_upper);
+  std::vector<int64_t> offsets;
+  for (int64_t e = 0; e < count; ++e)
+    offsets.push_back((order.empty() ? e : order[static_cast<size_t>(e)]) * extent);
   for (const bool pack : {true, false}) {
     for (size_t i = 0; i < mem.size(); ++i) mem.data()[i] = static_cast<std::byte>(i * 7 + 1);
     for (size_t i = 0; i < packed.size(); ++i) packed.data()[i] = static_cast<std::byte>(i * 5 + 2);
@@ -55,13 +60,18 @@ void check(const std::vector<Field>& runs, int64_t span, int64_t extent, int64_t
     int64_t at = 0;
     for (int64_t e = 0; e < count; ++e) {
       for (const Field& run : runs) {
-        const int64_t place = first + e * extent + run.mem_offset;
+        const int64_t place = first + offsets[static_cast<size_t>(e)] + run.mem_offset;
         std::memcpy(want.data() + (pack ? at : place),
                     pack ? mem.data() + place : packed.data() + at, static_cast<size_t>(run.bytes));
         at += run.bytes;
       }
     }
-    (pack ? moves.pack : moves.unpack)(*moves.element, mem.data() + first, count, packed.data());
+    if (order.empty()) {
+      (pack ? moves.pack : moves.unpack)(*moves.element, mem.data() + first, count, packed.data());
+    } else {
+      (pack ? moves.pack_listed : moves.unpack_listed)(*moves.element, mem.data() + first,
+                                                       offsets.data(), count, packed.data());
+    }
     ASSERT_EQ(std::memcmp(want.data(), out.data(), want.size()), 0)
         << (pack ? "pack" : "unpack") << " span " << span << " extent " << extent << " x " << count;
   }
@@ -75,8 +85,11 @@ TEST(Element, MovesTheBytesOfRandomOnes) {
     const int64_t most = 2 + static_cast<int64_t>(random() % 63);
     const std::vector<Field> runs = random_runs(random, span, most);
     const int64_t extent = span + static_cast<int64_t>(random() % 70);
-    check(runs, span, i % 5 == 0 ? -extent : extent, 1 + static_cast<int64_t>(random() % 9),
-          i % 2 == 0);
+    const int64_t count = 1 + static_cast<int64_t>(random() % (i % 8 == 0 ? 40 : 9));
+    std::vector<int64_t> order(i % 3 == 0 ? static_cast<size_t>(count) : 0);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    check(runs, span, i % 5 == 0 ? -extent : extent, count, i % 2 == 0, order);
   }
 }
 

@@ -178,16 +178,12 @@ template <size_t kWidth, bool kPack>
   return 0;
 }
 
-// kElements of them side by side, so that what finds a move's place serves all.
+// Elements at those places side by side, so that what finds a move's place serves all.
 template <size_t kElements, bool kPack>
-[[gnu::always_inline]] inline void FewMoves::listed_side_by_side(std::byte* mem,
-                                                                 std::byte* packed) const {
-  std::array<std::byte*, kElements> mems;
+[[gnu::always_inline]] inline void FewMoves::side_by_side(
+    const std::array<std::byte*, kElements>& mems, std::byte* packed) const {
   std::array<std::byte*, kElements> packeds;
-  for (size_t i = 0; i < kElements; ++i) {
-    mems[i] = address(mem, static_cast<int64_t>(i) * extent_);
-    packeds[i] = packed + static_cast<int64_t>(i) * size_;
-  }
+  for (size_t i = 0; i < kElements; ++i) packeds[i] = packed + static_cast<int64_t>(i) * size_;
   const Offsets* at = moves_.data();
   // Not unrolled: what finds out how many are left over takes longer than the few that there are.
   const auto moved = [&]<size_t kWidth>(const Offsets* end) {
@@ -210,7 +206,7 @@ template <bool kPack>
 int FewMoves::listed(const FewMoves& few, std::byte* mem, int64_t elements,
                      std::byte* packed) noexcept {
   if (elements != 1) return listed_elements<kPack>(few, mem, elements, packed);
-  few.listed_side_by_side<1, kPack>(mem, packed);
+  few.side_by_side<1, kPack>({mem}, packed);
   return 0;
 }
 
@@ -218,17 +214,39 @@ template <bool kPack>
 [[gnu::noinline]] int FewMoves::listed_elements(const FewMoves& few, std::byte* mem,
                                                 int64_t elements, std::byte* packed) noexcept {
   for (; elements >= 4; elements -= 4) {
-    few.listed_side_by_side<4, kPack>(mem, packed);
+    few.side_by_side<4, kPack>({mem, address(mem, few.extent_), address(mem, 2 * few.extent_),
+                                address(mem, 3 * few.extent_)},
+                               packed);
     mem = address(mem, 4 * few.extent_);
     packed += 4 * few.size_;
   }
   for (; elements > 0; --elements) {
-    few.listed_side_by_side<1, kPack>(mem, packed);
+    few.side_by_side<1, kPack>({mem}, packed);
     mem = address(mem, few.extent_);
     packed += few.size_;
   }
   return 0;
 }
+
+template <bool kPack>
+void FewMoves::run_listed(std::byte* mem, const int64_t* offsets, int64_t elements,
+                          std::byte* packed) const {
+  if (permuted_.pack != nullptr) {
+    const auto move = kPack ? permuted_.pack_listed : permuted_.unpack_listed;
+    return move(*permuted_.element, mem, offsets, elements, packed);
+  }
+  if (regular_moves_ == 0) {
+    for (; elements >= 4; elements -= 4, offsets += 4, packed += 4 * size_) {
+      side_by_side<4, kPack>({address(mem, offsets[0]), address(mem, offsets[1]),
+                              address(mem, offsets[2]), address(mem, offsets[3])},
+                             packed);
+    }
+  }
+  for (; elements > 0; --elements, packed += size_) run<kPack>(address(mem, *offsets++), 1, packed);
+}
+
+template void FewMoves::run_listed<true>(std::byte*, const int64_t*, int64_t, std::byte*) const;
+template void FewMoves::run_listed<false>(std::byte*, const int64_t*, int64_t, std::byte*) const;
 
 template <bool kPack>
 int FewMoves::permuted(const FewMoves& few, std::byte* mem, int64_t elements,

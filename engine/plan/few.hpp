@@ -18,6 +18,7 @@
 #ifndef LACUNA_ENGINE_PLAN_FEW_HPP_
 #define LACUNA_ENGINE_PLAN_FEW_HPP_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -70,6 +71,10 @@ class FewMoves {
   [[gnu::always_inline]] inline int run(std::byte* mem, int64_t elements, std::byte* packed) const {
     return (kPack ? pack_ : unpack_)(*this, mem, elements, packed);
   }
+  // Moves single elements at offsets[0, elements) from `mem`.
+  template <bool kPack>
+  void run_listed(std::byte* mem, const int64_t* offsets, int64_t elements,
+                  std::byte* packed) const;
 
  private:
   using Fn = int (*)(const FewMoves& few, std::byte* mem, int64_t elements,
@@ -98,7 +103,7 @@ class FewMoves {
   template <bool kPack>
   static int compiled(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kElements, bool kPack>
-  void listed_side_by_side(std::byte* mem, std::byte* packed) const;
+  void side_by_side(const std::array<std::byte*, kElements>& mems, std::byte* packed) const;
 
   bool find_stride(const LayoutNode& node);
   bool find_runs(const LayoutNode& node);
