@@ -186,6 +186,16 @@ TEST(HandShape, LoopsThatContinueEachOtherAreOne) {
   EXPECT_EQ(shape->nests[0].loops[0].stride, 384);
 }
 
+TEST(HandShape, AListOfStructsIsOneLoopOverIt) {
+  const auto type = parse_type(
+      "indexed_block(1, [7, 0, 3], resized(0, 16, struct([1, 1], [0, 8], [double, int])))");
+  const auto shape = hand_shape(**type, 1);
+  ASSERT_TRUE(shape.has_value());
+  EXPECT_EQ(shape->structs, 3);
+  EXPECT_EQ(shape->nests.size(), 2u);
+  EXPECT_EQ(shape->at, (std::vector<int64_t>{112, 0, 48}));
+}
+
 TEST(HandShape, StructsAreOneLoopOverTheirFields) {
   const auto type = parse_type("resized(0, 40, struct([1, 3], [0, 8], [int, double]))");
   const auto shape = hand_shape(**type, 100);

@@ -103,6 +103,10 @@ class ByHand : public Rival {
     return to_ints(bytes, unit, lists_.back().get()) ? lists_.back().get() : nullptr;
   }
 
+  static const int* data(const std::vector<int>* ints) {
+    return ints == nullptr ? nullptr : ints->data();
+  }
+
   bool add_nests(const HandShape& shape) {
     for (const Nest& nest : shape.nests) {
       Part part;
@@ -155,6 +159,8 @@ class ByHand : public Rival {
     part.entries = shape.structs;
     part.extent = shape.extent;
     part.fields = static_cast<int>(shape.nests.size());
+    if (!shape.at.empty() && (part.index = data(list(shape.at, shape.extent))) == nullptr)
+      return false;
     const auto* offset = list(offsets, 1);
     const auto* length = list(bytes, 1);
     if (offset == nullptr || length == nullptr) return false;

@@ -103,6 +103,18 @@ void structs(const Part& part, char* mem_bytes, char* packed_bytes) {
   }
 }
 
+template <bool kUnpack, Field... kField>
+void listed_structs(const Part& part, char* mem_bytes, char* packed_bytes) {
+  char* __restrict packed = packed_bytes;
+  const int* __restrict index = part.index;
+  const int64_t entries = part.entries;
+  const int64_t extent = part.extent;
+  for (int64_t i = 0; i < entries; ++i) {
+    char* __restrict mem = mem_bytes + index[i] * extent;
+    ((copy_field<kUnpack, kField.bytes>(mem + kField.offset, packed), packed += kField.bytes), ...);
+  }
+}
+
 template <Field... kField>
 bool has_fields(const Part& part) {
   constexpr Field kAll[] = {kField...};
@@ -116,7 +128,8 @@ bool has_fields(const Part& part) {
 
 template <bool kUnpack, Field... kField>
 void find_structs(const Part& part, PartFn* found) {
-  if (has_fields<kField...>(part)) *found = structs<kUnpack, kField...>;
+  if (!has_fields<kField...>(part)) return;
+  *found = part.index != nullptr ? listed_structs<kUnpack, kField...> : structs<kUnpack, kField...>;
 }
 
 template <bool kUnpack>

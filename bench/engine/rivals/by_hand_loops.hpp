@@ -19,7 +19,8 @@ struct Part {
     kBox,      // count[0] x ... x count[3] blocks of `block` elements, the last loop innermost
     kGather,   // `entries` blocks of `block` elements at index[]
     kRagged,   // the same with lengths[] elements each
-    kStructs,  // entries structs, `extent` bytes apart, of which field_bytes[] at field_offset[]
+    kStructs,  // entries structs, `extent` bytes apart or at so many extents as index[] says, of
+               // which field_bytes[] at field_offset[]
   };
   Kind kind = kBox;
   int64_t unit = 1;

@@ -118,7 +118,30 @@ Maybe describe(const Type& type) {
 
 }  // namespace
 
+namespace {
+
+// One struct at each place of a list.
+std::optional<HandShape> listed_structs(const Type& type) {
+  if (type.combiner != Combiner::kIndexedBlock || type.blocklength != 1) return std::nullopt;
+  const Type& child = *type.children[0];
+  Maybe fields = describe(child);
+  if (!fields || fields->size() < 2 || !std::all_of(fields->begin(), fields->end(), is_run))
+    return std::nullopt;
+  HandShape shape;
+  shape.nests = std::move(*fields);
+  shape.extent = child.ub - child.lb;
+  shape.structs = static_cast<int64_t>(type.displacements.size());
+  for (const int64_t displacement : type.displacements)
+    shape.at.push_back(displacement * shape.extent);
+  return shape;
+}
+
+}  // namespace
+
 std::optional<HandShape> hand_shape(const Type& type, int64_t count) {
+  if (count == 1) {
+    if (auto listed = listed_structs(type)) return listed;
+  }
   Maybe nests = describe(type);
   if (!nests || nests->empty()) return std::nullopt;
   HandShape shape;

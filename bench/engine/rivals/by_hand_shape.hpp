@@ -31,9 +31,11 @@ struct Nest {
 
 struct HandShape {
   std::vector<Nest> nests;  // one after the other
-  // Where structs > 1, the nests are fields, and it all is repeated for each struct.
+  // Where structs > 1, the nests are fields, and it all is repeated for each struct: at every
+  // extent, or at those of a list.
   int64_t structs = 1;
   int64_t extent = 0;
+  std::vector<int64_t> at;
 };
 
 // Nothing for types that nobody packs by a simple loop.
