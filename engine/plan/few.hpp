@@ -18,6 +18,7 @@
 #ifndef LACUNA_ENGINE_PLAN_FEW_HPP_
 #define LACUNA_ENGINE_PLAN_FEW_HPP_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +52,10 @@ class FewMoves {
 
   // Up to so many elements are faster moved so than by kernels; 0: none.
   int64_t most_elements() const { return most_elements_; }
+  // Serves at least so many, if any.
+  void serve(int64_t elements) {
+    if (most_elements_ > 0) most_elements_ = std::max(most_elements_, elements);
+  }
   // Equal moves at one stride.
   bool is_regular() const { return regular_width_ != 0 && words_ == 1; }
   bool is_compiled() const { return compiled_.pack != nullptr; }

@@ -4,6 +4,7 @@
 // elements.
 #include "plan/plan.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,23 @@ using Kind = LayoutNode::Kind;
 // 45, 400: 175 -> 155; 32 runs of 12 bytes 33 -> 24, 8 of 24 19 -> 18, a list of 12 words 17.5
 // -> 16.5.
 constexpr int64_t kMostCompiled = 8192;
+
+// Up to so many elements, of `size` bytes, are better spelled out than taken by the kernel that is
+// for many: in rows too short for a loop, or piece by piece, as long as the caches hold them; or
+// fewer than half of a table's period.
+int64_t most_spelled(const Sweep& sweep, int64_t size) {
+  constexpr int64_t kMostBytes = 1 << 18;
+  constexpr int64_t kShortRow = 12;
+  if (sweep.how == Sweep::How::kEach) return kMostBytes / size;
+  const bool is_fields = sweep.how == Sweep::How::kFields;
+  if (!is_fields && sweep.how != Sweep::How::kStrided) return 0;
+  if (sweep.own == Sweep::Own::kInner) {
+    return is_fields ? std::max(sweep.fields->gather.elements, sweep.fields->scatter.elements) / 2
+                     : 0;
+  }
+  const int64_t fields = is_fields ? static_cast<int64_t>(sweep.fields->fields.size()) : 1;
+  return sweep.inner.count * fields <= kShortRow ? kMostBytes / size : 0;
+}
 
 class Builder {
  public:
@@ -120,6 +138,7 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host)
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
     plan->few_ = FewMoves(plan->layout_, kernels);
+    plan->few_.serve(most_spelled(plan->repeat_->sweep, plan->size_));
     plan->memory_bytes_ = builder.memory_bytes();
   }
   plan->memory_bytes_ += static_cast<int64_t>(sizeof(Plan));

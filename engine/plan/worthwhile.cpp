@@ -54,6 +54,10 @@ constexpr int64_t kMostPermutedExtent = 2112;
 // and 3.3, unpacked 11.1 and 3.6; rows of 8 doubles 1.8 and 2.9.
 constexpr int64_t kShortRow = 6;
 
+// Passes for each field go over blocks that stay in the first level: of wider elements these are
+// too few (lists of 20 doubles in 12 KiB, 77 ns each and, by the list, 6).
+constexpr int64_t kMostPassedSpan = 2048;
+
 bool is_slower(const FieldTable& table, bool is_pack, double most) {
   return table.steps.empty() || table_cycles(table, is_pack) > most;
 }
@@ -89,7 +93,9 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   const bool is_apart = extent <= kMostPermutedExtent && extent >= -kMostPermutedExtent &&
                         (extent & -extent) <= kMostExtent;
   const bool is_better = fields->gather_permuted ? is_apart : row <= kShortRow && is_near;
-  return listed || has_tables || (row > 1 && is_better) ? fields : nullptr;
+  const bool is_listed = listed && (fields->moves.pack != nullptr || fields->words != nullptr ||
+                                    fields->span <= kMostPassedSpan);
+  return is_listed || has_tables || (row > 1 && is_better) ? fields : nullptr;
 }
 
 }  // namespace lacuna
