@@ -163,7 +163,9 @@ class Mover {
   // The sweep with `count` iterations of its own loop.
   void run(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
     if (sweep.around.empty()) return kernel_call(sweep, count, mem, packed);
-    around(sweep, 0, count, mem, packed);
+    // Made once: a call for a few short rows takes no longer than this.
+    Move m = ready(sweep, count, 0, 0);
+    around(sweep, 0, count, mem, packed, m);
   }
 
  private:
@@ -176,10 +178,14 @@ class Mover {
     }
   }
 
-  Move prepared(const Sweep& sweep, std::byte* mem, std::byte* packed) const {
-    Move m = kPack ? sweep.pack_move : sweep.unpack_move;
+  static void place(Move& m, std::byte* mem, std::byte* packed) {
     m.src = kPack ? mem : packed;
     m.dst = kPack ? packed : mem;
+  }
+
+  Move prepared(const Sweep& sweep, std::byte* mem, std::byte* packed) const {
+    Move m = kPack ? sweep.pack_move : sweep.unpack_move;
+    place(m, mem, packed);
     if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).hold(total_bytes_, output_bytes_))
       m.ahead = ask_runs_;
     return m;
@@ -187,14 +193,17 @@ class Mover {
 
   static KernelFn kernel(const Sweep& sweep) { return kPack ? sweep.pack.fn : sweep.unpack.fn; }
 
-  void around(const Sweep& sweep, size_t level, int64_t count, std::byte* mem,
-              std::byte* packed) const {
-    if (level == sweep.around.size()) return kernel_call(sweep, count, mem, packed);
+  void around(const Sweep& sweep, size_t level, int64_t count, std::byte* mem, std::byte* packed,
+              Move& m) const {
+    if (level == sweep.around.size()) {
+      place(m, mem, packed);
+      return call(sweep, m);
+    }
     const Loop& loop = sweep.around[level];
     const bool own = sweep.own == Sweep::Own::kAround && level == 0;
     const int64_t n = own ? count : loop.count;
     for (int64_t i = 0; i < n; ++i) {
-      around(sweep, level + 1, count, mem, packed);
+      around(sweep, level + 1, count, mem, packed, m);
       mem = address(mem, loop.mem_stride);
       packed += loop.packed_stride;
     }
@@ -204,7 +213,14 @@ class Mover {
   // where it is not 0, in place of the inner one's (packing).
   void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed,
                    int64_t pitch = 0, int64_t rows = 0) const {
-    Move m = prepared(sweep, mem, packed);
+    Move m = ready(sweep, count, pitch, rows);
+    place(m, mem, packed);
+    call(sweep, m);
+  }
+
+  // All of its move but the places.
+  Move ready(const Sweep& sweep, int64_t count, int64_t pitch, int64_t rows) const {
+    Move m = prepared(sweep, nullptr, nullptr);
     // A piece of a large message is written as the whole would be.
     if (m.repeats > 1 && total_bytes_ / sweep.width >= sweep.repeats_below) m.repeats = 1;
     if (m.piece_off_lines > 0 && total_bytes_ > sweep.most_in_pieces) m.piece_off_lines = 0;
@@ -221,6 +237,11 @@ class Mover {
     m.far = is_far_;
     m.four_lines = total_bytes_ <= sweep.four_lines_bytes;
     m.diagonals = total_bytes_ <= sweep.diagonals_bytes;
+    return m;
+  }
+
+  // The kernel, over blocks of the inner dimension where those are wanted.
+  static void call(const Sweep& sweep, const Move& m) {
     if (sweep.block_inner == 0 || m.outer.count == 1) {
       kernel(sweep)(m);
       return;

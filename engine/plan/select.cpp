@@ -225,6 +225,11 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     const bool listed = nest.leaf->kind != Kind::kRun && at + 1 == nest.loops.size();
     const int64_t row = at + 1 < nest.loops.size() ? nest.loops.back().count : 1;
     found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, row, kernels);
+    // Rows of a known length that are too short for its table are loops of runs.
+    if (found != nullptr && found->fields.size() == 1 && nest.loops[at].count > 1 && at > 0 &&
+        nest.loops[at].count < least_elements(*found, found->gather) &&
+        nest.loops[at].count < least_elements(*found, found->scatter))
+      found = nullptr;
     if (found != nullptr) break;
   }
   if (found == nullptr) return false;
