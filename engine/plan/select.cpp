@@ -208,21 +208,27 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
 bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const Machine& machine) {
   constexpr int64_t kShortLoop = 16;
   constexpr int64_t kMostSize = 1024;
+  // Of lists in a row, which are elements themselves.
+  constexpr int64_t kShortListedRow = 3;
   if (nest.loops.empty()) return false;
   size_t at = nest.loops.size() - 1;
+  // Of elements that are repeated the count is open, and 1 here.
+  const auto is_long = [](const Loop& loop) { return loop.count >= 4 || loop.count == 1; };
   for (size_t i = at; i > 0 && nest.loops[i].count < kShortLoop; --i) {
-    // Of elements that are repeated the count is open, and 1 here.
-    const int64_t around = nest.loops[i - 1].count;
-    if (around >= 4 || around == 1) at = i - 1;
+    if (is_long(nest.loops[i - 1])) at = i - 1;
   }
   FieldsPtr found;
   for (; at < nest.loops.size(); ++at) {
     std::vector<Field> runs;
+    const bool is_list = nest.leaf->kind != Kind::kRun;
+    if (at + 1 < nest.loops.size() &&
+        (!is_long(nest.loops[at]) || (is_list && nest.loops.back().count > kShortListedRow)))
+      continue;
     if (!runs_of(nest, at, runs)) continue;
     int64_t size = 0;
     for (const Field& run : runs) size += run.bytes;
     if (size > kMostSize) continue;
-    const bool listed = nest.leaf->kind != Kind::kRun && at + 1 == nest.loops.size();
+    const bool listed = is_list && at + 1 == nest.loops.size();
     const int64_t row = at + 1 < nest.loops.size() ? nest.loops.back().count : 1;
     found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, row, kernels);
     // Rows of a known length that are too short for its table are loops of runs.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/worthwhile.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <span>
 #include <utility>
@@ -29,14 +30,20 @@ double far_pack_cycles(int64_t bytes) {
   return pass_cycles(bytes);
 }
 
+// Moves of 16, 8, 4, 2 and 1 bytes that they take.
+int words_of(std::span<const Field> runs) {
+  int words = 0;
+  for (const Field& run : runs)
+    words +=
+        static_cast<int>(run.bytes / 16) + std::popcount(static_cast<uint64_t>(run.bytes % 16));
+  return words;
+}
+
 // The same of AMD's CPUs, to be held against shuffles (Zen 3, a run of one move 0.9 to 1, 12 and 24
 // bytes 2.9 and 2.7, a struct of 4, 24 and 4 bytes by words 4.4 to 5).
 double amd_cycles(std::span<const Field> runs) {
-  int moves = 0;
-  for (const Field& run : runs)
-    moves +=
-        static_cast<int>(run.bytes / 16) + std::popcount(static_cast<uint64_t>(run.bytes % 16));
-  return moves == 1 ? 0.9 : 1.25 * moves;
+  const int words = words_of(runs);
+  return words == 1 ? 0.9 : 1.25 * words;
 }
 
 // What table_cycles must not exceed for a table to be better than a permute for each window of an
@@ -51,8 +58,13 @@ constexpr int64_t kMostExtent = 256;
 constexpr int64_t kMostPermutedExtent = 2112;
 // A loop over a row of so few runs costs more than one over all elements for each of its runs. Zen
 // 5, 1000 elements, us, by such loops and so: 2 by 3 floats of 4^3 11.0 and 1.0, 3 by 3 by 2 16.4
-// and 3.3, unpacked 11.1 and 3.6; rows of 8 doubles 1.8 and 2.9.
+// and 3.3, unpacked 11.1 and 3.6; rows of 8 doubles 1.8 and 2.9. Of runs that take two moves half
+// as many, of more none (with AVX2's kernels 3 of 7 bytes 1.5 and 2.5).
 constexpr int64_t kShortRow = 6;
+// Longer runs are as quick in rows (4 of 32 bytes 0.9 us and, so, 1.5).
+constexpr int64_t kShortRun = 16;
+// Two of 128 bytes of 272 unpacked 2.4 and, by a table, 4.0 us.
+constexpr int64_t kMostTabledRun = 64;
 
 // Passes for each field go over blocks that stay in the first level: of wider elements these are
 // too few (lists of 20 doubles in 12 KiB, 77 ns each and, by the list, 6).
@@ -67,7 +79,11 @@ bool is_slower(const FieldTable& table, bool is_pack, double most) {
 FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed, int64_t row,
                             const KernelTable& kernels) {
   double by_runs = 0;
-  for (const Field& run : runs) by_runs += pass_cycles(run.bytes);
+  int64_t longest = 0;
+  for (const Field& run : runs) {
+    by_runs += pass_cycles(run.bytes);
+    longest = std::max(longest, run.bytes);
+  }
   const double by_pack_runs = runs.size() == 1 ? far_pack_cycles(runs[0].bytes) : by_runs;
   const bool served = runs.size() > 1 || runs[0].bytes <= kernels.field_run;
   auto fields =
@@ -79,7 +95,8 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
   if (kernels.elements && fields->fields.size() > 1)
     fields->moves = make_element(fields->fields, extent);
-  if (fields->moves.pack != nullptr && kernels.elements_in_caches) {
+  // Two words are quicker (16 and 8 bytes of 272, 200 of them, 71 and 119 ns).
+  if (fields->moves.pack != nullptr && kernels.elements_in_caches && words_of(fields->fields) > 2) {
     const double windows = static_cast<double>(fields->moves.windows);
     fields->gather_permuted = is_slower(fields->gather, true, kPermutedPack * windows);
     fields->scatter_permuted = is_slower(fields->scatter, false, kPermutedUnpack * windows);
@@ -88,11 +105,20 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   constexpr int64_t kLine = 64;
   if (kernels.words && (!kernels.elements || (fields->moves.pack != nullptr && extent >= kLine)))
     fields->words = make_words(fields->fields, extent);
-  const bool has_tables = !fields->gather.steps.empty() || !fields->scatter.steps.empty();
+  // Longer rows only where tables serve both ways: the other way would have a pass for each run.
+  const bool packs = !fields->gather.steps.empty();
+  const bool unpacks = !fields->scatter.steps.empty();
+  const bool has_tables = (row <= kShortRow ? packs || unpacks : packs && unpacks) &&
+                          (row == 1 || longest <= kMostTabledRun);
   const bool is_near = extent <= kMostExtent && extent >= -kMostExtent;
   const bool is_apart = extent <= kMostPermutedExtent && extent >= -kMostPermutedExtent &&
                         (extent & -extent) <= kMostExtent;
-  const bool is_better = fields->gather_permuted ? is_apart : row <= kShortRow && is_near;
+  const auto words = static_cast<size_t>(words_of(fields->fields));
+  const bool is_short = words == fields->fields.size()
+                            ? row <= kShortRow
+                            : row <= kShortRow / 2 && words <= 2 * fields->fields.size();
+  const bool is_better =
+      fields->gather_permuted ? is_apart : is_short && longest <= kShortRun && is_near;
   const bool is_listed = listed && (fields->moves.pack != nullptr || fields->words != nullptr ||
                                     fields->span <= kMostPassedSpan);
   return is_listed || has_tables || (row > 1 && is_better) ? fields : nullptr;
