@@ -127,7 +127,8 @@ class Mover {
       }
       // `packed` is where entry `first` goes; listed packed offsets count from entry 0.
       if (uneven) packed -= list.packed_offsets[static_cast<size_t>(first)];
-      Move m = prepared(sweep, mem, packed);
+      Move m = prepared(sweep);
+      place(m, mem, packed);
       m.inner.count = last - first;
       if (goes_on_) m.following = static_cast<int64_t>(list.mem_offsets.size()) - last;
       m.offsets += first;
@@ -153,7 +154,8 @@ class Mover {
   // Units [first, last) of such a list.
   void units(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
              std::byte* packed) const {
-    Move m = prepared(node.sweep, mem, packed);
+    Move m = prepared(node.sweep);
+    place(m, mem, packed);
     m.inner.count = last - first;
     if (goes_on_) m.following = static_cast<int64_t>(node.sweep.places->size()) - last;
     m.places += first;
@@ -183,9 +185,8 @@ class Mover {
     m.dst = kPack ? packed : mem;
   }
 
-  Move prepared(const Sweep& sweep, std::byte* mem, std::byte* packed) const {
+  Move prepared(const Sweep& sweep) const {
     Move m = kPack ? sweep.pack_move : sweep.unpack_move;
-    place(m, mem, packed);
     if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).hold(total_bytes_, output_bytes_))
       m.ahead = ask_runs_;
     return m;
@@ -220,7 +221,7 @@ class Mover {
 
   // All of its move but the places.
   Move ready(const Sweep& sweep, int64_t count, int64_t pitch, int64_t rows) const {
-    Move m = prepared(sweep, nullptr, nullptr);
+    Move m = prepared(sweep);
     // A piece of a large message is written as the whole would be.
     if (m.repeats > 1 && total_bytes_ / sweep.width >= sweep.repeats_below) m.repeats = 1;
     if (m.piece_off_lines > 0 && total_bytes_ > sweep.most_in_pieces) m.piece_off_lines = 0;

@@ -69,9 +69,9 @@ template <int64_t kBytes>
 template <bool kPack, int64_t kFirst, int64_t kSecond, int64_t kPacked>
 struct Moved {
   [[gnu::always_inline]] inline explicit Moved(const Element& element)
-      : first(element.windows[0]),
-        second(element.windows[1]),
-        first_at(_mm512_load_si512(kPack ? first.gather : first.scatter)),
+      : Moved(element.windows[0], element.windows[1]) {}
+  [[gnu::always_inline]] inline Moved(const Element::Window& first, const Element::Window& second)
+      : first_at(_mm512_load_si512(kPack ? first.gather : first.scatter)),
         second_at(_mm512_load_si512(kPack ? second.gather : second.scatter)),
         first_data(first.data),
         second_data(second.data),
@@ -108,8 +108,6 @@ struct Moved {
     }
   }
 
-  const Element::Window& first;
-  const Element::Window& second;
   const __m512i first_at;
   const __m512i second_at;
   const uint64_t first_data;

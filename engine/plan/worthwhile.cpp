@@ -95,8 +95,9 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
   if (kernels.elements && fields->fields.size() > 1)
     fields->moves = make_element(fields->fields, extent);
+  const auto words = static_cast<size_t>(words_of(fields->fields));
   // Two words are quicker (16 and 8 bytes of 272, 200 of them, 71 and 119 ns).
-  if (fields->moves.pack != nullptr && kernels.elements_in_caches && words_of(fields->fields) > 2) {
+  if (fields->moves.pack != nullptr && kernels.elements_in_caches && words > 2) {
     const double windows = static_cast<double>(fields->moves.windows);
     fields->gather_permuted = is_slower(fields->gather, true, kPermutedPack * windows);
     fields->scatter_permuted = is_slower(fields->scatter, false, kPermutedUnpack * windows);
@@ -113,7 +114,6 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
   const bool is_near = extent <= kMostExtent && extent >= -kMostExtent;
   const bool is_apart = extent <= kMostPermutedExtent && extent >= -kMostPermutedExtent &&
                         (extent & -extent) <= kMostExtent;
-  const auto words = static_cast<size_t>(words_of(fields->fields));
   const bool is_short = words == fields->fields.size()
                             ? row <= kShortRow
                             : row <= kShortRow / 2 && words <= 2 * fields->fields.size();
