@@ -79,9 +79,16 @@ def _engine(
     ] = False,
     type_text: Annotated[
         str | None,
-        typer.Option("--type", help="With --check-only: this type, instead of the corpus."),
+        typer.Option("--type", help="This type, instead of the corpus."),
     ] = None,
     count: Annotated[int, typer.Option("--count", min=1, help="So many elements of --type.")] = 1,
+    random: Annotated[
+        int | None,
+        typer.Option("--random", min=1, help="So many random types, instead of the corpus."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="What --random draws them by: one seed, the same types.")
+    ] = 1,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write rows and raw samples here.")
     ] = None,
@@ -94,8 +101,12 @@ def _engine(
     """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
     from lacuna import bench_engine
 
-    if type_text is not None and not check_only:
-        raise LacunaError(Exit.USAGE, "--type is only compared, not timed", "add --check-only")
+    sources = {"--type": type_text is not None, "--random": random is not None}
+    sources["--only"] = bool(only)
+    asked = [name for name, is_there in sources.items() if is_there]
+    if len(asked) > 1:
+        what = f"{' and '.join(asked)} name different rows"
+        raise LacunaError(Exit.USAGE, what, "give one of them")
     bench_engine.engine(
         bench_engine.Options(
             mpis=spelled_out(mpi or []),
@@ -109,6 +120,7 @@ def _engine(
             starts=starts,
             check_only=check_only,
             given=(type_text, count) if type_text is not None else None,
+            random=(random, seed) if random is not None else None,
             mpi_root=mpi_root or places.default_mpi_root(),
             json=json_file,
             csv=csv_file,

@@ -20,6 +20,7 @@ from lacuna import (
     mpis,
     places,
     provenance,
+    random_types,
     results,
     watch,
 )
@@ -47,6 +48,7 @@ class Options:
     starts: int = 1
     check_only: bool = False
     given: tuple[str, int] | None = None  # a type's text and a count, instead of the corpus
+    random: tuple[int, int] | None = None  # so many types of a seed, instead of the corpus
     mpi_root: Path = field(default_factory=places.default_mpi_root)
     json: Path | None = None
     csv: Path | None = None
@@ -57,6 +59,8 @@ def engine(options: Options) -> None:
     """Runs, writes the files, prints the tables."""
     if options.given:
         rows = [corpus.given(*options.given)]
+    elif options.random:
+        rows = random_types.rows(*options.random)
     else:
         rows = corpus.select(corpus.load(), options.only, options.quick)
     targets = mpis.chosen(options.mpis, options.mpi_root)

@@ -52,6 +52,11 @@ class CorpusRow:
         of its elements would take alone is no bound."""
         return "out-of-cache" in self.tags and self.family != "transpose"
 
+    @property
+    def is_of_corpus(self) -> bool:
+        """Whether a file has it: then all rivals can pack it."""
+        return self.family in FAMILIES
+
     def flags(self) -> str:
         """What the program is told of the tags."""
         told = {"s": "slices" in self.tags, "l": "lifecycle" in self.tags, "f": self.is_far}

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from lacuna import corpus, engine_criteria, mpis
+from lacuna import engine_criteria, mpis
 from lacuna.corpus import CorpusRow
 from lacuna.engine_criteria import Verdict
 from lacuna.engine_times import CACHES, NOT_IN_MEANS, OPS, Times, geometric_mean
 
 _WIDTH = 140
+# Lists longer than this many characters are cut where a person reads them.
+_LONG_LIST = re.compile(r"\[([^][]{24})[^][]{16,}\]")
 
 
 def _cells(rows: list[CorpusRow], times: Times, cache: str, op: str) -> list[str] | None:
@@ -48,7 +52,7 @@ def _means(rows: list[CorpusRow], times: Times, cache: str) -> Table | None:
         *(isa.replace("lacuna-", "lacuna\n") for isa in times.isas),
     ]:
         table.add_column(name, justify="right")
-    families = [family for family in corpus.FAMILIES if any(row.family == family for row in rows)]
+    families = list(dict.fromkeys(row.family for row in rows))
     counted = [row for row in rows if row.family != NOT_IN_MEANS]
     parts = [(family, [row for row in rows if row.family == family]) for family in families]
     if len(families) > 1 and counted:
@@ -74,7 +78,7 @@ def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
     families.add_column("family")
     for name in ("predictions", "within 2x", "least", "mean", "most"):
         families.add_column(name, justify="right")
-    for family in corpus.FAMILIES:
+    for family in dict.fromkeys(row.family for row in rows):
         ratios = [ratio for row, _, _, ratio in found if row.startswith(f"{family}/")]
         if ratios:
             near = sum(engine_criteria.is_near(ratio) for ratio in ratios)
@@ -109,6 +113,25 @@ def _bounds(rows: list[CorpusRow], times: Times) -> Table | None:
     return table if found else None
 
 
+def _slow(rows: list[CorpusRow], times: Times) -> Table | None:
+    title = f"Rows where lacuna is below {engine_criteria.LEAST_OF_BEST} of the best of the others"
+    table = Table(title=title, box=SIMPLE_HEAD)
+    for name in ("row", "", "caches", "best", "lacuna's speed"):
+        table.add_column(name, justify="right" if name.startswith("lacuna") else "left")
+    # A row that no file has is known by its type alone.
+    types = {
+        row.id: f"{row.count} x " + _LONG_LIST.sub(r"[\1 ...]", row.text)
+        for row in rows
+        if not row.is_of_corpus
+    }
+    if types:
+        table.add_column("type", overflow="fold")
+    found = engine_criteria.slow_rows(rows, times)
+    for row, op, cache, ratio, who in found:
+        table.add_row(row, op, cache, who, f"{ratio:.2f}", *([types[row]] if types else []))
+    return table if found else None
+
+
 def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
     """Prints it all."""
     console = Console(highlight=False)
@@ -118,22 +141,9 @@ def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
         table = _means(rows, times, cache)
         if table:
             console.print(table)
-    slow = engine_criteria.slow_rows(rows, times)
-    if slow:
-        title = (
-            f"Rows where lacuna is below {engine_criteria.LEAST_OF_BEST} of the best of the others"
-        )
-        table = Table(title=title, box=SIMPLE_HEAD)
-        for name in ("row", "", "caches", "best", "lacuna's speed"):
-            table.add_column(name, justify="right" if name.startswith("lacuna") else "left")
-        for row, op, cache, ratio, who in slow:
-            table.add_row(row, op, cache, who, f"{ratio:.2f}")
-        console.print(table)
-    for table in _predictions(rows, times):
-        console.print(table)
-    bounds = _bounds(rows, times)
-    if bounds:
-        console.print(bounds)
+    for table in (_slow(rows, times), *_predictions(rows, times), _bounds(rows, times)):
+        if table:
+            console.print(table)
     table = Table(title="What was promised", box=SIMPLE_HEAD)
     for name in ("", "what", "limit", "found"):
         table.add_column(name)

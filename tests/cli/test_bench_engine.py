@@ -4,14 +4,18 @@
 Nothing here depends on how long anything takes.
 """
 
+import contextlib
 import csv
+import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from conftest import BUILD, ROOT, one_line_error
 
-from lacuna import corpus, engine_criteria, engine_rows
+from lacuna import corpus, engine_criteria, engine_report, engine_rows, random_types
+from lacuna.engine import Type
 from lacuna.engine_times import Times
 
 MPIS = ("mpich", "openmpi", "intelmpi")
@@ -116,6 +120,51 @@ def test_what_is_written(lacuna, tmp_path):
         table = list(csv.DictReader(file))
     assert len(table) == len(found["rows"])
     assert {row["samples"] for row in table} == {"3"}
+
+
+def test_random_rows_are_those_of_their_seed():
+    rows = random_types.rows(200, 7)
+    assert random_types.rows(20, 7) == [
+        replace(row, source=row.source.replace("200", "20")) for row in rows[:20]
+    ]
+    assert {row.text for row in rows}.isdisjoint(row.text for row in random_types.rows(200, 8))
+    assert [row.id for row in rows] == [f"random/7-{number}" for number in range(1, 201)]
+    for row in rows:
+        datatype = Type(row.text)
+        assert row.bytes == row.count * datatype.size()
+        # Bounds that hold all data, so that elements side by side do not overlap.
+        (lb, extent), (true_lb, true_extent) = datatype.extent(), datatype.true_extent()
+        assert 0 <= lb <= true_lb and true_lb + true_extent <= lb + extent
+
+
+def test_random_rows_are_packed_rightly_by_all(lacuna):
+    result = lacuna("bench", "engine", "--check-only", "--random", 100, "--seed", 3)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "100 rows, every rival's bytes are right on 3 MPI libraries\n"
+
+
+def test_slow_rows_of_no_file_are_shown_with_their_types(lacuna, tmp_path):
+    # A list of lists: no loop by hand is known for it, and the others are timed all the same.
+    text = "indexed_block(1, [0, 3, 5, 6], indexed_block(1, [0, 2, 3, 7], int))"
+    timed = ("--mpi", "mpich", "--warm", "--samples", 1, "--seconds", 0.001)
+    result = lacuna("bench", "engine", "--type", text, *timed, "--json", "rows.json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "rows.json").read_text())
+    assert found["corpus"]["given/type"]["type"] == text
+    assert {"mpi", "lacuna", "memcpy"} <= {row["rival"] for row in found["rows"]}
+
+    row = random_types.rows(1, 5)[0]
+    slow = made_up({"memcpy": 1, "by-hand": 9, "mpi": 36, "lacuna": 10}, [row.id])
+    with io.StringIO() as out, contextlib.redirect_stdout(out):
+        engine_report.show([row], Times(slow), [])
+        shown = " ".join(out.getvalue().split())
+    assert f"{row.count} x " in shown and row.id in shown
+
+
+def test_rows_of_two_kinds(lacuna):
+    one = ("bench", "engine", "--random", 3)
+    one_line_error(lacuna(*one, "--only", "tiny"), 2, "--random and --only name different rows")
+    one_line_error(lacuna(*one, "--type", "int"), 2, "--type and --random name different rows")
 
 
 def test_no_such_row(lacuna):
