@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/element.hpp"
+#include "kernels/word_list.hpp"
 #include "kernels/words.hpp"
 
 namespace lacuna {
@@ -50,13 +51,14 @@ struct Fields {
   int64_t size = 0;           // packed bytes of an element
   int64_t span = 0;           // from an element's first byte to the end of its last field
   int64_t lane = 0;           // bytes of the tables' lanes
-  FieldTable gather;          // without steps: element by element, or one pass per field
+  FieldTable gather;          // without steps: by words or a list of them, or one pass per field
   FieldTable scatter;
   ElementMoves moves;
   // Messages that are not far (Move::far) are moved by those, whatever else there is.
   bool gather_permuted = false;
   bool scatter_permuted = false;
   ElementWordsPtr words;
+  WordList list;  // where there are none of those
 };
 using FieldsPtr = std::shared_ptr<const Fields>;
 

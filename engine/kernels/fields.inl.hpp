@@ -171,7 +171,8 @@ void gather_elements(const Move& m) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     int64_t count = m.inner.count;
-    if (const int64_t head = elements_to_vector(dst, f.size, t.elements, L::kBytes); head > 0) {
+    if (const int64_t head = elements_to_vector(dst, f.size, count, t.elements, L::kBytes);
+        head > 0) {
       head_elements<false>(m, head, src, dst);
       src += head * f.extent;
       dst += head * f.size;
@@ -263,7 +264,8 @@ void scatter_elements(const Move& m) {
     const std::byte* src = m.src + i * m.outer.src_stride;
     std::byte* dst = m.dst + i * m.outer.dst_stride;
     int64_t count = m.inner.count;
-    if (const int64_t head = elements_to_vector(dst, f.extent, t.elements, L::kBytes); head > 0) {
+    if (const int64_t head = elements_to_vector(dst, f.extent, count, t.elements, L::kBytes);
+        head > 0) {
       head_elements<true>(m, head, src, dst);
       src += head * f.size;
       dst += head * f.extent;

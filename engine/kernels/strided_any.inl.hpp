@@ -276,6 +276,18 @@ void by_words(const Move& m, const ElementWords& words) {
   }
 }
 
+// Four elements side by side, by a list of words.
+template <bool kScatter>
+void by_list(const Move& m, const WordList& list) {
+  const Fields& f = *m.fields;
+  for (int64_t i = 0; i < m.outer.count; ++i) {
+    auto* const src = const_cast<std::byte*>(m.src) + i * m.outer.src_stride;
+    std::byte* const dst = m.dst + i * m.outer.dst_stride;
+    list.template move_all<!kScatter>(kScatter ? dst : src, f.extent, m.inner.count,
+                                      kScatter ? src : dst, f.size);
+  }
+}
+
 // Elements of several fields, one pass per field over a block of elements that stays in the
 // first-level cache: each pass is one loop over moves of one width.
 //
@@ -286,6 +298,7 @@ void by_field(const Move& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;
   const Fields& f = *m.fields;
   if (f.words != nullptr) return by_words<kScatter>(m, *f.words);
+  if (!f.list.empty()) return by_list<kScatter>(m, f.list);
   if (f.fields.size() == 1 && f.fields[0].mem_offset == 0) return strided_of_width(m);
   const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
   for (int64_t i = 0; i < m.outer.count; ++i) {

@@ -33,29 +33,9 @@ constexpr int64_t kMostRegular = 128;
 // 9.0, 64 of 24 bytes 43 / 35, 64 of 32 bytes 29.5 / 35, 32 of 64 bytes 32 / 35.
 constexpr int64_t kMostRun = 64;
 constexpr int64_t kMostWords = 104;
+constexpr int64_t kWidestMove = 16;
 // A single run of more is left to the C library's memcpy.
 constexpr int64_t kMostSingleRun = 64;
-
-constexpr int64_t kMoveWidths[] = {16, 8, 4, 2, 1};
-
-// The narrowest of the widths that holds `bytes`, 1 to 16.
-size_t holding(int64_t bytes) {
-  size_t width = std::size(kMoveWidths) - 1;
-  while (kMoveWidths[width] < bytes) --width;
-  return width;
-}
-
-// The widest of the widths that `bytes` hold.
-size_t held(int64_t bytes) {
-  size_t width = 0;
-  while (kMoveWidths[width] > bytes) ++width;
-  return width;
-}
-
-template <size_t kWidth, bool kPack>
-[[gnu::always_inline]] inline void move(std::byte* mem, std::byte* packed) {
-  std::memcpy(kPack ? packed : mem, kPack ? mem : packed, kWidth);
-}
 
 // Two moves. Packed words of 8 bytes leave in pairs: 100 of them take 33 ns, one by one 36.
 // (Unpacking gains nothing, and compilers take such a pair apart again.)
@@ -69,8 +49,8 @@ template <size_t kWidth, bool kPack>
     const Two two = {first, second};
     std::memcpy(packed, &two, 16);
   } else {
-    move<kWidth, kPack>(mem, packed);
-    move<kWidth, kPack>(next, packed + kWidth);
+    move_word<kWidth, kPack>(mem, packed);
+    move_word<kWidth, kPack>(next, packed + kWidth);
   }
 }
 
@@ -100,7 +80,7 @@ template <size_t kWidth, bool kPack>
   }
 #pragma GCC unroll 1
   for (; moves > 0; --moves) {
-    move<kWidth, kPack>(mem, packed);
+    move_word<kWidth, kPack>(mem, packed);
     mem = address(mem, stride);
     packed += kWidth;
   }
@@ -110,8 +90,9 @@ template <size_t kWidth, bool kPack>
 template <size_t kWord, size_t kWords, bool kPack>
 [[gnu::always_inline]] inline void move_run(std::byte* mem, std::byte* packed, int64_t last) {
 #pragma GCC unroll 4
-  for (size_t i = 0; i + 1 < kWords; ++i) move<kWord, kPack>(mem + i * kWord, packed + i * kWord);
-  move<kWord, kPack>(mem + last, packed + last);
+  for (size_t i = 0; i + 1 < kWords; ++i)
+    move_word<kWord, kPack>(mem + i * kWord, packed + i * kWord);
+  move_word<kWord, kPack>(mem + last, packed + last);
 }
 
 // `runs` >= 1 runs of `bytes` bytes, each a stride on in memory from the one before.
@@ -129,6 +110,15 @@ template <size_t kWord, size_t kWords, bool kPack>
     packed = behind + bytes;
   }
   if (runs != 0) move_run<kWord, kWords, kPack>(mem, packed, last);
+}
+
+// Of one element, in packed order.
+std::vector<Field> runs_of(const Layout& layout) {
+  std::vector<Field> runs;
+  for_each_run({0, layout.element.node}, [&](int64_t mem, int64_t /*packed*/, int64_t bytes) {
+    runs.push_back({mem, bytes});
+  });
+  return runs;
 }
 
 }  // namespace
@@ -178,53 +168,18 @@ template <size_t kWidth, bool kPack>
   return 0;
 }
 
-// Elements at those places side by side, so that what finds a move's place serves all.
-template <size_t kElements, bool kPack>
-[[gnu::always_inline]] inline void FewMoves::side_by_side(
-    const std::array<std::byte*, kElements>& mems, std::byte* packed) const {
-  std::array<std::byte*, kElements> packeds;
-  for (size_t i = 0; i < kElements; ++i) packeds[i] = packed + static_cast<int64_t>(i) * size_;
-  const Offsets* at = moves_.data();
-  // Not unrolled: what finds out how many are left over takes longer than the few that there are.
-  const auto moved = [&]<size_t kWidth>(const Offsets* end) {
-#pragma GCC unroll 1
-    for (; at != end; ++at) {
-      const int64_t to_gaps = at->mem;  // once: as far as the compiler knows, a move may change it
-      const int64_t to_dense = at->packed;
-      for (size_t i = 0; i < kElements; ++i)
-        move<kWidth, kPack>(mems[i] + to_gaps, packeds[i] + to_dense);
-    }
-  };
-  moved.template operator()<16>(end_[0]);
-  moved.template operator()<8>(end_[1]);
-  moved.template operator()<4>(end_[2]);
-  moved.template operator()<2>(end_[3]);
-  moved.template operator()<1>(end_[4]);
-}
-
 template <bool kPack>
 int FewMoves::listed(const FewMoves& few, std::byte* mem, int64_t elements,
                      std::byte* packed) noexcept {
   if (elements != 1) return listed_elements<kPack>(few, mem, elements, packed);
-  few.side_by_side<1, kPack>({mem}, packed);
+  few.words_.move<1, kPack>({mem}, packed, few.size_);
   return 0;
 }
 
 template <bool kPack>
 [[gnu::noinline]] int FewMoves::listed_elements(const FewMoves& few, std::byte* mem,
                                                 int64_t elements, std::byte* packed) noexcept {
-  for (; elements >= 4; elements -= 4) {
-    few.side_by_side<4, kPack>({mem, address(mem, few.extent_), address(mem, 2 * few.extent_),
-                                address(mem, 3 * few.extent_)},
-                               packed);
-    mem = address(mem, 4 * few.extent_);
-    packed += 4 * few.size_;
-  }
-  for (; elements > 0; --elements) {
-    few.side_by_side<1, kPack>({mem}, packed);
-    mem = address(mem, few.extent_);
-    packed += few.size_;
-  }
+  few.words_.move_all<kPack>(mem, few.extent_, elements, packed, few.size_);
   return 0;
 }
 
@@ -237,9 +192,9 @@ void FewMoves::run_listed(std::byte* mem, const int64_t* offsets, int64_t elemen
   }
   if (regular_moves_ == 0) {
     for (; elements >= 4; elements -= 4, offsets += 4, packed += 4 * size_) {
-      side_by_side<4, kPack>({address(mem, offsets[0]), address(mem, offsets[1]),
-                              address(mem, offsets[2]), address(mem, offsets[3])},
-                             packed);
+      words_.move<4, kPack>({address(mem, offsets[0]), address(mem, offsets[1]),
+                             address(mem, offsets[2]), address(mem, offsets[3])},
+                            packed, size_);
     }
   }
   for (; elements > 0; --elements, packed += size_) run<kPack>(address(mem, *offsets++), 1, packed);
@@ -294,8 +249,8 @@ FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
   if (find_stride(node)) {
     if (kernels.elements && regular_moves_ > 1) find_permutes(layout);
   } else {
-    if (list_moves(layout) && kernels.elements && moves_.size() > 1) find_permutes(layout);
-    if (permuted_.pack == nullptr && !find_runs(node) && moves_.empty()) return;
+    if (list_moves(layout) && kernels.elements && words_.size() > 1) find_permutes(layout);
+    if (permuted_.pack == nullptr && !find_runs(node) && words_.empty()) return;
   }
   extent_ = layout.extent;
   size_ = node.size;
@@ -324,52 +279,27 @@ bool FewMoves::find_runs(const LayoutNode& node) {
   const int64_t word = run.size > 16 ? 16 : run.size > 8 ? 8 : 4;
   const int64_t words = (run.size + word - 1) / word;
   if (node.loop.count * words > kMostWords) return false;
-  words_ = words;
+  words_of_run_ = words;
   regular_width_ = run.size;
   regular_moves_ = node.loop.count;
   stride_ = node.loop.mem_stride;
   most_elements_ = kMostWords / (regular_moves_ * words);
-  moves_.clear();
+  words_ = {};
   return true;
 }
 
 bool FewMoves::list_moves(const Layout& layout) {
   const LayoutNode& node = *layout.element.node;
-  if (node.leaf_runs > kMostMoves || node.size > kMostMoves * kMoveWidths[0]) return false;
+  if (node.leaf_runs > kMostMoves || node.size > kMostMoves * kWidestMove) return false;
   if (node.leaf_runs == 1 && node.size > kMostSingleRun) return false;
-  std::array<std::vector<Offsets>, std::size(kMoveWidths)> by_width;
-  int64_t moves = 0;
-  bool fits = true;
-  for_each_run({0, layout.element.node}, [&](int64_t mem, int64_t packed, int64_t bytes) {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-    fits = fits && mem >= -kMost && mem <= kMost - bytes;
-    if (!fits) return;
-    const auto add = [&](size_t width, int64_t at) {
-      by_width[width].push_back(
-          {static_cast<int32_t>(mem + at), static_cast<int32_t>(packed + at)});
-      ++moves;
-    };
-    const size_t widest = held(bytes);
-    int64_t done = 0;
-    for (; done + kMoveWidths[widest] <= bytes; done += kMoveWidths[widest]) add(widest, done);
-    if (done == bytes) return;
-    const size_t last = holding(bytes - done);
-    add(last, bytes - kMoveWidths[last]);
-  });
-  if (!fits || moves > kMostMoves) return false;
-  for (const auto& list : by_width) moves_.insert(moves_.end(), list.begin(), list.end());
-  const Offsets* end = moves_.data();
-  for (size_t i = 0; i < by_width.size(); ++i) end_[i] = end += by_width[i].size();
-  most_elements_ = kMostMoves / moves;
+  words_ = WordList(runs_of(layout), kMostMoves);
+  if (words_.empty()) return false;
+  most_elements_ = kMostMoves / words_.size();
   return true;
 }
 
 void FewMoves::find_permutes(const Layout& layout) {
-  std::vector<Field> runs;
-  for_each_run({0, layout.element.node}, [&](int64_t mem, int64_t /*packed*/, int64_t bytes) {
-    runs.push_back({mem, bytes});
-  });
-  permuted_ = make_element(runs, layout.extent);
+  permuted_ = make_element(runs_of(layout), layout.extent);
   if (permuted_.pack == nullptr) return;
   most_elements_ = layout.element.node->size >= kWideBytes ? kMostPermutedWide : kMostPermuted;
 }

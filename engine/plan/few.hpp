@@ -4,10 +4,7 @@
 // kernel asks of a message before its first byte (its Move, loops, tables) takes longer than moving
 // a few dozen runs; here a move is two offsets, a load and a store.
 //
-// The widest moves come first, whatever the packed order, so that each width is one loop. The moves
-// of a run may overlap each other: its last one ends with its last byte. Equal moves at one stride,
-// which is what a small vector is, need no list.
-//
+// The list is a WordList; equal moves at one stride, which is what a small vector is, need none.
 // Runs of several words at one stride, as small faces of fields are, need none either.
 //
 // Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind;
@@ -19,12 +16,12 @@
 #define LACUNA_ENGINE_PLAN_FEW_HPP_
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/element.hpp"
+#include "kernels/word_list.hpp"
 #include "layout/layout.hpp"
 
 namespace lacuna {
@@ -57,7 +54,7 @@ class FewMoves {
     if (most_elements_ > 0) most_elements_ = std::max(most_elements_, elements);
   }
   // Equal moves at one stride.
-  bool is_regular() const { return regular_width_ != 0 && words_ == 1; }
+  bool is_regular() const { return regular_width_ != 0 && words_of_run_ == 1; }
   bool is_compiled() const { return compiled_.pack != nullptr; }
   // So many are moved by permutes.
   bool is_permuted(int64_t elements) const {
@@ -66,8 +63,8 @@ class FewMoves {
   // Of so many.
   int64_t moves(int64_t elements) const {
     return elements * (is_permuted(elements) ? permuted_.windows
-                       : regular_moves_ != 0 ? regular_moves_ * words_
-                                             : static_cast<int64_t>(moves_.size()));
+                       : regular_moves_ != 0 ? regular_moves_ * words_of_run_
+                                             : words_.size());
   }
 
   // Moves `elements`, 1 to most_elements(); `mem`: the origin of the first. Always 0, so that a
@@ -84,11 +81,6 @@ class FewMoves {
  private:
   using Fn = int (*)(const FewMoves& few, std::byte* mem, int64_t elements,
                      std::byte* packed) noexcept;
-
-  struct Offsets {
-    int32_t mem;  // from the origin
-    int32_t packed;
-  };
 
   // Equal moves at one stride, and any; where there are several elements, by another function each.
   template <size_t kWidth, bool kPack>
@@ -107,8 +99,6 @@ class FewMoves {
   static int permuted(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
   static int compiled(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
-  template <size_t kElements, bool kPack>
-  void side_by_side(const std::array<std::byte*, kElements>& mems, std::byte* packed) const;
 
   bool find_stride(const LayoutNode& node);
   bool find_runs(const LayoutNode& node);
@@ -117,15 +107,14 @@ class FewMoves {
   template <bool kPack>
   void choose();
 
-  std::vector<Offsets> moves_;
+  WordList words_;
   ElementMoves permuted_;
-  const Offsets* end_[5] = {};  // of the moves of each width
   Fn pack_ = nullptr;
   Fn unpack_ = nullptr;
   int64_t most_elements_ = 0;
   int64_t regular_width_ = 0;  // of a run; 0: they are listed
   int64_t regular_moves_ = 0;
-  int64_t words_ = 1;  // that a run is
+  int64_t words_of_run_ = 1;
   int64_t stride_ = 0;
   int64_t extent_ = 0;
   int64_t size_ = 0;

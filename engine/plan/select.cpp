@@ -258,6 +258,7 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     const std::string otherwise =
         !table.steps.empty()      ? by_table
         : found->words != nullptr ? std::string(has_moves ? "words" : "words, element by element")
+        : !found->list.empty()    ? "a list of words, four elements at a time"
         : single                  ? "a loop of runs"
                                   : "a pass per field";
     if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;

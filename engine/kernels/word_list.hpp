@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// WordList: an element of short runs as a list of moves of 16, 8, 4, 2 and 1 bytes: a move is two
+// offsets, a load and a store, for each of four elements side by side.
+//
+// The widest moves come first, whatever the packed order, so that each width is one loop. The moves
+// of a run may overlap each other: its last one ends with its last byte.
+#ifndef LACUNA_ENGINE_KERNELS_WORD_LIST_HPP_
+#define LACUNA_ENGINE_KERNELS_WORD_LIST_HPP_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/address.hpp"
+
+namespace lacuna {
+
+struct Field;  // fields.hpp
+
+// A move of kWidth bytes.
+template <size_t kWidth, bool kPack>
+[[gnu::always_inline]] inline void move_word(std::byte* mem, std::byte* packed) {
+  std::memcpy(kPack ? packed : mem, kPack ? mem : packed, kWidth);
+}
+
+class WordList {
+ public:
+  WordList() = default;                // no moves
+  WordList(const WordList&) = delete;  // it has pointers into itself
+  WordList& operator=(const WordList&) = delete;
+  WordList(WordList&&) = default;
+  WordList& operator=(WordList&&) = default;
+
+  // Those of an element of these runs, packed one after the other. None where they are more than
+  // `most`, or one is out of reach of 32 bits.
+  WordList(std::span<const Field> runs, int64_t most);
+
+  bool empty() const { return moves_.empty(); }
+  int64_t size() const { return static_cast<int64_t>(moves_.size()); }
+  int64_t memory_bytes() const { return size() * static_cast<int64_t>(sizeof(Offsets)); }
+
+  // kElements elements, at those places and `packed_size` apart: what finds a move's place serves
+  // all of them.
+  template <size_t kElements, bool kPack>
+  [[gnu::always_inline]] inline void move(const std::array<std::byte*, kElements>& mems,
+                                          std::byte* packed, int64_t packed_size) const;
+  // So many, `extent` apart.
+  template <bool kPack>
+  [[gnu::always_inline]] inline void move_all(std::byte* mem, int64_t extent, int64_t elements,
+                                              std::byte* packed, int64_t packed_size) const;
+
+ private:
+  struct Offsets {
+    int32_t mem;  // from the element's origin
+    int32_t packed;
+  };
+  std::vector<Offsets> moves_;
+  const Offsets* end_[5] = {};  // of the moves of each width
+};
+
+template <size_t kElements, bool kPack>
+[[gnu::always_inline]] inline void WordList::move(const std::array<std::byte*, kElements>& mems,
+                                                  std::byte* packed, int64_t packed_size) const {
+  std::array<std::byte*, kElements> packeds;
+  for (size_t i = 0; i < kElements; ++i) {
+    packeds[i] = packed;
+    packed += packed_size;
+  }
+  const Offsets* at = moves_.data();
+  // Not unrolled: what finds out how many are left over takes longer than the few that there are.
+  const auto moved = [&]<size_t kWidth>(const Offsets* end) __attribute__((always_inline)) {
+#pragma GCC unroll 1
+    for (; at != end; ++at) {
+      const int64_t to_gaps = at->mem;  // once: as far as the compiler knows, a move may change it
+      const int64_t to_dense = at->packed;
+      for (size_t i = 0; i < kElements; ++i)
+        move_word<kWidth, kPack>(mems[i] + to_gaps, packeds[i] + to_dense);
+    }
+  };
+  moved.template operator()<16>(end_[0]);
+  moved.template operator()<8>(end_[1]);
+  moved.template operator()<4>(end_[2]);
+  moved.template operator()<2>(end_[3]);
+  moved.template operator()<1>(end_[4]);
+}
+
+template <bool kPack>
+[[gnu::always_inline]] inline void WordList::move_all(std::byte* mem, int64_t extent,
+                                                      int64_t elements, std::byte* packed,
+                                                      int64_t packed_size) const {
+  for (; elements >= 4; elements -= 4) {
+    move<4, kPack>({mem, address(mem, extent), address(mem, 2 * extent), address(mem, 3 * extent)},
+                   packed, packed_size);
+    mem = address(mem, 4 * extent);
+    packed += 4 * packed_size;
+  }
+  for (; elements > 0; --elements) {
+    move<1, kPack>({mem}, packed, packed_size);
+    mem = address(mem, extent);
+    packed += packed_size;
+  }
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_KERNELS_WORD_LIST_HPP_
