@@ -203,6 +203,12 @@ class Mover {
     const Loop& loop = sweep.around[level];
     const bool own = sweep.own == Sweep::Own::kAround && level == 0;
     const int64_t n = own ? count : loop.count;
+    if (level + 1 == sweep.around.size() && sweep.goes_around()) {
+      m.around = kPack ? Dim{n, loop.mem_stride, loop.packed_stride}
+                       : Dim{n, loop.packed_stride, loop.mem_stride};
+      place(m, mem, packed);
+      return call(sweep, m);
+    }
     for (int64_t i = 0; i < n; ++i) {
       around(sweep, level + 1, count, mem, packed, m);
       mem = address(mem, loop.mem_stride);

@@ -125,10 +125,8 @@ void move_elements(const ElementMoves& moves, int64_t elements, const std::byte*
 template <bool kScatter>
 void by_element(const Move& m) {
   const ElementMoves& moves = m.fields->moves;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    move_elements<kScatter>(moves, m.inner.count, m.src + i * m.outer.src_stride,
-                            m.dst + i * m.outer.dst_stride);
-  }
+  each_row(m, [&](const std::byte* src, std::byte* dst)
+                  LACUNA_INLINE { move_elements<kScatter>(moves, m.inner.count, src, dst); });
 }
 
 // Elements of one row before the first period. Those after the last stay under the tables' masks:
@@ -167,9 +165,7 @@ void gather_elements(const Move& m) {
   // Wide runs out of the first level leave by moves of their own: 256 of 52 bytes in 420 ns, by the
   // table in 550; out of the second level 4096 take 9.4 us, by the table 8.1.
   if (is_near(m) && f.fields.size() == 1 && f.size >= 16) return by_field<false>(m);
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t count = m.inner.count;
     if (const int64_t head = elements_to_vector(dst, f.size, count, t.elements, L::kBytes);
         head > 0) {
@@ -197,7 +193,7 @@ void gather_elements(const Move& m) {
       gather_rest<L>(f, rest < t.elements ? rest : t.elements, src + e * f.extent,
                      dst + e * f.size);
     }
-  }
+  });
 }
 
 // AMD's hardware does not follow stores under masks: their lines are asked for, so far before (Zen
@@ -260,9 +256,7 @@ void scatter_elements(const Move& m) {
   const FieldTable& t = f.scatter;
   if (is_for_permutes<true>(m)) return by_element<true>(m);
   if (t.steps.empty() || m.inner.count < least_elements(f, t)) return by_field<true>(m);
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t count = m.inner.count;
     if (const int64_t head = elements_to_vector(dst, f.extent, count, t.elements, L::kBytes);
         head > 0) {
@@ -299,7 +293,7 @@ void scatter_elements(const Move& m) {
       scatter_rest<L>(f, rest < t.elements ? rest : t.elements, src + e * f.size,
                       dst + e * f.extent);
     }
-  }
+  });
 }
 
 inline void gather_fields(const Move& m) noexcept {

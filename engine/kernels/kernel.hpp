@@ -45,12 +45,15 @@ struct Dim {
 //   gather_fields, scatter_fields
 //                elements of several runs: those of fields->fields at i, j, packed one after the
 //                other
+//
+// All but a transpose repeats that around.count times, each around.src and around.dst on.
 struct Fields;  // fields.hpp
 
 struct Move {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   int64_t width = 0;
+  Dim around;
   Dim outer;
   Dim inner;
   const int64_t* offsets = nullptr;
@@ -65,10 +68,6 @@ struct Move {
   // gather, scatter, one row: entries of the list after inner.count, which are moved next. They are
   // asked for.
   int64_t following = 0;
-  // strided, runs of at most a line: those are asked for into the second level, reading or writing.
-  bool ahead_second = false;
-  // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
-  bool asks_always = true;
   // strided, to a side with gaps whose lines meet in few places of the first level: how often each
   // run is stored where there are so many of them (strided.inl.hpp says why). A hint.
   int64_t repeats = 1;
@@ -86,22 +85,29 @@ struct Move {
   int64_t one_by_one = 16;
   // More than so many go several at a time, lines' worths by halves.
   int64_t one_by_one_runs = std::numeric_limits<int64_t>::max();
+  // strided: runs of so many bytes are left to the C library's memcpy.
+  int64_t library_run = 16384;
+  // transpose: source rows taken together (a multiple of a line's elements; all of them: column
+  // after column), and columns swept before the next rows.
+  int64_t tile_rows = 0;
+  int64_t tile_cols = 0;
+  // The flags stand together: of more than 256 bytes the compiler makes copies by a string
+  // instruction, which takes 10 ns to begin.
+  //
+  // strided, runs of at most a line: those are asked for into the second level, reading or writing.
+  bool ahead_second = false;
+  // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
+  bool asks_always = true;
   // Vectors of half a line, where those of a whole line lie across two too often (strided runs of
   // more than two lines: beyond the first level, and off the lines' boundaries).
   bool half_lines = false;
   // Runs of up to 31 bytes that no single vector holds exactly are moved under masks, where the
   // kernels have those.
   bool masks = false;
-  // strided: runs of so many bytes are left to the C library's memcpy.
-  int64_t library_run = 16384;
   // The output will not be read from cache soon: non-temporal stores where they fit.
   bool stream = false;
   // transpose, strided runs of a few lines: the source is in no cache, though the output may be.
   bool far = false;
-  // transpose: source rows taken together (a multiple of a line's elements; all of them: column
-  // after column), and columns swept before the next rows.
-  int64_t tile_rows = 0;
-  int64_t tile_cols = 0;
   // transpose: by non-temporal stores, columns of whole pages are written four lines at a time, and
   // the source is asked for (transpose.inl.hpp). A hint.
   bool four_lines = false;
@@ -109,6 +115,7 @@ struct Move {
   // hint.
   bool diagonals = false;
 };
+static_assert(sizeof(Move) <= 256);
 
 // Whether strided runs are moved under masks, where Move::masks says that there are such moves. The
 // hardware seems not to follow them, which it must where runs lie close: Zen 5, cold, 12 of 16

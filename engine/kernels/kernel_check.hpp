@@ -72,14 +72,18 @@ inline std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& i
   return std::string(info.param->isa);
 }
 
-// `hints`: those that change how it is moved, and not what.
-inline void check_from(bool hints, const KernelTable& table, Shape shape, int64_t width, Dim outer,
-                       Dim inner, bool stream, int64_t tile_rows, int64_t tile_cols,
-                       int64_t src_shift, int64_t dst_shift, int64_t ahead) {
-  Arena arena(span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width),
-              span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width),
-              src_shift, dst_shift);
+// `hints`: those that change how it is moved, and not what. All of it so many times.
+inline void check_from(bool hints, int64_t times, const KernelTable& table, Shape shape,
+                       int64_t width, Dim outer, Dim inner, bool stream, int64_t tile_rows,
+                       int64_t tile_cols, int64_t src_shift, int64_t dst_shift, int64_t ahead) {
+  Span src = span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width);
+  Span dst = span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width);
+  const Dim around = {times, src.high - src.low + 13, dst.high - dst.low};
+  src.high += (times - 1) * around.src_stride;
+  dst.high += (times - 1) * around.dst_stride;
+  Arena arena(src, dst, src_shift, dst_shift);
   Move m;
+  m.around = around;
   m.src = arena.src();
   m.dst = arena.dst();
   m.width = width;
@@ -106,10 +110,12 @@ inline void check_from(bool hints, const KernelTable& table, Shape shape, int64_
   m.tile_cols = tile_cols;
   const Kernel kernel = find_kernel(table, shape, width);
   kernel.fn(m);
-  for (int64_t i = 0; i < outer.count; ++i) {
-    for (int64_t j = 0; j < inner.count; ++j) {
-      arena.expect(i * outer.dst_stride + j * inner.dst_stride,
-                   i * outer.src_stride + j * inner.src_stride, width);
+  for (int64_t k = 0; k < times; ++k) {
+    for (int64_t i = 0; i < outer.count; ++i) {
+      for (int64_t j = 0; j < inner.count; ++j) {
+        arena.expect(k * around.dst_stride + i * outer.dst_stride + j * inner.dst_stride,
+                     k * around.src_stride + i * outer.src_stride + j * inner.src_stride, width);
+      }
     }
   }
   ASSERT_TRUE(arena.right()) << kernel.id() << " width " << width << " outer " << outer.count << "x"
@@ -117,16 +123,19 @@ inline void check_from(bool hints, const KernelTable& table, Shape shape, int64_
                              << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
                              << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
                              << " shift " << src_shift << "," << dst_shift << " ahead " << ahead
-                             << " hints " << hints;
+                             << " hints " << hints << ", " << times << " times";
 }
 
 inline void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer,
                           Dim inner, bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
                           int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
-  check_from(false, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
-             dst_shift, ahead);
-  check_from(true, table, shape, width, outer, inner, stream, tile_rows, tile_cols, src_shift,
-             dst_shift, ahead);
+  const int64_t most = shape == Shape::kTranspose ? 1 : 3;
+  for (int64_t times = 1; times <= most; times += 2) {
+    for (const bool hints : {false, true}) {
+      check_from(hints, times, table, shape, width, outer, inner, stream, tile_rows, tile_cols,
+                 src_shift, dst_shift, ahead);
+    }
+  }
 }
 
 }  // namespace lacuna

@@ -86,9 +86,7 @@ void listed(const Move& m) noexcept {
   const int64_t ahead = kWidth <= 8 ? 2 * m.ahead : m.ahead;
   const auto copy = [](std::byte* dst, const std::byte* src)
                         LACUNA_INLINE { copy_block<kWidth>(dst, src); };
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     if (m.places == nullptr) {
       listed_row<kScatter>(m.offsets, 0, m.inner.count, m.following, kWidth, ahead, src, dst, copy);
     } else {
@@ -97,7 +95,7 @@ void listed(const Move& m) noexcept {
       listed_row<kScatter>(m.places, done, m.inner.count, m.following, kWidth, ahead, src, dst,
                            copy);
     }
-  }
+  });
 }
 
 template <bool kScatter>
@@ -107,9 +105,7 @@ void listed_any(const Move& m) noexcept {
   // pages, in a loop of nothing else, 0.75 and 1.3), out of memory 3.0 and 2.4.
   const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = m.masks};
   with_copy(m.width, moves, [&m](auto /*one_move*/, auto copy) LACUNA_INLINE {
-    for (int64_t i = 0; i < m.outer.count; ++i) {
-      const std::byte* src = m.src + i * m.outer.src_stride;
-      std::byte* dst = m.dst + i * m.outer.dst_stride;
+    each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
       if (m.places == nullptr) {
         listed_row<kScatter>(m.offsets, 0, m.inner.count, m.following, m.width, m.ahead, src, dst,
                              copy);
@@ -117,21 +113,19 @@ void listed_any(const Move& m) noexcept {
         listed_row<kScatter>(m.places, 0, m.inner.count, m.following, m.width, m.ahead, src, dst,
                              copy);
       }
-    }
+    });
   });
 }
 
 template <bool kScatter>
 void listed_runs(const Move& m) noexcept {
   const bool by_half_lines = m.half_lines;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       const int64_t packed = m.packed_offsets[j];
       copy_run_by(kScatter ? dst + m.offsets[j] : dst + packed,
                   kScatter ? src + packed : src + m.offsets[j], m.packed_offsets[j + 1] - packed,
                   by_half_lines);
     }
-  }
+  });
 }

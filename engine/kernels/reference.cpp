@@ -17,56 +17,52 @@ void copy(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
 }
 
 // A transpose differs only in how it may be traversed.
+#include "kernels/rows.inl.hpp"
+
 void strided(const Move& m) noexcept {
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    for (int64_t j = 0; j < m.inner.count; ++j) {
-      copy(m.dst + i * m.outer.dst_stride + j * m.inner.dst_stride,
-           m.src + i * m.outer.src_stride + j * m.inner.src_stride, m.width);
-    }
-  }
+  each_row(m, [&](const std::byte* src, std::byte* dst) {
+    for (int64_t j = 0; j < m.inner.count; ++j)
+      copy(dst + j * m.inner.dst_stride, src + j * m.inner.src_stride, m.width);
+  });
 }
 
 template <bool kScatter>
 void listed(const Move& m) noexcept {
-  for (int64_t i = 0; i < m.outer.count; ++i) {
+  each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       const int64_t listed_at = m.places != nullptr ? m.places[j] : m.offsets[j];
       const int64_t packed_at = j * m.width;
-      copy(m.dst + i * m.outer.dst_stride + (kScatter ? listed_at : packed_at),
-           m.src + i * m.outer.src_stride + (kScatter ? packed_at : listed_at), m.width);
+      copy(dst + (kScatter ? listed_at : packed_at), src + (kScatter ? packed_at : listed_at),
+           m.width);
     }
-  }
+  });
 }
 
 template <bool kScatter>
 void listed_runs(const Move& m) noexcept {
-  for (int64_t i = 0; i < m.outer.count; ++i) {
+  each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       const int64_t listed_at = m.offsets[j];
       const int64_t packed_at = m.packed_offsets[j];
-      copy(m.dst + i * m.outer.dst_stride + (kScatter ? listed_at : packed_at),
-           m.src + i * m.outer.src_stride + (kScatter ? packed_at : listed_at),
+      copy(dst + (kScatter ? listed_at : packed_at), src + (kScatter ? packed_at : listed_at),
            m.packed_offsets[j + 1] - packed_at);
     }
-  }
+  });
 }
 
 template <bool kScatter>
 void fields(const Move& m) noexcept {
-  for (int64_t i = 0; i < m.outer.count; ++i) {
+  each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       int64_t packed_at = 0;
       for (const Field& field : m.fields->fields) {
         const int64_t listed_at = field.mem_offset;
-        copy(m.dst + i * m.outer.dst_stride + j * m.inner.dst_stride +
-                 (kScatter ? listed_at : packed_at),
-             m.src + i * m.outer.src_stride + j * m.inner.src_stride +
-                 (kScatter ? packed_at : listed_at),
-             field.bytes);
+        copy(dst + j * m.inner.dst_stride + (kScatter ? listed_at : packed_at),
+             src + j * m.inner.src_stride + (kScatter ? packed_at : listed_at), field.bytes);
         packed_at += field.bytes;
       }
     }
-  }
+  });
 }
 
 }  // namespace

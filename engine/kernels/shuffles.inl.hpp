@@ -45,6 +45,7 @@ void first_elements(const Move& m, int64_t elements, const std::byte* src, std::
   Move first = m;
   first.src = src;
   first.dst = dst;
+  first.around.count = 1;
   first.outer.count = 1;
   first.inner.count = elements;
   by_field<kScatter>(first);
@@ -124,9 +125,7 @@ inline void gather_shuffled(const Move& m) noexcept {
   const FieldTable& t = f.gather;
   if (t.steps.empty() || m.inner.count < least_elements(f, t)) return by_field<false>(m);
   const ShuffleFn shuffle = find_shuffles(t);
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t count = m.inner.count;
     if (const int64_t head = elements_to_vector(dst, f.size, count, t.elements, kShuffleBytes);
         head > 0) {
@@ -140,5 +139,5 @@ inline void gather_shuffled(const Move& m) noexcept {
     const int64_t done = periods * t.elements;
     if (done < count)
       first_elements<false>(m, count - done, src + done * f.extent, dst + done * f.size);
-  }
+  });
 }

@@ -49,9 +49,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 // clang-format off: each uses the one before
+#include "kernels/rows.inl.hpp"
 #include "kernels/small_copy.inl.hpp"
 #include "kernels/copy.inl.hpp"
 #include "kernels/strided.inl.hpp"
+#include "kernels/short_rows.inl.hpp"
 #include "kernels/strided_any.inl.hpp"
 #include "kernels/listed.inl.hpp"
 // clang-format on

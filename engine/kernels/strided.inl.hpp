@@ -48,11 +48,20 @@ template <bool kWrite>
 // What of each block is asked for ahead: nothing, the one line that it lies in, all its lines.
 enum class Ahead { kNone, kLine, kLines };
 
+// All strides of a side, of those loops that repeat anything, put together.
+inline int64_t src_strides(const Move& m) {
+  return (m.around.count == 1 ? 0 : m.around.src_stride) |
+         (m.outer.count == 1 ? 0 : m.outer.src_stride) | m.inner.src_stride;
+}
+inline int64_t dst_strides(const Move& m) {
+  return (m.around.count == 1 ? 0 : m.around.dst_stride) |
+         (m.outer.count == 1 ? 0 : m.outer.dst_stride) | m.inner.dst_stride;
+}
+
 // Whether every block of `bytes` on that side lies in one line: blocks are at the same place of
 // each unit of memory that divides all strides, and must not leave it.
-inline bool lies_in_a_line(const std::byte* p, int64_t outer_stride, int64_t inner_stride,
-                           int64_t bytes) {
-  const int64_t strides = outer_stride | inner_stride | 64;
+inline bool lies_in_a_line(const std::byte* p, int64_t strides, int64_t bytes) {
+  strides |= 64;
   const int64_t unit = strides & -strides;
   return (static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) & (unit - 1)) + bytes <= unit;
 }
@@ -93,8 +102,6 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
   // Here, not in m: as far as the compiler knows, a block may change it.
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
-  const int64_t src_row = m.outer.src_stride;
-  const int64_t dst_row = m.outer.dst_stride;
   const bool scatters = dst_stride != width;
   const bool second = kAhead == Ahead::kLines && m.ahead_second;
   const bool asks = scatters || width <= 16;
@@ -107,12 +114,8 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
   int64_t dst_thrice = 3 * dst_stride;
   // The compiler must be kept from adding up their places one by one.
   asm("" : "+r"(src_twice), "+r"(src_thrice), "+r"(dst_twice), "+r"(dst_thrice));
-  const std::byte* src_begin = m.src;
-  std::byte* dst_begin = m.dst;
   const int64_t runs = m.inner.count;
-  for (int64_t i = m.outer.count; i > 0; --i) {
-    const std::byte* src = src_begin;
-    std::byte* dst = dst_begin;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     const auto one = [&]() LACUNA_INLINE {
       if constexpr (kAhead != Ahead::kNone) {
         if (second) {
@@ -147,9 +150,7 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
     }
 #pragma GCC unroll 1
     for (; left > 0; --left) one();
-    src_begin += src_row;
-    dst_begin += dst_row;
-  }
+  });
 }
 
 // `one()` for each of `count` runs, by kTurns instructions that take turns. The hardware learns an
@@ -187,9 +188,7 @@ template <int kTurns, typename Copy>
   const int64_t repeats = m.repeats;
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     in_turns<kTurns>(m.inner.count, [&]() LACUNA_INLINE {
 #pragma GCC unroll 1
       for (int64_t k = repeats; k > 0; --k) {
@@ -199,7 +198,7 @@ template <int kTurns, typename Copy>
       src += src_stride;
       dst += dst_stride;
     });
-  }
+  });
 }
 
 inline bool is_paced(const Move& m) {
@@ -219,9 +218,7 @@ template <typename Copy>
   const int64_t turns = m.pace / 2 - 1;
   const int64_t runs = m.inner.count;
   const int64_t dst_stride = m.inner.dst_stride;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t at = 0;
     in_turns<2>(runs, [&]() LACUNA_INLINE {
       copy(dst, src + at);
@@ -238,36 +235,19 @@ template <typename Copy>
       }
       at += rest;
     });
-  }
+  });
 }
 
 template <bool kOneMove, typename Copy>
 [[gnu::always_inline]] inline void strided_rows(const Move& m, int64_t width, Copy copy) {
   if (m.ahead == 0) return strided_loops<Ahead::kNone, kOneMove>(m, width, copy);
   const bool scatters = m.inner.dst_stride != width;
-  const int64_t outer = m.outer.count == 1 ? 0 : scatters ? m.outer.dst_stride : m.outer.src_stride;
   if (m.ahead_second) {
     strided_loops<Ahead::kLines, kOneMove>(m, width, copy);
-  } else if (scatters ? lies_in_a_line(m.dst, outer, m.inner.dst_stride, m.ahead_bytes)
-                      : lies_in_a_line(m.src, outer, m.inner.src_stride, width)) {
+  } else if (scatters ? lies_in_a_line(m.dst, dst_strides(m), m.ahead_bytes)
+                      : lies_in_a_line(m.src, src_strides(m), width)) {
     strided_loops<Ahead::kLine, kOneMove>(m, width, copy);
   } else {
     strided_loops<Ahead::kLines, kOneMove>(m, width, copy);
   }
-}
-
-template <int64_t kWidth>
-void strided(const Move& m) noexcept {
-  const auto copy = [](std::byte* dst, const std::byte* src)
-                        LACUNA_INLINE { copy_block<kWidth>(dst, src); };
-  const auto scatter = [](std::byte* dst, const std::byte* src)
-                           LACUNA_INLINE { scatter_block<kWidth>(dst, src); };
-  if (is_repeated(m)) [[unlikely]]
-    return repeated_rows<1>(m, copy);
-  if (is_paced(m)) [[unlikely]]
-    return paced_rows(m, copy);
-  if constexpr (kWidth == 4 || kWidth == 8) {
-    if (m.inner.dst_stride != kWidth) return strided_rows<true>(m, kWidth, scatter);
-  }
-  strided_rows<true>(m, kWidth, copy);
 }

@@ -23,9 +23,7 @@ template <typename Copy>
   const bool asks = m.asks_always || m.ahead > 0;
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     for (int64_t j = m.inner.count; j > 0; --j) {
       if (dst_stride != width && asks) {
         touch<true>(dst + ahead * dst_stride, width);
@@ -36,7 +34,7 @@ template <typename Copy>
       src += src_stride;
       dst += dst_stride;
     }
-  }
+  });
 }
 
 // Runs of so many bytes have an instruction for each of their lines.
@@ -60,21 +58,18 @@ template <int64_t kLine>
 [[gnu::noinline]] inline void rows_by_lines(const Move& m) noexcept {
   const int64_t width = m.width;
   const int64_t lines = (width - 1) / 64;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     for (int64_t j = m.inner.count; j > 0; --j) {
       copy_lines<0>(dst, src, lines);
       copy_vector<64>(dst + width - 64, src + width - 64);
       src += m.inner.src_stride;
       dst += m.inner.dst_stride;
     }
-  }
+  });
 }
 
-inline bool is_off_lines(const std::byte* p, int64_t outer_stride, int64_t inner_stride) {
-  return ((static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) | outer_stride | inner_stride) &
-          63) != 0;
+inline bool is_off_lines(const std::byte* p, int64_t strides) {
+  return ((static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) | strides) & 63) != 0;
 }
 
 // One run longer than a vector, and where it goes, in the first level.
@@ -90,9 +85,8 @@ inline void fence_past() noexcept { hwy::FlushStream(); }
 
 // Whether the side with gaps does not lie on the lines' boundaries.
 inline bool has_gaps_off_lines(const Move& m) {
-  return m.inner.dst_stride != m.width
-             ? is_off_lines(m.dst, m.outer.dst_stride, m.inner.dst_stride)
-             : is_off_lines(m.src, m.outer.src_stride, m.inner.src_stride);
+  return m.inner.dst_stride != m.width ? is_off_lines(m.dst, dst_strides(m))
+                                       : is_off_lines(m.src, src_strides(m));
 }
 
 // Functions of their own: in one, each paid for the registers of all (8 rows of 8 lines packed 44
@@ -137,22 +131,15 @@ inline bool has_gaps_off_lines(const Move& m) {
 // Lines' worths, one after the other and nothing else.
 template <int64_t kVector>
 [[gnu::noinline]] void line_rows_in_order(const Move& m) noexcept {
-  const Dim outer = m.outer;
   const Dim inner = m.inner;
-  const std::byte* src_row = m.src;
-  std::byte* dst_row = m.dst;
-  for (int64_t i = outer.count; i > 0; --i) {
-    const std::byte* src = src_row;
-    std::byte* dst = dst_row;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
 #pragma GCC unroll 1
     for (int64_t j = inner.count; j > 0; --j) {
       for (int64_t at = 0; at < 64; at += kVector) copy_vector<kVector>(dst + at, src + at);
       src += inner.src_stride;
       dst += inner.dst_stride;
     }
-    src_row += outer.src_stride;
-    dst_row += outer.dst_stride;
-  }
+  });
 }
 
 template <int64_t kVector>
@@ -177,9 +164,7 @@ template <int64_t kPiece>
 [[gnu::noinline]] void rows_by_pieces(const Move& m) noexcept {
   const Dim inner = m.inner;
   const int64_t width = m.width;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    const std::byte* src = m.src + i * m.outer.src_stride;
-    std::byte* dst = m.dst + i * m.outer.dst_stride;
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     for (int64_t j = inner.count; j > 0; --j) {
 #pragma GCC unroll 1
       for (int64_t at = 0; at < width; at += 64) {
@@ -189,7 +174,7 @@ template <int64_t kPiece>
       src += inner.src_stride;
       dst += inner.dst_stride;
     }
-  }
+  });
 }
 
 inline bool goes_by_pieces(const Move& m) {
@@ -270,22 +255,20 @@ inline void strided_of_width(const Move& m) noexcept {
 template <bool kScatter>
 void by_words(const Move& m, const ElementWords& words) {
   const int64_t ahead = kScatter ? m.ahead * m.inner.dst_stride : 0;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    words.move(kScatter ? words.unpack : words.pack, m.src + i * m.outer.src_stride,
-               m.dst + i * m.outer.dst_stride, m.inner.count, ahead);
-  }
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
+    words.move(kScatter ? words.unpack : words.pack, src, dst, m.inner.count, ahead);
+  });
 }
 
 // Four elements side by side, by a list of words.
 template <bool kScatter>
 void by_list(const Move& m, const WordList& list) {
   const Fields& f = *m.fields;
-  for (int64_t i = 0; i < m.outer.count; ++i) {
-    auto* const src = const_cast<std::byte*>(m.src) + i * m.outer.src_stride;
-    std::byte* const dst = m.dst + i * m.outer.dst_stride;
-    list.template move_all<!kScatter>(kScatter ? dst : src, f.extent, m.inner.count,
-                                      kScatter ? src : dst, f.size);
-  }
+  each_row(m, [&](const std::byte* from, std::byte* dst) LACUNA_INLINE {
+    auto* const src = const_cast<std::byte*>(from);  // one signature serves both directions
+    list.move_all<!kScatter>(kScatter ? dst : src, f.extent, m.inner.count, kScatter ? src : dst,
+                             f.size);
+  });
 }
 
 // Elements of several fields, one pass per field over a block of elements that stays in the
@@ -298,10 +281,10 @@ void by_field(const Move& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;
   const Fields& f = *m.fields;
   if (f.words != nullptr) return by_words<kScatter>(m, *f.words);
-  if (!f.list.empty()) return by_list<kScatter>(m, f.list);
+  if (goes_by_list(f, m.inner.count)) return by_list<kScatter>(m, f.list);
   if (f.fields.size() == 1 && f.fields[0].mem_offset == 0) return strided_of_width(m);
   const int64_t most = kBlockBytes / (f.span < kBlockBytes ? f.span : kBlockBytes);
-  for (int64_t i = 0; i < m.outer.count; ++i) {
+  each_row(m, [&](const std::byte* src_row, std::byte* dst_row) LACUNA_INLINE {
     Move pass;
     pass.inner.src_stride = m.inner.src_stride;
     pass.inner.dst_stride = m.inner.dst_stride;
@@ -310,8 +293,8 @@ void by_field(const Move& m) noexcept {
     pass.masks = m.masks;
     for (int64_t e = 0; e < m.inner.count; e += most) {
       pass.inner.count = m.inner.count - e < most ? m.inner.count - e : most;
-      const std::byte* src = m.src + i * m.outer.src_stride + e * m.inner.src_stride;
-      std::byte* dst = m.dst + i * m.outer.dst_stride + e * m.inner.dst_stride;
+      const std::byte* src = src_row + e * m.inner.src_stride;
+      std::byte* dst = dst_row + e * m.inner.dst_stride;
       int64_t packed = 0;
       pass.ahead = kScatter ? m.ahead : 0;
       for (const Field& field : f.fields) {
@@ -324,5 +307,5 @@ void by_field(const Move& m) noexcept {
         pass.ahead = 0;  // the first field's pass has asked for the elements' lines
       }
     }
-  }
+  });
 }

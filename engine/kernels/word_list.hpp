@@ -43,11 +43,13 @@ class WordList {
   int64_t size() const { return static_cast<int64_t>(moves_.size()); }
   int64_t memory_bytes() const { return size() * static_cast<int64_t>(sizeof(Offsets)); }
 
-  // kElements elements, at those places and `packed_size` apart: what finds a move's place serves
-  // all of them.
-  template <size_t kElements, bool kPack>
-  [[gnu::always_inline]] inline void move(const std::array<std::byte*, kElements>& mems,
-                                          std::byte* packed, int64_t packed_size) const;
+  // One element.
+  template <bool kPack>
+  [[gnu::always_inline]] inline void move(std::byte* mem, std::byte* packed) const;
+  // Four elements at those places, `packed_size` apart: what finds a move's place serves all.
+  template <bool kPack>
+  [[gnu::always_inline]] inline void move_four(const std::array<std::byte*, 4>& mems,
+                                               std::byte* packed, int64_t packed_size) const;
   // So many, `extent` apart.
   template <bool kPack>
   [[gnu::always_inline]] inline void move_all(std::byte* mem, int64_t extent, int64_t elements,
@@ -58,28 +60,21 @@ class WordList {
     int32_t mem;  // from the element's origin
     int32_t packed;
   };
+  // `move<width>(mem, packed)` for each of them.
+  template <typename Move>
+  [[gnu::always_inline]] inline void each(Move move) const;
+
   std::vector<Offsets> moves_;
   const Offsets* end_[5] = {};  // of the moves of each width
 };
 
-template <size_t kElements, bool kPack>
-[[gnu::always_inline]] inline void WordList::move(const std::array<std::byte*, kElements>& mems,
-                                                  std::byte* packed, int64_t packed_size) const {
-  std::array<std::byte*, kElements> packeds;
-  for (size_t i = 0; i < kElements; ++i) {
-    packeds[i] = packed;
-    packed += packed_size;
-  }
+template <typename Move>
+[[gnu::always_inline]] inline void WordList::each(Move move) const {
   const Offsets* at = moves_.data();
   // Not unrolled: what finds out how many are left over takes longer than the few that there are.
   const auto moved = [&]<size_t kWidth>(const Offsets* end) __attribute__((always_inline)) {
 #pragma GCC unroll 1
-    for (; at != end; ++at) {
-      const int64_t to_gaps = at->mem;  // once: as far as the compiler knows, a move may change it
-      const int64_t to_dense = at->packed;
-      for (size_t i = 0; i < kElements; ++i)
-        move_word<kWidth, kPack>(mems[i] + to_gaps, packeds[i] + to_dense);
-    }
+    for (; at != end; ++at) move.template operator()<kWidth>(at->mem, at->packed);
   };
   moved.template operator()<16>(end_[0]);
   moved.template operator()<8>(end_[1]);
@@ -89,17 +84,38 @@ template <size_t kElements, bool kPack>
 }
 
 template <bool kPack>
+[[gnu::always_inline]] inline void WordList::move(std::byte* mem, std::byte* packed) const {
+  each([&]<size_t kWidth>(int64_t to_gaps, int64_t to_dense) __attribute__((always_inline)) {
+    move_word<kWidth, kPack>(mem + to_gaps, packed + to_dense);
+  });
+}
+
+template <bool kPack>
+[[gnu::always_inline]] inline void WordList::move_four(const std::array<std::byte*, 4>& mems,
+                                                       std::byte* packed,
+                                                       int64_t packed_size) const {
+  // By value: as far as the compiler knows, a move may change what is referred to.
+  const std::array<std::byte*, 4> from = mems;
+  const std::array<std::byte*, 4> to = {packed, packed + packed_size, packed + 2 * packed_size,
+                                        packed + 3 * packed_size};
+  each([&]<size_t kWidth>(int64_t to_gaps, int64_t to_dense) __attribute__((always_inline)) {
+    for (size_t i = 0; i < 4; ++i) move_word<kWidth, kPack>(from[i] + to_gaps, to[i] + to_dense);
+  });
+}
+
+template <bool kPack>
 [[gnu::always_inline]] inline void WordList::move_all(std::byte* mem, int64_t extent,
                                                       int64_t elements, std::byte* packed,
                                                       int64_t packed_size) const {
   for (; elements >= 4; elements -= 4) {
-    move<4, kPack>({mem, address(mem, extent), address(mem, 2 * extent), address(mem, 3 * extent)},
-                   packed, packed_size);
+    move_four<kPack>(
+        {mem, address(mem, extent), address(mem, 2 * extent), address(mem, 3 * extent)}, packed,
+        packed_size);
     mem = address(mem, 4 * extent);
     packed += 4 * packed_size;
   }
   for (; elements > 0; --elements) {
-    move<1, kPack>({mem}, packed, packed_size);
+    move<kPack>(mem, packed);
     mem = address(mem, extent);
     packed += packed_size;
   }

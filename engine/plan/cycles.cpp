@@ -8,8 +8,6 @@ namespace {
 
 // The reference's loops take a copy of unknown length for each run.
 constexpr double kReferenceRun = 6;
-// A word of a list of them, four elements side by side (Zen 5, in the first level, 0.18 ns).
-constexpr double kListedCycles = 0.75;
 
 double count(int64_t n) { return static_cast<double>(n); }
 
@@ -75,7 +73,7 @@ double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_
     return 1.9 * static_cast<double>(fields.moves.windows);
   if (!table.steps.empty() && in_row >= least_elements(fields, table))
     return table_cycles(table, is_pack);
-  if (!fields.list.empty())
+  if (goes_by_list(fields, in_row))
     return kListedCycles * count(fields.list.size()) +
            kRowCycles / count(std::max<int64_t>(in_row, 1));
   double cycles = 0;

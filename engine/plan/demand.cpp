@@ -192,6 +192,7 @@ class Walk {
     double calls = 1;
     for (size_t i = 0; i + 2 < loops.size(); ++i) calls *= static_cast<double>(loops[i].count);
     const double rows = calls * static_cast<double>(outer.count);
+    if (sweep.goes_around()) calls /= static_cast<double>(loops[loops.size() - 3].count);
     std::erase_if(loops, [](const Loop& loop) { return loop.count <= 1; });
     std::reverse(loops.begin(), loops.end());
     if (sweep.how == How::kListed) return listed(sweep, loops, calls, rows, origin);

@@ -172,7 +172,7 @@ template <bool kPack>
 int FewMoves::listed(const FewMoves& few, std::byte* mem, int64_t elements,
                      std::byte* packed) noexcept {
   if (elements != 1) return listed_elements<kPack>(few, mem, elements, packed);
-  few.words_.move<1, kPack>({mem}, packed, few.size_);
+  few.words_.move<kPack>(mem, packed);
   return 0;
 }
 
@@ -192,9 +192,9 @@ void FewMoves::run_listed(std::byte* mem, const int64_t* offsets, int64_t elemen
   }
   if (regular_moves_ == 0) {
     for (; elements >= 4; elements -= 4, offsets += 4, packed += 4 * size_) {
-      words_.move<4, kPack>({address(mem, offsets[0]), address(mem, offsets[1]),
-                             address(mem, offsets[2]), address(mem, offsets[3])},
-                            packed, size_);
+      words_.move_four<kPack>({address(mem, offsets[0]), address(mem, offsets[1]),
+                               address(mem, offsets[2]), address(mem, offsets[3])},
+                              packed, size_);
     }
   }
   for (; elements > 0; --elements, packed += size_) run<kPack>(address(mem, *offsets++), 1, packed);

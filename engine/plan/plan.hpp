@@ -61,6 +61,8 @@ struct Sweep {
   enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;
   int64_t block_inner =
       0;  // kStrided: iterations of `inner` taken together under all of `outer`; 0: all
+  // Whether the innermost of `around` is the kernel's, too (Move::around).
+  bool goes_around() const { return !around.empty() && how != How::kTranspose && block_inner == 0; }
   // Messages of so many packed bytes touch more lines than a cache holds: the kernel asks for them
   // ahead.
   Sizes pack_ahead;

@@ -253,14 +253,15 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   }
   // A single run that no table serves is a plain loop of runs.
   const bool single = found->fields.size() == 1;
+  const int64_t in_row = sweep.own == Sweep::Own::kInner ? INT64_MAX : sweep.inner.count;
   const auto way = [&](const FieldTable& table, bool is_permuted, const std::string& by_table) {
     const bool has_moves = found->moves.pack != nullptr;
     const std::string otherwise =
         !table.steps.empty()      ? by_table
         : found->words != nullptr ? std::string(has_moves ? "words" : "words, element by element")
-        : !found->list.empty()    ? "a list of words, four elements at a time"
-        : single                  ? "a loop of runs"
-                                  : "a pass per field";
+        : goes_by_list(*found, in_row) ? "a list of words, four elements at a time"
+        : single                       ? "a loop of runs"
+                                       : "a pass per field";
     if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;
     const bool is_all = table.steps.empty() && found->words == nullptr;
     return "one permute for each element" + (is_all ? "" : ", far away by " + otherwise);

@@ -81,58 +81,80 @@ bool is_slower(const FieldTable& table, bool is_pack, double most) {
   return table.steps.empty() || table_cycles(table, is_pack) > most;
 }
 
+// What moves an element where no table does: permutes, words, a list of them. Where there are
+// permutes, words for what those do worse out of the first level (fields.inl.hpp).
+void set_moves(Fields& fields, size_t words, const KernelTable& kernels) {
+  constexpr int64_t kLine = 64;
+  if (fields.fields.size() == 1) return;
+  if (kernels.elements) fields.moves = make_element(fields.fields, fields.extent);
+  const bool has_moves = fields.moves.pack != nullptr;
+  if (kernels.words && (!kernels.elements || (has_moves && fields.extent >= kLine)))
+    fields.words = make_words(fields.fields, fields.extent);
+  if (fields.words == nullptr && words <= kMostListedOfField * fields.fields.size() &&
+      kernels.isa != "reference")
+    fields.list = WordList(fields.fields, kMostListed);
+}
+
+// Keeps the tables that beat loops of runs.
+void choose_tables(Fields& fields, const KernelTable& kernels) {
+  double by_runs = 0;
+  for (const Field& run : fields.fields) by_runs += pass_cycles(run.bytes);
+  double most = fields.fields.size() == 1 ? far_pack_cycles(fields.fields[0].bytes) : by_runs;
+  if (fields.gather.shuffles && kernels.words) {
+    most = amd_cycles(fields.fields);
+    if (goes_by_list(fields, INT64_MAX))
+      most = std::min(most, kListedCycles * static_cast<double>(fields.list.size()));
+  }
+  if (table_cycles(fields.gather, true) > most) fields.gather = {};
+  if (table_cycles(fields.scatter, false) > by_runs) fields.scatter = {};
+}
+
+void choose_permutes(Fields& fields, size_t words, const KernelTable& kernels) {
+  // Two words are quicker (16 and 8 bytes of 272, 200 of them, 71 and 119 ns).
+  if (fields.moves.pack == nullptr || !kernels.elements_in_caches || words <= 2) return;
+  const double windows = static_cast<double>(fields.moves.windows);
+  fields.gather_permuted = is_slower(fields.gather, true, kPermutedPack * windows);
+  fields.scatter_permuted = is_slower(fields.scatter, false, kPermutedUnpack * windows);
+}
+
+// Whether such elements are better than a loop over each of their runs; `row`: of how many runs is
+// the innermost of those loops.
+bool is_better(const Fields& fields, size_t words, int64_t row) {
+  int64_t longest = 0;
+  for (const Field& run : fields.fields) longest = std::max(longest, run.bytes);
+  const int64_t extent = fields.extent;
+  // Longer rows only where tables serve both ways: the other way would have a pass for each run.
+  const bool packs = !fields.gather.steps.empty();
+  const bool unpacks = !fields.scatter.steps.empty();
+  if ((row <= kShortRow ? packs || unpacks : packs && unpacks) &&
+      (row == 1 || longest <= kMostTabledRun))
+    return true;
+  if (row == 1) return false;
+  if (fields.gather_permuted) {
+    return extent <= kMostPermutedExtent && extent >= -kMostPermutedExtent &&
+           (extent & -extent) <= kMostExtent;
+  }
+  const size_t runs = fields.fields.size();
+  const bool is_short =
+      words == runs ? row <= kShortRow : row <= kShortRow / 2 && words <= 2 * runs;
+  return is_short && longest <= kShortRun && extent <= kMostExtent && extent >= -kMostExtent;
+}
+
 }  // namespace
 
 FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed, int64_t row,
                             const KernelTable& kernels) {
-  double by_runs = 0;
-  int64_t longest = 0;
-  for (const Field& run : runs) {
-    by_runs += pass_cycles(run.bytes);
-    longest = std::max(longest, run.bytes);
-  }
-  const double by_pack_runs = runs.size() == 1 ? far_pack_cycles(runs[0].bytes) : by_runs;
   const bool served = runs.size() > 1 || runs[0].bytes <= kernels.field_run;
   auto fields =
       make_fields(std::move(runs), extent, served ? kernels.field_bytes : 0, kernels.field_lane,
                   kernels.shuffles && (served || kernels.field_bytes == 0));
-  const double most =
-      fields->gather.shuffles && kernels.words ? amd_cycles(fields->fields) : by_pack_runs;
-  if (table_cycles(fields->gather, true) > most) fields->gather = {};
-  if (table_cycles(fields->scatter, false) > by_runs) fields->scatter = {};
-  if (kernels.elements && fields->fields.size() > 1)
-    fields->moves = make_element(fields->fields, extent);
   const auto words = static_cast<size_t>(words_of(fields->fields));
-  // Two words are quicker (16 and 8 bytes of 272, 200 of them, 71 and 119 ns).
-  if (fields->moves.pack != nullptr && kernels.elements_in_caches && words > 2) {
-    const double windows = static_cast<double>(fields->moves.windows);
-    fields->gather_permuted = is_slower(fields->gather, true, kPermutedPack * windows);
-    fields->scatter_permuted = is_slower(fields->scatter, false, kPermutedUnpack * windows);
-  }
-  // Where there are permutes, for what they do worse out of the first level (fields.inl.hpp).
-  constexpr int64_t kLine = 64;
-  if (kernels.words && (!kernels.elements || (fields->moves.pack != nullptr && extent >= kLine)))
-    fields->words = make_words(fields->fields, extent);
-  const bool is_listed_well = words <= kMostListedOfField * fields->fields.size();
-  if (fields->words == nullptr && fields->fields.size() > 1 && is_listed_well &&
-      kernels.isa != "reference")
-    fields->list = WordList(fields->fields, kMostListed);
-  // Longer rows only where tables serve both ways: the other way would have a pass for each run.
-  const bool packs = !fields->gather.steps.empty();
-  const bool unpacks = !fields->scatter.steps.empty();
-  const bool has_tables = (row <= kShortRow ? packs || unpacks : packs && unpacks) &&
-                          (row == 1 || longest <= kMostTabledRun);
-  const bool is_near = extent <= kMostExtent && extent >= -kMostExtent;
-  const bool is_apart = extent <= kMostPermutedExtent && extent >= -kMostPermutedExtent &&
-                        (extent & -extent) <= kMostExtent;
-  const bool is_short = words == fields->fields.size()
-                            ? row <= kShortRow
-                            : row <= kShortRow / 2 && words <= 2 * fields->fields.size();
-  const bool is_better =
-      fields->gather_permuted ? is_apart : is_short && longest <= kShortRun && is_near;
+  set_moves(*fields, words, kernels);
+  choose_tables(*fields, kernels);
+  choose_permutes(*fields, words, kernels);
   const bool is_listed = listed && (fields->moves.pack != nullptr || fields->words != nullptr ||
                                     fields->span <= kMostPassedSpan);
-  return is_listed || has_tables || (row > 1 && is_better) ? fields : nullptr;
+  return is_listed || is_better(*fields, words, row) ? fields : nullptr;
 }
 
 }  // namespace lacuna

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Many short rows of runs of one width of at most 16 bytes: how many runs a row has is known to the
+// compiler, and where they are is in registers, so that a row costs its moves and two additions.
+// Included once per SIMD target, after strided.inl.hpp.
+
+constexpr int64_t kMostShort = 8;
+
+template <int64_t kWidth, int64_t kRuns, bool kScatter>
+[[gnu::noinline]] void short_rows_of(const Move& m) noexcept {
+  const int64_t stride = kScatter ? m.inner.dst_stride : m.inner.src_stride;
+  // Multiples that no address of an instruction can be; the compiler would add them up again.
+  int64_t thrice = 3 * stride;
+  int64_t fivefold = 5 * stride;
+  int64_t sevenfold = 7 * stride;
+  asm("" : "+r"(thrice), "+r"(fivefold), "+r"(sevenfold));
+  each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < kRuns; ++k) {
+      const int64_t at = k == 7   ? sevenfold
+                         : k == 6 ? 2 * thrice
+                         : k == 5 ? fivefold
+                         : k == 3 ? thrice
+                                  : k * stride;
+      if constexpr (kScatter) {
+        scatter_block<kWidth>(dst + at, src + k * kWidth);
+      } else {
+        copy_block<kWidth>(dst + k * kWidth, src + at);
+      }
+    }
+  });
+}
+
+// Moves them, if that is what the rows are.
+template <int64_t kWidth>
+[[gnu::always_inline]] inline bool goes_by_short_rows(const Move& m) {
+  const int64_t runs = m.inner.count;
+  if (runs > kMostShort || runs < 1 || m.outer.count * m.around.count < 2 || m.ahead != 0)
+    return false;
+  const bool scatters = m.inner.dst_stride != kWidth;
+  if ((scatters && m.inner.src_stride != kWidth) || goes_one_by_one<Ahead::kNone>(m, kWidth))
+    return false;
+  static constexpr KernelFn kRows[2][kMostShort] = {
+      {&short_rows_of<kWidth, 1, false>, &short_rows_of<kWidth, 2, false>,
+       &short_rows_of<kWidth, 3, false>, &short_rows_of<kWidth, 4, false>,
+       &short_rows_of<kWidth, 5, false>, &short_rows_of<kWidth, 6, false>,
+       &short_rows_of<kWidth, 7, false>, &short_rows_of<kWidth, 8, false>},
+      {&short_rows_of<kWidth, 1, true>, &short_rows_of<kWidth, 2, true>,
+       &short_rows_of<kWidth, 3, true>, &short_rows_of<kWidth, 4, true>,
+       &short_rows_of<kWidth, 5, true>, &short_rows_of<kWidth, 6, true>,
+       &short_rows_of<kWidth, 7, true>, &short_rows_of<kWidth, 8, true>}};
+  kRows[scatters ? 1 : 0][runs - 1](m);
+  return true;
+}
+
+template <int64_t kWidth>
+void strided(const Move& m) noexcept {
+  const auto copy = [](std::byte* dst, const std::byte* src)
+                        LACUNA_INLINE { copy_block<kWidth>(dst, src); };
+  const auto scatter = [](std::byte* dst, const std::byte* src)
+                           LACUNA_INLINE { scatter_block<kWidth>(dst, src); };
+  if (is_repeated(m)) [[unlikely]]
+    return repeated_rows<1>(m, copy);
+  if (is_paced(m)) [[unlikely]]
+    return paced_rows(m, copy);
+  if (goes_by_short_rows<kWidth>(m)) return;
+  if constexpr (kWidth == 4 || kWidth == 8) {
+    if (m.inner.dst_stride != kWidth) return strided_rows<true>(m, kWidth, scatter);
+  }
+  strided_rows<true>(m, kWidth, copy);
+}
