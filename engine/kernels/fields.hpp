@@ -88,7 +88,8 @@ inline bool goes_by_list(const Fields& fields, int64_t in_row) {
   if (fields.list.empty()) return false;
   const auto runs = static_cast<int64_t>(fields.fields.size());
   if (4 * fields.list.size() > 5 * runs) return in_row <= kShortRowOfLonger;
-  return in_row <= kShortRow || (runs >= kMany && fields.span >= kWide);
+  return in_row <= kShortRow ||
+         (runs >= kMany && (fields.extent >= kWide || fields.extent <= -kWide));
 }
 
 // The vectors of a table of shuffles, which all targets have; for packing alone, since a shuffle's

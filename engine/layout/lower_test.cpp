@@ -113,6 +113,32 @@ TEST(Lower, UnlikePartsStayASequence) {
             "  at +8: loop 40 mem +40 packed +4\n    run of 4 bytes\n");
 }
 
+// Such as lists of lists: an entry costs less than a piece.
+TEST(Lower, PiecesOfFewRunsAreOneList) {
+  const auto kind = [](const std::string& text) {
+    const std::string dump = lowered(text.c_str());
+    return dump.substr(dump[0] == 'a' ? dump.find(": ") + 2 : 0, 6);
+  };
+  // 5 + 1 + 3 + 7 + 2 + 6 runs of four bytes, of six pieces.
+  EXPECT_EQ(kind("indexed([5, 1, 3, 7, 2, 6], [0, 7, 9, 14, 22, 25], resized(0, 28, float))"),
+            "blocks");
+  // Of unequal lengths, but of few units each.
+  EXPECT_EQ(kind("struct([1, 1], [0, 900], [vector(30, 1, 3, double), vector(9, 4, 7, double)])"),
+            "runs 3");
+  // Many units in one of them.
+  EXPECT_EQ(
+      kind("struct([1, 1], [0, 900], [vector(30, 1, 3, double), vector(9, 99, 100, double)])"),
+      "sequen");
+  // Too many runs, and fewer that are narrow: those loops go by vectors.
+  EXPECT_EQ(
+      kind("struct([1, 1], [0, 9000], [vector(150, 1, 3, double), vector(50, 1, 2, double)])"),
+      "sequen");
+  EXPECT_EQ(kind("struct([1, 1], [0, 900], [vector(30, 1, 3, short), vector(30, 1, 2, short)])"),
+            "sequen");
+  EXPECT_EQ(kind("struct([1, 1], [0, 900], [vector(30, 1, 3, double), vector(30, 1, 2, double)])"),
+            "blocks");
+}
+
 TEST(Lower, Darray) {
   // 7 elements dealt by twos to 2 processes: rank 0 has 0, 1, 4, 5; rank 1 has 2, 3, 6.
   EXPECT_EQ(lowered("darray(2, 0, [7], [cyclic], [2], [2], c, int)"),

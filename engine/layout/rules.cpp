@@ -19,6 +19,14 @@ using Kind = LayoutNode::Kind;
 // have one form whatever way they were built. Larger ones keep their structure, which is cheaper to
 // walk than a list.
 constexpr int64_t kMaxSpelledRuns = 16;
+// A sequence of pieces that have few runs each, equal ones or nearly, is one list: an entry takes a
+// fraction of a nanosecond, a piece 5 to 10. Zen 5, ns: 133 floats in 38 pieces 100 and 43, four
+// lists of 20 to 100 doubles 142 and 68, 40 shorts and two doubles 24 and 15. Narrow runs are
+// better off in loops, where vectors move them, from fewer on.
+constexpr int64_t kListedOfPiece = 96;
+constexpr int64_t kListedOfPieceNarrow = 24;
+constexpr int64_t kNarrow = 8;
+constexpr int64_t kMostUnitsOfRun = 4;
 // Sequences inside a sequence are part of it up to this many pieces in all: one that stands in it
 // several times, level upon level, would be 2^levels.
 constexpr size_t kMaxFlatPieces = size_t{1} << 20;
@@ -89,6 +97,34 @@ Placed spell_out(const std::vector<Placed>& parts) {
     });
   }
   return make_runs(std::move(offsets), std::move(lengths));
+}
+
+// What the lengths of all its runs are multiples of.
+int64_t unit_of(const LayoutNode& node) {
+  if (node.kind == Kind::kRun) return node.size;
+  int64_t unit = 0;
+  if (node.kind == Kind::kRuns) {
+    for (size_t i = 0; i < node.mem_offsets.size(); ++i)
+      unit = std::gcd(unit, node.packed_offsets[i + 1] - node.packed_offsets[i]);
+  }
+  for (const NodePtr& child : node.children) unit = std::gcd(unit, unit_of(*child));
+  return unit;
+}
+
+// Whether such parts are better one list.
+bool is_better_listed(const std::vector<Placed>& parts) {
+  const auto pieces = static_cast<int64_t>(parts.size());
+  int64_t runs = 0;
+  int64_t bytes = 0;
+  for (const Placed& part : parts) {
+    runs += part.node->leaf_runs;
+    bytes += part.node->size;
+    if (runs > kListedOfPiece * pieces) return false;
+  }
+  int64_t unit = 0;
+  for (const Placed& part : parts) unit = std::gcd(unit, unit_of(*part.node));
+  return runs <= (unit < kNarrow ? kListedOfPieceNarrow : kListedOfPiece) * pieces &&
+         bytes / unit <= kMostUnitsOfRun * runs;
 }
 
 // A loop of more than one iteration of a piece it does not continue densely.
@@ -290,6 +326,7 @@ Placed make_seq(std::vector<Placed> parts) {
     parts = join_neighbours(flat);
   }
   if (parts.size() == 1) return parts[0];
+  if (is_better_listed(parts)) return spell_out(parts);
   LayoutNode node;
   node.kind = Kind::kSeq;
   node.leaf_runs = 0;

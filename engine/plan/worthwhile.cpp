@@ -75,7 +75,6 @@ constexpr int64_t kMostPassedSpan = 2048;
 // of 20 doubles 4.8 and 3.5, 2000 of 8 far apart 6.7 and 4.5; two of 17 fields in each of 90 rows
 // 5.8 and 1.3; of six longer runs (11 words) 3.0 and 3.1, of 12 doubles each 9.0 and 9.4.
 constexpr int64_t kMostListed = 128;
-constexpr size_t kMostListedOfField = 2;
 
 bool is_slower(const FieldTable& table, bool is_pack, double most) {
   return table.steps.empty() || table_cycles(table, is_pack) > most;
@@ -83,15 +82,14 @@ bool is_slower(const FieldTable& table, bool is_pack, double most) {
 
 // What moves an element where no table does: permutes, words, a list of them. Where there are
 // permutes, words for what those do worse out of the first level (fields.inl.hpp).
-void set_moves(Fields& fields, size_t words, const KernelTable& kernels) {
+void set_moves(Fields& fields, const KernelTable& kernels) {
   constexpr int64_t kLine = 64;
   if (fields.fields.size() == 1) return;
   if (kernels.elements) fields.moves = make_element(fields.fields, fields.extent);
   const bool has_moves = fields.moves.pack != nullptr;
-  if (kernels.words && (!kernels.elements || (has_moves && fields.extent >= kLine)))
+  if (kernels.words && (!has_moves || fields.extent >= kLine))
     fields.words = make_words(fields.fields, fields.extent);
-  if (fields.words == nullptr && words <= kMostListedOfField * fields.fields.size() &&
-      kernels.isa != "reference")
+  if (fields.words == nullptr && kernels.isa != "reference")
     fields.list = WordList(fields.fields, kMostListed);
 }
 
@@ -149,7 +147,7 @@ FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed
       make_fields(std::move(runs), extent, served ? kernels.field_bytes : 0, kernels.field_lane,
                   kernels.shuffles && (served || kernels.field_bytes == 0));
   const auto words = static_cast<size_t>(words_of(fields->fields));
-  set_moves(*fields, words, kernels);
+  set_moves(*fields, kernels);
   choose_tables(*fields, kernels);
   choose_permutes(*fields, words, kernels);
   const bool is_listed = listed && (fields->moves.pack != nullptr || fields->words != nullptr ||
