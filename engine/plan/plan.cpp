@@ -29,10 +29,18 @@ constexpr int64_t kMostCompiled = 8192;
 int64_t most_spelled(const Sweep& sweep, int64_t size) {
   constexpr int64_t kMostBytes = 1 << 18;
   constexpr int64_t kFewRuns = 12;
+  constexpr int64_t kFewListed = 32;
   if (sweep.how == Sweep::How::kEach) return kMostBytes / size;
   const bool is_fields = sweep.how == Sweep::How::kFields;
-  if (is_fields && sweep.own == Sweep::Own::kInner)
-    return std::max(sweep.fields->gather.elements, sweep.fields->scatter.elements) / 2;
+  if (is_fields && sweep.own == Sweep::Own::kInner) {
+    const Fields& fields = *sweep.fields;
+    const int64_t period = std::max(fields.gather.elements, fields.scatter.elements);
+    if (period > 0) return period / 2;
+    // By the same list of words.
+    return goes_by_list(fields, kMostBytes / size) ? kMostBytes / size
+           : goes_by_list(fields, kFewListed)      ? kFewListed
+                                                   : 0;
+  }
   if ((!is_fields && sweep.how != Sweep::How::kStrided) || sweep.own != Sweep::Own::kAround)
     return 0;
   const int64_t fields = is_fields ? static_cast<int64_t>(sweep.fields->fields.size()) : 1;
