@@ -74,6 +74,7 @@ bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, in
   const bool shuffles = vector_bytes == kShuffleBytes;
   table.shuffles = shuffles;
   table.elements = vector_bytes / std::gcd(vector_bytes, size);
+  table.least = !shuffles ? table.elements : table.elements == 1 ? 8 : 128;
   const int64_t vectors = table.elements * size / vector_bytes;
   const int64_t lanes = vector_bytes / lane;
   if (vectors > static_cast<int64_t>(kMostSteps)) return false;
@@ -108,7 +109,7 @@ bool make_gather(std::span<const Field> fields, int64_t extent, int64_t size, in
 // lanes are neighbours in the packed stream.
 bool make_scatter(std::span<const Field> fields, int64_t extent, int64_t lane, int64_t vector_bytes,
                   FieldTable& table) {
-  table.elements = vector_bytes / std::gcd(vector_bytes, extent);
+  table.elements = table.least = vector_bytes / std::gcd(vector_bytes, extent);
   table.steps_per_store = 1;
   if (table.elements * extent / vector_bytes > static_cast<int64_t>(kMostSteps)) return false;
   const std::vector<int64_t> at = lane_offsets(fields, extent, table.elements, lane);

@@ -42,6 +42,11 @@ struct FieldTable {
   int64_t steps_per_store = 0;  // packing: loads that make one stored vector
   int64_t reach = 0;            // bytes from a period's first byte to the end of its farthest load
   bool shuffles = false;        // of bytes, in place of permutes of lanes
+  // Fewer elements in a row are moved without the table: less than a period; of shuffles, what
+  // would mostly go by moves there all the same (Zen 3, bytes at 2, 64 of them 44 and 59 ns, 256
+  // 138 and 104; 12 of 16 bytes, 64 57 and 74 ns, 256 159 and 139), but where each element is a
+  // period (structs of 32 bytes, 16 of them 46 and 42 ns). A plan may ask for more.
+  int64_t least = 0;
   std::vector<FieldStep> steps;
 };
 
@@ -61,19 +66,6 @@ struct Fields {
   WordList list;  // where there are none of those
 };
 using FieldsPtr = std::shared_ptr<const Fields>;
-
-// Fewer elements in a row than this are moved without the table: less than a period; single runs
-// until they pay for what lies before the first period and after the last (Zen 5, 1000 rows of 12
-// doubles packed 10.9 and 2.3 us, of 32 ints at 3 11.7 and 5.4, of 40 shorts 16.7 and 6.3); of
-// shuffles, what would mostly go by moves there all the same (Zen 3, bytes at 2, 64 of them 44 and
-// 59 ns, 256 138 and 104; 12 of 16 bytes, 64 57 and 74 ns, 256 159 and 139), but where each element
-// is a period (structs of 32 bytes, 16 of them 46 and 42 ns).
-inline int64_t least_elements(const Fields& fields, const FieldTable& table) {
-  constexpr int64_t kLeastRuns = 64;
-  if (!table.shuffles)
-    return fields.fields.size() == 1 ? std::max(table.elements, kLeastRuns) : table.elements;
-  return table.elements == 1 ? 8 : 128;
-}
 
 // Whether that many elements in a row go by the list and not by a pass for each field: few, for
 // whom a pass is long, and wide ones, whose lines passes come back to. Zen 5, by AVX2's kernels,

@@ -161,7 +161,7 @@ void gather_elements(const Move& m) {
   const Fields& f = *m.fields;
   const FieldTable& t = f.gather;
   if (is_for_permutes<false>(m)) return by_element<false>(m);
-  if (t.steps.empty() || m.inner.count < least_elements(f, t)) return by_field<false>(m);
+  if (t.steps.empty() || m.inner.count < t.least) return by_field<false>(m);
   // Wide runs out of the first level leave by moves of their own: 256 of 52 bytes in 420 ns, by the
   // table in 550; out of the second level 4096 take 9.4 us, by the table 8.1.
   if (is_near(m) && f.fields.size() == 1 && f.size >= 16) return by_field<false>(m);
@@ -255,7 +255,7 @@ void scatter_elements(const Move& m) {
   const Fields& f = *m.fields;
   const FieldTable& t = f.scatter;
   if (is_for_permutes<true>(m)) return by_element<true>(m);
-  if (t.steps.empty() || m.inner.count < least_elements(f, t)) return by_field<true>(m);
+  if (t.steps.empty() || m.inner.count < t.least) return by_field<true>(m);
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t count = m.inner.count;
     if (const int64_t head = elements_to_vector(dst, f.extent, count, t.elements, L::kBytes);

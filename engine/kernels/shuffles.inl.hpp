@@ -123,7 +123,7 @@ inline ShuffleFn find_shuffles(const FieldTable& table) {
 inline void gather_shuffled(const Move& m) noexcept {
   const Fields& f = *m.fields;
   const FieldTable& t = f.gather;
-  if (t.steps.empty() || m.inner.count < least_elements(f, t)) return by_field<false>(m);
+  if (t.steps.empty() || m.inner.count < t.least) return by_field<false>(m);
   const ShuffleFn shuffle = find_shuffles(t);
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t count = m.inner.count;

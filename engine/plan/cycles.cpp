@@ -71,8 +71,7 @@ double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_
   // Zen 5, by one window 1.1 to 2.3, by two 2.3 to 4.2.
   if (is_pack ? fields.gather_permuted : fields.scatter_permuted)
     return 1.9 * static_cast<double>(fields.moves.windows);
-  if (!table.steps.empty() && in_row >= least_elements(fields, table))
-    return table_cycles(table, is_pack);
+  if (!table.steps.empty() && in_row >= table.least) return table_cycles(table, is_pack);
   if (goes_by_list(fields, in_row))
     return kListedCycles * count(fields.list.size()) +
            kRowCycles / count(std::max<int64_t>(in_row, 1));

@@ -144,6 +144,39 @@ template <size_t kWord, size_t kWords, bool kPack>
   return 0;
 }
 
+template <typename Row>
+[[gnu::always_inline]] inline int FewMoves::each_row(std::byte* mem, int64_t elements,
+                                                     std::byte* packed, Row row) const {
+  const int64_t row_bytes = regular_width_ * regular_moves_;
+  for (; elements > 0; --elements) {
+    std::byte* at = mem;
+#pragma GCC unroll 1
+    for (int64_t i = rows_; i > 0; --i) {
+      row(at, packed);
+      at = address(at, row_stride_);
+      packed += row_bytes;
+    }
+    mem = address(mem, extent_);
+  }
+  return 0;
+}
+
+template <size_t kWidth, bool kPack>
+int FewMoves::regular_rows(const FewMoves& few, std::byte* mem, int64_t elements,
+                           std::byte* packed) noexcept {
+  return few.each_row(mem, elements, packed, [&few](std::byte* row, std::byte* to) {
+    strided<kWidth, kPack>(row, few.stride_, to, few.regular_moves_);
+  });
+}
+
+template <size_t kWord, bool kPack>
+int FewMoves::rows_of_runs(const FewMoves& few, std::byte* mem, int64_t elements,
+                           std::byte* packed) noexcept {
+  return few.each_row(mem, elements, packed, [&few](std::byte* row, std::byte* to) {
+    strided_runs<kWord, 2, kPack>(row, few.stride_, few.regular_width_, to, few.regular_moves_);
+  });
+}
+
 template <size_t kWidth, bool kPack>
 int FewMoves::regular(const FewMoves& few, std::byte* mem, int64_t elements,
                       std::byte* packed) noexcept {
@@ -230,6 +263,15 @@ template <bool kPack>
 void FewMoves::choose() {
   Fn& fn = kPack ? pack_ : unpack_;
   const int64_t run = regular_width_;
+  if (rows_ > 1) {
+    fn = run == 4    ? &regular_rows<4, kPack>
+         : run == 8  ? &regular_rows<8, kPack>
+         : run == 16 ? &regular_rows<16, kPack>
+         : run > 16  ? &rows_of_runs<16, kPack>
+         : run > 8   ? &rows_of_runs<8, kPack>
+                     : &rows_of_runs<4, kPack>;
+    return;
+  }
   fn = run == 4         ? &regular<4, kPack>
        : run == 8       ? &regular<8, kPack>
        : run == 16      ? &regular<16, kPack>
@@ -250,7 +292,7 @@ FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
     if (kernels.elements && regular_moves_ > 1) find_permutes(layout);
   } else {
     if (list_moves(layout) && kernels.elements && words_.size() > 1) find_permutes(layout);
-    if (permuted_.pack == nullptr && !find_runs(node) && words_.empty()) return;
+    if (permuted_.pack == nullptr && !find_runs(node) && words_.empty() && !find_rows(node)) return;
   }
   extent_ = layout.extent;
   size_ = node.size;
@@ -267,6 +309,20 @@ bool FewMoves::find_stride(const LayoutNode& node) {
   regular_moves_ = is_loop ? node.loop.count : 1;
   stride_ = is_loop ? node.loop.mem_stride : 0;
   most_elements_ = kMostRegular / regular_moves_;
+  return true;
+}
+
+bool FewMoves::find_rows(const LayoutNode& node) {
+  // Longer runs are one move in a kernel, or so many that its call does not count.
+  constexpr int64_t kMostRunInRows = 31;
+  if (node.kind != LayoutNode::Kind::kLoop || node.child().kind != LayoutNode::Kind::kLoop)
+    return false;
+  const LayoutNode& row = node.child();
+  if (row.child().kind != LayoutNode::Kind::kRun || row.child().size > kMostRunInRows) return false;
+  if (!find_stride(row) && !find_runs(row)) return false;
+  rows_ = node.loop.count;
+  row_stride_ = node.loop.mem_stride;
+  most_elements_ /= rows_;
   return true;
 }
 

@@ -5,7 +5,8 @@
 // a few dozen runs; here a move is two offsets, a load and a store.
 //
 // The list is a WordList; equal moves at one stride, which is what a small vector is, need none.
-// Runs of several words at one stride, as small faces of fields are, need none either.
+// Runs of several words at one stride, as small faces of fields are, need none either, nor do rows
+// of either kind, of what is too much for a list.
 //
 // Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind;
 // of runs at one stride only where there are several elements.
@@ -54,7 +55,9 @@ class FewMoves {
     if (most_elements_ > 0) most_elements_ = std::max(most_elements_, elements);
   }
   // Equal moves at one stride.
-  bool is_regular() const { return regular_width_ != 0 && words_of_run_ == 1; }
+  bool is_regular() const {
+    return most_elements_ > 0 && regular_width_ != 0 && words_of_run_ == 1 && rows_ == 1;
+  }
   bool is_compiled() const { return compiled_.pack != nullptr; }
   // So many are moved by permutes.
   bool is_permuted(int64_t elements) const {
@@ -63,7 +66,7 @@ class FewMoves {
   // Of so many.
   int64_t moves(int64_t elements) const {
     return elements * (is_permuted(elements) ? permuted_.windows
-                       : regular_moves_ != 0 ? regular_moves_ * words_of_run_
+                       : regular_moves_ != 0 ? regular_moves_ * words_of_run_ * rows_
                                              : words_.size());
   }
 
@@ -91,6 +94,12 @@ class FewMoves {
   static int runs(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kWord, size_t kWords, bool kPack>
   static int runs_of_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <size_t kWidth, bool kPack>
+  static int regular_rows(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <size_t kWord, bool kPack>
+  static int rows_of_runs(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <typename Row>
+  inline int each_row(std::byte* mem, int64_t elements, std::byte* packed, Row row) const;
   template <bool kPack>
   static int listed(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
@@ -102,6 +111,7 @@ class FewMoves {
 
   bool find_stride(const LayoutNode& node);
   bool find_runs(const LayoutNode& node);
+  bool find_rows(const LayoutNode& node);
   bool list_moves(const Layout& layout);
   void find_permutes(const Layout& layout);
   template <bool kPack>
@@ -116,6 +126,8 @@ class FewMoves {
   int64_t regular_moves_ = 0;
   int64_t words_of_run_ = 1;
   int64_t stride_ = 0;
+  int64_t rows_ = 1;  // of so many runs each
+  int64_t row_stride_ = 0;
   int64_t extent_ = 0;
   int64_t size_ = 0;
   CompiledMoves compiled_;

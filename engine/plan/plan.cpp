@@ -28,7 +28,8 @@ constexpr int64_t kMostCompiled = 8192;
 // 1000 of vector(8, 4, 5, double) 2.4 and, spelled out, 3.9 us.)
 int64_t most_spelled(const Sweep& sweep, int64_t size) {
   constexpr int64_t kMostBytes = 1 << 18;
-  constexpr int64_t kFewRuns = 12;
+  constexpr int64_t kFewInARow = 12;
+  constexpr int64_t kFewInACall = 48;
   constexpr int64_t kFewListed = 32;
   if (sweep.how == Sweep::How::kEach) return kMostBytes / size;
   const bool is_fields = sweep.how == Sweep::How::kFields;
@@ -43,8 +44,16 @@ int64_t most_spelled(const Sweep& sweep, int64_t size) {
   }
   if ((!is_fields && sweep.how != Sweep::How::kStrided) || sweep.own != Sweep::Own::kAround)
     return 0;
-  const int64_t fields = is_fields ? static_cast<int64_t>(sweep.fields->fields.size()) : 1;
-  return sweep.inner.count * fields <= kFewRuns ? kMostBytes / size : 0;
+  int64_t runs = sweep.inner.count;
+  if (is_fields) {
+    // Rows in a kernel cost as much as they do alone.
+    runs *= static_cast<int64_t>(sweep.fields->fields.size());
+    return runs <= kFewInARow ? kMostBytes / size : 0;
+  }
+  runs *= sweep.outer.count;
+  const bool is_one_call = sweep.goes_around() && sweep.around.size() == 1;
+  if (sweep.goes_around() && !is_one_call) runs *= sweep.around.back().count;
+  return runs <= (is_one_call ? kFewInARow : kFewInACall) ? kMostBytes / size : 0;
 }
 
 class Builder {

@@ -194,6 +194,11 @@ TEST(Plan, SmallElementsAreSpelledOut) {
   EXPECT_EQ(few("hindexed([1, 1, 1], [0, 16, 3_000_000_000], double)"), 0);
   EXPECT_EQ(few("hindexed([1, 1, 1], [3_000_000_000, 3_000_000_016, 3_000_000_048], double)"), 10);
   EXPECT_EQ(few("hindexed([1, 1], [0, 3_000_000_000], double)"), 64);
+  // Rows that are too much for a list, of moves, and of runs of two; not of longer ones.
+  EXPECT_EQ(few("vector(6, 1, 9, vector(8, 1, 3, double))"), 2);
+  EXPECT_EQ(few("vector(8, 1, 9, vector(5, 3, 6, float))"), 1);
+  EXPECT_EQ(few("vector(8, 1, 9, vector(5, 4, 6, double))"), 0);
+  EXPECT_EQ(few("vector(8, 1, 9, vector(17, 1, 6, double))"), 0);  // 136 moves
   // Rows of loops in loops: 256 KiB.
   EXPECT_EQ(few("vector(4, 1, 9, vector(3, 1, 10, int))"), 5461);
 }

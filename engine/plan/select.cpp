@@ -233,8 +233,7 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, row, kernels);
     // Rows of a known length that are too short for its table are loops of runs.
     if (found != nullptr && found->fields.size() == 1 && nest.loops[at].count > 1 && at > 0 &&
-        nest.loops[at].count < least_elements(*found, found->gather) &&
-        nest.loops[at].count < least_elements(*found, found->scatter))
+        nest.loops[at].count < found->gather.least && nest.loops[at].count < found->scatter.least)
       found = nullptr;
     if (found != nullptr) break;
   }
