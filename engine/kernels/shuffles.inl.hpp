@@ -31,7 +31,7 @@ inline int64_t elements_to_vector(const std::byte* p, int64_t step, int64_t coun
 }
 
 // Periods of `count` elements, `src_step` bytes apart, whose loads end before `src_end`, where the
-// last data byte is.
+// last data byte is. Its divisions take as long as a short row.
 inline int64_t whole_periods(const FieldTable& t, int64_t count, int64_t src_step,
                              int64_t src_end) {
   if (src_end < t.reach) return 0;
@@ -125,16 +125,21 @@ inline void gather_shuffled(const Move& m) noexcept {
   const FieldTable& t = f.gather;
   if (t.steps.empty() || m.inner.count < t.least) return by_field<false>(m);
   const ShuffleFn shuffle = find_shuffles(t);
+  const auto periods_of = [&](int64_t count) {
+    return whole_periods(t, count, f.extent, (count - 1) * f.extent + f.span);
+  };
+  const int64_t in_row = periods_of(m.inner.count);
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t count = m.inner.count;
+    int64_t periods = in_row;
     if (const int64_t head = elements_to_vector(dst, f.size, count, t.elements, kShuffleBytes);
         head > 0) {
       first_elements<false>(m, head, src, dst);
       src += head * f.extent;
       dst += head * f.size;
       count -= head;
+      periods = periods_of(count);
     }
-    const int64_t periods = whole_periods(t, count, f.extent, (count - 1) * f.extent + f.span);
     shuffle(t, t.elements * f.extent, periods, src, dst);
     const int64_t done = periods * t.elements;
     if (done < count)

@@ -138,6 +138,27 @@ TEST(Lower, PiecesOfFewRunsAreOneList) {
             "blocks");
 }
 
+// However the pieces repeat it.
+TEST(Lower, PiecesThatRepeatOneListAreThatListAtEachPlace) {
+  const std::string places =
+      "0, 2, 3, 7, 8, 11, 15, 16, 20, 22, 29, 31, 36, 37, 39, 44, 46, 51, 57";
+  const std::string list = "indexed_block(1, [" + places + "], double)";
+  // 3 + 1 + 2 + 5 + 1 of them, and in a list.
+  const std::string dump =
+      lowered(("indexed([3, 1, 2, 5, 1], [0, 5, 7, 10, 17], " + list + ")").c_str());
+  EXPECT_EQ(dump.substr(0, 10), "blocks 12 ") << dump;
+  EXPECT_NE(dump.find("packed +152"), std::string::npos) << dump;
+  // Not of unlike lists, nor of so many that their loops are worth a piece.
+  const std::string other = "indexed_block(1, [" + places + ", 60], double)";
+  EXPECT_EQ(lowered(("struct([2, 3, 6], [0, 2000, 9000], [" + list + ", " + other + ", " +
+                     "resized(0, 800, " + list + ")])")
+                        .c_str())
+                .substr(0, 10),
+            "sequence o");
+  EXPECT_EQ(lowered(("indexed([30, 1, 40], [0, 31, 33], " + list + ")").c_str()).substr(0, 10),
+            "sequence o");
+}
+
 TEST(Lower, Darray) {
   // 7 elements dealt by twos to 2 processes: rank 0 has 0, 1, 4, 5; rank 1 has 2, 3, 6.
   EXPECT_EQ(lowered("darray(2, 0, [7], [cyclic], [2], [2], c, int)"),

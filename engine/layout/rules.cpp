@@ -128,6 +128,51 @@ bool is_better_listed(const std::vector<Placed>& parts) {
          static_cast<double>(bytes / unit) <= kMostUnitsOfRun * static_cast<double>(runs);
 }
 
+// Whether such a node only repeats another.
+bool repeats(const LayoutNode& node) {
+  return node.kind == Kind::kLoop ||
+         (node.kind == Kind::kBlocks && node.child().kind != Kind::kRun);
+}
+
+// f(repeated, offset) for each of what nodes repeat that repeat, down to what does not.
+template <typename F>
+void each_repeated(const NodePtr& node, int64_t at, F& f) {
+  if (!repeats(*node)) return f(node, at);
+  if (node->kind == Kind::kLoop) {
+    for (int64_t i = 0; i < node->loop.count; ++i)
+      each_repeated(node->children[0], at + i * node->loop.mem_stride, f);
+  } else {
+    for (const int64_t offset : node->mem_offsets) each_repeated(node->children[0], at + offset, f);
+  }
+}
+
+// Where all parts repeat one list, or are that list: it at each of its places. A part costs as much
+// as 10 to 20 of its runs.
+Placed join_lists(const std::vector<Placed>& parts) {
+  constexpr int64_t kMostOfPart = 16;
+  const auto repeated = [](const Placed& part) {
+    const LayoutNode* node = part.node.get();
+    while (repeats(*node)) node = node->children[0].get();
+    return node;
+  };
+  const LayoutNode* const first = repeated(parts[0]);
+  if (first->kind != Kind::kBlocks && first->kind != Kind::kRuns) return {};
+  int64_t places = 0;
+  for (const Placed& part : parts) {
+    if (!equal(*first, *repeated(part))) return {};
+    places += part.node->size / first->size;
+  }
+  if (places > kMostOfPart * static_cast<int64_t>(parts.size())) return {};
+  std::vector<int64_t> offsets;
+  NodePtr list;
+  const auto place = [&](const NodePtr& node, int64_t at) {
+    list = node;
+    offsets.push_back(at);
+  };
+  for (const Placed& part : parts) each_repeated(part.node, part.offset, place);
+  return make_blocks(std::move(offsets), {0, list});
+}
+
 // A loop of more than one iteration of a piece it does not continue densely.
 Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
   const LayoutNode& inner = *child.node;
@@ -328,6 +373,7 @@ Placed make_seq(std::vector<Placed> parts) {
   }
   if (parts.size() == 1) return parts[0];
   if (is_better_listed(parts)) return spell_out(parts);
+  if (Placed joined = join_lists(parts); !joined.empty()) return joined;
   LayoutNode node;
   node.kind = Kind::kSeq;
   node.leaf_runs = 0;

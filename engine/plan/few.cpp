@@ -15,8 +15,11 @@ namespace lacuna {
 namespace {
 
 // About where the fixed costs of the kernels are paid back: a list's entry costs more than a
-// kernel's, a stride's no more.
-constexpr int64_t kMostMoves = 32;
+// kernel's, a stride's no more. (Lists of up to 32: over 1318 times of random types 1.02 to 1.03
+// times as long.)
+constexpr int64_t kMostMoves = 64;
+// So few runs in rows are quicker listed.
+constexpr int64_t kLeastInRows = 32;
 // Elements that are permuted. Nanoseconds by the kernels / so, Zen 5, 33, 64 and 96 of them: 4, 24
 // and 4 bytes of 40 packed 33 / 15, 37 / 22, 46 / 29, unpacked 34 / 13, 49 / 23, 62 / 31; 24 and 4
 // of 96 (two windows) 27 / 17, 42 / 31, 60 / 47, 26 / 15, 38 / 30, 55 / 51; 1 and 4 of 8 39 / 15,
@@ -264,7 +267,9 @@ void FewMoves::choose() {
   Fn& fn = kPack ? pack_ : unpack_;
   const int64_t run = regular_width_;
   if (rows_ > 1) {
-    fn = run == 4    ? &regular_rows<4, kPack>
+    fn = run == 1    ? &regular_rows<1, kPack>
+         : run == 2  ? &regular_rows<2, kPack>
+         : run == 4  ? &regular_rows<4, kPack>
          : run == 8  ? &regular_rows<8, kPack>
          : run == 16 ? &regular_rows<16, kPack>
          : run > 16  ? &rows_of_runs<16, kPack>
@@ -272,7 +277,9 @@ void FewMoves::choose() {
                      : &rows_of_runs<4, kPack>;
     return;
   }
-  fn = run == 4         ? &regular<4, kPack>
+  fn = run == 1         ? &regular<1, kPack>
+       : run == 2       ? &regular<2, kPack>
+       : run == 4       ? &regular<4, kPack>
        : run == 8       ? &regular<8, kPack>
        : run == 16      ? &regular<16, kPack>
        : run > 48       ? &runs<16, 4, kPack>
@@ -290,9 +297,9 @@ FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
   if (node.leaf_runs > kMostRegular) return;
   if (find_stride(node)) {
     if (kernels.elements && regular_moves_ > 1) find_permutes(layout);
-  } else {
+  } else if (node.leaf_runs <= kLeastInRows || !find_rows(node)) {
     if (list_moves(layout) && kernels.elements && words_.size() > 1) find_permutes(layout);
-    if (permuted_.pack == nullptr && !find_runs(node) && words_.empty() && !find_rows(node)) return;
+    if (permuted_.pack == nullptr && !find_runs(node) && words_.empty()) return;
   }
   extent_ = layout.extent;
   size_ = node.size;
@@ -303,8 +310,7 @@ FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
 bool FewMoves::find_stride(const LayoutNode& node) {
   const bool is_loop = node.kind == LayoutNode::Kind::kLoop;
   const LayoutNode& run = is_loop ? node.child() : node;
-  if (run.kind != LayoutNode::Kind::kRun || (run.size != 4 && run.size != 8 && run.size != 16))
-    return false;
+  if (run.kind != LayoutNode::Kind::kRun || width_class(run.size) == Width::kAny) return false;
   regular_width_ = run.size;
   regular_moves_ = is_loop ? node.loop.count : 1;
   stride_ = is_loop ? node.loop.mem_stride : 0;

@@ -95,22 +95,23 @@ void set_moves(Fields& fields, const KernelTable& kernels) {
 
 // Of single runs: from how many in a row on a table pays for what lies before its first period and
 // after its last. Zen 5, 1000 rows of 12 doubles packed 10.9 us by the table and 2.3, of 32 ints at
-// 3 11.7 and 5.4, of 40 shorts 16.7 and 6.3; unpacked 30 rows of 64 of 4 bytes at 5 424 and 330 ns,
-// 8 bytes at 11, which it serves worse than was thought, 448 102 and 80.
-void set_least(FieldTable& table, double by_table, double by_moves) {
-  constexpr double kEnds = 21;
+// 3 11.7 and 5.4, of 40 shorts 16.7 and 6.3; 100 of 4 bytes at 9 packed 23 and 14.5 ns, 64 at 5
+// unpacked 13 and 11.5, 150 of 2 bytes at 5 packed 15 and 20, of single bytes at 2 8.5 and 20.
+void set_least(FieldTable& table, double by_table, double ends, double by_moves) {
   constexpr double kWorse = 1.07;
   if (table.steps.empty() || table.shuffles) return;
   const double gain = by_moves - kWorse * by_table;
   if (gain <= 0) {
     table = {};
   } else {
-    table.least = std::max(table.least, static_cast<int64_t>(kEnds / gain));
+    table.least = std::max(table.least, static_cast<int64_t>(ends / gain));
   }
 }
 
 // Keeps the tables that beat loops of runs.
 void choose_tables(Fields& fields, const KernelTable& kernels) {
+  constexpr double kEndOfLoad = 12;
+  constexpr double kEndsUnpacked = 26;
   double by_runs = 0;
   for (const Field& run : fields.fields) by_runs += pass_cycles(run.bytes);
   double most = fields.fields.size() == 1 ? far_pack_cycles(fields.fields[0].bytes) : by_runs;
@@ -122,8 +123,9 @@ void choose_tables(Fields& fields, const KernelTable& kernels) {
   if (table_cycles(fields.gather, true) > most) fields.gather = {};
   if (table_cycles(fields.scatter, false) > by_runs) fields.scatter = {};
   if (fields.fields.size() > 1) return;
-  set_least(fields.gather, table_cycles(fields.gather, true), most);
-  set_least(fields.scatter, table_cycles(fields.scatter, false), by_runs);
+  const double loads = static_cast<double>(fields.gather.steps_per_store);
+  set_least(fields.gather, table_cycles(fields.gather, true), kEndOfLoad * loads, most);
+  set_least(fields.scatter, table_cycles(fields.scatter, false), kEndsUnpacked, by_runs);
 }
 
 void choose_permutes(Fields& fields, size_t words, const KernelTable& kernels) {
