@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Layout: the normalized loop nest between a type and a plan. Lowered from a Type (lower.cpp), kept
-// in normal form by the constructors below (rules.cpp), read by plan/. Knows neither machines nor
-// kernels.
+// in normal form by the constructors below (rules.cpp, sequence.cpp), read by plan/. Knows neither
+// machines nor kernels.
 //
 // Words:
 //   leaf run   bytes that are contiguous on both sides.
@@ -91,7 +91,7 @@ struct Layout {
 bool equal(const LayoutNode& a, const LayoutNode& b);
 bool equal(const Placed& a, const Placed& b);
 
-// ---- the constructors of normal forms (rules.cpp) ----
+// ---- the constructors of normal forms (rules.cpp, sequence.cpp) ----
 
 Placed make_run(int64_t offset, int64_t bytes);
 

@@ -3,50 +3,23 @@
 // The rewrite rules that keep layouts in normal form, as constructors: each takes normalized pieces
 // and returns one, so a type is normalized bottom-up in one pass and no fixpoint has to be found.
 // Each rule keeps the set of (memory, packed) pairs; rules_test.cpp holds that as a property.
+#include "layout/rules.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "base/checked.hpp"
-#include "layout/layout.hpp"
 
 namespace lacuna {
 namespace {
 
 using Kind = LayoutNode::Kind;
 
-// Patterns of at most this many leaf runs are spelled out as one list and recognised anew: they
-// have one form whatever way they were built. Larger ones keep their structure, which is cheaper to
-// walk than a list.
-constexpr int64_t kMaxSpelledRuns = 16;
-// A sequence of pieces that have few runs each, equal ones or nearly, is one list: an entry takes a
-// fraction of a nanosecond, a piece 5 to 10. Zen 5, ns: 133 floats in 38 pieces 100 and 43, four
-// lists of 20 to 100 doubles 142 and 68, 40 shorts and two doubles 24 and 11. Narrow runs are
-// better off in loops, where vectors move them, from fewer on; and what would be cut into more than
-// this, as 40 runs of 8 and 15 of 4 bytes (100 and 140) or structs in loops.
-constexpr int64_t kListedOfPiece = 96;
-constexpr int64_t kListedOfPieceNarrow = 24;
-constexpr int64_t kWord = 8;
-constexpr double kMostUnitsOfRun = 1.25;
-// Sequences inside a sequence are part of it up to this many pieces in all: one that stands in it
-// several times, level upon level, would be 2^levels.
-constexpr size_t kMaxFlatPieces = size_t{1} << 20;
-
 uint64_t mix(uint64_t h, uint64_t v) {
   h ^= v + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
   h *= 0xFF51AFD7ED558CCDu;
   return h ^ (h >> 32);
-}
-
-NodePtr finish(LayoutNode node) {
-  uint64_t h = mix(static_cast<uint64_t>(node.kind), static_cast<uint64_t>(node.size));
-  h = mix(h, static_cast<uint64_t>(node.loop.count));
-  h = mix(h, static_cast<uint64_t>(node.loop.mem_stride));
-  for (int64_t offset : node.mem_offsets) h = mix(h, static_cast<uint64_t>(offset));
-  for (int64_t offset : node.packed_offsets) h = mix(h, static_cast<uint64_t>(offset));
-  for (const NodePtr& child : node.children) h = mix(h, child->hash);
-  node.hash = h;
-  return std::make_shared<const LayoutNode>(std::move(node));
 }
 
 // The least p that divides n and for which entry k + p repeats entry k: the distances to the next
@@ -75,102 +48,9 @@ size_t least_period(const std::vector<int64_t>& offsets, SameKind same_kind) {
   }
 }
 
-// offsets relative to the first; returns the first.
-int64_t rebase(std::vector<int64_t>& offsets) {
-  const int64_t first = offsets.front();
-  for (int64_t& offset : offsets) offset -= first;
-  return first;
-}
-
 Placed at(int64_t offset, Placed placed) {
   placed.offset += offset;
   return placed;
-}
-
-// The leaf runs of the parts as one list.
-Placed spell_out(const std::vector<Placed>& parts) {
-  std::vector<int64_t> offsets;
-  std::vector<int64_t> lengths;
-  for (const Placed& part : parts) {
-    for_each_run(part, [&](int64_t mem_offset, int64_t, int64_t bytes) {
-      offsets.push_back(mem_offset);
-      lengths.push_back(bytes);
-    });
-  }
-  return make_runs(std::move(offsets), std::move(lengths));
-}
-
-// What the lengths of all its runs are multiples of.
-int64_t unit_of(const LayoutNode& node) {
-  if (node.kind == Kind::kRun) return node.size;
-  int64_t unit = 0;
-  if (node.kind == Kind::kRuns) {
-    for (size_t i = 0; i < node.mem_offsets.size(); ++i)
-      unit = std::gcd(unit, node.packed_offsets[i + 1] - node.packed_offsets[i]);
-  }
-  for (const NodePtr& child : node.children) unit = std::gcd(unit, unit_of(*child));
-  return unit;
-}
-
-// Whether such parts are better one list.
-bool is_better_listed(const std::vector<Placed>& parts) {
-  const auto pieces = static_cast<int64_t>(parts.size());
-  int64_t runs = 0;
-  int64_t bytes = 0;
-  for (const Placed& part : parts) {
-    runs += part.node->leaf_runs;
-    bytes += part.node->size;
-    if (runs > kListedOfPiece * pieces) return false;
-  }
-  int64_t unit = 0;
-  for (const Placed& part : parts) unit = std::gcd(unit, unit_of(*part.node));
-  return runs <= (unit % kWord != 0 ? kListedOfPieceNarrow : kListedOfPiece) * pieces &&
-         static_cast<double>(bytes / unit) <= kMostUnitsOfRun * static_cast<double>(runs);
-}
-
-// Whether such a node only repeats another.
-bool repeats(const LayoutNode& node) {
-  return node.kind == Kind::kLoop ||
-         (node.kind == Kind::kBlocks && node.child().kind != Kind::kRun);
-}
-
-// f(repeated, offset) for each of what nodes repeat that repeat, down to what does not.
-template <typename F>
-void each_repeated(const NodePtr& node, int64_t at, F& f) {
-  if (!repeats(*node)) return f(node, at);
-  if (node->kind == Kind::kLoop) {
-    for (int64_t i = 0; i < node->loop.count; ++i)
-      each_repeated(node->children[0], at + i * node->loop.mem_stride, f);
-  } else {
-    for (const int64_t offset : node->mem_offsets) each_repeated(node->children[0], at + offset, f);
-  }
-}
-
-// Where all parts repeat one list, or are that list: it at each of its places. A part costs as much
-// as 10 to 20 of its runs.
-Placed join_lists(const std::vector<Placed>& parts) {
-  constexpr int64_t kMostOfPart = 16;
-  const auto repeated = [](const Placed& part) {
-    const LayoutNode* node = part.node.get();
-    while (repeats(*node)) node = node->children[0].get();
-    return node;
-  };
-  const LayoutNode* const first = repeated(parts[0]);
-  if (first->kind != Kind::kBlocks && first->kind != Kind::kRuns) return {};
-  int64_t places = 0;
-  for (const Placed& part : parts) {
-    if (!equal(*first, *repeated(part))) return {};
-    places += part.node->size / first->size;
-  }
-  if (places > kMostOfPart * static_cast<int64_t>(parts.size())) return {};
-  std::vector<int64_t> offsets;
-  NodePtr list;
-  const auto place = [&](const NodePtr& node, int64_t at) {
-    list = node;
-    offsets.push_back(at);
-  };
-  for (const Placed& part : parts) each_repeated(part.node, part.offset, place);
-  return make_blocks(std::move(offsets), {0, list});
 }
 
 // A loop of more than one iteration of a piece it does not continue densely.
@@ -193,6 +73,35 @@ Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
 }
 
 }  // namespace
+
+NodePtr finish(LayoutNode node) {
+  uint64_t h = mix(static_cast<uint64_t>(node.kind), static_cast<uint64_t>(node.size));
+  h = mix(h, static_cast<uint64_t>(node.loop.count));
+  h = mix(h, static_cast<uint64_t>(node.loop.mem_stride));
+  for (int64_t offset : node.mem_offsets) h = mix(h, static_cast<uint64_t>(offset));
+  for (int64_t offset : node.packed_offsets) h = mix(h, static_cast<uint64_t>(offset));
+  for (const NodePtr& child : node.children) h = mix(h, child->hash);
+  node.hash = h;
+  return std::make_shared<const LayoutNode>(std::move(node));
+}
+
+int64_t rebase(std::vector<int64_t>& offsets) {
+  const int64_t first = offsets.front();
+  for (int64_t& offset : offsets) offset -= first;
+  return first;
+}
+
+Placed spell_out(const std::vector<Placed>& parts) {
+  std::vector<int64_t> offsets;
+  std::vector<int64_t> lengths;
+  for (const Placed& part : parts) {
+    for_each_run(part, [&](int64_t mem_offset, int64_t, int64_t bytes) {
+      offsets.push_back(mem_offset);
+      lengths.push_back(bytes);
+    });
+  }
+  return make_runs(std::move(offsets), std::move(lengths));
+}
 
 bool equal(const LayoutNode& a, const LayoutNode& b) {
   if (&a == &b) return true;
@@ -309,83 +218,6 @@ Placed make_runs(std::vector<int64_t> mem_offsets, std::vector<int64_t> lengths)
     std::partial_sum(lengths.begin(), lengths.end(), node.packed_offsets.begin() + 1);
     node.size = node.packed_offsets.back();
   }
-  return {first, finish(std::move(node))};
-}
-
-namespace {
-
-// parts[begin, end) are equal nodes, or all runs.
-Placed join_alike(const std::vector<Placed>& parts, size_t begin, size_t end) {
-  if (end - begin == 1) return parts[begin];
-  if (parts[begin].node->kind == Kind::kRun) {
-    return spell_out({parts.begin() + static_cast<ptrdiff_t>(begin),
-                      parts.begin() + static_cast<ptrdiff_t>(end)});
-  }
-  std::vector<int64_t> offsets;
-  offsets.reserve(end - begin);
-  for (size_t i = begin; i < end; ++i) offsets.push_back(parts[i].offset);
-  return make_blocks(std::move(offsets), {0, parts[begin].node});
-}
-
-// Joins neighbours that are alike (runs with runs, equal nodes with equal nodes).
-std::vector<Placed> join_neighbours(const std::vector<Placed>& parts) {
-  std::vector<Placed> joined;
-  for (size_t begin = 0; begin < parts.size();) {
-    size_t end = begin + 1;
-    const LayoutNode& first = *parts[begin].node;
-    while (end < parts.size() && (first.kind == Kind::kRun ? parts[end].node->kind == Kind::kRun
-                                                           : equal(first, *parts[end].node))) {
-      ++end;
-    }
-    joined.push_back(join_alike(parts, begin, end));
-    begin = end;
-  }
-  return joined;
-}
-
-}  // namespace
-
-Placed make_seq(std::vector<Placed> parts) {
-  std::erase_if(parts, [](const Placed& part) { return part.empty(); });
-  if (parts.empty()) return {};
-  // Hoist the common structure of equal pieces before it is lost by flattening.
-  parts = join_neighbours(parts);
-  int64_t leaf_runs = 0;
-  size_t pieces = 0;  // once flat
-  for (const Placed& part : parts) {
-    leaf_runs = std::min(leaf_runs + part.node->leaf_runs, kMaxSpelledRuns + 1);
-    pieces += part.node->kind == Kind::kSeq ? part.node->children.size() : 1;
-  }
-  const bool nested = pieces > parts.size() && pieces <= kMaxFlatPieces;
-  if (parts.size() > 1 && leaf_runs <= kMaxSpelledRuns) return spell_out(parts);
-  if (parts.size() > 1 && nested) {
-    std::vector<Placed> flat;
-    for (const Placed& part : parts) {
-      if (part.node->kind != Kind::kSeq) {
-        flat.push_back(part);
-        continue;
-      }
-      for (size_t i = 0; i < part.node->children.size(); ++i) {
-        flat.push_back({part.offset + part.node->mem_offsets[i], part.node->children[i]});
-      }
-    }
-    parts = join_neighbours(flat);
-  }
-  if (parts.size() == 1) return parts[0];
-  if (is_better_listed(parts)) return spell_out(parts);
-  if (Placed joined = join_lists(parts); !joined.empty()) return joined;
-  LayoutNode node;
-  node.kind = Kind::kSeq;
-  node.leaf_runs = 0;
-  node.packed_offsets.push_back(0);
-  for (const Placed& part : parts) {
-    node.mem_offsets.push_back(part.offset);
-    node.size += part.node->size;
-    node.packed_offsets.push_back(node.size);
-    node.leaf_runs += part.node->leaf_runs;
-    node.children.push_back(part.node);
-  }
-  const int64_t first = rebase(node.mem_offsets);
   return {first, finish(std::move(node))};
 }
 
