@@ -64,6 +64,28 @@ TEST(Exec, OneRunOfManyLengths) {
   }
 }
 
+// Pieces are cut by other means than what moves few elements.
+void expect_few_moves_agree(const std::string& text, std::initializer_list<int64_t> counts,
+                            size_t span) {
+  const PlanPtr plan = planned(text);
+  const size_t size = static_cast<size_t>(plan->size());
+  for (const int64_t count : counts) {
+    std::vector<std::byte> mem(span);
+    for (size_t i = 0; i < mem.size(); ++i) mem[i] = static_cast<std::byte>(i * 7 + i / 256);
+    std::vector<std::byte> want(size * static_cast<size_t>(count) + 1, std::byte{9});
+    std::vector<std::byte> got = want;
+    const int64_t bytes = plan->size() * count;
+    pack_slice(*plan, mem.data(), count, 0, bytes, want.data());
+    pack(*plan, mem.data(), count, got.data());
+    ASSERT_EQ(got, want) << text << " x " << count;
+    std::vector<std::byte> want_back(mem.size());
+    std::vector<std::byte> back = want_back;
+    unpack_slice(*plan, want.data(), count, 0, bytes, want_back.data());
+    unpack(*plan, want.data(), count, back.data());
+    ASSERT_EQ(back, want_back) << text << " x " << count;
+  }
+}
+
 // Runs of every length that a few moves make up, on both sides of the counts they are for.
 TEST(Exec, FewMovesOfEveryLength) {
   for (size_t length = 1; length <= 70; ++length) {
@@ -73,23 +95,23 @@ TEST(Exec, FewMovesOfEveryLength) {
           "hindexed([1], [640], hvector(9, " + n + ", -71, byte))",
           "resized(0, 240, hindexed([" + n + ", 1, 2], [160, 75, 0], byte))",
           "resized(-5, 90, contiguous(" + n + ", byte))"}) {
-      const PlanPtr plan = planned(text);
-      const size_t size = static_cast<size_t>(plan->size());
-      for (const int64_t count : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33}) {
-        std::vector<std::byte> mem(40000);
-        for (size_t i = 0; i < mem.size(); ++i) mem[i] = static_cast<std::byte>(i * 7 + i / 256);
-        std::vector<std::byte> want(size * static_cast<size_t>(count) + 1, std::byte{9});
-        std::vector<std::byte> got = want;
-        const int64_t bytes = plan->size() * count;
-        pack_slice(*plan, mem.data(), count, 0, bytes, want.data());
-        pack(*plan, mem.data(), count, got.data());
-        ASSERT_EQ(got, want) << text << " x " << count;
-        std::vector<std::byte> want_back(mem.size());
-        std::vector<std::byte> back = want_back;
-        unpack_slice(*plan, want.data(), count, 0, bytes, want_back.data());
-        unpack(*plan, want.data(), count, back.data());
-        ASSERT_EQ(back, want_back) << text << " x " << count;
-      }
+      expect_few_moves_agree(text, {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33}, 40000);
+    }
+  }
+}
+
+// Half lines, and rows of those and of shorter ones.
+TEST(Exec, FewMovesOfLongRunsAndRows) {
+  for (size_t length = 1; length <= 520; length += length < 40 ? 1 : 9) {
+    const std::string n = std::to_string(length);
+    const std::string step = std::to_string(length + 9);
+    const std::string row = std::to_string(5 * (length + 9) + 3);
+    for (const std::string& text :
+         {"hvector(6, " + n + ", " + step + ", byte)",
+          "hvector(3, 1, " + row + ", hvector(4, " + n + ", " + step + ", byte))",
+          "hvector(7, 1, " + row + ", hvector(5, " + n + ", " + step + ", byte))",
+          "resized(0, " + step + ", contiguous(" + n + ", byte))"}) {
+      expect_few_moves_agree(text, {1, 2, 3, 8, 20}, 500000);
     }
   }
 }

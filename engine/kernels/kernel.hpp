@@ -165,6 +165,8 @@ struct KernelTable {
   int64_t field_run = 64;
   // Runs are better moved under masks than by several moves.
   bool masks = false;
+  // Half a line is one move (AVX).
+  bool half_line_moves = false;
   // Elements of several short runs may be moved by one permute each (element.hpp).
   bool elements = false;
   // They are so in all caches, not in the first level alone, if that takes fewer cycles than a

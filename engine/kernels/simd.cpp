@@ -140,6 +140,7 @@ const KernelTable& table() {
       // 20 of 32 packed 1.6 and 1.3, 52 of 56 packed and unpacked 5.2 and 3.6.
       is_amd() ? 8 : 64,
       is_amd() && HWY_TARGET == HWY_AVX3,
+      HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3,
       HWY_TARGET == HWY_AVX3 && has_element_moves(),
       !is_amd_before_zen5(),
       is_amd(),  // timed on Zen 4

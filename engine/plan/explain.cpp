@@ -18,8 +18,10 @@ std::string loop_text(const Loop& loop, bool open) {
 }
 
 std::string moves_text(const FewMoves& few, int64_t elements) {
-  return std::to_string(few.moves(elements)) +
-         (few.is_permuted(elements) ? " permutes of a vector's bytes" : " moves of 1 to 16 bytes");
+  return std::to_string(few.moves(elements)) + (few.is_permuted(elements)
+                                                    ? " permutes of a vector's bytes"
+                                                : few.is_wide() ? " moves of 32 bytes"
+                                                                : " moves of 1 to 16 bytes");
 }
 
 void describe(const PlanNode& node, bool repeated, int indent, std::set<const PlanNode*>& seen,

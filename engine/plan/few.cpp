@@ -3,42 +3,13 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "base/address.hpp"
 #include "kernels/element.hpp"
-#include "kernels/fields.hpp"
-#include "kernels/kernel.hpp"
 
 namespace lacuna {
 namespace {
-
-// About where the fixed costs of the kernels are paid back: a list's entry costs more than a
-// kernel's, a stride's no more. (Lists of up to 32: over 1318 times of random types 1.02 to 1.03
-// times as long.)
-constexpr int64_t kMostMoves = 64;
-// So few runs in rows are quicker listed.
-constexpr int64_t kLeastInRows = 32;
-// Elements that are permuted. Nanoseconds by the kernels / so, Zen 5, 33, 64 and 96 of them: 4, 24
-// and 4 bytes of 40 packed 33 / 15, 37 / 22, 46 / 29, unpacked 34 / 13, 49 / 23, 62 / 31; 24 and 4
-// of 96 (two windows) 27 / 17, 42 / 31, 60 / 47, 26 / 15, 38 / 30, 55 / 51; 1 and 4 of 8 39 / 15,
-// 31 / 19, 37 / 27, 20 / 12, 22 / 20, 25 / 28.
-constexpr int64_t kMostPermuted = 80;
-// Of elements that no table serves so well, of so many packed bytes: 128 of 4, 24 and 4 bytes of 40
-// packed 60 / 39, unpacked 81 / 49, of 4 and 16 bytes of 32 50 / 39, 55 / 44, of 8 and 32 bytes of
-// 80 72 / 61, 74 / 66.
-constexpr int64_t kMostPermutedWide = 128;
-constexpr int64_t kWideBytes = 20;
-constexpr int64_t kMostRegular = 128;
-// Of runs at one stride that are several words each. Nanoseconds by the kernels / so, Zen 4: 12
-// runs of 40 bytes 21.9 / 10.9, 33 of them 30.7 / 26.8, 64 of them 44 / 52; 12 of 12 bytes 12.5 /
-// 9.0, 64 of 24 bytes 43 / 35, 64 of 32 bytes 29.5 / 35, 32 of 64 bytes 32 / 35.
-constexpr int64_t kMostRun = 64;
-constexpr int64_t kMostWords = 104;
-constexpr int64_t kWidestMove = 16;
-// A single run of more is left to the C library's memcpy.
-constexpr int64_t kMostSingleRun = 64;
 
 // Two moves. Packed words of 8 bytes leave in pairs: 100 of them take 33 ns, one by one 36.
 // (Unpacking gains nothing, and compilers take such a pair apart again.)
@@ -113,15 +84,6 @@ template <size_t kWord, size_t kWords, bool kPack>
     packed = behind + bytes;
   }
   if (runs != 0) move_run<kWord, kWords, kPack>(mem, packed, last);
-}
-
-// Of one element, in packed order.
-std::vector<Field> runs_of(const Layout& layout) {
-  std::vector<Field> runs;
-  for_each_run({0, layout.element.node}, [&](int64_t mem, int64_t /*packed*/, int64_t bytes) {
-    runs.push_back({mem, bytes});
-  });
-  return runs;
 }
 
 }  // namespace
@@ -266,7 +228,9 @@ template <bool kPack>
 void FewMoves::choose() {
   Fn& fn = kPack ? pack_ : unpack_;
   const int64_t run = regular_width_;
-  if (rows_ > 1) {
+  if (is_wide_) {
+    fn = find_wide<kPack>(words_of_run_);
+  } else if (rows_ > 1) {
     fn = run == 1    ? &regular_rows<1, kPack>
          : run == 2  ? &regular_rows<2, kPack>
          : run == 4  ? &regular_rows<4, kPack>
@@ -275,95 +239,23 @@ void FewMoves::choose() {
          : run > 16  ? &rows_of_runs<16, kPack>
          : run > 8   ? &rows_of_runs<8, kPack>
                      : &rows_of_runs<4, kPack>;
-    return;
+  } else {
+    fn = run == 1         ? &regular<1, kPack>
+         : run == 2       ? &regular<2, kPack>
+         : run == 4       ? &regular<4, kPack>
+         : run == 8       ? &regular<8, kPack>
+         : run == 16      ? &regular<16, kPack>
+         : run > 48       ? &runs<16, 4, kPack>
+         : run > 32       ? &runs<16, 3, kPack>
+         : run > 16       ? &runs<16, 2, kPack>
+         : run > 8        ? &runs<8, 2, kPack>
+         : run > 0        ? &runs<4, 2, kPack>
+         : is_permuted(1) ? &permuted<kPack>
+                          : &listed<kPack>;
   }
-  fn = run == 1         ? &regular<1, kPack>
-       : run == 2       ? &regular<2, kPack>
-       : run == 4       ? &regular<4, kPack>
-       : run == 8       ? &regular<8, kPack>
-       : run == 16      ? &regular<16, kPack>
-       : run > 48       ? &runs<16, 4, kPack>
-       : run > 32       ? &runs<16, 3, kPack>
-       : run > 16       ? &runs<16, 2, kPack>
-       : run > 8        ? &runs<8, 2, kPack>
-       : run > 0        ? &runs<4, 2, kPack>
-       : is_permuted(1) ? &permuted<kPack>
-                        : &listed<kPack>;
 }
 
-FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
-  if (layout.element.empty()) return;
-  const LayoutNode& node = *layout.element.node;
-  if (node.leaf_runs > kMostRegular) return;
-  if (find_stride(node)) {
-    if (kernels.elements && regular_moves_ > 1) find_permutes(layout);
-  } else if (node.leaf_runs <= kLeastInRows || !find_rows(node)) {
-    if (list_moves(layout) && kernels.elements && words_.size() > 1) find_permutes(layout);
-    if (permuted_.pack == nullptr && !find_runs(node) && words_.empty()) return;
-  }
-  extent_ = layout.extent;
-  size_ = node.size;
-  choose<true>();
-  choose<false>();
-}
-
-bool FewMoves::find_stride(const LayoutNode& node) {
-  const bool is_loop = node.kind == LayoutNode::Kind::kLoop;
-  const LayoutNode& run = is_loop ? node.child() : node;
-  if (run.kind != LayoutNode::Kind::kRun || width_class(run.size) == Width::kAny) return false;
-  regular_width_ = run.size;
-  regular_moves_ = is_loop ? node.loop.count : 1;
-  stride_ = is_loop ? node.loop.mem_stride : 0;
-  most_elements_ = kMostRegular / regular_moves_;
-  return true;
-}
-
-bool FewMoves::find_rows(const LayoutNode& node) {
-  // Longer runs are one move in a kernel, or so many that its call does not count.
-  constexpr int64_t kMostRunInRows = 31;
-  if (node.kind != LayoutNode::Kind::kLoop || node.child().kind != LayoutNode::Kind::kLoop)
-    return false;
-  const LayoutNode& row = node.child();
-  if (row.child().kind != LayoutNode::Kind::kRun || row.child().size > kMostRunInRows) return false;
-  if (!find_stride(row) && !find_runs(row)) return false;
-  rows_ = node.loop.count;
-  row_stride_ = node.loop.mem_stride;
-  most_elements_ /= rows_;
-  return true;
-}
-
-bool FewMoves::find_runs(const LayoutNode& node) {
-  constexpr int64_t kLeastRun = 5;
-  if (node.kind != LayoutNode::Kind::kLoop) return false;
-  const LayoutNode& run = node.child();
-  if (run.kind != LayoutNode::Kind::kRun || run.size < kLeastRun || run.size > kMostRun)
-    return false;
-  const int64_t word = run.size > 16 ? 16 : run.size > 8 ? 8 : 4;
-  const int64_t words = (run.size + word - 1) / word;
-  if (node.loop.count * words > kMostWords) return false;
-  words_of_run_ = words;
-  regular_width_ = run.size;
-  regular_moves_ = node.loop.count;
-  stride_ = node.loop.mem_stride;
-  most_elements_ = kMostWords / (regular_moves_ * words);
-  words_ = {};
-  return true;
-}
-
-bool FewMoves::list_moves(const Layout& layout) {
-  const LayoutNode& node = *layout.element.node;
-  if (node.leaf_runs > kMostMoves || node.size > kMostMoves * kWidestMove) return false;
-  if (node.leaf_runs == 1 && node.size > kMostSingleRun) return false;
-  words_ = WordList(runs_of(layout), kMostMoves);
-  if (words_.empty()) return false;
-  most_elements_ = kMostMoves / words_.size();
-  return true;
-}
-
-void FewMoves::find_permutes(const Layout& layout) {
-  permuted_ = make_element(runs_of(layout), layout.extent);
-  if (permuted_.pack == nullptr) return;
-  most_elements_ = layout.element.node->size >= kWideBytes ? kMostPermutedWide : kMostPermuted;
-}
+template void FewMoves::choose<true>();
+template void FewMoves::choose<false>();
 
 }  // namespace lacuna

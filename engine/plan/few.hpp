@@ -58,6 +58,8 @@ class FewMoves {
   bool is_regular() const {
     return most_elements_ > 0 && regular_width_ != 0 && words_of_run_ == 1 && rows_ == 1;
   }
+  // Moves of half a line.
+  bool is_wide() const { return is_wide_; }
   bool is_compiled() const { return compiled_.pack != nullptr; }
   // So many are moved by permutes.
   bool is_permuted(int64_t elements) const {
@@ -100,6 +102,11 @@ class FewMoves {
   static int rows_of_runs(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <typename Row>
   inline int each_row(std::byte* mem, int64_t elements, std::byte* packed, Row row) const;
+  // few_wide.cpp
+  template <int kMoves, bool kPack>
+  static int wide(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
+  template <bool kPack>
+  static Fn find_wide(int64_t moves);
   template <bool kPack>
   static int listed(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <bool kPack>
@@ -111,6 +118,7 @@ class FewMoves {
 
   bool find_stride(const LayoutNode& node);
   bool find_runs(const LayoutNode& node);
+  bool find_wide_runs(const LayoutNode& node, bool has_permutes);
   bool find_rows(const LayoutNode& node);
   bool list_moves(const Layout& layout);
   void find_permutes(const Layout& layout);
@@ -124,6 +132,7 @@ class FewMoves {
   int64_t most_elements_ = 0;
   int64_t regular_width_ = 0;  // of a run; 0: they are listed
   int64_t regular_moves_ = 0;
+  bool is_wide_ = false;  // those are half lines
   int64_t words_of_run_ = 1;
   int64_t stride_ = 0;
   int64_t rows_ = 1;  // of so many runs each

@@ -204,6 +204,22 @@ TEST(Plan, SmallElementsAreSpelledOut) {
   EXPECT_EQ(few("vector(4, 1, 9, vector(3, 1, 10, int))"), 5461);
 }
 
+TEST(Plan, FewLongRunsAreMovedByHalfLinesWhereTheKernelsHaveThem) {
+  for (const KernelTable* table : kernel_tables()) {
+    const auto few = [&](const char* text) {
+      const PlanPtr plan = make_plan(parse_type(text).value(), *table);
+      return plan->few().is_wide() ? plan->few().most_elements() : -1;
+    };
+    EXPECT_EQ(few("vector(6, 16, 20, double)"), table->half_line_moves ? 8 : -1);
+    EXPECT_EQ(few("vector(3, 33, 40, double)"), table->half_line_moves ? 7 : -1);  // 9 moves each
+    EXPECT_EQ(few("vector(5, 1, 9, vector(3, 8, 20, double))"), table->half_line_moves ? 6 : -1);
+    EXPECT_EQ(few("resized(0, 200, contiguous(10, double))"), table->half_line_moves ? 69 : -1);
+    EXPECT_EQ(few("vector(6, 3, 20, double)"), -1);    // shorter
+    EXPECT_EQ(few("vector(6, 65, 80, double)"), -1);   // longer
+    EXPECT_EQ(few("vector(60, 16, 20, double)"), -1);  // too many
+  }
+}
+
 TEST(Plan, SmallElementsAreMovedByPermutesWhereTheKernelsHaveThem) {
   for (const KernelTable* table : kernel_tables()) {
     const auto is_permuted = [&](const char* text, int64_t elements = 1) {
