@@ -234,6 +234,23 @@ inline void strided_any(const Move& m) noexcept {
   return m.width == 256 ? rows_of_four_lines(m) : rows_in_vectors(m);
 }
 
+template <int64_t kWidth>
+void strided(const Move& m) noexcept {
+  const auto copy = [](std::byte* dst, const std::byte* src)
+                        LACUNA_INLINE { copy_block<kWidth>(dst, src); };
+  const auto scatter = [](std::byte* dst, const std::byte* src)
+                           LACUNA_INLINE { scatter_block<kWidth>(dst, src); };
+  if (is_repeated(m)) [[unlikely]]
+    return repeated_rows<1>(m, copy);
+  if (is_paced(m)) [[unlikely]]
+    return paced_rows(m, copy);
+  if (goes_by_short_rows<kWidth>(m)) return;
+  if constexpr (kWidth == 4 || kWidth == 8) {
+    if (m.inner.dst_stride != kWidth) return strided_rows<true>(m, kWidth, scatter);
+  }
+  strided_rows<true>(m, kWidth, copy);
+}
+
 inline void strided_of_width(const Move& m) noexcept {
   switch (m.width) {
     case 1:
