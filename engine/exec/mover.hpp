@@ -206,8 +206,7 @@ class Mover {
     if (level + 1 == sweep.around.size() && sweep.goes_around()) {
       m.around = kPack ? Dim{n, loop.mem_stride, loop.packed_stride}
                        : Dim{n, loop.packed_stride, loop.mem_stride};
-      place(m, mem, packed);
-      return call(sweep, m);
+      return around(sweep, level + 1, count, mem, packed, m);
     }
     for (int64_t i = 0; i < n; ++i) {
       around(sweep, level + 1, count, mem, packed, m);

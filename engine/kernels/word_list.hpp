@@ -41,7 +41,6 @@ class WordList {
 
   bool empty() const { return moves_.empty(); }
   int64_t size() const { return static_cast<int64_t>(moves_.size()); }
-  int64_t memory_bytes() const { return size() * static_cast<int64_t>(sizeof(Offsets)); }
 
   // One element.
   template <bool kPack>

@@ -88,37 +88,22 @@ template <size_t kWord, size_t kWords, bool kPack>
 
 }  // namespace
 
-template <size_t kWord, size_t kWords, bool kPack>
-int FewMoves::runs(const FewMoves& few, std::byte* mem, int64_t elements,
-                   std::byte* packed) noexcept {
-  if (elements != 1) return runs_of_elements<kWord, kWords, kPack>(few, mem, elements, packed);
-  strided_runs<kWord, kWords, kPack>(mem, few.stride_, few.regular_width_, packed,
-                                     few.regular_moves_);
-  return 0;
-}
-
-template <size_t kWord, size_t kWords, bool kPack>
-[[gnu::noinline]] int FewMoves::runs_of_elements(const FewMoves& few, std::byte* mem,
-                                                 int64_t elements, std::byte* packed) noexcept {
-  for (; elements > 0; --elements) {
-    strided_runs<kWord, kWords, kPack>(mem, few.stride_, few.regular_width_, packed,
-                                       few.regular_moves_);
-    mem = address(mem, few.extent_);
-    packed += few.size_;
-  }
-  return 0;
-}
-
 template <typename Row>
 [[gnu::always_inline]] inline int FewMoves::each_row(std::byte* mem, int64_t elements,
                                                      std::byte* packed, Row row) const {
   const int64_t row_bytes = regular_width_ * regular_moves_;
+  int64_t rows = rows_;
+  int64_t stride = row_stride_;
+  if (rows == 1) {  // elements of one row are rows
+    rows = std::exchange(elements, 1);
+    stride = extent_;
+  }
   for (; elements > 0; --elements) {
     std::byte* at = mem;
 #pragma GCC unroll 1
-    for (int64_t i = rows_; i > 0; --i) {
+    for (int64_t i = rows; i > 0; --i) {
       row(at, packed);
-      at = address(at, row_stride_);
+      at = address(at, stride);
       packed += row_bytes;
     }
     mem = address(mem, extent_);
@@ -126,44 +111,43 @@ template <typename Row>
   return 0;
 }
 
-template <size_t kWidth, bool kPack>
-int FewMoves::regular_rows(const FewMoves& few, std::byte* mem, int64_t elements,
-                           std::byte* packed) noexcept {
-  return few.each_row(mem, elements, packed, [&few](std::byte* row, std::byte* to) {
-    strided<kWidth, kPack>(row, few.stride_, to, few.regular_moves_);
-  });
+template <size_t kWord, size_t kWords, bool kPack>
+int FewMoves::runs(const FewMoves& few, std::byte* mem, int64_t elements,
+                   std::byte* packed) noexcept {
+  if (elements != 1) return rows_of_runs<kWord, kWords, kPack>(few, mem, elements, packed);
+  strided_runs<kWord, kWords, kPack>(mem, few.stride_, few.regular_width_, packed,
+                                     few.regular_moves_);
+  return 0;
 }
 
-template <size_t kWord, bool kPack>
-int FewMoves::rows_of_runs(const FewMoves& few, std::byte* mem, int64_t elements,
-                           std::byte* packed) noexcept {
+template <size_t kWord, size_t kWords, bool kPack>
+[[gnu::noinline]] int FewMoves::rows_of_runs(const FewMoves& few, std::byte* mem, int64_t elements,
+                                             std::byte* packed) noexcept {
   return few.each_row(mem, elements, packed, [&few](std::byte* row, std::byte* to) {
-    strided_runs<kWord, 2, kPack>(row, few.stride_, few.regular_width_, to, few.regular_moves_);
+    strided_runs<kWord, kWords, kPack>(row, few.stride_, few.regular_width_, to,
+                                       few.regular_moves_);
   });
 }
 
 template <size_t kWidth, bool kPack>
 int FewMoves::regular(const FewMoves& few, std::byte* mem, int64_t elements,
                       std::byte* packed) noexcept {
-  if (elements != 1) return regular_elements<kWidth, kPack>(few, mem, elements, packed);
+  if (elements != 1) return regular_rows<kWidth, kPack>(few, mem, elements, packed);
   strided<kWidth, kPack>(mem, few.stride_, packed, few.regular_moves_);
   return 0;
 }
 
 template <size_t kWidth, bool kPack>
-[[gnu::noinline]] int FewMoves::regular_elements(const FewMoves& few, std::byte* mem,
-                                                 int64_t elements, std::byte* packed) noexcept {
+[[gnu::noinline]] int FewMoves::regular_rows(const FewMoves& few, std::byte* mem, int64_t elements,
+                                             std::byte* packed) noexcept {
   if (few.is_permuted(elements)) return permuted<kPack>(few, mem, elements, packed);
   if (few.regular_moves_ == 1) {
     strided<kWidth, kPack>(mem, few.extent_, packed, elements);
     return 0;
   }
-  for (; elements > 0; --elements) {
-    strided<kWidth, kPack>(mem, few.stride_, packed, few.regular_moves_);
-    mem = address(mem, few.extent_);
-    packed += few.size_;
-  }
-  return 0;
+  return few.each_row(mem, elements, packed, [&few](std::byte* row, std::byte* to) {
+    strided<kWidth, kPack>(row, few.stride_, to, few.regular_moves_);
+  });
 }
 
 template <bool kPack>
@@ -236,9 +220,9 @@ void FewMoves::choose() {
          : run == 4  ? &regular_rows<4, kPack>
          : run == 8  ? &regular_rows<8, kPack>
          : run == 16 ? &regular_rows<16, kPack>
-         : run > 16  ? &rows_of_runs<16, kPack>
-         : run > 8   ? &rows_of_runs<8, kPack>
-                     : &rows_of_runs<4, kPack>;
+         : run > 16  ? &rows_of_runs<16, 2, kPack>
+         : run > 8   ? &rows_of_runs<8, 2, kPack>
+                     : &rows_of_runs<4, 2, kPack>;
   } else {
     fn = run == 1         ? &regular<1, kPack>
          : run == 2       ? &regular<2, kPack>

@@ -6,7 +6,8 @@
 //
 // The list is a WordList; equal moves at one stride, which is what a small vector is, need none.
 // Runs of several words at one stride, as small faces of fields are, need none either, nor do rows
-// of either kind, of what is too much for a list.
+// of either kind, of what is too much for a list. Runs of half a line and more are moves of as much
+// where the CPU has such.
 //
 // Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind;
 // of runs at one stride only where there are several elements.
@@ -87,18 +88,15 @@ class FewMoves {
   using Fn = int (*)(const FewMoves& few, std::byte* mem, int64_t elements,
                      std::byte* packed) noexcept;
 
-  // Equal moves at one stride, and any; where there are several elements, by another function each.
+  // Equal moves at one stride, runs at one, and any; where there are several elements, or rows of
+  // them, by another function each.
   template <size_t kWidth, bool kPack>
   static int regular(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
-  template <size_t kWidth, bool kPack>
-  static int regular_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kWord, size_t kWords, bool kPack>
   static int runs(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
-  template <size_t kWord, size_t kWords, bool kPack>
-  static int runs_of_elements(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kWidth, bool kPack>
   static int regular_rows(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
-  template <size_t kWord, bool kPack>
+  template <size_t kWord, size_t kWords, bool kPack>
   static int rows_of_runs(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <typename Row>
   inline int each_row(std::byte* mem, int64_t elements, std::byte* packed, Row row) const;
@@ -116,6 +114,10 @@ class FewMoves {
   template <bool kPack>
   static int compiled(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
 
+  // Takes over the numbers of runs at one stride, or of one, each of so many words, `most` words in
+  // all; and of the loop around them.
+  void set_row(const LayoutNode& row, int64_t words, int64_t most);
+  void set_rows(const Loop& rows);
   bool find_stride(const LayoutNode& node);
   bool find_runs(const LayoutNode& node);
   bool find_wide_runs(const LayoutNode& node, bool has_permutes);

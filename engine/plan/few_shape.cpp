@@ -67,14 +67,25 @@ FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
   choose<false>();
 }
 
+void FewMoves::set_row(const LayoutNode& row, int64_t words, int64_t most) {
+  const bool is_loop = row.kind == LayoutNode::Kind::kLoop;
+  words_of_run_ = words;
+  regular_width_ = is_loop ? row.child().size : row.size;
+  regular_moves_ = is_loop ? row.loop.count : 1;
+  stride_ = is_loop ? row.loop.mem_stride : 0;
+  most_elements_ = most / (regular_moves_ * words);
+}
+
+void FewMoves::set_rows(const Loop& rows) {
+  rows_ = rows.count;
+  row_stride_ = rows.mem_stride;
+  most_elements_ /= rows_;
+}
+
 bool FewMoves::find_stride(const LayoutNode& node) {
-  const bool is_loop = node.kind == LayoutNode::Kind::kLoop;
-  const LayoutNode& run = is_loop ? node.child() : node;
+  const LayoutNode& run = node.kind == LayoutNode::Kind::kLoop ? node.child() : node;
   if (run.kind != LayoutNode::Kind::kRun || width_class(run.size) == Width::kAny) return false;
-  regular_width_ = run.size;
-  regular_moves_ = is_loop ? node.loop.count : 1;
-  stride_ = is_loop ? node.loop.mem_stride : 0;
-  most_elements_ = kMostRegular / regular_moves_;
+  set_row(node, 1, kMostRegular);
   return true;
 }
 
@@ -86,9 +97,7 @@ bool FewMoves::find_rows(const LayoutNode& node) {
   const LayoutNode& row = node.child();
   if (row.child().kind != LayoutNode::Kind::kRun || row.child().size > kMostRunInRows) return false;
   if (!find_stride(row) && !find_runs(row)) return false;
-  rows_ = node.loop.count;
-  row_stride_ = node.loop.mem_stride;
-  most_elements_ /= rows_;
+  set_rows(node.loop);
   return true;
 }
 
@@ -101,11 +110,7 @@ bool FewMoves::find_runs(const LayoutNode& node) {
   const int64_t word = run.size > 16 ? 16 : run.size > 8 ? 8 : 4;
   const int64_t words = (run.size + word - 1) / word;
   if (node.loop.count * words > kMostWords) return false;
-  words_of_run_ = words;
-  regular_width_ = run.size;
-  regular_moves_ = node.loop.count;
-  stride_ = node.loop.mem_stride;
-  most_elements_ = kMostWords / (regular_moves_ * words);
+  set_row(node, words, kMostWords);
   words_ = {};
   return true;
 }
@@ -124,13 +129,8 @@ bool FewMoves::find_wide_runs(const LayoutNode& node, bool has_permutes) {
   const int64_t words = (run.size + kWord - 1) / kWord;
   if (node.leaf_runs * words > kMostHalfLines) return false;
   is_wide_ = true;
-  words_of_run_ = words;
-  regular_width_ = run.size;
-  regular_moves_ = is_loop(row) ? row.loop.count : 1;
-  stride_ = is_loop(row) ? row.loop.mem_stride : 0;
-  rows_ = has_rows ? node.loop.count : 1;
-  row_stride_ = has_rows ? node.loop.mem_stride : 0;
-  most_elements_ = kMostHalfLines / (node.leaf_runs * words);
+  set_row(row, words, kMostHalfLines);
+  if (has_rows) set_rows(node.loop);
   return true;
 }
 
