@@ -12,7 +12,7 @@
 // Measured (docs/kernels.md). Tried: tables read from memory at each step, 2.3 to 3 times slower.
 
 // Shorter rows are stored wherever they lie: up to a period of elements moved one by one takes
-// longer than what their vectors lose. Zen 5, with and without, rows of 100 and 300 bytes at 3
+// longer than what their vectors lose. Zen 5, with and without, rows of 150 and 300 bytes at 3
 // packed 32 and 14 ns, 35 and 18, unpacked 16 and 16, 39 and 20; 100 shorts at 2 21 and 10, 100
 // ints 18 and 13; by shuffles 150 bytes at 3 27 and 17, 1000 55 and 44. Rows of 10,000 and more
 // are level.

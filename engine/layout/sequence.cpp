@@ -13,10 +13,10 @@ namespace {
 using Kind = LayoutNode::Kind;
 
 // A sequence of pieces that have few runs each, equal ones or nearly, is one list: an entry takes a
-// fraction of a nanosecond, a piece 5 to 10. Zen 5, ns: 133 floats in 38 pieces 100 and 43, four
-// lists of 20 to 100 doubles 142 and 68, 40 shorts and two doubles 24 and 11. Narrow runs are
+// fraction of a nanosecond, a piece 5 to 10. Zen 5, ns: 133 floats in 38 pieces 94 and 45, four
+// lists of 20 to 100 doubles 132 and 66, 40 shorts and two doubles 24 and 12. Narrow runs are
 // better off in loops, where vectors move them, from fewer on; and what would be cut into more than
-// this, as 40 runs of 8 and 15 of 4 bytes (100 and 140) or structs in loops.
+// this, as 40 runs of 8 and 15 of 4 bytes (15 and, listed, 21) or structs in loops.
 constexpr int64_t kListedOfPiece = 96;
 constexpr int64_t kListedOfPieceNarrow = 24;
 constexpr int64_t kWord = 8;

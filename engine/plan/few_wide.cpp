@@ -2,8 +2,8 @@
 //
 // Few moves of half a line: runs of 32 to 512 bytes at one stride, in rows or not, as the faces of
 // small blocks have them. A file of its own, for its functions are of AVX, and the others of every
-// CPU. Zen 5, ns, by the kernels and so: 6 runs of 128 bytes 17.6 and 7.0, 64 of 32 bytes 23 and
-// 16, 18 of 32 in rows of 3 21 and 10.
+// CPU. Zen 5, ns packed, by the kernels and so: 6 runs of 128 bytes 18.2 and 8.4, 64 of 32 bytes
+// 23.0 and 17.9, 18 of 32 in rows of 3 13.5 and 8.4.
 #include <utility>
 
 #include "plan/few.hpp"
