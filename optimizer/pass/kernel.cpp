@@ -136,6 +136,10 @@ void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
       return;
     case Node::kLoop: {
       const Node& part = *node.parts[0];
+      if (is_rows(node)) {
+        rows(node, mem, packed);
+        return;
+      }
       loop(in_function(node.count), [&](llvm::Value* i) {
         llvm::Value* place = builder.CreateMul(i, in_function(node.stride));
         this->node(part, moved(mem, place, node.is_far),
@@ -175,6 +179,28 @@ void Kernel::node(const Node& node, llvm::Value* mem, llvm::Value* packed) {
       });
       return;
     }
+  }
+}
+
+// Whether a loop is of runs whose length only the run time knows. Not of what may be far: that its
+// addresses were numbers is not seen behind a call.
+bool Kernel::is_rows(const Node& loop) const {
+  const Node& part = *loop.parts[0];
+  return kind_ != kPrefix && part.kind == Node::kRun && constant(part.bytes) == nullptr &&
+         !loop.is_far && !part.is_far;
+}
+
+void Kernel::rows(const Node& loop, llvm::Value* mem, llvm::Value* packed) {
+  const Node& part = *loop.parts[0];
+  llvm::Value* bytes = in_function(part.bytes);
+  llvm::Value* stride = in_function(loop.stride);
+  mem = moved(mem, in_function(part.offset), false);
+  llvm::Function* copy = function_->getParent()->getFunction("lacuna_template_copy_rows");
+  llvm::Value* count = in_function(loop.count);
+  if (kind_ == kPack) {
+    builder_->CreateCall(copy, {packed, bytes, mem, stride, bytes, count});
+  } else {
+    builder_->CreateCall(copy, {mem, stride, packed, bytes, bytes, count});
   }
 }
 

@@ -33,6 +33,8 @@ class Kernel {
   void collect(llvm::Value* number);
   llvm::Value* in_function(llvm::Value* number) const;
   void node(const Node& node, llvm::Value* mem, llvm::Value* packed);
+  bool is_rows(const Node& loop) const;
+  void rows(const Node& loop, llvm::Value* mem, llvm::Value* packed);
   void run(const Node& node, llvm::Value* mem, llvm::Value* packed);
   void copy(llvm::Value* mem, llvm::Value* packed, llvm::Value* bytes);
   // A loop over [0, count), with what `body` emits for each.

@@ -30,6 +30,9 @@ static void odd_extent(void) { WITH(MPI_Type_create_hvector(6, 3, 29, MPI_SHORT,
 __attribute__((noinline)) static void shape(int n, int length, int stride, int count) {
   WITH(MPI_Type_vector(n, length, stride, MPI_DOUBLE, &type), "shape", count);  // specialized
 }
+__attribute__((noinline)) static void runs(int n, int length, int stride) {
+  WITH(MPI_Type_create_hvector(n, length, stride, MPI_CHAR, &type), "runs", 1);  // specialized
+}
 static void dup_of(void) {
   MPI_Datatype one;
   MPI_Type_vector(3, 1, 5, MPI_INT, &one);
@@ -139,6 +142,10 @@ int main(int argc, char** argv) {
   shape(argc + 99, argc + 8, argc + 9, argc);
   shape(argc + 4, argc + 1099, argc + 1199, argc);  // more than pays
   shape(argc - 1, argc, argc, argc);
+  for (int length = 0; length <= 130; ++length) {
+    runs(argc + 6, length, length + 3);
+    runs(argc + length % 3, length, -length - argc);
+  }
   dup_of();
   nested();
   resized();
