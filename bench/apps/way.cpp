@@ -13,7 +13,10 @@ constexpr int kTag = 1;
 // Two partners: the even rank sends first, the odd one sends back what it has.
 class PairWay : public Way {
  public:
-  explicit PairWay(const Message& message) : m_(message), bytes_(int(problem().packed_bytes())) {}
+  explicit PairWay(const Message& message)
+      : m_(message),
+        bytes_(int(problem().packed_bytes())),
+        aside_(message.receives_packed ? size_t(bytes_) : 0) {}
 
   void round(Phases* phases) override {
     if (is_first()) send(phases);
@@ -42,6 +45,10 @@ class PairWay : public Way {
   const Message& message() const { return m_; }
   const Problem& problem() const { return *m_.problem; }
   int bytes() const { return bytes_; }
+  // What is packed to be sent; not where it came to, if the program wants that as it is.
+  std::byte* outgoing() const {
+    return m_.receives_packed && aside_.data() != nullptr ? aside_.data() : problem().packed();
+  }
   int partner() const { return m_.partner; }
   bool is_first() const { return m_.rank % 2 == 0; }
 
@@ -66,6 +73,7 @@ class PairWay : public Way {
 
   const Message& m_;
   int bytes_;
+  Pages aside_;
 };
 
 // With a derived datatype.
@@ -108,9 +116,9 @@ class MpiPack : public Derived {
  protected:
   void send(Phases* phases) override {
     Laps laps(phases);
-    calls::pack(problem().buffer(), message().count, handle(), problem().packed(), bytes());
+    calls::pack(problem().buffer(), message().count, handle(), outgoing(), bytes());
     laps.end(&Phases::pack);
-    send_bytes(problem().packed(), MPI_PACKED);
+    send_bytes(outgoing(), MPI_PACKED);
     laps.end(&Phases::communicate);
   }
   void receive(Phases* phases) override {
@@ -132,9 +140,9 @@ class ByHand : public PairWay {
  protected:
   void send(Phases* phases) override {
     Laps laps(phases);
-    message().app->pack(message().input, problem().buffer(), problem().packed());
+    message().app->pack(message().input, problem().buffer(), outgoing());
     laps.end(&Phases::pack);
-    send_bytes(problem().packed(), MPI_BYTE);
+    send_bytes(outgoing(), MPI_BYTE);
     laps.end(&Phases::communicate);
   }
   void receive(Phases* phases) override {
