@@ -83,7 +83,10 @@ static int* shuffled(int n) {
 
 static void row(const char* id, const char* kind, int n, int bytes, char* lanes, int samples,
                 double seconds) {
-  const size_t span = (size_t)n * 96 + (size_t)bytes * 2 + 4096;
+  const int is_plane = strncmp(kind, "plane", 5) == 0;
+  const struct Plane plane = plane_of(n, bytes / n / (int)sizeof(double));
+  const size_t blocks = is_plane ? (size_t)plane.side * plane.row * sizeof(double) : (size_t)n * 96;
+  const size_t span = blocks + (size_t)bytes * 2 + 4096;
   int* list = shuffled(n);
   struct Trip trip = {memory(span),
                       memory(span),

@@ -44,6 +44,14 @@ static inline MPI_Datatype faces(int n, int length, int stride) {
   return type;
 }
 
+static inline MPI_Datatype plane(int n, int length) {
+  const struct Plane p = plane_of(n, length);
+  MPI_Datatype type, row = vector(p.side, length, p.column, MPI_DOUBLE);
+  MPI_Type_create_hvector(p.side, 1, (MPI_Aint)p.row * (MPI_Aint)sizeof(double), row, &type);
+  MPI_Type_free(&row);
+  return type;
+}
+
 static inline MPI_Datatype particle(void) {
   const int lengths[3] = {1, 3, 4};
   const MPI_Aint at[3] = {offsetof(struct Particle, kind), offsetof(struct Particle, at),
@@ -112,6 +120,27 @@ static inline MPI_Datatype particle(void) {
     for (int i = 0; i < t->n; ++i)                                                 \
       for (int k = 0; k < (length); ++k) to[(place) + k] = from[i * (length) + k]; \
   }
+#define PLANES(name, length)                                                    \
+  static int name##_pack(const struct Trip* t) {                                \
+    const struct Plane p = plane_of(t->n, length);                              \
+    double* restrict to = (double*)t->packed;                                   \
+    for (int i = 0; i < p.side; ++i) {                                          \
+      const double* restrict from = (const double*)t->sent + i * (size_t)p.row; \
+      for (int j = 0; j < p.side; ++j)                                          \
+        for (int k = 0; k < (length); ++k) *to++ = from[j * p.column + k];      \
+    }                                                                           \
+    return t->n * (length) * (int)sizeof(double);                               \
+  }                                                                             \
+  static void name##_unpack(const struct Trip* t) {                             \
+    const struct Plane p = plane_of(t->n, length);                              \
+    const double* restrict from = (const double*)t->packed;                     \
+    for (int i = 0; i < p.side; ++i) {                                          \
+      double* restrict to = (double*)t->got + i * (size_t)p.row;                \
+      for (int j = 0; j < p.side; ++j)                                          \
+        for (int k = 0; k < (length); ++k) to[j * p.column + k] = *from++;      \
+    }                                                                           \
+  }                                                                             \
+  PING_PONG(name, plane(t->n, length), 1)
 #define BLOCKS(name, element, length, stride, handle) \
   ELEMENTS(name, element, length, i*(stride))         \
   PING_PONG(name, vector(t->n, length, stride, handle), 1)
@@ -129,6 +158,8 @@ BLOCKS(blocks40, double, 5, 10, MPI_DOUBLE)
 BLOCKS(blocks128, double, 16, 32, MPI_DOUBLE)
 BLOCKS(blocks1024, double, 128, 256, MPI_DOUBLE)
 BLOCKS(blocks4096, double, 512, 1024, MPI_DOUBLE)
+PLANES(plane8, 1)
+PLANES(plane96, 12)
 PLACES(list4, float, 1, MPI_FLOAT)
 PLACES(list8, double, 1, MPI_DOUBLE)
 PLACES(list12, float, 3, MPI_FLOAT)
@@ -274,6 +305,8 @@ const struct Site SITES[] = {
     {"blocks128", blocks128_derived, blocks128_by_hand},
     {"blocks1024", blocks1024_derived, blocks1024_by_hand},
     {"blocks4096", blocks4096_derived, blocks4096_by_hand},
+    {"plane8", plane8_derived, plane8_by_hand},
+    {"plane96", plane96_derived, plane96_by_hand},
     {"list4", list4_derived, list4_by_hand},
     {"list8", list8_derived, list8_by_hand},
     {"list12", list12_derived, list12_by_hand},

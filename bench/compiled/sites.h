@@ -7,6 +7,18 @@
 
 #include <mpi.h>
 
+// The kinds `plane...`: `side` rows of as many blocks, which are the first doubles of a cube's
+// columns: of twice as many doubles each, and two more of them in a row than are sent.
+struct Plane {
+  int side, column, row;  // the last two in doubles: from one to the next
+};
+static inline struct Plane plane_of(int n, int length) {
+  int side = 1;
+  while ((side + 1) * (side + 1) <= n) ++side;
+  const int column = 2 * (side + length);
+  return (struct Plane){side, column, (side + 2) * column};
+}
+
 // Round trips between two ranks: `n` blocks, places or structs from `sent` to the partner's `got`.
 struct Trip {
   char* sent;

@@ -42,7 +42,8 @@ const std::string& templates() { return templates_file; }
 int64_t most_bytes() { return most; }
 
 std::vector<Left> left(Pattern pattern, Side side) {
-  static constexpr llvm::StringLiteral kPatterns[] = {"strided", "listed", "fields", "faces"};
+  static constexpr llvm::StringLiteral kPatterns[] = {"strided", "listed", "fields", "faces",
+                                                      "nested"};
   static constexpr llvm::StringLiteral kSides[] = {"send", "receive"};
   std::vector<Left> found;
   for (const std::string& text : left_alone) {

@@ -22,8 +22,8 @@ bool verifies();
 const std::string& templates();
 
 // The kinds of layouts that `lacuna tune --compiled` tells apart: blocks, lists, structs of basic
-// types, and structs of blocks.
-enum class Pattern { kStrided, kListed, kFields, kFaces };
+// types, structs of blocks, and rows of blocks (faces of cubes).
+enum class Pattern { kStrided, kListed, kFields, kFaces, kNested };
 enum class Side { kSend, kReceive };
 
 // The most bytes of a message that are packed first.

@@ -77,6 +77,7 @@ Shape Shaper::elements(const Type& type, llvm::Value* count) {
   if (one.node == nullptr) return {};
   Shape all = block(one, wide(count));
   all.one = one.node->bytes;
+  all.pattern = one.pattern;  // most counts are 1
   return all;
 }
 
@@ -147,6 +148,8 @@ Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* strid
   loop->is_far = is_given && constant(stride) == nullptr;
   loop->parts.push_back(part.node);
   shape.node = loop;
+  if (part.node->kind == Node::kLoop && shape.pattern == options::Pattern::kStrided)
+    shape.pattern = options::Pattern::kNested;
   return shape;
 }
 

@@ -8,10 +8,11 @@ table of `lacuna tune --compiled` names what the library is better for. A JSON f
      "left": {"strided": {"send": [[run_from, run_to, from, to], ...], "receive": [...]}, ...},
      "apart": [[from, to], ...], "evidence": [...]}
 
-A rule holds for messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to
-`run_to`, in the mean; `apart` names the sizes at which what is packed is sent with a gap, which a
-library may send in another way (optimizer/templates/part.hpp). Other members are for people. The
-table `preload` names what is left to the preload, where a program finds that it runs with it.
+A table without `nested` says of such messages what it does of strided ones. A rule holds for
+messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to `run_to`, in the
+mean; `apart` names the sizes at which what is packed is sent with a gap, which a library may send
+in another way (optimizer/templates/part.hpp). Other members are for people. The table `preload`
+names what is left to the preload, where a program finds that it runs with it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from lacuna.errors import Exit, LacunaError
 
 TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, preload or none
 FORMAT = 1
-PATTERNS = ("strided", "listed", "fields", "faces")
+PATTERNS = ("strided", "listed", "fields", "faces", "nested")
 SIDES = ("send", "receive")
 # Of the sender and the receiver: s packs, n leaves it to the library; c: its memory has no gaps.
 # The last is what the program does without us.
@@ -246,8 +247,9 @@ def _read(path: Path) -> tuple[Left, list[Rule]]:
         table = json.loads(path.read_text(encoding="utf-8"))
         if table["lacuna_compiled_table"] != FORMAT:
             raise ValueError("another format")
+        found = {"nested": table["left"]["strided"]} | table["left"]
         left = {
-            pattern: {side: _numbers(table["left"][pattern][side]) for side in SIDES}
+            pattern: {side: _numbers(found[pattern][side]) for side in SIDES}
             for pattern in PATTERNS
         }
         return left, _numbers(table.get("apart", []))

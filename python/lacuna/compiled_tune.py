@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,8 @@ _SHAPES = {
     "blocks128": ("strided", 128, 128),
     "blocks1024": ("strided", 1024, 1024),
     "blocks4096": ("strided", 4096, 4096),
+    "plane8": ("nested", 8, 8),
+    "plane96": ("nested", 96, 96),
     "faces12": ("faces", 12, 12),
     "faces96": ("faces", 96, 96),
     "list4": ("listed", 4, 4),
@@ -36,6 +39,8 @@ _SHAPES = {
 # Two more beside 4 KiB, up to about where libraries send eagerly (Open MPI, blocks of 40 bytes, all
 # packed: 0.8 us a round trip for 4000 bytes, 4.4 us for 4080).
 _SIZES = sorted([1 << power for power in range(9, 23)] + [3968, 4224, 48 << 10, 96 << 10])
+# Blocks of a plane: the cube of 2^15 of them has 96 MB, and each rank two.
+_MOST_IN_PLANE = 1 << 15
 _QUICK_SIZES = [1 << power for power in range(9, 23, 3)]
 _HOW = How(samples=5, seconds=0.04, packs_all=True)
 _QUICK_SAMPLES = 3
@@ -95,8 +100,12 @@ def messages(quick: bool) -> list[Message]:
     found = []
     for shape, (pattern, _, one) in _SHAPES.items():
         for size in _QUICK_SIZES if quick else _SIZES:
-            n = size // one // 4 * 4 if pattern == "faces" else size // one  # they come in fours
-            if n >= 8:
+            n = size // one
+            if pattern == "faces":
+                n = n // 4 * 4  # they come in fours
+            if pattern == "nested":
+                n = math.isqrt(n) ** 2
+            if n >= 8 and not (pattern == "nested" and n > _MOST_IN_PLANE):
                 found.append(Message(f"{shape}/{size}", shape, n, n * one, compiled_table.LANES))
     return found
 

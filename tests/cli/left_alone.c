@@ -23,6 +23,20 @@ static void column(int n) {
   MPI_Type_free(&type);
 }
 
+// The same in rows of two.
+static void plane(int n) {
+  MPI_Datatype row, type;
+  MPI_Request request;
+  MPI_Type_vector(2, 1, kStride, MPI_DOUBLE, &row);
+  MPI_Type_create_hvector(n / 2, 1, 2 * kStride * sizeof(double), row, &type);
+  MPI_Type_commit(&type);
+  MPI_Irecv(g_to, n * kStride, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
+  MPI_Send(g_from, 1, type, 0, 0, MPI_COMM_SELF);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Type_free(&row);
+  MPI_Type_free(&type);
+}
+
 static void check(int n) {
   for (int i = 0; i < n; ++i) {
     if (g_to[i] != g_from[i * kStride]) {
@@ -44,6 +58,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     column(atoi(argv[i]));
     check(atoi(argv[i]));
+    plane(atoi(argv[i]) / 2 * 2);
+    check(atoi(argv[i]) / 2 * 2);
   }
   MPI_Finalize();
   return 0;

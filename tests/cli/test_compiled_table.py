@@ -101,11 +101,17 @@ def test_lacuna_cc_is_told(tmp_path, monkeypatch):
     options = compiled_table.pass_options(left, compiled_table.preloads(), apart)
     assert options.pop(0) == "-lacuna-most=67108864"
     assert options.pop(0) == "-lacuna-left=strided/send/0/1073741824/4000/5000/apart"
-    assert all(options.pop(0).endswith("/4000/5000/apart") for _ in range(3))
+    assert all(options.pop(0).endswith("/4000/5000/apart") for _ in compiled_table.PATTERNS[1:])
     assert options.pop(0) == "-lacuna-left=listed/send/0/8/100/200"
     for_preload = r"-lacuna-left=\w+/(send|receive)/0/\d+/4097/\d+/preload"
-    assert len(options) == 8
+    assert len(options) == 2 * len(compiled_table.PATTERNS)
     assert all(re.fullmatch(for_preload, option) for option in options)
+    # Tables from before nested ones were told apart.
+    del table["left"]["nested"]
+    table["left"]["strided"] = table["left"]["listed"]
+    file.write_text(json.dumps(table))
+    left, _ = compiled_table.load("mpich")
+    assert left["nested"] == left["strided"] == table["left"]["listed"]
     file.write_text("{}")
     with pytest.raises(LacunaError, match="no table for compiled code"):
         compiled_table.load("mpich")

@@ -165,18 +165,26 @@ def counted(mpi, folder, source, *options):
     return lacuna_cc(mpi, *options, HERE / source, counting, "-o", program), program
 
 
+@pytest.mark.parametrize("pattern", ["strided", "nested"])
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
-def test_a_rule_is_obeyed(mpi, tmp_path, monkeypatch):
-    """Columns of 1024 bytes are the library's, those of 128 are packed: also by the run time."""
-    table = rule_table(tmp_path / "t.json", "strided", "send", [7, 64, 1000, 2000])
+def test_a_rule_is_obeyed(mpi, pattern, tmp_path, monkeypatch):
+    """Columns, or planes, of 1024 bytes are the library's, those of 128 are packed: also by the run
+    time."""
+    table = rule_table(tmp_path / "t.json", pattern, "send", [7, 64, 1000, 2000])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(compiled_table.TABLE, str(table))
     said, program = counted(mpi, tmp_path, "left_alone.c", "-Rpass-missed=lacuna")
-    assert "1024 bytes are moved as well by the MPI library (`lacuna tune`)" in said
+    is_left = "1024 bytes are moved as well by the MPI library (`lacuna tune`)" in said
+    assert is_left == (pattern == "strided")  # no plane's size is in the text
     words, environment = launch_words(mpi, "ompi" if mpi == "openmpi" else "mpich")
     done = run_quietly([*words, "-n", "1", program, "16", "125", "124", "128"], environment)
     # Packed: so many doubles; left to the library: one of the type.
-    wanted = ["16: 16", "128: 1", "16: 16", "125: 1", "124: 124", "128: 1"]
+    wanted = ["16: 16", f"128: {1 if pattern == 'strided' else 128}"]
+    for n, is_left in ((16, False), (125, True), (124, False), (128, True)):
+        wanted.append(f"{n}: {1 if is_left and pattern == 'strided' else n}")
+        even = n // 2 * 2
+        is_left = even * 8 >= 1000
+        wanted.append(f"{even}: {1 if is_left and pattern == 'nested' else even}")
     assert done.stdout.splitlines() == wanted, done.stderr
     assert done.returncode == 0
 
