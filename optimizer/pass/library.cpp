@@ -15,7 +15,8 @@ namespace {
 
 constexpr llvm::StringLiteral kTemplate = "lacuna_template_";
 // One for all files of a program.
-constexpr llvm::StringLiteral kShared[] = {"lacuna_kept_pages", "lacuna_noted_types_2"};
+constexpr llvm::StringLiteral kShared[] = {"lacuna_kept_pages", "lacuna_kept_gaps",
+                                           "lacuna_noted_types_2"};
 
 bool is_of_mpi(llvm::StringRef name) {
   return name.starts_with("MPI_") || name.starts_with("PMPI_") || name.starts_with(kOriginal);

@@ -6,9 +6,6 @@
 // the program does.
 #include "optimizer/templates/noted.hpp"
 
-#include <elf.h>
-#include <sys/auxv.h>
-
 using lacuna::AllNoted;
 using lacuna::Kernels;
 using lacuna::Layout;
@@ -16,8 +13,6 @@ using lacuna::Noted;
 
 extern "C" {
 AllNoted lacuna_noted_types_2 = {};
-// The linker's: where this program or library begins.
-[[gnu::weak, gnu::visibility("hidden")]] extern const Elf64_Ehdr __ehdr_start;
 }
 
 namespace {
@@ -54,33 +49,17 @@ extern "C" [[clang::minsize]] int lacuna_forget_all(MPI_Comm, int, void*, void*)
   return MPI_SUCCESS;
 }
 
-// Whether this is the program itself: a library may be unloaded while its types live.
-bool is_program() {
-  if (&__ehdr_start == nullptr) return false;
-  const char* const begin = reinterpret_cast<const char*>(&__ehdr_start);
-  return getauxval(AT_PHDR) == reinterpret_cast<unsigned long>(begin + __ehdr_start.e_phoff);
-}
-
 // Whether types can be noted: between MPI_Init and MPI_Finalize. Not where sessions alone are used,
 // which may end and begin again, with handles that mean something else then. Nor where several
 // threads may call MPI: MPICH gives up its lock around functions that delete attributes, also
 // inside its progress, where a freed type's last message ends, and 4.0.2 then ends the program now
 // and then.
 bool opens() {
-  int is_initialized = 0, is_finalized = 1, of_self = MPI_KEYVAL_INVALID;
   int threads = MPI_THREAD_MULTIPLE;
-  if (!is_program() || PMPI_Initialized(&is_initialized) != MPI_SUCCESS || is_initialized == 0 ||
-      PMPI_Finalized(&is_finalized) != MPI_SUCCESS || is_finalized != 0 ||
-      PMPI_Query_thread(&threads) != MPI_SUCCESS || threads == MPI_THREAD_MULTIPLE ||
-      PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, lacuna_forget, &all().keyval, nullptr) !=
-          MPI_SUCCESS ||
-      PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, lacuna_forget_all, &of_self, nullptr) !=
-          MPI_SUCCESS) {
-    return false;
-  }
-  const bool is_told = PMPI_Comm_set_attr(MPI_COMM_SELF, of_self, nullptr) == MPI_SUCCESS;
-  PMPI_Comm_free_keyval(&of_self);
-  return is_told;
+  return lacuna_template_at_finalize(lacuna_forget_all) != 0 &&
+         PMPI_Query_thread(&threads) == MPI_SUCCESS && threads != MPI_THREAD_MULTIPLE &&
+         PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, lacuna_forget, &all().keyval, nullptr) ==
+             MPI_SUCCESS;
 }
 
 bool is_of_layout(MPI_Datatype type, const Layout& layout) {

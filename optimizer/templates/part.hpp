@@ -44,6 +44,24 @@ extern "C" int lacuna_template_may_overrun(MPI_Comm comm);
 // (preload.cpp).
 extern "C" int lacuna_template_is_preloaded();
 
+// finalize.cpp: whether MPI_Finalize will call that, before it does anything else.
+extern "C" int lacuna_template_at_finalize(MPI_Comm_delete_attr_function* told);
+
+namespace lacuna {
+
+// `count` units, of which the last stands one apart.
+struct GapType {
+  MPI_Datatype type;
+  MPI_Datatype unit;
+  int count;
+};
+
+}  // namespace lacuna
+
+// gaps.cpp: the caller's until it gives it back; nullptr: there is none.
+extern "C" lacuna::GapType* lacuna_template_take_gap(MPI_Datatype unit, int count);
+extern "C" void lacuna_template_give_gap(lacuna::GapType* gap);
+
 namespace lacuna {
 
 inline bool may_have_devices() {
@@ -150,23 +168,16 @@ class Outgoing {
   Outgoing(const Part& part, char* staged, int dest) : type(part.unit), count(part.units()) {
     if (part.is_apart == 0 || part.in_place != nullptr || count < 2 || dest == MPI_PROC_NULL)
       return;
-    const int lengths[2] = {count - 1, 1}, places[2] = {0, count};
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    if (MPI_Type_indexed(2, lengths, places, part.unit, &made) != MPI_SUCCESS ||
-        MPI_Type_commit(&made) != MPI_SUCCESS) {
-      return;
-    }
+    gap_ = lacuna_template_take_gap(part.unit, count);
+    if (gap_ == nullptr) return;
     char* const end = staged + part.bytes;
     __builtin_memcpy(end, end - part.unit_bytes, size_t(part.unit_bytes));
-    type = made;
+    type = gap_->type;
     count = 1;
-    is_ours_ = true;
   }
-  // A nonblocking call goes on with it. By a copy: nobody else is to have the address of this, so
-  // that nothing of it is left where there is no gap.
+  // A nonblocking call goes on with the type, also if it is freed.
   ~Outgoing() {
-    MPI_Datatype own = type;
-    if (is_ours_) MPI_Type_free(&own);
+    if (gap_ != nullptr) lacuna_template_give_gap(gap_);
   }
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
@@ -175,7 +186,7 @@ class Outgoing {
   int count;
 
  private:
-  bool is_ours_ = false;
+  GapType* gap_ = nullptr;
 };
 
 // A type without gaps, of the signature of one element. A collective goes on with the program's

@@ -91,6 +91,30 @@ def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
     assert run(library, tmp_path / "apart") == plain_result(library, source.name)
 
 
+@pytest.mark.parametrize(
+    ("library", "how"),
+    [
+        ("mpich", "WORLD"),
+        ("mpich", "THREADS"),
+        ("mpich", "SESSIONS"),  # Open MPI 5.0.11's own second session ends the program
+        ("openmpi", "WORLD"),
+        ("openmpi", "THREADS"),
+    ],
+)
+def test_types_with_a_gap_are_kept(library: str, how: str, tmp_path: Path) -> None:
+    """Until MPI_Finalize; not where it may begin again."""
+    options = compiled_table.pass_options({}, {}, [[1, 1 << 30]])[1:]
+    words = [word for option in options for word in ("-mllvm", option)]
+    counting = tmp_path / "counted.o"
+    plain_cc(library, "-c", str(HERE / "gaps_counted.c"), "-o", str(counting))
+    program = tmp_path / "gaps"
+    lacuna_cc(library, *words, f"-D{how}", str(HERE / "gaps.c"), str(counting), "-o", str(program))
+    lines = [f"{how.lower()}: 0 wrong, made, all freed"]
+    if how == "WORLD":
+        lines.append("one size: 1 made")
+    assert sorted(run(library, program).splitlines()) == sorted(lines * 2)
+
+
 RUNTIMES = ["cudaMalloc", "cuInit", "hipMalloc", "zeMemAllocDevice"]
 RUNTIMES += ["__sycl_register_lib", "__tgt_register_lib"]
 
