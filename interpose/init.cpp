@@ -248,7 +248,8 @@ void start_or_throw() {
     if (disabled)
       say_disabled();
     else if (log_wanted())
-      log_line("off: the MPI library lacks functions that lacuna needs");
+      log_line(std::string("off: the MPI library has no ") + next_lacks() +
+               ", which lacuna needs; remedy: a library of MPI 3.1 or newer");
     return;
   }
   learn_library(next, &g_runtime);

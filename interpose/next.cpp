@@ -29,7 +29,7 @@ constexpr char kFamily[] = "mpiabi";
 constinit std::mutex g_mutex;
 constinit Next g_profiling{};
 constinit std::atomic<bool> g_resolved{false};
-constinit bool g_complete = false;
+constinit const char* g_lacking = "MPI_Init";  // until it is looked for
 constinit bool g_large = false;
 constinit std::atomic<void*> g_library{nullptr};  // of dlopen, where RTLD_NEXT does not reach it
 
@@ -163,12 +163,12 @@ void set_field(Next* table, const NextRow& row, void* function) {
 }
 
 void fill_tables(void* library, Next* table) {
-  g_complete = true;
+  g_lacking = nullptr;
   for (const NextRow& row : next_rows()) {
     void* found = find_function(row.name, library);
     if (found == nullptr) {
       found = row.stand_in;
-      if (!row.optional) g_complete = false;
+      if (!row.optional && g_lacking == nullptr) g_lacking = row.name;
     }
     set_field(table, row, found);
     void* profiling = find_profiling(row.name, library);
@@ -203,7 +203,7 @@ const Next& resolve() noexcept {
   g_large = find_function("MPI_Send_c", library) != nullptr &&
             find_function("MPI_Recv_c", library) != nullptr;
   if (find_function("MPI_Init", library) == nullptr) {
-    g_complete = false;
+    g_lacking = "MPI_Init";
     return stand_ins;
   }
   publish(stand_ins);
@@ -224,7 +224,7 @@ void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next
   change_profiling(&g_profiling);
 }
 
-bool next_is_complete() noexcept { return g_complete; }
+const char* next_lacks() noexcept { return g_lacking; }
 
 bool next_has_large() noexcept { return g_large; }
 

@@ -52,8 +52,10 @@ const Next& next_profiling() noexcept;
 // those by MPI's names, `change_profiling` for those by PMPI. Only while no gate is open.
 void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next)) noexcept;
 
-// Whether the library has all that lacuna needs. If not, everything passes through.
-bool next_is_complete() noexcept;
+// The first function that lacuna needs and the library does not have; nullptr: it has all. Without
+// one everything passes through.
+const char* next_lacks() noexcept;
+inline bool next_is_complete() noexcept { return next_lacks() == nullptr; }
 // Whether the library has the large-count forms of communication.
 bool next_has_large() noexcept;
 

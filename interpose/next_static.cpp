@@ -71,7 +71,7 @@ void change_next(void (*change)(Next* next), void (*)(Next* next)) noexcept {
   change(&detail::g_next);
 }
 
-bool next_is_complete() noexcept { return true; }
+const char* next_lacks() noexcept { return nullptr; }
 
 bool next_has_large() noexcept { return detail::link_4_0 != nullptr; }
 
