@@ -110,6 +110,7 @@ Survey survey(const Effort& effort, const Progress& progress) {
                        measure_speeds(effort, static_cast<Level>(i), most_bytes, &found);
                      }});
   }
+  parts.push_back({"non-temporal copies", [&] { measure_streaming(effort, most_bytes, &found); }});
   int done = 0;
   for (const Part& part : parts) {
     progress(part.what, done++, static_cast<int>(parts.size()));

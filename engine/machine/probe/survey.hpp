@@ -70,6 +70,7 @@ void measure_tlb(const Effort& effort, Survey* survey);
 void measure_caches(const Effort& effort, int64_t most_bytes, Survey* survey);
 void measure_strides(const Effort& effort, int64_t most_bytes, int64_t stride, Survey* survey);
 void measure_speeds(const Effort& effort, Level level, int64_t most_bytes, Survey* survey);
+void measure_streaming(const Effort& effort, int64_t most_bytes, Survey* survey);
 
 }  // namespace lacuna::probe
 
