@@ -7,8 +7,8 @@
 // the destination's. The list has `following` entries more, which are moved next.
 //
 // Entries do not depend on each other, so the processor runs ahead by itself; with longer blocks
-// less far, and with stores that come from beyond the caches no farther than its queue of them
-// (plan/ahead.cpp). There 64 entries of 8 bytes ahead are twice as good as 32.
+// less far, and with stores that come from beyond the caches no farther than its queue of them, nor
+// with loads far enough (plan/ahead.cpp). There twice as many entries ahead are better (`ahead`).
 template <bool kScatter, typename Offset, typename Copy>
 [[gnu::always_inline]] inline void listed_row(const Offset* offsets, int64_t j, int64_t count,
                                               int64_t following, int64_t width, int64_t ahead,
@@ -17,12 +17,12 @@ template <bool kScatter, typename Offset, typename Copy>
     copy(kScatter ? dst + offsets[k] : dst + k * width,
          kScatter ? src + k * width : src + offsets[k]);
   };
-  if (kScatter && ahead > 0) {
+  if (ahead > 0) {
     const auto ask = [&](int64_t k) LACUNA_INLINE {
       if (width <= 8) {
-        __builtin_prefetch(dst + offsets[k], 0, 2);
+        __builtin_prefetch((kScatter ? dst : src) + offsets[k], 0, kScatter ? 2 : 3);
       } else {
-        touch<true>(dst + offsets[k], width);
+        touch<kScatter>((kScatter ? dst : src) + offsets[k], width);
       }
     };
     int64_t asked = std::min(count, count + following - ahead);
@@ -83,7 +83,7 @@ template <int64_t kWidth>
 // kLanes: entries that are lanes are gathered.
 template <int64_t kWidth, bool kScatter, bool kLanes = false>
 void listed(const Move& m) noexcept {
-  const int64_t ahead = kWidth <= 8 ? 2 * m.ahead : m.ahead;
+  const int64_t ahead = kScatter && kWidth > 8 ? m.ahead : 2 * m.ahead;
   const auto copy = [](std::byte* dst, const std::byte* src)
                         LACUNA_INLINE { copy_block<kWidth>(dst, src); };
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
@@ -103,14 +103,15 @@ void listed_any(const Move& m) noexcept {
   // Masks, Zen 5, 24 bytes, by moves and so, ns a run: packed from the first level 0.76 and 0.67;
   // unpacked to the first level 0.81 and 0.90, to random places of the third 0.92 and 0.94 (of huge
   // pages, in a loop of nothing else, 0.75 and 1.3), out of memory 3.0 and 2.4.
+  const int64_t ahead = kScatter ? m.ahead : 2 * m.ahead;
   const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = m.masks};
-  with_copy(m.width, moves, [&m](auto /*one_move*/, auto copy) LACUNA_INLINE {
+  with_copy(m.width, moves, [&](auto /*one_move*/, auto copy) LACUNA_INLINE {
     each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
       if (m.places == nullptr) {
-        listed_row<kScatter>(m.offsets, 0, m.inner.count, m.following, m.width, m.ahead, src, dst,
+        listed_row<kScatter>(m.offsets, 0, m.inner.count, m.following, m.width, ahead, src, dst,
                              copy);
       } else {
-        listed_row<kScatter>(m.places, 0, m.inner.count, m.following, m.width, m.ahead, src, dst,
+        listed_row<kScatter>(m.places, 0, m.inner.count, m.following, m.width, ahead, src, dst,
                              copy);
       }
     });

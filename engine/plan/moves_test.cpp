@@ -68,6 +68,15 @@ TEST(Moves, SomeMachinesAskForLinesLater) {
   EXPECT_FALSE(planned(list, late)->root(1).sweep.unpack_ahead.hold(1 << 30, 1 << 30));
   late.early_stores = 8;
   EXPECT_EQ(planned(list, late)->root(1).sweep.unpack_ahead.from, late.l3_bytes / 64 * 8);
+  // Packed, where they have a line each, or share it; longer runs from where unpacking asks.
+  const auto packed = [&](const char* text) {
+    return planned(text, late)->root(1).sweep.pack_ahead.from;
+  };
+  const int64_t each = late.l3_bytes / 2 / 64 * 8;
+  EXPECT_EQ(packed("indexed_block(1, [0, 30, 70, 120], double)"), each);
+  EXPECT_EQ(packed(list), each * 8 / 3);
+  EXPECT_EQ(packed("indexed_block(16, [0, 300, 700, 1200], double)"), late.ask_bytes);
+  EXPECT_EQ(packed("indexed_block(3, [0, 30, 70, 120], double)"), Sizes().from);
   late.ask_stride_bytes = 193;
   const Sweep never = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_FALSE(never.unpack_ahead.hold(1 << 30, 1 << 30));
