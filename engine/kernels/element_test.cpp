@@ -93,6 +93,15 @@ TEST(Element, MovesTheBytesOfRandomOnes) {
   }
 }
 
+// Their lines are asked for longer before.
+TEST(Element, MovesManyListedOnes) {
+  if (!has_element_moves()) GTEST_SKIP() << "no permutes of bytes, or slower than moves";
+  std::vector<int64_t> order((1 << 17) + 100);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(2));
+  check({{0, 3}, {5, 2}}, 7, 8, static_cast<int64_t>(order.size()), true, order);
+}
+
 TEST(Element, OnlyWhatTwoWindowsHold) {
   const bool can = has_element_moves();
   const auto windows = [](std::vector<Field> runs) { return make_element(runs, 400).windows; };
