@@ -41,12 +41,14 @@ void set_masked_ahead(Sweep& sweep, int64_t stride, const Machine& machine) {
 // nothing (Zen 5, 450,000 to a million runs in 64 to 512 MiB, in order and in random order, not
 // asked for over asked for: 4 and 8 bytes 1.05 to 1.22, 40 to 64 bytes 1.2 to 1.5, 128 and 256
 // bytes 1.4 to 1.85, those in 8 MiB, too, 1.05). Half of that level is where it begins to pay:
-// others have a share, and the list and the packed data take one. Runs of 9 to 32 bytes are loaded
-// at once, under a mask, and lose (0.67 to 1.0). Lines of dense lists one after the other, 4 KiB
-// ahead, in a loop of nothing else: every eighth of 8 bytes 1.6 ns a run, by its places 1.9; of 24
-// bytes 4.0 and 2.6.
-void set_gather_ahead(Sweep& sweep, const Machine& machine) {
-  if (machine.early_stores == 0 || (sweep.width > 8 && sweep.width <= 32)) return;
+// others have a share, and the list and the packed data take one. Where there are no masks, of 12,
+// 24 and 32 bytes 1.24 to 1.8; of 16 0.93 to 1.05. Under masks those lose (0.67 to 1.0): by moves,
+// asked for, they take 0.95 (random order) to 1.2 of what they do under masks. Lines of dense lists
+// one after the other, 4 KiB ahead, in a loop of nothing else: every eighth of 8 bytes 1.6 ns a
+// run, by its places 1.9; of 24 bytes 4.0 and 2.6.
+void set_gather_ahead(Sweep& sweep, bool masks, const Machine& machine) {
+  const bool by_mask = masks && sweep.width > 8 && sweep.width <= 32;
+  if (machine.early_stores == 0 || by_mask || sweep.width == 16) return;
   const auto [first, last] = std::ranges::minmax(sweep.list->mem_offsets);
   const double lines = static_cast<double>(last - first) / static_cast<double>(machine.line_bytes);
   const double runs = static_cast<double>(sweep.list->size) / static_cast<double>(sweep.width);
@@ -107,8 +109,8 @@ void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
 // doubles in 64 MiB, in order, 2.08 ms and, asked for 32, 64, 128 entries ahead, 1.85, 1.72 and
 // 1.70 (1.76 into the second level), their lines alone 1.79; in random order 3.44 and 3.28, 3.19
 // and 3.18 (2.91), alone 3.58 (Zen 5).
-void set_listed_ahead(Sweep& sweep, const Machine& machine) {
-  set_gather_ahead(sweep, machine);
+void set_listed_ahead(Sweep& sweep, bool masks, const Machine& machine) {
+  set_gather_ahead(sweep, masks, machine);
   if (sweep.width <= 8) {
     if (machine.early_stores > 0)
       sweep.unpack_ahead = {machine.l3_bytes / machine.line_bytes * sweep.width};

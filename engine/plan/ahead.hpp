@@ -12,7 +12,7 @@ namespace lacuna {
 // may be moved under masks.
 void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine);
 // Of a list of equal runs.
-void set_listed_ahead(Sweep& sweep, const Machine& machine);
+void set_listed_ahead(Sweep& sweep, bool masks, const Machine& machine);
 
 }  // namespace lacuna
 

@@ -76,7 +76,7 @@ TEST(Moves, SomeMachinesAskForLinesLater) {
   EXPECT_EQ(packed("indexed_block(1, [0, 30, 70, 120], double)"), each);
   EXPECT_EQ(packed(list), each * 8 / 3);
   EXPECT_EQ(packed("indexed_block(16, [0, 300, 700, 1200], double)"), late.ask_bytes);
-  EXPECT_EQ(packed("indexed_block(3, [0, 30, 70, 120], double)"), Sizes().from);
+  EXPECT_EQ(packed("indexed_block(2, [0, 30, 70, 120], double)"), Sizes().from);
   late.ask_stride_bytes = 193;
   const Sweep never = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_FALSE(never.unpack_ahead.hold(1 << 30, 1 << 30));
