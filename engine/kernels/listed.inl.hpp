@@ -120,13 +120,26 @@ void listed_any(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_runs(const Move& m) noexcept {
+  constexpr int64_t kAsked = 128;  // of a run: its first line, and its last or the next
   const bool by_half_lines = m.half_lines;
+  const int64_t ahead = kScatter ? m.ahead : 2 * m.ahead;
+  const int64_t count = m.inner.count;
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
-    for (int64_t j = 0; j < m.inner.count; ++j) {
-      const int64_t packed = m.packed_offsets[j];
-      copy_run_by(kScatter ? dst + m.offsets[j] : dst + packed,
-                  kScatter ? src + packed : src + m.offsets[j], m.packed_offsets[j + 1] - packed,
-                  by_half_lines);
+    const auto bytes_of = [&](int64_t k) LACUNA_INLINE {
+      return m.packed_offsets[k + 1] - m.packed_offsets[k];
+    };
+    const auto one = [&](int64_t k) LACUNA_INLINE {
+      const int64_t packed = m.packed_offsets[k];
+      copy_run_by(kScatter ? dst + m.offsets[k] : dst + packed,
+                  kScatter ? src + packed : src + m.offsets[k], bytes_of(k), by_half_lines);
+    };
+    int64_t j = 0;
+    for (const int64_t asked = ahead > 0 ? count - ahead : 0; j < asked; ++j) {
+      const std::byte* const run = (kScatter ? dst : src) + m.offsets[j + ahead];
+      __builtin_prefetch(run, kScatter ? 1 : 0, 3);
+      __builtin_prefetch(run + std::min(bytes_of(j + ahead), kAsked) - 1, kScatter ? 1 : 0, 3);
+      one(j);
     }
+    for (; j < count; ++j) one(j);
   });
 }

@@ -13,6 +13,8 @@ namespace lacuna {
 void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine);
 // Of a list of equal runs.
 void set_listed_ahead(Sweep& sweep, bool masks, const Machine& machine);
+// Of a list of runs of unequal lengths.
+void set_unequal_ahead(Sweep& sweep, const Machine& machine);
 
 }  // namespace lacuna
 

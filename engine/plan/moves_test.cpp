@@ -77,6 +77,10 @@ TEST(Moves, SomeMachinesAskForLinesLater) {
   EXPECT_EQ(packed(list), each * 8 / 3);
   EXPECT_EQ(packed("indexed_block(16, [0, 300, 700, 1200], double)"), late.ask_bytes);
   EXPECT_EQ(packed("indexed_block(2, [0, 30, 70, 120], double)"), Sizes().from);
+  // Of unequal lengths both sides where they are not short.
+  const char* const unequal = "hindexed([70, 31, 103, 52], [0, 300, 700, 1200], byte)";
+  EXPECT_EQ(packed(unequal), late.l3_bytes / 4);
+  EXPECT_EQ(planned(unequal, late)->root(1).sweep.unpack_ahead.from, packed(unequal));
   late.ask_stride_bytes = 193;
   const Sweep never = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_FALSE(never.unpack_ahead.hold(1 << 30, 1 << 30));

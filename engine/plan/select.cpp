@@ -323,7 +323,11 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
                         text(sweep.width) + " bytes: no length to guess wrong"
                   : "a list of runs of unequal lengths";
   const bool equal_runs = list.kind == Kind::kBlocks || sweep.places != nullptr;
-  if (equal_runs) set_listed_ahead(sweep, kernels.masks, machine);
+  if (equal_runs) {
+    set_listed_ahead(sweep, kernels.masks, machine);
+  } else {
+    set_unequal_ahead(sweep, machine);
+  }
   const Shape pack = equal_runs ? Shape::kGather : Shape::kGatherRuns;
   const Shape unpack = equal_runs ? Shape::kScatter : Shape::kScatterRuns;
   if (!nest.loops.empty()) {
