@@ -168,7 +168,8 @@ TEST_P(Kernels, GatherAndScatter) {
   }
 }
 
-void check_runs(const KernelTable& table, bool scatter, const std::vector<int64_t>& lengths) {
+void check_runs(const KernelTable& table, bool scatter, const std::vector<int64_t>& lengths,
+                int64_t ahead) {
   std::vector<int64_t> offsets;
   std::vector<int64_t> packed = {0};
   int64_t at = 0;
@@ -187,6 +188,7 @@ void check_runs(const KernelTable& table, bool scatter, const std::vector<int64_
   m.inner.count = static_cast<int64_t>(lengths.size());
   m.offsets = offsets.data();
   m.packed_offsets = packed.data();
+  m.ahead = ahead;
   const Kernel kernel = find_kernel(table, scatter ? Shape::kScatterRuns : Shape::kGatherRuns, 0);
   kernel.fn(m);
   for (int64_t i = 0; i < 2; ++i) {
@@ -200,10 +202,12 @@ void check_runs(const KernelTable& table, bool scatter, const std::vector<int64_
 }
 
 TEST_P(Kernels, RunsOfUnequalLengths) {
-  check_runs(*GetParam(), false, kWidthsToTest);
-  check_runs(*GetParam(), true, kWidthsToTest);
-  check_runs(*GetParam(), false, {4, 24, 4});
-  check_runs(*GetParam(), true, {4, 24, 4});
+  for (const int64_t ahead : {0, 1, 5, 1000}) {
+    for (const bool scatter : {false, true}) {
+      check_runs(*GetParam(), scatter, kWidthsToTest, ahead);
+      check_runs(*GetParam(), scatter, {4, 24, 4}, ahead);
+    }
+  }
 }
 
 TEST_P(Kernels, NothingToMove) {
