@@ -3,12 +3,19 @@
 // Runs at listed offsets: of one width, of a few bytes or any, and of unequal widths. Included once
 // per SIMD target, after strided.inl.hpp (whose touch() it asks for lines by).
 
+// How many entries ahead lines are asked for. Twice as many are better for loads, and for stores of
+// words.
+template <bool kScatter, bool kWords = false>
+int64_t entries_ahead(const Move& m) {
+  return kScatter && !kWords ? m.ahead : 2 * m.ahead;
+}
+
 // One row of runs of `width` bytes at listed offsets, entries [j, count); kScatter: the offsets are
 // the destination's. The list has `following` entries more, which are moved next.
 //
 // Entries do not depend on each other, so the processor runs ahead by itself; with longer blocks
 // less far, and with stores that come from beyond the caches no farther than its queue of them, nor
-// with loads far enough (plan/ahead.cpp). There twice as many entries ahead are better (`ahead`).
+// with loads far enough (plan/ahead.cpp).
 template <bool kScatter, typename Offset, typename Copy>
 [[gnu::always_inline]] inline void listed_row(const Offset* offsets, int64_t j, int64_t count,
                                               int64_t following, int64_t width, int64_t ahead,
@@ -83,7 +90,7 @@ template <int64_t kWidth>
 // kLanes: entries that are lanes are gathered.
 template <int64_t kWidth, bool kScatter, bool kLanes = false>
 void listed(const Move& m) noexcept {
-  const int64_t ahead = kScatter && kWidth > 8 ? m.ahead : 2 * m.ahead;
+  const int64_t ahead = entries_ahead<kScatter, kWidth <= 8>(m);
   const auto copy = [](std::byte* dst, const std::byte* src)
                         LACUNA_INLINE { copy_block<kWidth>(dst, src); };
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
@@ -103,7 +110,7 @@ void listed_any(const Move& m) noexcept {
   // Masks, Zen 5, 24 bytes, by moves and so, ns a run: packed from the first level 0.76 and 0.67;
   // unpacked to the first level 0.81 and 0.90, to random places of the third 0.92 and 0.94 (of huge
   // pages, in a loop of nothing else, 0.75 and 1.3), out of memory 3.0 and 2.4.
-  const int64_t ahead = kScatter ? m.ahead : 2 * m.ahead;
+  const int64_t ahead = entries_ahead<kScatter>(m);
   const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = m.masks};
   with_copy(m.width, moves, [&](auto /*one_move*/, auto copy) LACUNA_INLINE {
     each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
@@ -122,7 +129,7 @@ template <bool kScatter>
 void listed_runs(const Move& m) noexcept {
   constexpr int64_t kAsked = 128;  // of a run: its first line, and its last or the next
   const bool by_half_lines = m.half_lines;
-  const int64_t ahead = kScatter ? m.ahead : 2 * m.ahead;
+  const int64_t ahead = entries_ahead<kScatter>(m);
   const int64_t count = m.inner.count;
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     const auto bytes_of = [&](int64_t k) LACUNA_INLINE {

@@ -194,7 +194,7 @@ void Kernel::rows(const Node& loop, llvm::Value* mem, llvm::Value* packed) {
   const Node& part = *loop.parts[0];
   llvm::Value* bytes = in_function(part.bytes);
   llvm::Value* stride = in_function(loop.stride);
-  mem = moved(mem, in_function(part.offset), false);
+  mem = moved(mem, in_function(part.offset));
   llvm::Function* copy = function_->getParent()->getFunction("lacuna_template_copy_rows");
   llvm::Value* count = in_function(loop.count);
   if (kind_ == kPack) {

@@ -6,6 +6,7 @@
 // other thread can free it meanwhile, and a call inside a call makes another.
 #include "optimizer/templates/part.hpp"
 
+using lacuna::exchanged;
 using lacuna::GapType;
 
 namespace {
@@ -25,10 +26,6 @@ extern "C" Kept lacuna_kept_gaps = {};
 
 namespace {
 
-GapType* exchanged(GapType** place, GapType* other) {
-  return __atomic_exchange_n(place, other, __ATOMIC_ACQ_REL);
-}
-
 void drop(GapType* gap) {
   if (gap == nullptr) return;
   if (gap->type != MPI_DATATYPE_NULL) MPI_Type_free(&gap->type);
@@ -37,7 +34,7 @@ void drop(GapType* gap) {
 
 extern "C" [[clang::minsize]] int lacuna_drop_gaps(MPI_Comm, int, void*, void*) {
   __atomic_store_n(&lacuna_kept_gaps.state, int(kClosed), __ATOMIC_RELAXED);
-  for (GapType*& place : lacuna_kept_gaps.places) drop(exchanged(&place, nullptr));
+  for (GapType*& place : lacuna_kept_gaps.places) drop(exchanged<GapType>(place, nullptr));
   return MPI_SUCCESS;
 }
 
@@ -51,8 +48,8 @@ bool keeps() {
   return state == kOpen;
 }
 
-GapType** place_of(int count) {
-  return &lacuna_kept_gaps.places[(unsigned(count) * 0x9E3779B9U) >> (32 - kPlaceBits)];
+GapType*& place_of(int count) {
+  return lacuna_kept_gaps.places[(unsigned(count) * 0x9E3779B9U) >> (32 - kPlaceBits)];
 }
 
 [[gnu::noinline, clang::minsize]] GapType* made(GapType* gap, MPI_Datatype unit, int count) {
@@ -74,7 +71,7 @@ GapType** place_of(int count) {
 }  // namespace
 
 extern "C" [[gnu::noinline]] GapType* lacuna_template_take_gap(MPI_Datatype unit, int count) {
-  GapType* gap = exchanged(place_of(count), nullptr);
+  GapType* gap = exchanged<GapType>(place_of(count), nullptr);
   if (gap != nullptr && gap->count == count && gap->unit == unit) return gap;
   return made(gap, unit, count);
 }

@@ -33,14 +33,10 @@ void* lacuna_kept_pages[2] = {nullptr, nullptr};
 
 namespace {
 
-void* exchanged(void*& slot, void* block) {
-  return __atomic_exchange_n(&slot, block, __ATOMIC_ACQ_REL);
-}
-
 // Keeps the newest: the oldest one goes.
 void keep(void* block) {
   for (void*& slot : lacuna_kept_pages) {
-    block = exchanged(slot, block);
+    block = lacuna::exchanged(slot, block);
     if (block == nullptr) return;
   }
   std::free(block);
@@ -51,7 +47,7 @@ void keep(void* block) {
 extern "C" [[gnu::noinline, clang::minsize]] char* lacuna_template_take(int64_t bytes) {
   Block* smaller = nullptr;
   for (void*& slot : lacuna_kept_pages) {
-    auto* block = static_cast<Block*>(exchanged(slot, nullptr));
+    auto* block = static_cast<Block*>(lacuna::exchanged<void>(slot, nullptr));
     if (block == nullptr) continue;
     if (block->room >= bytes) {
       if (smaller != nullptr) keep(smaller);

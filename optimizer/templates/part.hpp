@@ -64,6 +64,12 @@ extern "C" void lacuna_template_give_gap(lacuna::GapType* gap);
 
 namespace lacuna {
 
+// What is kept for the next message goes from hand to hand, so that one thread alone has it.
+template <class T>
+T* exchanged(T*& slot, T* other) {
+  return __atomic_exchange_n(&slot, other, __ATOMIC_ACQ_REL);
+}
+
 inline bool may_have_devices() {
   return cudaMalloc != nullptr || hipMalloc != nullptr || zeMemAllocDevice != nullptr ||
          cuInit != nullptr || __tgt_register_lib != nullptr || __sycl_register_lib != nullptr;

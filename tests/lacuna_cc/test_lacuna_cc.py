@@ -74,6 +74,14 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     assert run(library, tmp_path / "specialized") == plain_result(library, *files)
 
 
+# All that is packed is sent with a gap.
+APART = [
+    word
+    for option in compiled_table.pass_options({}, {}, [[1, 1 << 30]])[1:]
+    for word in ("-mllvm", option)
+]
+
+
 @pytest.mark.parametrize(
     ("library", "name"),
     with_programs(
@@ -84,9 +92,7 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
 def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
     """All that is packed: the receiver has what it has without."""
     source = HERE / f"{name}.c"
-    options = compiled_table.pass_options({}, {}, [[1, 1 << 30]])[1:]
-    words = [word for option in options for word in ("-mllvm", option)]
-    lacuna_cc(library, *words, str(source), "-o", str(tmp_path / "apart"))
+    lacuna_cc(library, *APART, str(source), "-o", str(tmp_path / "apart"))
     assert "MPI_Type_indexed" in symbols(tmp_path / "apart")
     assert run(library, tmp_path / "apart") == plain_result(library, source.name)
 
@@ -103,12 +109,10 @@ def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
 )
 def test_types_with_a_gap_are_kept(library: str, how: str, tmp_path: Path) -> None:
     """Until MPI_Finalize; not where it may begin again."""
-    options = compiled_table.pass_options({}, {}, [[1, 1 << 30]])[1:]
-    words = [word for option in options for word in ("-mllvm", option)]
     counting = tmp_path / "counted.o"
     plain_cc(library, "-c", str(HERE / "gaps_counted.c"), "-o", str(counting))
     program = tmp_path / "gaps"
-    lacuna_cc(library, *words, f"-D{how}", str(HERE / "gaps.c"), str(counting), "-o", str(program))
+    lacuna_cc(library, *APART, f"-D{how}", str(HERE / "gaps.c"), str(counting), "-o", str(program))
     lines = [f"{how.lower()}: 0 wrong, made, all freed"]
     if how == "WORLD":
         lines.append("one size: 1 made")
