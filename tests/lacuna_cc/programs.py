@@ -66,10 +66,6 @@ def call(command: list[str], library: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-# Open MPI 5's launcher on a busy host, once in many thousand starts; no program has run then.
-NOT_LAUNCHED = "The PMIx server's listener thread failed to start."
-
-
 def lacuna_cc(library: str, *arguments: str) -> str:
     """Compiles, and returns what the compiler said."""
     return call(
@@ -95,7 +91,7 @@ def run(
             target.command(2, words), env={**environment(library), **target.environment()},
             capture_output=True, text=True, check=False, timeout=HANGS,
         )  # fmt: skip
-        if NOT_LAUNCHED not in done.stderr:
+        if mpis.NOT_LAUNCHED not in done.stderr:
             break
     assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
     if told is not None:

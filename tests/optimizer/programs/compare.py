@@ -38,8 +38,6 @@ NOTHING = "no digest"
 _OF_CPP = {"clang": "clang++", "gcc": "g++", "cc": "c++", "lacuna-cc": "lacuna-c++"}
 _LINE = re.compile(r"case (\d+) (\w+ \w+)$")
 
-Digests = dict[int, str]
-
 
 @dataclass(frozen=True)
 class Way:
@@ -47,6 +45,21 @@ class Way:
 
     name: str
     command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Digests:
+    """What a run printed, as far as it got: by case, and the end of what it said on stderr."""
+
+    by_case: dict[int, str]
+    complaint: str
+
+    def of(self, case: int) -> str:
+        return self.by_case.get(case, NOTHING)
+
+    def told(self, case: int) -> str:
+        """For a reader."""
+        return self.by_case.get(case) or f"{NOTHING} ({self.complaint[-300:].strip()})"
 
 
 @dataclass(frozen=True)
@@ -117,28 +130,30 @@ def compile_program(source: Path, way: Way, target: mpis.Installed) -> Path:
 
 
 def digests_of(binary: Path, way: Way, target: mpis.Installed) -> Digests:
-    """What a run prints, as far as it gets."""
     environment = dict(os.environ) | target.environment()
     words = target.command(2, [str(binary)])
     if not way.command:
         environment["LACUNA_ALWAYS"] = "1"
         words, environment = run.build(words, target.kind, environment)
-    try:
-        done = subprocess.run(
-            words,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            check=False,
-        )
-        said = done.stdout
-    except subprocess.TimeoutExpired as error:
-        said = (error.stdout or b"").decode(errors="replace")
+    for _ in range(2):
+        try:
+            done = subprocess.run(
+                words,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+                check=False,
+            )
+            said, complaint = done.stdout, done.stderr
+        except subprocess.TimeoutExpired as error:
+            said, complaint = (error.stdout or b"").decode(errors="replace"), "too long"
+        if mpis.NOT_LAUNCHED not in complaint:
+            break
     found = (_LINE.match(line) for line in said.splitlines())
-    return {int(match[1]): match[2] for match in found if match}
+    return Digests({int(match[1]): match[2] for match in found if match}, complaint)
 
 
 def differences(cases: list[int], is_cpp: bool, asked: Asked, folder: Path) -> dict[int, str]:
@@ -152,11 +167,12 @@ def differences(cases: list[int], is_cpp: bool, asked: Asked, folder: Path) -> d
     found: dict[int, str] = {}
     for way in others:
         binary = compile_program(source, way, asked.target) if way.command else reference_binary
-        told = digests_of(binary, way, asked.target)
+        digests = digests_of(binary, way, asked.target)
         for case in cases:
-            mine, its = reference.get(case, NOTHING), told.get(case, NOTHING)
+            mine, its = reference.of(case), digests.of(case)
             if mine != its or mine == NOTHING:
-                found.setdefault(case, f"{way.name}: {its}, {first.name}: {mine}")
+                both = f"{way.name}: {digests.told(case)}, {first.name}: {reference.told(case)}"
+                found.setdefault(case, both)
             if NOTHING in (mine, its):
                 break
     return found
@@ -168,19 +184,21 @@ def compare(cases: list[int], is_cpp: bool, asked: Asked) -> tuple[int, list[str
     with tempfile.TemporaryDirectory(prefix="lacuna-") as temporary:
         folder = Path(temporary)
         try:
-            for case in differences(cases, is_cpp, asked, folder):
-                said.append(judge(case, is_cpp, asked, folder))
+            for case, told in differences(cases, is_cpp, asked, folder).items():
+                said.append(judge(case, told, is_cpp, asked, folder))
         except Failure as failure:
             said.append(f"does not compile: {failure}\n  {repro(cases, is_cpp, asked)}")
     return len(cases), said
 
 
-def judge(case: int, is_cpp: bool, asked: Asked, folder: Path) -> str:
-    """The sentence about a case that differs: alone, and with no use that it differs without."""
-    told = differences([case], is_cpp, asked, folder).get(case)
-    if told is None:
-        told = "only beside the other cases of its program"
+def judge(case: int, told: str, is_cpp: bool, asked: Asked, folder: Path) -> str:
+    """The sentence about a case that differs, beside others as `told`: alone, and with no use that
+    it differs without."""
+    alone = differences([case], is_cpp, asked, folder).get(case)
+    if alone is None:
+        told = f"only beside the other cases of its program ({told})"
     else:
+        told = alone
         for use in range(MOST_USES):
             fewer = replace(asked, without=asked.without | {use})
             still = differences([case], is_cpp, fewer, folder).get(case)
