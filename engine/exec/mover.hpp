@@ -188,7 +188,7 @@ class Mover {
   Move prepared(const Sweep& sweep) const {
     Move m = kPack ? sweep.pack_move : sweep.unpack_move;
     if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).hold(total_bytes_, output_bytes_))
-      m.ahead = ask_runs_;
+      m.ahead = total_bytes_ < sweep.far_bytes ? ask_runs_ : 2 * ask_runs_;
     return m;
   }
 

@@ -92,10 +92,9 @@ template <Ahead kAhead>
 }
 
 // The loops; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later are asked for:
-// those of the side with gaps, the other is dense and the hardware follows it. Packing blocks wider
-// than 16 bytes loses by it (40 and 128 bytes: 1.3). Four blocks in flight; those of one move each
-// at places that do not wait for each other (of several there is no register left for that: 16 rows
-// of 65 runs of 92 bytes 0.9 times as fast).
+// those of the side with gaps, the other is dense and the hardware follows it. Four blocks in
+// flight; those of one move each at places that do not wait for each other (of several there is no
+// register left for that: 16 rows of 65 runs of 92 bytes 0.9 times as fast).
 template <Ahead kAhead, bool kOneMove, typename Copy>
 [[gnu::always_inline]] inline void strided_loops(const Move& m, int64_t width, Copy copy) {
   constexpr bool kApart = kOneMove && kAhead == Ahead::kNone;
@@ -104,7 +103,6 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
   const int64_t dst_stride = m.inner.dst_stride;
   const bool scatters = dst_stride != width;
   const bool second = kAhead == Ahead::kLines && m.ahead_second;
-  const bool asks = scatters || width <= 16;
   const int64_t ahead = m.ahead * (scatters ? dst_stride : src_stride);
   const int64_t ahead_bytes = kAhead == Ahead::kLine ? 1 : scatters ? m.ahead_bytes : width;
   const bool one_by_one = kOneMove && goes_one_by_one<kAhead>(m, width);
@@ -122,7 +120,7 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
           touch_second(scatters ? dst + ahead : src + ahead, width);
         } else if (scatters) {
           touch<true>(dst + ahead, ahead_bytes);
-        } else if (asks) {
+        } else {
           touch<false>(src + ahead, ahead_bytes);
         }
       }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 namespace lacuna {
 namespace {
@@ -13,18 +14,47 @@ int64_t filling(int64_t cache_bytes, int64_t width, int64_t stride, const Machin
   return cache_bytes / std::min(stride, lines * machine.line_bytes) * width;
 }
 
-// Lines at multiples of a page meet in one place of the first level, which has room for fewer of
-// them than should be under way (Zen 5: 12); the second level has not that limit. Zen 5, ns a line,
-// without asking, asked for 16 ahead into the first level and 32 ahead into the second: 65536 of 64
-// bytes at 4096 packed 20, 19.5, 8.9, of 8 bytes 19, 18, 8.5; 32768 of 64 bytes packed 11.5
-// and 7.8, unpacked 10.1, 9.6, 8.2; 8192 packed 5.8 and 5.8 (at 8192 6.2 and 7.2),
-// unpacked 7.4, 7.2, 5.1. At other strides it gains less, and out of the third level it is 1.5
-// times as slow (8 bytes at 192). Non-temporal stores: 6.4 and less, but in one process of six 115
-// ns, for a reason not found.
+// Whether the inner loop has so many runs: what is asked for lies past the end of a shorter one.
+bool has_rows_of(const Sweep& sweep, int64_t runs) {
+  return sweep.own == Sweep::Own::kInner || sweep.inner.count >= runs;
+}
+
+// The bytes of memory for each line that the strides of all loops have in common.
+int64_t common_stride(const Sweep& sweep, const Machine& machine) {
+  int64_t common = machine.page_bytes;
+  const auto take = [&](const Loop& loop) {
+    if (loop.count > 1) common = std::gcd(common, loop.mem_stride);
+  };
+  for (const Loop& loop : sweep.around) take(loop);
+  take(sweep.outer);
+  common = std::gcd(common, sweep.inner.mem_stride);
+  return std::max(common, machine.line_bytes);
+}
+
+// Whether lines have at most four places in their pages. They meet in as many of the first level,
+// which has room for fewer of them than should be under way (Zen 5: 12 in each); the second level
+// has not that limit.
+bool meets_in_few_places(int64_t stride, const Machine& machine) {
+  const int64_t page = machine.page_bytes;
+  return stride >= page / 4 && std::gcd(stride, page) >= page / 4;
+}
+
+// Such lines are asked for into the second level, twice as far ahead, once they outgrow their part
+// of the third. Zen 5, in a loop of nothing else, ns a line, not asked for, asked for 32 and 64
+// ahead into the first level and 32, 64 and 128 into the second: 65536 at 1024 packed 4.9, 4.6,
+// 4.5, 4.3, 4.1, 4.2, unpacked 4.9, 4.8, 4.2, 4.3, 4.1, 4.3; at 2048 8.2, 6.8, 6.2, 5.6, 4.9, 4.9
+// and 6.6, 6.1, 5.9, 6.0, 5.8, 5.7; at 3072 5.9, 5.4, 5.3, 5.1, 4.8, 4.9 and 5.0, 4.8, 4.6, 4.8,
+// 4.4, 4.3; at 4096 13.7, 11.9, 11.3, 10.6, 9.4, 9.3 and 11.2, 9.7, 9.5, 9.5, 8.9, 8.7. 16384 at
+// 2048 packed 3.2, 3.7, 3.8, 3.7, 3.8, 3.7: too early, and what begins there loses up to 1.5 times.
+// Lines at other strides gain less by the second level than by the first, and out of the third
+// level they are 1.5 times as slow (8 bytes at 192). Non-temporal stores: 6.4 ns and less for 64
+// bytes at 4096, but in one process of six 115, for a reason not found.
 void set_second_ahead(Sweep& sweep, const Machine& machine) {
-  const int64_t beyond_l3 = machine.l3_bytes / machine.page_bytes * sweep.width;
-  sweep.pack_ahead = {2 * beyond_l3};
-  sweep.unpack_ahead = {beyond_l3};
+  const int64_t room = machine.l3_bytes / common_stride(sweep, machine);
+  const int64_t all = machine.l3_bytes / machine.line_bytes;
+  sweep.pack_ahead = {std::min(4 * room, all) * sweep.width};
+  sweep.unpack_ahead = {std::min(2 * room, all) * sweep.width};
+  if (has_rows_of(sweep, 4 * machine.ask_runs)) sweep.far_bytes = 0;
   sweep.ahead_second = true;
 }
 
@@ -35,6 +65,26 @@ void set_second_ahead(Sweep& sweep, const Machine& machine) {
 void set_masked_ahead(Sweep& sweep, int64_t stride, const Machine& machine) {
   const int64_t share = std::min(machine.page_bytes, stride & -stride);
   sweep.pack_ahead = {machine.l2_bytes / std::max(machine.line_bytes, share) * sweep.width};
+}
+
+// Packing runs at strides of lines to half a page. Wider than 16 bytes it loses 1.3 on Granite
+// Rapids (40 and 128 bytes) but on AMD's gains, where every other line is skipped at least, and
+// moved under masks, out of the third level. Zen 5, not asked for over asked for, out of memory and
+// out of the third level: 24 bytes at 128 to 576 1.27 to 1.43, 0.63 to 1.1; 40 and 64 bytes 1.1 to
+// 1.5, 1.1 to 1.3; 96 at 256 and more 1.0 to 1.2, 1.05 to 1.4, but at 96 to 192 0.9 to 1.0. In
+// rows of 16 to 64 runs at 192 0.88 to 0.97: what is asked for lies past their ends.
+void set_pack_ahead(Sweep& sweep, int64_t stride, int64_t beyond_l2, bool masks,
+                    const Machine& machine) {
+  const int64_t line = machine.line_bytes;
+  const int64_t touched = (sweep.width + line - 1) / line * line;
+  if (sweep.width <= 16 || sweep.width > 2 * line) {
+    sweep.pack_ahead = {beyond_l2};
+  } else if (machine.early_stores > 0 && stride >= 2 * touched &&
+             has_rows_of(sweep, 4 * machine.ask_runs)) {
+    const bool by_masks = masks && goes_under_masks(sweep.width, stride);
+    sweep.pack_ahead = {by_masks ? filling(machine.l3_bytes, sweep.width, stride, machine)
+                                 : beyond_l2};
+  }
 }
 
 // Packed bytes of a list from which the lines of its runs, of `width` bytes in the mean, fill a
@@ -81,6 +131,11 @@ void set_gather_ahead(Sweep& sweep, bool masks, const Machine& machine) {
 // and 22.3, 22.0 and 19.7. Nor lines that all hold data, which the hardware follows
 // (machine.ask_stride_bytes): of 16 MiB, 8 bytes at 64 packed 0.21 and 0.26 ms, unpacked 0.20 and
 // 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster.
+// Out of memory twice as far ahead is better there: 8 bytes at 128 to 576 packed 1.09 to 1.14 times
+// faster, unpacked 1.05 to 1.1; in the third level 8 bytes at 256 unpacked 0.75. Nor short rows,
+// whose ends most of it would lie past: rows of 8 to 60 runs of 8 bytes at 128 to 256 packed 1.12
+// to 1.54 times faster, unpacked 1.0 to 1.4; of 24 and 64 bytes unpacked 1.05 to 1.5, in one case
+// of twelve 0.86. But elements of several fields: 0.88 to 1.09.
 void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
   const int64_t line = machine.line_bytes;
   const int64_t page = machine.page_bytes;
@@ -91,7 +146,8 @@ void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
       filling(std::max(machine.l2_bytes, machine.ask_bytes), sweep.width, stride, machine);
   const int64_t beyond_tlb =
       machine.tlb2_entries * std::max<int64_t>(1, page / stride) * sweep.width;
-  if (stride >= line && stride <= page / 2) sweep.pack_ahead = {beyond_l2};
+  if (stride >= line && stride <= page / 2)
+    set_pack_ahead(sweep, stride, beyond_l2, masks, machine);
   if (stride >= line && span < line) {
     sweep.unpack_ahead = {beyond_near, stride <= page / 3 ? Sizes::kNoEnd : beyond_tlb};
   } else if (stride >= line && stride <= 4 * line) {
@@ -103,8 +159,13 @@ void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
   if (sweep.how == Sweep::How::kStrided && masks && goes_under_masks(sweep.width, stride) &&
       sweep.width <= 16 && stride <= page / 2)
     set_masked_ahead(sweep, stride, machine);
-  if (machine.ask_level == 2 && stride % page == 0 && span <= line &&
-      sweep.how == Sweep::How::kStrided)
+  if (sweep.how != Sweep::How::kStrided) return;
+  const bool is_amd = machine.early_stores > 0;
+  if (is_amd && !has_rows_of(sweep, 2 * machine.ask_runs))
+    sweep.pack_ahead = sweep.unpack_ahead = {};
+  if (is_amd && has_rows_of(sweep, 8 * machine.ask_runs))
+    sweep.far_bytes = filling(machine.l3_bytes, sweep.width, stride, machine);
+  if (machine.ask_level == 2 && meets_in_few_places(stride, machine) && span <= line)
     set_second_ahead(sweep, machine);
 }
 

@@ -142,10 +142,40 @@ TEST(Moves, LoadsUnderMasksAreAskedForWhereTheirLinesDoNotFit) {
   EXPECT_EQ(from("hvector(9999, 3, 192, float)"), late.l2_bytes / 64 * 12);
   // Not those that are no masked loads, nor across pages.
   EXPECT_EQ(from("hvector(9999, 4, 128, float)"), 2 * late.l2_bytes / 64 * 16);
-  EXPECT_EQ(from("hvector(9999, 6, 128, float)"), 2 * late.l2_bytes / 64 * 24);
+  EXPECT_EQ(from("hvector(9999, 6, 128, float)"), Sizes::kNoEnd);
   EXPECT_EQ(from("hvector(9999, 3, 4032, float)"), Sizes::kNoEnd);
   table.masks = false;
   EXPECT_EQ(from("hvector(9999, 3, 128, float)"), 2 * late.l2_bytes / 64 * 12);
+}
+
+TEST(Moves, LongerRunsAreAskedForWherePackingGainsByIt) {
+  KernelTable table = *kernel_tables().front();
+  table.masks = true;
+  Machine host;
+  const auto packed = [&](const char* text) {
+    return make_plan(parse_type(text).value(), table, host)->root(1).sweep.pack_ahead.from;
+  };
+  for (const char* text : {"hvector(9999, 64, 128, byte)", "hvector(9999, 24, 128, byte)"})
+    EXPECT_EQ(packed(text), Sizes::kNoEnd) << text;
+  host.early_stores = 8;
+  EXPECT_EQ(packed("hvector(9999, 64, 128, byte)"), host.l2_bytes);
+  EXPECT_EQ(packed("hvector(9999, 96, 256, byte)"), host.l2_bytes / 128 * 96);
+  EXPECT_EQ(packed("hvector(9999, 24, 128, byte)"), host.l3_bytes / 64 * 24);  // under masks
+  // Where most lines hold data, and in rows that end before what is asked for.
+  for (const char* text : {"hvector(9999, 40, 96, byte)", "hvector(9999, 96, 192, byte)",
+                           "hvector(99, 1, 99999, hvector(60, 64, 128, byte))",
+                           "hvector(99, 1, 99999, hvector(30, 8, 128, byte))"})
+    EXPECT_EQ(packed(text), Sizes::kNoEnd) << text;
+}
+
+TEST(Moves, OutOfMemoryLinesAreAskedForTwiceAsFarAhead) {
+  Machine host;
+  const auto far = [&](const char* text) { return planned(text, host)->root(1).sweep.far_bytes; };
+  EXPECT_EQ(far("hvector(9999, 1, 192, double)"), Sizes::kNoEnd);
+  host.early_stores = 8;
+  EXPECT_EQ(far("hvector(9999, 1, 192, double)"), host.l3_bytes / 64 * 8);
+  EXPECT_EQ(far("hvector(9, 1, 99999, hvector(128, 1, 192, double))"), host.l3_bytes / 64 * 8);
+  EXPECT_EQ(far("hvector(9, 1, 99999, hvector(100, 1, 192, double))"), Sizes::kNoEnd);
 }
 
 TEST(Moves, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
@@ -215,15 +245,23 @@ TEST(Moves, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
   EXPECT_EQ(planned("hvector(9999, 1, 4096, double)", Machine())->root(1).sweep.pack_move.pace, 1);
 }
 
-TEST(Moves, LinesAtPagesAreAskedForIntoTheSecondLevel) {
+TEST(Moves, LinesAtFewPlacesOfTheirPagesAreAskedForIntoTheSecondLevel) {
   Machine second;
   second.ask_level = 2;
   const auto sweep = [&](const char* text) { return planned(text, second)->root(1).sweep; };
   const Sweep lines = sweep("hvector(99999, 64, 8192, byte)");
   EXPECT_TRUE(lines.pack_move.ahead_second);
   EXPECT_TRUE(lines.unpack_move.ahead_second);
-  EXPECT_EQ(lines.unpack_ahead.from, second.l3_bytes / second.page_bytes * 64);
+  EXPECT_EQ(lines.unpack_ahead.from, 2 * second.l3_bytes / second.page_bytes * 64);
   EXPECT_EQ(lines.pack_ahead.from, 2 * lines.unpack_ahead.from);
+  EXPECT_EQ(lines.far_bytes, 0);
+  for (const char* text : {"hvector(99999, 1, 1024, double)", "hvector(99999, 3, -3072, double)"})
+    EXPECT_TRUE(sweep(text).pack_move.ahead_second) << text;
+  EXPECT_FALSE(sweep("hvector(99999, 1, 512, double)").pack_move.ahead_second);
+  // Rows that begin anywhere have lines at all places, of which more stay in the third level.
+  const Sweep anywhere = sweep("hvector(999, 1, 1000192, hvector(999, 1, 2048, double))");
+  EXPECT_TRUE(anywhere.pack_move.ahead_second);
+  EXPECT_EQ(anywhere.pack_ahead.from, second.l3_bytes / 64 * 8);
   EXPECT_FALSE(sweep("hvector(99999, 64, 4160, byte)").pack_move.ahead_second);
   EXPECT_FALSE(sweep("hvector(99999, 128, 8192, byte)").pack_move.ahead_second);
   const PlanPtr first = planned("hvector(99999, 64, 8192, byte)", Machine());

@@ -67,6 +67,7 @@ struct Sweep {
   // ahead.
   Sizes pack_ahead;
   Sizes unpack_ahead;
+  int64_t far_bytes = Sizes::kNoEnd;  // from here on twice as far
   int64_t ahead_bytes = 0;
   bool ahead_second = false;  // into the second level
   int64_t tile_rows = 0;      // kTranspose
