@@ -29,7 +29,7 @@ struct LevelSpeed {
   // From one load to the next that needs its result, without the cost of a TLB miss.
   double latency_ns;
   // Time of each of many independent accesses of 8 bytes, one to a line, TLB misses included:
-  // lines in random order, one line of each page, every fourth line.
+  // lines in random order, one line of each page (at another place in each), every fourth line.
   double random_load_ns;
   double random_store_ns;
   double page_load_ns;
@@ -73,6 +73,11 @@ struct Machine {
       {20, 12, 10, 10, 8, 25, 5, 6, 5, 7, 4, 5},
       {12, 7, 6, 10, 8, 100, 12, 18, 12, 18, 7, 12},
   }};
+  // The memory's page_load_ns and page_store_ns where each line is at the same place of its page,
+  // asked for far ahead or not, whichever is less: few banks serve all of them, and few places of
+  // the caches hold them. Not measured on those three: as page_*.
+  double memory_same_load_ns = 12;
+  double memory_same_store_ns = 18;
 
   // Unpacking asks for its lines ahead where they take this many bytes: more than the first level,
   // or on AMD's (Zen 5), whose stores gain nothing by it sooner, than twice the second.
@@ -86,8 +91,8 @@ struct Machine {
   // 256 bytes packed 21.4 and, by 32, 20.3 us; 64 bytes at 4096 out of memory unpacked 14.1 by
   // 8, 11.5 ns by 32.
   int64_t ask_runs = 16;
-  // The level of cache into which lines at multiples of a page are asked for, out of memory; 0:
-  // they are not (plan/ahead.cpp).
+  // The level of cache into which lines at multiples of a quarter of a page are asked for, out of
+  // memory; 0: they are not (plan/ahead.cpp).
   int64_t ask_level = 0;
   // What one store of a vector writes at once; a wider one takes twice as long (AMD's before Zen 5:
   // 32).
@@ -131,7 +136,8 @@ struct Machine {
   int64_t four_lines_bytes = 0;
   // Of elements of 4 bytes up to this size: a quarter of that, but on CPUs of narrow stores all
   // (Zen 4, ms of two lines and four: 2048^2 floats 1.46 and 1.05, cold 1.9 and 1.4, 3072^2 3.6 and
-  // 2.4, 4096^2 10 and 4.9, cold 20 and 5.8; 1024^2 cold 0.45 and 0.31; 2560^2 doubles 3.2 and 3.8).
+  // 2.4, 4096^2 10 and 4.9, cold 20 and 5.8; 1024^2 cold 0.45 and 0.31; 2560^2 doubles 3.2
+  // and 3.8).
   int64_t four_lines_narrow_bytes = 0;
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }

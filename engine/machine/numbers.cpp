@@ -36,7 +36,8 @@ constexpr WholeRow kWholes[] = {
     {"ask_stride_bytes", "bytes", "between lines from which it asks for them", 1, kMiB,
      &Machine::ask_stride_bytes},
     {"ask_runs", "runs", "by which their lines are asked for ahead", 1, 1024, &Machine::ask_runs},
-    {"ask_level", "level", "into which lines at multiples of a page are asked for; 0: none", 0, 2,
+    {"ask_level", "level",
+     "into which lines at multiples of a quarter of a page are asked for; 0: none", 0, 2,
      &Machine::ask_level},
     {"store_bytes", "bytes", "of a vector, written by one store at once", 8, 64,
      &Machine::store_bytes},
@@ -77,6 +78,10 @@ constexpr RealRow kReals[] = {
      &Machine::tlb_miss_ns},
     {"tlb_walk_ns", "added to a load whose page is in no TLB", &Machine::tlb_walk_ns},
     {"cycle_ns", "a cycle of the clock", &Machine::cycle_ns},
+    {"memory_same_load_ns", "each of many loads, one from each page, at the same place in all",
+     &Machine::memory_same_load_ns},
+    {"memory_same_store_ns", "each of many stores, one to each page, at the same place in all",
+     &Machine::memory_same_store_ns},
 };
 
 struct SpeedRow {

@@ -197,6 +197,40 @@ TEST(Cost, StridesOfPagesCrowdTheCaches) {
   EXPECT_GT(crowded.traffic_ns(), spread.traffic_ns());
 }
 
+// The fewer places in their pages the lines of memory have, the longer each takes.
+TEST(Cost, LinesAtFewPlacesOfTheirPagesShareBanks) {
+  Machine host;
+  const auto of_stride = [&](int64_t bytes) {
+    const std::string text = "hvector(200_000, 1, " + std::to_string(bytes) + ", double)";
+    return packed(text, host, Warmth::kCold);
+  };
+  EXPECT_DOUBLE_EQ(of_stride(8192).ns, of_stride(8256).ns);
+  const double spread = of_stride(8256).ns;
+  host.memory_same_load_ns = 40 * host.speed(Level::kMemory).page_load_ns;
+  EXPECT_DOUBLE_EQ(of_stride(8256).ns, spread);        // 64 places
+  EXPECT_DOUBLE_EQ(of_stride(4096 + 256).ns, spread);  // 16
+  EXPECT_GT(of_stride(4096 + 512).ns, 1.5 * spread);   // 8
+  EXPECT_GT(of_stride(4096 + 1024).ns, 4 * spread);    // 4
+  EXPECT_GT(of_stride(4096 + 2048).ns, 10 * spread);   // 2
+  EXPECT_NEAR(of_stride(8192).ns, 40 * spread, 4 * spread);
+  EXPECT_EQ(of_stride(8192).bound, Bound::kMemory);  // not of the TLB's making
+}
+
+// No prefetcher follows a list whose gaps differ, however near its lines are.
+TEST(Cost, LinesAfterIrregularGapsComeAsInNoOrder) {
+  Machine host;
+  host.levels[static_cast<size_t>(Level::kMemory)].random_load_ns = 1000;
+  const auto of_gaps = [&](int64_t one, int64_t other, int64_t third) {
+    std::string text = "hindexed_block(1, [0";
+    const int64_t gaps[] = {one, other, third};
+    int64_t at = 0;
+    for (size_t i = 0; i < 3000; ++i) text += ", " + std::to_string(at += gaps[i % 3]);
+    return packed(text + "], double)", host, Warmth::kCold).ns;
+  };
+  EXPECT_LT(of_gaps(8, 16, 168), 3001 * 100);  // each third jumps as far as the last
+  EXPECT_GT(of_gaps(136, 200, 264), 3000 * 900);
+}
+
 TEST(Cost, ATransposeCostsLessThanItsColumnsOneByOne) {
   const Machine host;
   const std::string column = "vector(1024, 1, 1024, double)";

@@ -283,14 +283,20 @@ class Walk {
     Seen lines(floor_div(all.end, line) - first_line + 1, n);
     Seen pages(floor_div(all.end, page) - first_page + 1, n);
     double changes = 0;
-    double near = 0;
-    double near_way = 0;
+    struct Near {  // lines ahead in the same page or so
+      double lines = 0;
+      double way = 0;
+    };
+    Near near[2];  // after as many bytes as the one before or not
+    int64_t near_bytes = 0;
     double far = 0;
     double beside = 0;
     int64_t last = first_line - 2 * page;
     int64_t last_page = first_page - 1;
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = origin + list.mem_offsets[static_cast<size_t>(i)];
+      const int64_t before =
+          origin + list.mem_offsets[static_cast<size_t>(std::max<int64_t>(i, 1) - 1)];
       const int64_t bytes = bytes_of(sweep, i);
       const int64_t begin = floor_div(at, line);
       const int64_t end = floor_div(at + bytes - 1, line);
@@ -305,8 +311,11 @@ class Walk {
         } else if (k - last == 1) {
           beside += 1;
         } else {
-          near += 1;
-          near_way += static_cast<double>(k - last);
+          const int64_t ahead = at - before;
+          Near& kind = near[ahead != near_bytes ? 1 : 0];
+          kind.lines += 1;
+          kind.way += static_cast<double>(k - last);
+          near_bytes = ahead;
         }
         last = k;
       }
@@ -323,13 +332,16 @@ class Walk {
       all.cycles += static_cast<double>(n) * kUnequalCycles;
       if (n > kEntriesByHeart) all.cycles += changes * kWrongGuessCycles;
     }
-    all.lines = near + far + beside;
+    all.lines = near[0].lines + near[1].lines + far + beside;
     all.crowd = all.lines;
     all.pages = std::min(all.pages, all.lines);
     all.streams.push_back({beside, line});
-    if (near > 0)
-      all.streams.push_back(
-          {near, static_cast<int64_t>(near_way / near * static_cast<double>(line))});
+    for (const Near& kind : near) {
+      if (kind.lines > 0) {
+        const double stride = kind.way / kind.lines * static_cast<double>(line);
+        all.streams.push_back({kind.lines, static_cast<int64_t>(stride), &kind != near});
+      }
+    }
     if (far > 0) all.streams.push_back({far, 0});
     return all;
   }
@@ -353,10 +365,10 @@ void Demand::add(const Demand& other, double times) {
   cycles += times * other.cycles;
   for (const LineStream& stream : other.streams) {
     const auto same = std::find_if(streams.begin(), streams.end(), [&](const LineStream& mine) {
-      return mine.stride == stream.stride;
+      return mine.stride == stream.stride && mine.irregular == stream.irregular;
     });
     if (same == streams.end()) {
-      streams.push_back({times * stream.lines, stream.stride});
+      streams.push_back({times * stream.lines, stream.stride, stream.irregular});
     } else {
       same->lines += times * stream.lines;
     }

@@ -16,10 +16,11 @@ namespace lacuna {
 enum class Direction : uint8_t { kPack, kUnpack };
 
 // Lines that are new to a message, each `stride` bytes after the one before. line_bytes: side by
-// side; 0: anywhere.
+// side; 0: anywhere. Irregular: so many in the mean, from which no next one can be guessed.
 struct LineStream {
   double lines = 0;
   int64_t stride = 0;
+  bool irregular = false;
 };
 
 // Of the side that has the gaps; the packed side is one stream of lines side by side.

@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kWarmLoads = 1 << 20;
 
 constexpr uint64_t kSkippedLines = 4;
+constexpr uint64_t kPlacesApart = 7;  // of powers of two: all, in turns
 
 // The i-th line when every step-th line is taken, then every step-th from the second on, and so on.
 uint64_t in_turns(uint64_t i, uint64_t lines, uint64_t step) {
@@ -90,31 +91,62 @@ std::vector<uint32_t> touch_offsets(Order order, uint64_t bytes, uint64_t line, 
     if (order == Order::kRandom) at = random(place);
     if (order == Order::kSkip && lines >= kSkippedLines)
       at = in_turns(place, lines / kSkippedLines * kSkippedLines, kSkippedLines);
-    if (order == Order::kPage && lines >= lines_a_page) {
-      // Another line of each page than of the page before: not all in one set of the cache.
+    if ((order == Order::kPage || order == Order::kSame) && lines >= lines_a_page) {
       at = in_turns(place, lines / lines_a_page * lines_a_page, lines_a_page);
-      at = at / lines_a_page * lines_a_page + (at + at / lines_a_page) % lines_a_page;
+      const uint64_t page_begin = at / lines_a_page * lines_a_page;
+      // Another line of each page than of the page before, not all in one set of the cache; or the
+      // same, but not beside that of the last turn, which may have brought it along.
+      at = order == Order::kPage ? at + at / lines_a_page : at * kPlacesApart;
+      at = page_begin + at % lines_a_page;
     }
     offsets[i] = static_cast<uint32_t>(at * line);
   }
   return offsets;
 }
 
+namespace {
+
+// Zen 5: lines of memory at one place of their pages 10.6 ns by 32 and 9.4, 9.2 and 9.3 by 64, 96
+// and 128.
+constexpr size_t kAskedAhead = 96;
+
+template <bool kAsks, typename Access>
+[[gnu::always_inline]] inline void each(const char* base, const std::vector<uint32_t>& offsets,
+                                        Access access) {
+  size_t i = 0;
+  if constexpr (kAsks) {
+    for (; i + kAskedAhead < offsets.size(); ++i) {
+      __builtin_prefetch(base + offsets[i + kAskedAhead], 0, 2);
+      access(offsets[i]);
+    }
+  }
+  for (; i < offsets.size(); ++i) access(offsets[i]);
+}
+
+}  // namespace
+
+template <bool kAsks>
 [[gnu::noinline]] uint64_t load_each(const char* base, const std::vector<uint32_t>& offsets) {
   uint64_t sum = 0;
-  for (const uint32_t offset : offsets) {
+  each<kAsks>(base, offsets, [&](uint32_t offset) {
     uint64_t value;
     std::memcpy(&value, base + offset, sizeof value);
     sum += value;
-  }
+  });
   return sum;
 }
 
+template <bool kAsks>
 [[gnu::noinline]] void store_each(char* base, const std::vector<uint32_t>& offsets) {
-  for (const uint32_t offset : offsets) {
+  each<kAsks>(base, offsets, [&](uint32_t offset) {
     const uint64_t value = offset;
     std::memcpy(base + offset, &value, sizeof value);
-  }
+  });
 }
+
+template uint64_t load_each<false>(const char*, const std::vector<uint32_t>&);
+template uint64_t load_each<true>(const char*, const std::vector<uint32_t>&);
+template void store_each<false>(char*, const std::vector<uint32_t>&);
+template void store_each<true>(char*, const std::vector<uint32_t>&);
 
 }  // namespace lacuna::probe

@@ -24,15 +24,18 @@ double chase_ns(char* base, uint64_t n, size_t stride, int samples, uint64_t see
 double cycle_ns(int samples);
 
 // Which lines are touched one after the other.
-enum class Order { kSkip, kPage, kRandom };
+enum class Order { kSkip, kPage, kSame, kRandom };
 
 // Offsets of `count` lines inside [0, bytes) in that order, from place `first` of the order on; all
 // lines (of kSkip: also those skipped, in later turns) come before one comes again.
 std::vector<uint32_t> touch_offsets(Order order, uint64_t bytes, uint64_t line, uint64_t page,
                                     uint64_t first, uint64_t count);
 
-// One access of 8 bytes at base + offset for each.
+// One access of 8 bytes at base + offset for each. kAsks: whose line is asked for, into the second
+// level, so far ahead that none is waited for.
+template <bool kAsks = false>
 uint64_t load_each(const char* base, const std::vector<uint32_t>& offsets);
+template <bool kAsks = false>
 void store_each(char* base, const std::vector<uint32_t>& offsets);
 
 }  // namespace lacuna::probe

@@ -13,7 +13,7 @@ namespace lacuna::probe {
 struct Moves {
   const char* isa;
   uint64_t (*read)(const char* from, size_t bytes);  // a number that depends on all bytes
-  void (*write)(char* to, size_t bytes);             // zeros
+  void (*write)(char* to, size_t bytes);             // no two words the same
   void (*copy)(const char* from, char* to, size_t bytes);
   void (*stream_write)(char* to, size_t bytes);
   void (*stream_copy)(const char* from, char* to, size_t bytes);

@@ -60,6 +60,9 @@ inline double lower_quartile(const std::vector<double>& sorted) {
   return sorted[sorted.size() / 4];
 }
 
+// For what differs with the data's place, which no program chooses.
+inline double median(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
+
 }  // namespace lacuna::probe
 
 #endif  // LACUNA_ENGINE_MACHINE_PROBE_TIMING_HPP_
