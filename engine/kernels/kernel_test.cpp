@@ -121,7 +121,8 @@ TEST_P(Kernels, OneRunPastTheCaches) {
 }
 
 void check_list(const KernelTable& table, bool scatter, int64_t width,
-                const std::vector<int64_t>& offsets, bool narrow, int64_t ahead = 0) {
+                const std::vector<int64_t>& offsets, bool narrow, int64_t ahead = 0,
+                bool in_order = false) {
   const std::vector<int32_t> places(offsets.begin(), offsets.end());
   const int64_t n = static_cast<int64_t>(offsets.size());
   const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
@@ -137,6 +138,7 @@ void check_list(const KernelTable& table, bool scatter, int64_t width,
   m.outer = scatter ? Dim{2, n * width, outer_listed} : Dim{2, outer_listed, n * width};
   m.inner.count = n;
   m.ahead = ahead;
+  m.ahead_in_order = in_order;
   if (narrow) {
     m.places = places.data();
   } else {
@@ -152,6 +154,17 @@ void check_list(const KernelTable& table, bool scatter, int64_t width,
     }
   }
   ASSERT_TRUE(arena.right()) << kernel.id() << " width " << width << " entries " << n;
+}
+
+TEST_P(Kernels, GatherInOrder) {
+  for (const int64_t width : {1, 2, 4, 8, 16, 24}) {
+    for (const int64_t n : {1, 31, 32, 33, 64, 1000}) {
+      std::vector<int64_t> offsets;
+      for (int64_t i = 0, at = -100; i < n; ++i) offsets.push_back(at += width + i * i % 97);
+      for (const bool narrow : {false, true})
+        check_list(*GetParam(), false, width, offsets, narrow, 32, true);
+    }
+  }
 }
 
 TEST_P(Kernels, GatherAndScatter) {

@@ -98,20 +98,32 @@ int64_t beyond(int64_t cache_bytes, const LayoutNode& list, int64_t width, const
   return static_cast<int64_t>(in_a_line * static_cast<double>(filled));
 }
 
+// Whether a list goes up, by at most so many bytes at a time, and has an entry for each two lines
+// in the mean.
+bool rises_slowly(const std::vector<int64_t>& offsets, const Machine& machine) {
+  constexpr int64_t kMostBytes = 2048;
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    const int64_t way = offsets[i] - offsets[i - 1];
+    if (way <= 0 || way > kMostBytes) return false;
+  }
+  return offsets.back() - offsets.front() <= 2 * machine.line_bytes * std::ssize(offsets);
+}
+
 // Packing by lists: AMD's CPUs do not look far enough out of the last level, though loads wait for
 // nothing (Zen 5, 450,000 to a million runs in 64 to 512 MiB, in order and in random order, not
 // asked for over asked for: 4 and 8 bytes 1.05 to 1.22, 40 to 64 bytes 1.2 to 1.5, 128 and 256
 // bytes 1.4 to 1.85, those in 8 MiB, too, 1.05). Half of that level is where it begins to pay:
 // others have a share, and the list and the packed data take one. Where there are no masks, of 12,
 // 24 and 32 bytes 1.24 to 1.8; of 16 0.93 to 1.05. Under masks those lose (0.67 to 1.0): by moves,
-// asked for, they take 0.95 (random order) to 1.2 of what they do under masks. Lines of dense lists
-// one after the other, 4 KiB ahead, in a loop of nothing else: every eighth of 8 bytes 1.6 ns a
-// run, by its places 1.9; of 24 bytes 4.0 and 2.6.
+// asked for, they take 0.95 (random order) to 1.2 of what they do under masks. Lines of lists in
+// order one after the other, 4 KiB ahead: 8 bytes up to 1.27 times as fast as by their places
+// (swept_row), in a loop of nothing else every eighth of 24 bytes 4.0 ns a run and 2.6.
 void set_gather_ahead(Sweep& sweep, bool masks, const Machine& machine) {
   const bool by_mask = masks && sweep.width > 8 && sweep.width <= 32;
   if (machine.early_stores == 0 || by_mask || sweep.width == 16) return;
   const int64_t from = sweep.width > machine.line_bytes ? machine.ask_bytes : machine.l3_bytes / 2;
   sweep.pack_ahead = {beyond(from, *sweep.list, sweep.width, machine)};
+  sweep.ahead_in_order = sweep.width <= 8 && rises_slowly(sweep.list->mem_offsets, machine);
 }
 
 }  // namespace
@@ -130,7 +142,8 @@ void set_gather_ahead(Sweep& sweep, bool masks, const Machine& machine) {
 // that they fill it, packed 8.7 and 10.2 us, unpacked 8.4 and 9.3, twice as many 22.6
 // and 22.3, 22.0 and 19.7. Nor lines that all hold data, which the hardware follows
 // (machine.ask_stride_bytes): of 16 MiB, 8 bytes at 64 packed 0.21 and 0.26 ms, unpacked 0.20 and
-// 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster.
+// 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster. Out
+// of memory, 64 ahead, 4 to 24 bytes at 16 to 80 0.92 to 1.02.
 // Out of memory twice as far ahead is better there: 8 bytes at 128 to 576 packed 1.09 to 1.14 times
 // faster, unpacked 1.05 to 1.1; in the third level 8 bytes at 256 unpacked 0.75. Nor short rows,
 // whose ends most of it would lie past: rows of 8 to 60 runs of 8 bytes at 128 to 256 packed 1.12

@@ -98,6 +98,7 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   m.fields = sweep.fields.get();
   m.ahead_bytes = sweep.ahead_bytes;
   m.ahead_second = sweep.ahead_second;
+  m.ahead_in_order = sweep.ahead_in_order;
   m.asks_always = machine.ask_bytes <= machine.l1_bytes;
   m.library_run = machine.library_run_bytes;
   const bool is_learned = sweep.width >= machine.one_by_one_least_bytes &&

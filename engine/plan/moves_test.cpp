@@ -245,6 +245,22 @@ TEST(Moves, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
   EXPECT_EQ(planned("hvector(9999, 1, 4096, double)", Machine())->root(1).sweep.pack_move.pace, 1);
 }
 
+TEST(Moves, LinesOfAListThatRisesSlowlyAreAskedForInOrder) {
+  Machine host;
+  host.early_stores = 8;
+  const auto in_order = [&](const char* text) {
+    return planned(text, host)->root(1).sweep.pack_move.ahead_in_order;
+  };
+  EXPECT_TRUE(in_order("indexed_block(1, [0, 3, 7, 12, 20], double)"));
+  EXPECT_FALSE(in_order("indexed_block(1, [0, 30, 70, 120, 200], double)"));  // few of the lines
+  EXPECT_FALSE(in_order("indexed_block(1, [0, 7, 3, 12, 20], double)"));
+  EXPECT_FALSE(in_order("indexed_block(1, [0, 3, 7, 8, 9, 11, 12, 13, 300, 301, 305], double)"));
+  EXPECT_FALSE(in_order("indexed_block(2, [0, 3, 7, 12, 20], double)"));
+  EXPECT_FALSE(planned("indexed_block(1, [0, 3, 7, 12, 20], double)", Machine())
+                   ->root(1)
+                   .sweep.pack_move.ahead_in_order);
+}
+
 TEST(Moves, LinesAtFewPlacesOfTheirPagesAreAskedForIntoTheSecondLevel) {
   Machine second;
   second.ask_level = 2;
