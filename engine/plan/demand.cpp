@@ -5,13 +5,12 @@
 #include "plan/demand.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "plan/cover.hpp"
 #include "plan/cycles.hpp"
 
 namespace lacuna {
@@ -19,66 +18,6 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 using How = Sweep::How;
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
-// What one part of a layout covers, in units of `unit` bytes (a line, a page).
-struct Cover {
-  double units = 0;
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
-// A run of `width` bytes at the places that the strides above it give: the mean over these.
-Cover run_cover(int64_t width, const std::vector<Loop>& loops, int64_t offset, int64_t unit) {
-  int64_t step = unit;
-  for (const Loop& loop : loops) step = std::gcd(step, std::abs(loop.mem_stride));
-  const int64_t first = ((offset % step) + step) % step;
-  int64_t sum = 0;
-  int64_t places = 0;
-  for (int64_t at = first; at < unit; at += step, ++places) sum += (at + width - 1) / unit + 1;
-  return {static_cast<double>(sum) / static_cast<double>(places), offset, offset + width};
-}
-
-// The cover of a loop over it: all of them, but not more than there are in between.
-Cover repeated(Cover one, const Loop& loop, int64_t unit) {
-  const int64_t way = (loop.count - 1) * loop.mem_stride;
-  one.begin += std::min<int64_t>(way, 0);
-  one.end += std::max<int64_t>(way, 0);
-  const double between =
-      static_cast<double>(floor_div(one.end - 1, unit) - floor_div(one.begin, unit) + 1);
-  one.units = std::min(one.units * static_cast<double>(loop.count), between);
-  return one;
-}
-
-// Closest loops first: those that interleave with what is inside them.
-Cover nest_cover(int64_t width, std::vector<Loop> loops, int64_t offset, int64_t unit) {
-  std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
-    return std::abs(a.mem_stride) < std::abs(b.mem_stride);
-  });
-  Cover cover = run_cover(width, loops, offset, unit);
-  for (const Loop& loop : loops) cover = repeated(cover, loop, unit);
-  return cover;
-}
-
-// First and second levels choose a line's set by its place in the page, and the second level by
-// further bits that are as good as random (physical pages). Lines that all have the same place in
-// their pages share one 64th of both. The share of such places that a nest uses.
-double set_share(int64_t width, const std::vector<Loop>& loops, const Machine& machine) {
-  const int64_t line = machine.line_bytes;
-  const int64_t sets = std::clamp<int64_t>(machine.page_bytes / line, 1, 64);
-  const uint64_t all = sets == 64 ? ~uint64_t{0} : (uint64_t{1} << sets) - 1;
-  const int64_t run = std::min(sets, (width + line - 1) / line);
-  uint64_t used = run == 64 ? all : (uint64_t{1} << run) - 1;
-  for (const Loop& loop : loops) {
-    const uint64_t inner = used;
-    for (int64_t k = 1; k < std::min(loop.count, 4 * sets) && used != all; ++k) {
-      const int64_t by = ((floor_div(k * loop.mem_stride, line) % sets) + sets) % sets;
-      used |= by == 0 ? inner : ((inner << by) | (inner >> (sets - by))) & all;
-    }
-  }
-  return std::popcount(used) / static_cast<double>(sets);
-}
 
 // Bits for the units of [0, count), or none where they would be many more than what is listed.
 class Seen {
