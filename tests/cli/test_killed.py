@@ -54,6 +54,9 @@ class Job:
         name = "openmpi" if family == "ompi" else "mpich"
         library_path = str(launcher.parents[1] / "lib")
         environment = {MARK: self.mark, "LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "1"}
+        # A killed launcher of Open MPI 5 leaves a folder by its process's number, and the next one
+        # of that number does not start ("The PMIx server's listener thread failed to start").
+        environment["TMPDIR"] = str(folder)
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [str(COMMAND), "run", "--mpi", name, *map(str, words)],
