@@ -96,11 +96,11 @@ struct Move {
   //
   // strided, runs of at most a line: those are asked for into the second level, reading or writing.
   bool ahead_second = false;
+  // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
+  bool asks_always = true;
   // gather: the places rise, by little, and leave few lines out: with `ahead`, lines are asked for
   // one after the other.
   bool ahead_in_order = false;
-  // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
-  bool asks_always = true;
   // Vectors of half a line, where those of a whole line lie across two too often (strided runs of
   // more than two lines: beyond the first level, and off the lines' boundaries).
   bool half_lines = false;

@@ -35,8 +35,7 @@ int64_t common_stride(const Sweep& sweep, const Machine& machine) {
 // which has room for fewer of them than should be under way (Zen 5: 12 in each); the second level
 // has not that limit.
 bool meets_in_few_places(int64_t stride, const Machine& machine) {
-  const int64_t page = machine.page_bytes;
-  return stride >= page / 4 && std::gcd(stride, page) >= page / 4;
+  return std::gcd(stride, machine.page_bytes) >= machine.page_bytes / 4;
 }
 
 // Such lines are asked for into the second level, twice as far ahead, once they outgrow their part
@@ -47,7 +46,9 @@ bool meets_in_few_places(int64_t stride, const Machine& machine) {
 // 4.4, 4.3; at 4096 13.7, 11.9, 11.3, 10.6, 9.4, 9.3 and 11.2, 9.7, 9.5, 9.5, 8.9, 8.7. 16384 at
 // 2048 packed 3.2, 3.7, 3.8, 3.7, 3.8, 3.7: too early, and what begins there loses up to 1.5 times.
 // Lines at other strides gain less by the second level than by the first, and out of the third
-// level they are 1.5 times as slow (8 bytes at 192). Non-temporal stores: 6.4 ns and less for 64
+// level they are 1.5 times as slow (8 bytes at 192). Short rows are asked for, too: the next ones
+// often begin where that lies (2048 rows of 32 at 4096, 262144 apart: not asked for 0.7 to 0.97
+// times as fast). Non-temporal stores: 6.4 ns and less for 64
 // bytes at 4096, but in one process of six 115, for a reason not found.
 void set_second_ahead(Sweep& sweep, const Machine& machine) {
   const int64_t room = machine.l3_bytes / common_stride(sweep, machine);
@@ -142,13 +143,13 @@ void set_gather_ahead(Sweep& sweep, bool masks, const Machine& machine) {
 // that they fill it, packed 8.7 and 10.2 us, unpacked 8.4 and 9.3, twice as many 22.6
 // and 22.3, 22.0 and 19.7. Nor lines that all hold data, which the hardware follows
 // (machine.ask_stride_bytes): of 16 MiB, 8 bytes at 64 packed 0.21 and 0.26 ms, unpacked 0.20 and
-// 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster. Out
-// of memory, 64 ahead, 4 to 24 bytes at 16 to 80 0.92 to 1.02.
-// Out of memory twice as far ahead is better there: 8 bytes at 128 to 576 packed 1.09 to 1.14 times
-// faster, unpacked 1.05 to 1.1; in the third level 8 bytes at 256 unpacked 0.75. Nor short rows,
-// whose ends most of it would lie past: rows of 8 to 60 runs of 8 bytes at 128 to 256 packed 1.12
+// 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster; out
+// of memory, 64 ahead, 4 to 24 bytes at 16 to 80 0.92 to 1.02. Nor short rows, whose ends most of
+// it would lie past: not asked for, rows of 8 to 60 runs of 8 bytes at 128 to 256 packed 1.12
 // to 1.54 times faster, unpacked 1.0 to 1.4; of 24 and 64 bytes unpacked 1.05 to 1.5, in one case
 // of twelve 0.86. But elements of several fields: 0.88 to 1.09.
+// Long rows out of memory are asked for twice as far ahead: 8 bytes at 128 to 576 packed 1.09
+// to 1.14 times faster, unpacked 1.05 to 1.1; in the third level 8 bytes at 256 unpacked 0.75.
 void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
   const int64_t line = machine.line_bytes;
   const int64_t page = machine.page_bytes;
@@ -169,10 +170,9 @@ void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
     sweep.unpack_ahead = {beyond_l2};
   }
   sweep.ahead_bytes = span;
-  if (sweep.how == Sweep::How::kStrided && masks && goes_under_masks(sweep.width, stride) &&
-      sweep.width <= 16 && stride <= page / 2)
-    set_masked_ahead(sweep, stride, machine);
   if (sweep.how != Sweep::How::kStrided) return;
+  if (masks && goes_under_masks(sweep.width, stride) && sweep.width <= 16 && stride <= page / 2)
+    set_masked_ahead(sweep, stride, machine);
   const bool is_amd = machine.early_stores > 0;
   if (is_amd && !has_rows_of(sweep, 2 * machine.ask_runs))
     sweep.pack_ahead = sweep.unpack_ahead = {};

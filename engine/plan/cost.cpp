@@ -78,9 +78,10 @@ struct LineTimes {
   double random;
 };
 
-LineTimes line_times(const LevelSpeed& speed, bool is_store, const Machine& machine) {
+LineTimes line_times(Level level, bool is_store, const Machine& machine) {
+  const LevelSpeed& speed = machine.speed(level);
   const auto bytes = static_cast<double>(machine.line_bytes);
-  const bool is_memory = &speed == &machine.speed(Level::kMemory);
+  const bool is_memory = level == Level::kMemory;
   if (is_store)
     return {bytes / speed.write_bytes_per_ns, speed.skip_store_ns, speed.page_store_ns,
             is_memory ? machine.memory_same_store_ns : speed.page_store_ns, speed.random_store_ns};
@@ -98,40 +99,40 @@ double line_ns(const LineTimes& times, const LineStream& stream, const Machine& 
   return between(at, 4 * line, times.skip, page, times.page);
 }
 
-// Lines at strides that are multiples of much of a page have few places in their pages. By how much
-// that multiplies the time that one line of each page takes out of memory: all of it at one place,
-// none from 16 places on (Zen 5, ns of 131072 lines at 1, 2, 4, 8, 16, 64 places, loaded 13.4,
-// 11.2, 7.3, 6.3, 4.6, 4.3, stored 18.2, 11.4, 7.4, 5.1, 4.0, 3.9; asked for ahead, 1, 2 and 4
-// loaded 6.0, 6.1, 6.5, stored 8.4, 8.8, 5.7).
-double crowding(const LineTimes& times, int64_t stride, const Machine& machine) {
-  if (stride <= 0 || times.same <= times.page) return 1;
+// The time of one line of each page: strides that are multiples of much of a page leave their
+// lines few places in their pages. From the time at one place to that at 16 and more by the
+// same factor for each doubling (out of memory, Zen 5, ns of 131072 lines at 1, 2, 4, 8, 16, 64
+// places, loaded 13.4, 11.2, 7.3, 6.3, 4.6, 4.3, stored 18.2, 11.4, 7.4, 5.1, 4.0, 3.9; asked for
+// ahead, 1, 2 and 4 loaded 6.0, 6.1, 6.5, stored 8.4, 8.8, 5.7).
+double crowded_page(const LineTimes& times, int64_t stride, const Machine& machine) {
+  if (times.same <= times.page) return times.page;
   const double places = static_cast<double>(machine.page_bytes) /
                         static_cast<double>(std::gcd(stride, machine.page_bytes));
-  return std::pow(times.same / times.page, std::max(0.0, 1 - std::log2(places) / 4));
+  const double part = std::max(0.0, 1 - std::log2(places) / 4);
+  return std::pow(times.same, part) * std::pow(times.page, 1 - part);
 }
 
 // The profile's line times of memory are of sets that no TLB reaches: a walk is in each load from
 // another page. (Stores wait for each other in any case and show no difference.) Cold data is not
 // cold for the TLB.
-bool without_walks(const Traffic& traffic, const LevelSpeed& speed, const Machine& machine) {
-  return traffic.is_pack && &speed == &machine.speed(Level::kMemory) &&
+bool without_walks(const Traffic& traffic, Level level, const Machine& machine) {
+  return traffic.is_pack && level == Level::kMemory &&
          traffic.demand.pages <= static_cast<double>(machine.tlb2_entries);
 }
 
 // The memory's side of a message in one level; `mapped`: as if the TLB reached all of it.
-double memory_side_ns(const Traffic& traffic, const LevelSpeed& speed, const Machine& machine,
-                      bool mapped) {
-  LineTimes times = line_times(speed, !traffic.is_pack, machine);
+double memory_side_ns(const Traffic& traffic, Level level, const Machine& machine, bool mapped) {
+  LineTimes times = line_times(level, !traffic.is_pack, machine);
   // In order is no slower than in none: if it was measured so, something disturbed it.
   times.page = std::min(times.page, times.random);
-  if (without_walks(traffic, speed, machine)) {
+  if (without_walks(traffic, level, machine)) {
     times.page = std::max(times.dense, times.page - machine.tlb_walk_ns);
     times.random = std::max(times.dense, times.random - machine.tlb_walk_ns);
   }
   double ns = 0;
   for (const LineStream& stream : traffic.demand.streams) {
     LineTimes crowded = times;
-    if (!stream.irregular) crowded.page *= crowding(times, stream.stride, machine);
+    crowded.page = crowded_page(times, stream.stride, machine);
     const double spread = line_ns(times, stream, machine);
     double each = line_ns(crowded, stream, machine);
     if (mapped) each += std::min(spread, std::max(times.skip, times.dense)) - spread;
@@ -155,7 +156,7 @@ double level_ns(const Traffic& traffic, Level level, const Machine& machine, boo
     return std::max(traffic.packed_lines, traffic.demand.lines) * line /
            speed.stream_copy_bytes_per_ns;
   }
-  const double memory = memory_side_ns(traffic, speed, machine, mapped);
+  const double memory = memory_side_ns(traffic, level, machine, mapped);
   const double packed = traffic.packed_lines * line /
                         (traffic.is_pack ? speed.write_bytes_per_ns : speed.read_bytes_per_ns);
   const double both = overlap(1 / speed.read_bytes_per_ns, 1 / speed.write_bytes_per_ns,

@@ -12,9 +12,6 @@ from lacuna.errors import Exit, LacunaError
 
 ALL = ["mpich", "openmpi", "intelmpi"]  # what `--mpi all` means
 FORTRAN = ["debian-mpich", "debian-openmpi", "intelmpi"]  # with bindings for gfortran
-# Open MPI 5's launcher where one of the same process number was killed and has left its folder in
-# TMPDIR: it removes that, and runs no program.
-NOT_LAUNCHED = "The PMIx server's listener thread failed to start."
 _DEBIAN = "debian-"
 _FOLDER = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
 TITLE = {

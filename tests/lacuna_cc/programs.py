@@ -86,13 +86,10 @@ def run(
     else:
         target = mpis.installed(library, places.default_mpi_root())
     words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
-    for _ in range(2):
-        done = subprocess.run(
-            target.command(2, words), env={**environment(library), **target.environment()},
-            capture_output=True, text=True, check=False, timeout=HANGS,
-        )  # fmt: skip
-        if mpis.NOT_LAUNCHED not in done.stderr:
-            break
+    done = subprocess.run(
+        target.command(2, words), env={**environment(library), **target.environment()},
+        capture_output=True, text=True, check=False, timeout=HANGS,
+    )  # fmt: skip
     assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
     if told is not None:
         told.append(done.stderr)

@@ -135,23 +135,20 @@ def digests_of(binary: Path, way: Way, target: mpis.Installed) -> Digests:
     if not way.command:
         environment["LACUNA_ALWAYS"] = "1"
         words, environment = run.build(words, target.kind, environment)
-    for _ in range(2):
-        try:
-            done = subprocess.run(
-                words,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=SECONDS,
-                check=False,
-            )
-            said, complaint = done.stdout, done.stderr
-        except subprocess.TimeoutExpired as error:
-            said, complaint = (error.stdout or b"").decode(errors="replace"), "too long"
-        if mpis.NOT_LAUNCHED not in complaint:
-            break
+    try:
+        done = subprocess.run(
+            words,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
+        )
+        said, complaint = done.stdout, done.stderr
+    except subprocess.TimeoutExpired as error:
+        said, complaint = (error.stdout or b"").decode(errors="replace"), "too long"
     found = (_LINE.match(line) for line in said.splitlines())
     return Digests({int(match[1]): match[2] for match in found if match}, complaint)
 
