@@ -1,5 +1,5 @@
 // The types by which messages are sent with a gap: one of a size is made once, and all are freed by the time MPI
-// ends. Each rank sends to itself. gaps_counted.c counts.
+// ends. Each rank sends to itself; sessions follow each other, so one rank runs them. gaps_counted.c counts.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

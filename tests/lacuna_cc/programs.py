@@ -78,7 +78,11 @@ def plain_cc(library: str, *arguments: str) -> None:
 
 
 def run(
-    library: str, program: Path, preload: Path | None = None, told: list[str] | None = None
+    library: str,
+    program: Path,
+    preload: Path | None = None,
+    told: list[str] | None = None,
+    ranks: int = 2,
 ) -> str:
     """What it prints; what it says on stderr is appended to `told`."""
     if library.startswith("debian-"):
@@ -87,7 +91,7 @@ def run(
         target = mpis.installed(library, places.default_mpi_root())
     words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
     done = subprocess.run(
-        target.command(2, words), env={**environment(library), **target.environment()},
+        target.command(ranks, words), env={**environment(library), **target.environment()},
         capture_output=True, text=True, check=False, timeout=HANGS,
     )  # fmt: skip
     assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
