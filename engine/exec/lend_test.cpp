@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "exec/exec.hpp"
 #include "exec/stream.hpp"
 #include "type/text.hpp"
 #include "type/typemap.hpp"
@@ -204,16 +205,59 @@ TEST(Lend, LessMayBeFilledThanLent) {
 }
 
 TEST(Lend, WhatIsNotTakenBackNeverCame) {
-  Message m(kTexts[0]);
-  std::vector<std::byte> back(m.mem.size(), std::byte{9});
-  {
-    Stream<false> stream(m.plan, back.data(), 1, kCap, kKeep);
-    std::memset(stream.lend(100), 1, 100);
-    stream.filled(100);
-    std::memset(stream.lend(100), 2, 100);
+  for (const char* const text : kTexts) {
+    SCOPED_TRACE(text);
+    Message m(text);
+    std::vector<std::byte> back(m.mem.size(), std::byte{9});
+    {
+      Stream<false> stream(m.plan, back.data(), 1, kCap, kKeep);
+      std::memset(stream.lend(100), 1, 100);
+      stream.filled(100);
+      if (std::byte* const place = stream.lend(100); place < back.data() || place > &back.back())
+        std::memset(place, 2, 100);
+    }
+    EXPECT_EQ(std::count(back.begin(), back.end(), std::byte{1}), 100);
+    EXPECT_EQ(std::count(back.begin(), back.end(), std::byte{2}), 0);
   }
-  EXPECT_EQ(std::count(back.begin(), back.end(), std::byte{1}), 100);
-  EXPECT_EQ(std::count(back.begin(), back.end(), std::byte{2}), 0);
+}
+
+// Small pieces of structs wait for each other in a buffer: not longer than the contract says.
+TEST(Lend, WhatCameIsInMemoryAtAFlushAndAtTheEnd) {
+  Message m(kTexts[8]);
+  std::vector<std::byte> back(m.mem.size(), std::byte{9});
+  Stream<false> stream(m.plan, back.data(), 1, kCap, kKeep);
+  const auto came = [&](int64_t bytes) {
+    std::memcpy(stream.lend(bytes), m.packed.data() + (stream.total() - stream.left()),
+                static_cast<size_t>(bytes));
+    stream.filled(bytes);
+  };
+  const auto differs = [&](int64_t bytes) {
+    std::vector<std::byte> got(static_cast<size_t>(bytes));
+    pack_slice(*m.plan, back.data(), 1, 0, bytes, got.data());
+    return std::memcmp(got.data(), m.packed.data(), got.size());
+  };
+  came(32);
+  came(64);
+  stream.flush();
+  EXPECT_EQ(differs(96), 0);
+  came(32);
+  stream.next(m.packed.data() + 128, 32);
+  EXPECT_EQ(differs(160), 0);
+  came(64);
+  stream.seek(320);
+  EXPECT_EQ(differs(224), 0);
+  stream.seek(224);
+  while (stream.left() > 0) came(32);
+  EXPECT_EQ(back, m.unpacked(m.packed, std::byte{9}));
+
+  // What waits comes before what is moved after it.
+  Stream<false> again(m.plan, back.data(), 1, kCap, kKeep);
+  std::memset(again.lend(96), 7, 96);
+  again.filled(96);
+  again.seek(0);
+  again.next(m.packed.data(), 96);
+  again.flush();
+  EXPECT_EQ(differs(m.total), 0);
 }
 
 TEST(Lend, WithoutMemoryThereIsNoPlaceAndNothingChanges) {

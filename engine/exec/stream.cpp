@@ -44,7 +44,6 @@ int64_t Stream<kPack>::first_group_bytes() const {
 template <bool kPack>
 Stream<kPack>::~Stream() {
   flush();
-  if (apart_ != nullptr) release_buffer(apart_);
 }
 
 template <bool kPack>
@@ -205,6 +204,7 @@ void Stream<kPack>::find_part() {
 
 template <bool kPack>
 void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
+  if (!kPack) close_apart();
   const bool is_past_caches = is_assembled(packed, bytes);
   while (bytes > 0) {
     find_part();
@@ -241,30 +241,15 @@ void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
 }
 
 template <bool kPack>
-std::byte* Stream<kPack>::lend(int64_t bytes) noexcept {
-  std::byte* place = bytes > 0 ? together(bytes) : nullptr;
-  is_apart_ = place == nullptr;
-  if (is_apart_) {
-    place = apart(bytes);
-    if (place == nullptr) return nullptr;
-    if (kPack) next(place, bytes);
-  } else if (kPack) {
-    move_on(bytes);
-  }
-  if (!kPack) lent_ = bytes;
-  return place;
-}
-
-template <bool kPack>
-void Stream<kPack>::filled(int64_t bytes) noexcept {
-  lent_ = kNone;
-  if (bytes == 0) return;
-  if (is_apart_) return next(apart_->data, bytes);
-  move_on(bytes);
+bool Stream<kPack>::lend_anew(int64_t bytes, std::byte** place) {
+  close_apart();
+  if (bytes > 0) *place = together(bytes);
+  return *place != nullptr || open_apart(bytes);
 }
 
 template <bool kPack>
 void Stream<kPack>::move_on(int64_t bytes) {
+  if (bytes == 0) return;
   if (lent_slot_ != nullptr) passed(*lent_slot_, bytes);
   at_ += bytes;
   in_order_ = true;
@@ -284,15 +269,35 @@ std::byte* Stream<kPack>::together(int64_t bytes) {
   return lent_slot_->place + at / part_.each * part_.pitch + at % part_.each;
 }
 
+// In order, pieces of what has no groups are moved some at once, as a kernel's start and the way to
+// it are 30 ns: as many as stay in the first level until they are taken (packing), or with the
+// memory that they go to.
 template <bool kPack>
-std::byte* Stream<kPack>::apart(int64_t bytes) {
-  if (apart_ == nullptr || apart_->capacity < bytes) {
-    Buffer* const larger = acquire_buffer(std::max<int64_t>(bytes, 1), cap_bytes_);
-    if (larger == nullptr) return nullptr;
-    if (apart_ != nullptr) release_buffer(apart_);
-    apart_ = larger;
+bool Stream<kPack>::open_apart(int64_t bytes) {
+  int64_t length = bytes;
+  if (bytes > 0 && part_.loop == nullptr && !is_sought_) {
+    const int64_t l1_bytes = plan_->machine().l1_bytes;
+    const int64_t pieces = (kPack ? l1_bytes / 4 : l1_bytes / 3 * 2) / bytes;
+    length = std::max(bytes, std::min(pieces * bytes, part_.end - at_));
   }
-  return apart_->data;
+  if (!apart_.reserve(length, cap_bytes_)) {
+    length = bytes;
+    if (!apart_.reserve(length, cap_bytes_)) return false;
+  }
+  const int64_t begin = at_;
+  if (kPack) next(apart_.data(), length);
+  at_ = begin;
+  apart_.open(begin, begin + length);
+  return true;
+}
+
+template <bool kPack>
+void Stream<kPack>::close_apart() {
+  const int64_t bytes = std::min(at_, apart_.end()) - apart_.begin();
+  apart_.close();
+  if (kPack || bytes <= 0) return;
+  at_ = apart_.begin();
+  next(apart_.data(), bytes);
 }
 
 template <bool kPack>
@@ -364,6 +369,7 @@ void Stream<kPack>::forget(int64_t begin, int64_t end) {
 template <bool kPack>
 void Stream<kPack>::seek(int64_t at) noexcept {
   if (at == at_) return;
+  close_apart();
   if (!is_sought_) prepare_to_seek();
   at_ = at;
   in_order_ = false;
@@ -381,6 +387,7 @@ void Stream<kPack>::prepare_to_seek() {
 
 template <bool kPack>
 void Stream<kPack>::flush() noexcept {
+  close_apart();
   drop_ahead();
   for (; !slots_.empty(); drop(slots_.size() - 1)) {
     if (!kPack) write_back(slots_.back());

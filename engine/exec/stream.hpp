@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exec/buffers.hpp"
+#include "exec/apart.hpp"
 #include "exec/mover.hpp"
 #include "exec/places.hpp"
 #include "exec/spans.hpp"
@@ -42,9 +42,27 @@ class Stream {
   // filled() takes them). The place is the caller's until the next call. In the user's memory where
   // they are one run there, else in a buffer of the stream. Null, and nothing changes: there is
   // none.
-  std::byte* lend(int64_t bytes) noexcept;
+  std::byte* lend(int64_t bytes) noexcept {
+    std::byte* place = nullptr;
+    if (!apart_.holds(at_, bytes) && !lend_anew(bytes, &place)) return nullptr;
+    is_apart_ = place == nullptr;
+    if (is_apart_) place = apart_.place(at_);
+    if (!kPack) {
+      lent_ = bytes;
+    } else if (is_apart_) {
+      at_ += bytes;
+    } else {
+      move_on(bytes);
+    }
+    return place;
+  }
   // Unpacking: the first `bytes` <= lent() of the place have come.
-  void filled(int64_t bytes) noexcept;
+  void filled(int64_t bytes) noexcept {
+    lent_ = kNone;
+    if (!is_apart_) return move_on(bytes);
+    at_ += bytes;
+    if (at_ == apart_.end()) close_apart();
+  }
   // Unpacking: of a place that was not taken back; kNone: there is none.
   int64_t lent() const { return lent_; }
   static constexpr int64_t kNone = -1;
@@ -86,8 +104,13 @@ class Stream {
   void drop_ahead();
   // Where the next `bytes` are together already, made so where that takes a group; else null.
   std::byte* together(int64_t bytes);
-  // At least so many bytes of the stream's own, for what is not together.
-  std::byte* apart(int64_t bytes);
+  // The next `bytes` are together at *place, or else in the buffer apart; false: there is no
+  // memory.
+  bool lend_anew(int64_t bytes, std::byte** place);
+  // The buffer apart for the next `bytes`, which are not together, and more pieces like them.
+  bool open_apart(int64_t bytes);
+  // Unpacking: what came into it goes to memory. Packing: it is forgotten.
+  void close_apart();
   // Of at most `bytes` from here on, whole groups; 0: one is begun or will not be complete.
   int64_t whole_groups(int64_t bytes) const;
   // What together() gave was taken, or has come.
@@ -128,7 +151,7 @@ class Stream {
   Ahead ahead_;
   uintptr_t origin_ = 0;   // where the message begins, as the last piece lay
   int64_t assembled_ = 0;  // bytes before this piece that lay there
-  Buffer* apart_ = nullptr;
+  Apart apart_;
   // The place that was lent last.
   bool is_apart_ = false;
   Slot* lent_slot_ = nullptr;  // null: in the user's memory, unless it is apart

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Apart: a range of a stream in a buffer of its own, for pieces that are lent and lie together
+// nowhere else. Packing: all of it was read. Unpacking: what is before the stream's place has come,
+// and goes to memory with the rest.
+#ifndef LACUNA_ENGINE_EXEC_APART_HPP_
+#define LACUNA_ENGINE_EXEC_APART_HPP_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "exec/buffers.hpp"
+
+namespace lacuna {
+
+class Apart {
+ public:
+  Apart() = default;
+  ~Apart() {
+    if (buffer_ != nullptr) release_buffer(buffer_);
+  }
+  Apart(const Apart&) = delete;
+  Apart& operator=(const Apart&) = delete;
+
+  // Room for so many bytes; false: there is none (acquire_buffer). What it held is lost.
+  bool reserve(int64_t bytes, int64_t cap_bytes) noexcept {
+    if (buffer_ != nullptr && buffer_->capacity >= bytes) return true;
+    Buffer* const larger = acquire_buffer(std::max<int64_t>(bytes, 1), cap_bytes);
+    if (larger == nullptr) return false;
+    if (buffer_ != nullptr) release_buffer(buffer_);
+    buffer_ = larger;
+    return true;
+  }
+  void open(int64_t begin, int64_t end) {
+    begin_ = begin;
+    end_ = end;
+  }
+  void close() { end_ = begin_; }
+
+  bool holds(int64_t at, int64_t bytes) const {
+    return begin_ < end_ && at >= begin_ && at + bytes <= end_;
+  }
+  int64_t begin() const { return begin_; }
+  int64_t end() const { return end_; }
+  std::byte* place(int64_t at) const { return buffer_->data + (at - begin_); }
+  std::byte* data() const { return buffer_->data; }
+
+ private:
+  Buffer* buffer_ = nullptr;
+  int64_t begin_ = 0;
+  int64_t end_ = 0;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_EXEC_APART_HPP_
