@@ -189,6 +189,7 @@ class Mover {
     Move m = kPack ? sweep.pack_move : sweep.unpack_move;
     if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).hold(total_bytes_, output_bytes_))
       m.ahead = total_bytes_ < sweep.far_bytes ? ask_runs_ : 2 * ask_runs_;
+    if (!kPack && total_bytes_ >= sweep.masks_below) m.masks = false;
     return m;
   }
 

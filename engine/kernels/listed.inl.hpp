@@ -132,8 +132,8 @@ void listed(const Move& m) noexcept {
 template <bool kScatter>
 void listed_any(const Move& m) noexcept {
   // Masks, Zen 5, 24 bytes, by moves and so, ns a run: packed from the first level 0.76 and 0.67;
-  // unpacked to the first level 0.81 and 0.90, to random places of the third 0.92 and 0.94 (of huge
-  // pages, in a loop of nothing else, 0.75 and 1.3), out of memory 3.0 and 2.4.
+  // unpacked to the first level 0.81 and 0.90, to random places of the third 0.92 and 0.94; out of
+  // memory they lose (plan/ahead.cpp).
   const int64_t ahead = entries_ahead<kScatter>(m);
   const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = m.masks};
   with_copy(m.width, moves, [&](auto /*one_move*/, auto copy) LACUNA_INLINE {

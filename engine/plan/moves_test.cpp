@@ -261,6 +261,30 @@ TEST(Moves, LinesOfAListThatRisesSlowlyAreAskedForInOrder) {
                    .sweep.pack_move.ahead_in_order);
 }
 
+TEST(Moves, ListsThatRiseSlowlyAreUnpackedUnaskedForUnderMasks) {
+  Machine host;
+  host.early_stores = 8;
+  const auto sweep = [&](const char* text) { return planned(text, host)->root(1).sweep; };
+  // Four entries of 24 bytes in 21 doubles: of half the third level so many times what one to a
+  // line fills.
+  const Sweep rising = sweep("indexed_block(3, [0, 9, 12, 21], double)");
+  const Sweep random = sweep("indexed_block(3, [9, 0, 12, 21], double)");
+  EXPECT_EQ(rising.unpack_ahead.from, host.l3_bytes / 2 / 64 * 24 * (4 * 64) / (21 * 8));
+  EXPECT_EQ(rising.masks_below, rising.unpack_ahead.from);
+  EXPECT_EQ(random.masks_below, rising.masks_below / 2);
+  EXPECT_EQ(random.unpack_ahead.from, host.l1_bytes / 64 * 24);
+  // One of eight.
+  EXPECT_EQ(sweep("indexed_block(3, [0, 24, 49, 72], double)").unpack_ahead.from,
+            host.l3_bytes / 2 / 64 * 24);
+  EXPECT_EQ(sweep("indexed_block(3, [0, 48, 97, 144], double)").unpack_ahead.from,
+            random.unpack_ahead.from);
+  // Few lines, of which each is stored to once.
+  EXPECT_EQ(sweep("indexed_block(3, [0, 99, 199, 300], float)").masks_below, Sizes::kNoEnd);
+  EXPECT_EQ(
+      planned("indexed_block(3, [0, 9, 12, 21], double)", Machine())->root(1).sweep.masks_below,
+      Sizes::kNoEnd);
+}
+
 TEST(Moves, LinesAtFewPlacesOfTheirPagesAreAskedForIntoTheSecondLevel) {
   Machine second;
   second.ask_level = 2;

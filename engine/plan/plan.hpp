@@ -69,9 +69,10 @@ struct Sweep {
   Sizes unpack_ahead;
   int64_t far_bytes = Sizes::kNoEnd;  // from here on twice as far
   int64_t ahead_bytes = 0;
-  bool ahead_second = false;    // into the second level
-  bool ahead_in_order = false;  // kListed: Move::ahead_in_order, packing
-  int64_t tile_rows = 0;        // kTranspose
+  bool ahead_second = false;            // into the second level
+  bool ahead_in_order = false;          // kListed: Move::ahead_in_order, packing
+  int64_t masks_below = Sizes::kNoEnd;  // kListed: smaller messages are unpacked under masks
+  int64_t tile_rows = 0;                // kTranspose
   int64_t tile_cols = 0;
   int64_t four_lines_bytes = 0;
   int64_t diagonals_bytes = 0;
