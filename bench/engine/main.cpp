@@ -84,6 +84,7 @@ Rivals all_rivals(const std::vector<std::string>& isas) {
   rivals.push_back(by_hand_rival());
   rivals.push_back(mpi_rival());
   rivals.push_back(lacuna_rival());
+  rivals.push_back(lacuna_again_rival());
   for (const std::string& isa : isas) rivals.push_back(lacuna_isa_rival(isa));
   for (auto& rival : lacuna_slices_rivals()) rivals.push_back(std::move(rival));
   rivals.push_back(mpi_lifecycle_rival());

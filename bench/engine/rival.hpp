@@ -55,8 +55,10 @@ std::unique_ptr<Rival> by_hand_rival();
 std::string by_hand_target();
 // rivals/mpi_pack.cpp: the library this program is linked to.
 std::unique_ptr<Rival> mpi_rival();
-// rivals/lacuna.cpp: through the C API; with the kernels of one instruction set.
+// rivals/lacuna.cpp: through the C API; the same again, by which what chance makes can be told;
+// with the kernels of one instruction set.
 std::unique_ptr<Rival> lacuna_rival();
+std::unique_ptr<Rival> lacuna_again_rival();
 std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa);
 // rivals/slices.cpp: slices of 8 KiB, for rows that are sliced: by a stream in order and in random
 // order, copied and lent, each alone; and what lent ones are held against.

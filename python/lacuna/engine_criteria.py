@@ -130,6 +130,15 @@ def _no_slow_row(rows: list[CorpusRow], times: Times) -> Verdict:
     return Verdict("every row against the best of the others", limit, found, not slow)
 
 
+def _by_chance(rows: list[CorpusRow], times: Times) -> Verdict:
+    """How many rows would pass `_no_slow_row` if all others were as fast as lacuna."""
+    what = "the same if the others were lacuna itself: what chance makes"
+    ratios = _each(rows, times.of_itself).values()
+    good = sum(ratio >= LEAST_OF_BEST for ratio in ratios)
+    found = f"{good} of {len(ratios)}" if ratios else "not measured"
+    return Verdict(what, "none promised", found, None)
+
+
 def _transposes(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     verdicts = []
     for width, limit in _TRANSPOSE_OVER_MEMCPY.items():
@@ -298,6 +307,7 @@ def judge(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     return [
         *_means(rows, times),
         _no_slow_row(rows, times),
+        _by_chance(rows, times),
         *_transposes(rows, times),
         *_bounds(rows, times),
         _predictions(rows, times),

@@ -91,7 +91,7 @@ def test_what_is_written(lacuna, tmp_path):
         (row["mpi"], row["row"], row["op"], row["cache"], row["rival"]) for row in found["rows"]
     }
     assert len(keys) == len(found["rows"])
-    rivals = {"memcpy", "by-hand", "mpi", "lacuna"}
+    rivals = {"memcpy", "by-hand", "mpi", "lacuna", "lacuna-again"}
     for name in chosen:
         expected = rivals | (
             {"mpi-lifecycle", "lacuna-lifecycle"} if name.startswith("lifecycle") else set()
@@ -237,6 +237,12 @@ def test_of_several_starts_the_median_counts():
         return verdict(found, "every row")
 
     assert starts(8, 11, 12).is_met
+    found = made_up({"lacuna": 10, "lacuna-again": 9}) + made_up(
+        {"lacuna": 10, "lacuna-again": 10}, start=1
+    )
+    assert verdict(found, "the others were lacuna").found == "4 of 4"
+    found += made_up({"lacuna": 10, "lacuna-again": 9}, start=2)
+    assert verdict(found, "the others were lacuna").found == "0 of 4"
     assert starts(8, 9, 12).is_met is False
 
 

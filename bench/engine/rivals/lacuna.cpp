@@ -42,6 +42,8 @@ class OneIsa : public Rival {
 
 std::unique_ptr<Rival> lacuna_rival() { return std::make_unique<ThroughApi>(); }
 
+std::unique_ptr<Rival> lacuna_again_rival() { return std::make_unique<ThroughApi>("lacuna-again"); }
+
 std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa) {
   return std::make_unique<OneIsa>(isa);
 }
