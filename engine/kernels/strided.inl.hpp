@@ -210,13 +210,15 @@ inline bool is_paced(const Move& m) {
 // 2.7; 4096 at 2048 15 and, by 2, 4 and 6, 13, 10.8, 10.8; at 1024 7.0 and 6.6, 7.2, 8.5; at 512
 // 5.05, 5.08, 4.9, 6.9. Runs of 8 and of 64 bytes the same.
 //
-// Tried: gathers of four doubles or sixteen floats (vgatherqpd, vgatherdps), packing in the second
-// and third level. Zen 5, ns a run, so and as here: warm, 1024 to 16384 of 8 bytes at 192 0.37
-// to 0.41 and 0.40 to 0.56, 8192 at 512 0.68 and 1.07, at 1024 1.1 and 1.4; but with cold caches
-// 4.0 and 1.85, 4.3 and 3.8, 5.1 and 4.2, as the hardware learns nothing from them, and asking
-// ahead beside them costs what they gain. Who packs cannot know which it is. Pace 2 at 256 and
-// 512: 4096 at 512 1.11 and 0.83, at 256 0.57 and 0.51, all others level or up to 1.1 times as
-// long.
+// Tried, packing in the second and third level (Zen 5, ns a run, so and as here):
+//   - gathers of four doubles or sixteen floats (vgatherqpd, vgatherdps): warm, 1024 to 16384 of 8
+//     bytes at 192 0.37 to 0.41 and 0.40 to 0.56, 8192 at 512 0.68 and 1.07, at 1024 1.1 and 1.4;
+//     with cold caches 4.0 and 1.85, 4.3 and 3.8, 5.1 and 4.2, as the hardware learns nothing from
+//     them;
+//   - asked for 12 or 16 ahead: 4096 to 16384 at 512 0.85 to 0.92 and 1.16 to 1.25, at 256 0.51
+//     to 0.57 and 0.58 to 0.82; cold 3.7 and 2.6, 3.6 and 2.2. Both together are neither;
+//   - pace 2: 4096 at 512 0.83 and 1.11, at 256 0.51 and 0.57, all others up to 1.1 times as long.
+// Who packs cannot know whether its lines are in a cache, and cold caches lose more.
 template <typename Copy>
 [[gnu::always_inline]] inline void paced_rows(const Move& m, Copy copy) {
   const int64_t half = m.inner.src_stride / 2;
