@@ -38,7 +38,7 @@ template <int64_t kWidth>
   if (runs > kMostShort || runs < 1 || m.outer.count * m.around.count < 2 || m.ahead != 0)
     return false;
   const bool scatters = m.inner.dst_stride != kWidth;
-  if ((scatters && m.inner.src_stride != kWidth) || goes_one_by_one<Ahead::kNone>(m, kWidth))
+  if (scatters ? m.inner.src_stride != kWidth : goes_one_by_one<Ahead::kNone>(m, kWidth))
     return false;
   static constexpr KernelFn kRows[2][kMostShort] = {
       {&short_rows_of<kWidth, 1, false>, &short_rows_of<kWidth, 2, false>,
