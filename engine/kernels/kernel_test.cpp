@@ -85,6 +85,20 @@ TEST_P(Kernels, StridedByPieces) {
   }
 }
 
+// So many in a row that stores to memory may go one by one.
+TEST_P(Kernels, StridedLongRowsUnpacked) {
+  for (int64_t width : {1, 2, 4, 8, 16}) {
+    for (int64_t stride : {31, 48, 64, 95, 96, -64}) {
+      for (int64_t count : {15, 16, 19}) {
+        for (int64_t shift : {3, 4}) {
+          check_strided(*GetParam(), Shape::kStrided, width, {2, count * width, count * stride + 7},
+                        {count, width, stride}, false, 64, 64, 1, shift);
+        }
+      }
+    }
+  }
+}
+
 // So many in a row that loads may be paced.
 TEST_P(Kernels, StridedLongRows) {
   for (int64_t width : {1, 2, 4, 8, 16, 64}) {
