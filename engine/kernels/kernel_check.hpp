@@ -90,13 +90,13 @@ inline void check_from(bool hints, int64_t times, const KernelTable& table, Shap
   m.outer = outer;
   m.inner = inner;
   m.stream = stream;
-  m.far = hints;
+  m.far = hints || dst_shift % 2 != 0;
   m.ahead = ahead;
   m.ahead_bytes = width;
   m.ahead_second = hints && width <= 64;
   m.asks_always = !hints;
   m.library_run = hints ? 2048 : 16384;
-  m.repeats = hints && dst_shift % 2 == 0 ? 3 : 1;
+  m.repeats = hints ? 3 : 1;
   m.pace = hints ? 5 : 1;
   m.piece = hints && dst_shift % 2 != 0 ? 16 : 0;
   m.piece_off_lines = !hints ? 0 : inner.count % 2 != 0 ? 8 : dst_shift % 3 == 0 ? 16 : 0;

@@ -94,10 +94,11 @@ int64_t way_of(const LayoutNode& list) {
   return last - first;
 }
 
-// Packed bytes of a list from which the lines of its runs, of `width` bytes in the mean, fill a
-// cache: of dense ones several share a line.
-int64_t beyond(int64_t cache_bytes, const LayoutNode& list, int64_t width, const Machine& machine) {
-  const double lines = static_cast<double>(way_of(list)) / static_cast<double>(machine.line_bytes);
+// Packed bytes of a list, so long a way from its first to its last run, from which the lines of its
+// runs, of `width` bytes in the mean, fill a cache: of dense ones several share a line.
+int64_t beyond(int64_t cache_bytes, const LayoutNode& list, int64_t way, int64_t width,
+               const Machine& machine) {
+  const double lines = static_cast<double>(way) / static_cast<double>(machine.line_bytes);
   const double runs = static_cast<double>(list.size) / static_cast<double>(width);
   const double in_a_line = std::max(1.0, runs / std::max(lines, 1.0));
   const int64_t filled = filling(cache_bytes, width, width + machine.line_bytes, machine);
@@ -123,14 +124,15 @@ bool rises(const std::vector<int64_t>& offsets) {
 // asked for, they take 0.95 (random order) to 1.2 of what they do under masks. Lines of lists in
 // order one after the other, 4 KiB ahead: 8 bytes up to 1.27 times as fast as by their places
 // (swept_row), in a loop of nothing else every eighth of 24 bytes 4.0 ns a run and 2.6.
-void set_gather_ahead(Sweep& sweep, bool masks, const Machine& machine) {
+void set_gather_of_amd(Sweep& sweep, int64_t way, bool masks, const Machine& machine) {
   const bool by_mask = masks && sweep.width > 8 && sweep.width <= 32;
-  if (machine.early_stores == 0 || by_mask || sweep.width == 16) return;
-  const int64_t from = sweep.width > machine.line_bytes ? machine.ask_bytes : machine.l3_bytes / 2;
-  sweep.pack_ahead = {beyond(from, *sweep.list, sweep.width, machine)};
+  if (by_mask || sweep.width == 16) return;
   const LayoutNode& list = *sweep.list;
-  sweep.ahead_in_order = sweep.width <= 8 && rises(list.mem_offsets) &&
-                         way_of(list) <= 2 * machine.line_bytes * std::ssize(list.mem_offsets);
+  const int64_t from = sweep.width > machine.line_bytes ? machine.ask_bytes : machine.l3_bytes / 2;
+  sweep.pack_ahead = {beyond(from, list, way, sweep.width, machine)};
+  sweep.ahead_in_order = sweep.width <= 8 &&
+                         way <= 2 * machine.line_bytes * std::ssize(list.mem_offsets) &&
+                         rises(list.mem_offsets);
 }
 
 // No hardware follows lists: beyond the second level in any case (Zen 5, 20,000 of 24 bytes in 2
@@ -140,20 +142,26 @@ int64_t beyond_second(const Sweep& sweep, const Machine& machine) {
   return filling(from, sweep.width, sweep.width + machine.line_bytes, machine);
 }
 
-// Unpacking lists wider than 8 bytes on AMD's CPUs, whose hardware does follow lists in order. Zen
-// 5, every other place to every eighth, not asked for over asked for, 1 to 16 MiB: 12 bytes 1.0
-// to 1.6 times as fast, 16 1.0 to 1.36, 20 and 24 1.0 to 1.3, from 32 on level; out of all caches
-// 1.0 to 1.4 (16 bytes 0.9 to 1.1). Every sixteenth level. Out of memory masks keep stores from
-// leaving, in random order, too. By moves, asked for, and under masks: 12 bytes, every other of 128
-// MiB in order 6.2 and 11.3 ms, every fourth 4.5 and 6.1, in random order 22.1 and 24.1, but every
-// sixteenth of 64 1.2 times as long; 24 bytes 5.1 and 8.7, 4.0 and 5.2, 11.8 and 14.2. In the third
-// level those in random order win warm (1.06 to 1.17) what they lose out of all caches.
-void set_scatter_of_amd(Sweep& sweep, const Machine& machine) {
+// Unpacking lists on AMD's CPUs, whose hardware does follow lists in order: those of runs wider
+// than 8 bytes (set_listed_ahead has the others). Zen 5, every other place to every eighth, not
+// asked for over asked for, 1 to 16 MiB: 12 bytes 1.0 to 1.6 times as fast, 16 1.0 to 1.36, 20 and
+// 24 1.0 to 1.3, from 32 on level; out of all caches 1.0 to 1.4 (16 bytes 0.9 to 1.1). Every
+// sixteenth level. Out of memory masks keep stores from leaving, in random order, too. By moves,
+// asked for, and under masks: 12 bytes, every other of 128 MiB in order 6.2 and 11.3 ms, every
+// fourth 4.5 and 6.1, in random order 22.1 and 24.1, but every sixteenth of 64 1.2 times as long;
+// 24 bytes 5.1 and 8.7, 4.0 and 5.2, 11.8 and 14.2. In the third level those in random order win
+// warm (1.06 to 1.17) what they lose out of all caches.
+void set_scatter_of_amd(Sweep& sweep, int64_t way, const Machine& machine) {
   const LayoutNode& list = *sweep.list;
   const int64_t line = machine.line_bytes;
-  const int64_t spread = way_of(list) / std::max<int64_t>(1, list.size / sweep.width);
-  const bool is_followed = rises(list.mem_offsets) && spread <= 4 * line;
-  const int64_t far = beyond(machine.l3_bytes / (is_followed ? 2 : 4), list, sweep.width, machine);
+  if (sweep.width <= 8) {
+    sweep.unpack_ahead = {machine.l3_bytes / line * sweep.width};
+    return;
+  }
+  const int64_t spread = way / std::max<int64_t>(1, list.size / sweep.width);
+  const bool is_followed = spread <= 4 * line && rises(list.mem_offsets);
+  const int64_t far =
+      beyond(machine.l3_bytes / (is_followed ? 2 : 4), list, way, sweep.width, machine);
   sweep.unpack_ahead = {is_followed ? far : beyond_second(sweep, machine)};
   if (sweep.width > 16 || spread <= 2 * line) sweep.masks_below = far;
 }
@@ -220,17 +228,13 @@ void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
 // 1.70 (1.76 into the second level), their lines alone 1.79; in random order 3.44 and 3.28, 3.19
 // and 3.18 (2.91), alone 3.58 (Zen 5).
 void set_listed_ahead(Sweep& sweep, bool masks, const Machine& machine) {
-  set_gather_ahead(sweep, masks, machine);
-  if (sweep.width <= 8) {
-    if (machine.early_stores > 0)
-      sweep.unpack_ahead = {machine.l3_bytes / machine.line_bytes * sweep.width};
-    return;
-  }
   if (machine.early_stores > 0) {
-    set_scatter_of_amd(sweep, machine);
-    return;
+    const int64_t way = way_of(*sweep.list);
+    set_gather_of_amd(sweep, way, masks, machine);
+    set_scatter_of_amd(sweep, way, machine);
+  } else if (sweep.width > 8) {
+    sweep.unpack_ahead = {beyond_second(sweep, machine)};
   }
-  sweep.unpack_ahead = {beyond_second(sweep, machine)};
 }
 
 // Runs of unequal lengths wait for a length that nobody could foresee, and nothing looks past that.
@@ -243,7 +247,7 @@ void set_unequal_ahead(Sweep& sweep, const Machine& machine) {
   if (machine.early_stores == 0) return;
   const LayoutNode& list = *sweep.list;
   const int64_t mean = std::max<int64_t>(1, list.size / std::ssize(list.mem_offsets));
-  const Sizes far = {beyond(machine.l3_bytes / 4, list, mean, machine)};
+  const Sizes far = {beyond(machine.l3_bytes / 4, list, way_of(list), mean, machine)};
   if (mean <= kMostPacked) sweep.pack_ahead = far;
   if (mean >= kLeastUnpacked) sweep.unpack_ahead = far;
 }
