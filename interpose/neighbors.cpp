@@ -48,6 +48,7 @@ class Code {
 };
 constinit Code g_mpi_code;
 constinit Code g_fortran_code;
+constinit Code g_own_code;
 
 // Not the C++ bindings (libmpicxx, libmpichcxx, libmpi_cxx): what virtual functions there call, the
 // program calls.
@@ -68,21 +69,30 @@ bool is_one_of(std::span<const char* const> prefixes, const char* path) {
 }
 
 int add_code(dl_phdr_info* info, size_t, void*) {
+  Code one;
+  one.add(*info);
+  if (one.holds(reinterpret_cast<const void*>(&add_code))) g_own_code.add(*info);
   if (is_one_of(kMpiObjects, info->dlpi_name)) g_mpi_code.add(*info);
   if (is_one_of(kFortranObjects, info->dlpi_name)) g_fortran_code.add(*info);
   return 0;
 }
 
-// Whether the library's functions are what comes after lacuna, and not a tool's.
-bool library_is_next() {
+// Of what comes after lacuna, as `tell` says: whether it is a tool's function and not the
+// library's.
+template <typename Tell>
+void look_below(const Tell& tell) {
   const Next& next = next_functions();
   for (const NextRow& row : next_rows()) {
     const void* function = nullptr;
     std::memcpy(&function, reinterpret_cast<const char*>(&next) + row.offset, sizeof(function));
-    if (function != nullptr && function != row.stand_in && !g_mpi_code.holds(function))
-      return false;
+    tell(function != nullptr && function != row.stand_in && !g_mpi_code.holds(function));
   }
-  return true;
+}
+
+bool library_is_next() {
+  bool is_next = true;
+  look_below([&](bool is_tool) { is_next = is_next && !is_tool; });
+  return is_next;
 }
 
 #if defined(LACUNA_MPI_FAMILY_OMPI)
@@ -129,12 +139,58 @@ void find_mpi_code() noexcept {
 #endif
 }
 
+uint64_t tools_below() noexcept {
+  uint64_t hash = 14695981039346656037U;  // FNV-1a
+  look_below([&](bool is_tool) { hash = (hash ^ (is_tool ? 1U : 0U)) * 1099511628211U; });
+  return hash;
+}
+
+namespace {
+
+#if defined(__x86_64__)
+template <typename T>
+T read(const std::byte* place) noexcept {
+  T value;
+  std::memcpy(&value, place, sizeof(value));
+  return value;
+}
+
+// What a jump or a call through memory finds, where the operand ends at `end`.
+const void* at_slot(const std::byte* end) noexcept {
+  return read<const void*>(end + read<int32_t>(end - sizeof(int32_t)));
+}
+#endif
+
+// Whether the library, which the call returns to, made a call through a pointer there, and not to
+// lacuna: so it runs the program's callbacks. One that ends in a call of MPI jumps to lacuna, and
+// leaves no return address of its own.
+bool runs_callback(const void* return_address) noexcept {
+#if defined(__x86_64__)
+  constexpr auto kCall = std::byte{0xe8};
+  constexpr uint16_t kCallBySlot = 0x15ff;
+  constexpr ptrdiff_t kCallBytes = 5;
+  const auto* back = static_cast<const std::byte*>(return_address);
+  if (back[-kCallBytes] == kCall) {
+    const std::byte* called = back + read<int32_t>(back - sizeof(int32_t));
+    if (g_mpi_code.holds(called)) return false;
+  }
+  if (read<uint16_t>(back - sizeof(int32_t) - sizeof(uint16_t)) == kCallBySlot)
+    return !g_own_code.holds(at_slot(back));
+  return true;
+#else
+  (void)return_address;
+  return false;
+#endif
+}
+
+}  // namespace
+
 namespace detail {
 
 constinit std::atomic<const void*> g_program_callers[kCallers] = {};
 
 bool look_up_caller(const void* return_address) noexcept {
-  if (g_mpi_code.holds(return_address)) return true;
+  if (g_mpi_code.holds(return_address) && !runs_callback(return_address)) return true;
   g_program_callers[reinterpret_cast<uintptr_t>(return_address) % kCallers].store(
       return_address, std::memory_order_relaxed);
   return false;

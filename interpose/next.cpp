@@ -142,7 +142,8 @@ bool completes(const char* name) {
 // Whether what it receives or finds may be a token, or peers may wait for it in a room
 // (direct/room.hpp).
 bool receives(const char* name) {
-  for (const char* part : {"recv", "Recv", "robe", "MPI_Alltoall"}) {
+  for (const char* part : {"recv", "Recv", "robe", "MPI_Bcast", "MPI_Gather", "MPI_Scatter",
+                           "MPI_Allgather", "MPI_Alltoall", "MPI_Neighbor_"}) {
     if (std::strstr(name, part) != nullptr) return true;
   }
   return false;

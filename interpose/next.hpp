@@ -62,6 +62,9 @@ bool next_has_large() noexcept;
 // Where the code of the MPI library lies: calls from there are not the program's. Calls from its
 // Fortran bindings are, translated to C. Found once.
 void find_mpi_code() noexcept;
+// Which functions a tool takes from lacuna before the library sees them, as one number. Tools call
+// PMPI_ names, which are lacuna's again: so where ranks differ in this, so does what they count.
+uint64_t tools_below() noexcept;
 namespace detail {
 // Places of calls that were found not to be the library's: a program has few.
 inline constexpr unsigned kCallers = 64;

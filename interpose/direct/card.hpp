@@ -15,6 +15,7 @@ namespace lacuna::direct {
 
 struct Card {
   uint64_t build;  // of lacuna: no two builds speak to each other
+  uint64_t tools;  // tools_below()
   Secret secret;   // that of the first rank counts
   int64_t arena_bytes;
   int32_t pid;
@@ -32,7 +33,7 @@ inline uint64_t build_id() noexcept {
 }
 
 inline bool is_same(const Card& a, const Card& b) noexcept {
-  return a.build == b.build && a.willing != 0 && b.willing != 0;
+  return a.build == b.build && a.tools == b.tools && a.willing != 0 && b.willing != 0;
 }
 
 // Of each rank of the node: without asking for memory where they are few, as all must come to the

@@ -68,6 +68,7 @@ constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
 constinit std::mutex g_learning;  // held while the library is asked
 constinit std::mutex g_mutex;     // a leaf, as the library may call forget_comm() with locks held
 constinit Ranks* g_free = nullptr;
+constinit Ranks* g_closing = nullptr;  // of freed communicators, whose rooms are still read
 constinit std::atomic<uint64_t> g_lives{0};
 
 size_t slot_of(uintptr_t handle) {
@@ -79,8 +80,9 @@ int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
   close_room(&ranks->room);
   const std::lock_guard<std::mutex> lock(g_mutex);
   ranks->handle.store(0, std::memory_order_release);
-  ranks->next_free = g_free;
-  g_free = ranks;
+  Ranks** list = give_up_if_left(&ranks->room) ? &g_free : &g_closing;
+  ranks->next_free = *list;
+  *list = ranks;
   return MPI_SUCCESS;
 }
 
@@ -90,9 +92,23 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
   return MPI_SUCCESS;
 }
 
+void sweep_closing() noexcept {
+  for (Ranks** link = &g_closing; *link != nullptr;) {
+    Ranks* const ranks = *link;
+    if (!give_up_if_left(&ranks->room)) {
+      link = &ranks->next_free;
+      continue;
+    }
+    *link = ranks->next_free;
+    ranks->next_free = g_free;
+    g_free = ranks;
+  }
+}
+
 Ranks* new_ranks() {
   {
     const std::lock_guard<std::mutex> lock(g_mutex);
+    sweep_closing();
     if (Ranks* ranks = g_free) {
       g_free = ranks->next_free;
       return ranks;
@@ -255,6 +271,7 @@ bool agree_on_node(MPI_Comm node, bool willing) {
   next.MPI_Comm_rank(node, &own);
   Card card{};
   card.build = build_id();
+  card.tools = tools_below();
   card.arena_bytes = most_arena_bytes(option_integer(OptionId::kArenaMb) << 20, size);
   card.pid = g_pid = getpid();
   card.willing = willing && size > 1 && make_arena(card.arena_bytes) &&

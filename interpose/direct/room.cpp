@@ -139,13 +139,16 @@ void agree_on_number(MPI_Comm comm, Room* room) noexcept {
   room->own = &row(own_index(), number);
 }
 
-// A seat on which something was said that was taken is used again when everybody has read it: who
-// has said something in the turn after it has.
+// Who has said something in a later turn has read what was said in this one.
+bool has_passed(const Room& room, const Member& member, uint64_t turn) noexcept {
+  return turn_of(seat(member.peer, room, turn + 1).word.load(std::memory_order_acquire)) > turn;
+}
+
+// A seat on which something was said that was taken is used again when everybody has read it.
 void wait_for_readers(Room* room) noexcept {
   Patience patience(*room);
   for (const Member& member : room->members) {
-    const Seat& theirs = seat(member.peer, *room, room->taken + 1);
-    while (turn_of(theirs.word.load(std::memory_order_acquire)) <= room->taken) {
+    while (!has_passed(*room, member, room->taken)) {
       if (!patience.wait()) return;
     }
   }
@@ -286,8 +289,21 @@ void close_room(Room* room) noexcept {
   for (LastRoom& last : g_last_rooms) {
     if (last.room == room) last.room = nullptr;
   }
-  if (room->number >= 0) give_up(room->number);
+  // As in the next turn: this member has read.
+  if (room->number >= 0 && room->taken != 0 && room->taken == room->turn)
+    begin_with_no(room, Call{Kind::kBcast}, room->turn + 1);
+}
+
+bool give_up_if_left(Room* room) noexcept {
+  if (room->number < 0) return true;
+  const bool is_left =
+      room->taken == 0 ||
+      std::all_of(room->members.begin(), room->members.end(),
+                  [&](const Member& member) { return has_passed(*room, member, room->taken); });
+  if (!is_left) return false;
+  give_up(room->number);
   room->number = Room::kRefused;
+  return true;
 }
 
 bool Patience::wait() noexcept {

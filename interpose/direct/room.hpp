@@ -157,8 +157,12 @@ enum class Door : uint8_t {
 // kUnknownBytes on all: where they are few, there is no vote. Collective when first called.
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
 inline constexpr int64_t kUnknownBytes = std::numeric_limits<int64_t>::max();
-// The communicator is being freed.
+// The communicator is being freed. Others may still be reading this member's seats: a slow one reads
+// late that a turn was taken.
 void close_room(Room* room) noexcept;
+// After that: whether all members have read, so that the seats may be another room's. Until then the
+// room must stay as it is.
+bool give_up_if_left(Room* room) noexcept;
 
 // What a rank says that is willing.
 struct Ballot {

@@ -120,7 +120,10 @@ int open_inflows(Room* room, const Call& call) noexcept {
   int error_class = MPI_SUCCESS;
   for (size_t i = 0; i < room->members.size(); ++i) {
     Member& member = room->members[i];
-    if (i == room->rank || !member.comes) continue;
+    if (i == room->rank) continue;
+    // In a graph that is wrong, a source may have nothing for anybody, and no region.
+    member.comes = member.comes && member.offset != 0;
+    if (!member.comes) continue;
     Region* region = region_of(member);
     Lane* lanes = lanes_of(region);
     Lane* own = &lanes[room->rank];

@@ -22,4 +22,10 @@ __attribute__((visibility("default"))) int MPI_Type_commit(MPI_Datatype* datatyp
   ++tool_commits;
   return PMPI_Type_commit(datatype);
 }
+
+// By a jump, as the last statement.
+__attribute__((visibility("default"))) int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype,
+                                                     int root, MPI_Comm comm) {
+  return PMPI_Bcast(buffer, count, datatype, root, comm);
+}
 }

@@ -100,6 +100,18 @@ MODELS = [
         },
         largest=((3, 1, 1, 1, 0),),
     ),
+    Model(
+        "rooms",
+        ("COMMS", "TURNS", "NUMBERS"),
+        [(2, 2, 2), (3, 1, 2), (3, 2, 1), (3, 2, 2)],
+        {
+            "BREAK_AT_ONCE": ((3, 2, 2), WRONG),  # a number is free while a member still reads
+            "BREAK_SILENT": ((3, 2, 2), WRONG),  # who frees does not say that it has read
+            "BREAK_FIRST_TURN": ((3, 2, 2), WRONG),  # what an earlier room has left is believed
+        },
+        long=((3, 2, 2),),
+        largest=((3, 2, 2),),
+    ),
 ]
 
 
