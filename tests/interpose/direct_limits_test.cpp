@@ -18,7 +18,7 @@ using namespace test;
 
 namespace {
 
-// Open descriptors of files in memory that are called like this.
+// Open descriptors of what is called like this; a file in memory, not a path with the word in it.
 int descriptors_of(const std::string& name) {
   int found = 0;
   DIR* directory = opendir("/proc/self/fd");
@@ -42,7 +42,7 @@ TOPIC(direct_limits) {
   CHECK(arenas().size() == static_cast<size_t>(g_size));
   for (const Mapping& arena : arenas())
     CHECK(static_cast<rlim_t>(arena.end - arena.begin) <= limit.rlim_cur);
-  CHECK(descriptors_of("lacuna") == 0);
+  CHECK(descriptors_of("/memfd:lacuna") == 0);
   MPI_Datatype type = column(4096, 3);
   std::vector<double> from(3 * 4096), to(3 * 4096, -1);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i);
@@ -81,7 +81,7 @@ TOPIC(direct_refused) {
   each_line("/proc/self/maps", [&](const std::string& line) {
     CHECK(line.find("memfd:lacuna") == std::string::npos);
   });
-  CHECK(descriptors_of("lacuna") == 0);
+  CHECK(descriptors_of("/memfd:lacuna") == 0);
 }
 
 // The first token of the job comes when no descriptor is to be had, beside a receive from nobody
