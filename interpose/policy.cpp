@@ -187,6 +187,22 @@ bool breaks_own_structs(Flavour flavour, int major, int64_t bytes) noexcept {
   return flavour == Flavour::kMpich && major >= 5 && bytes > 16000;
 }
 
+bool has_long_double(const Type& type) noexcept {
+  if (type.basic != nullptr) {
+    const std::string_view name = type.basic->name;
+    return name.find("long_double") != name.npos || name == "complex32" ||
+           (type.basic->size_bytes >= 16 && name.find("complex") == name.npos);
+  }
+  return std::any_of(type.children.begin(), type.children.end(),
+                     [](const TypePtr& child) { return has_long_double(*child); });
+}
+
+// MPICH and Open MPI move long double by value in some ways, so that its padding is not sent, and
+// as bytes in others. A side that is packed beside one that is not would bring what neither has.
+bool drops_padding(Flavour flavour, const Type& type) noexcept {
+  return flavour != Flavour::kIntelMpi && has_long_double(type);
+}
+
 // Nobody else's bytes are those, so both sides of a message must be left to the library.
 bool misplaces(Flavour flavour, const Type& type) noexcept {
   if (flavour == Flavour::kIntelMpi && has_cut_rows(type)) return true;

@@ -75,6 +75,10 @@ bool pays(const Rulebook& messages, Operation operation, const Load& load) noexc
 
 // Whether the library moves other bytes of the type, or of one in it, than the standard says.
 bool misplaces(Flavour flavour, const Type& type) noexcept;
+// Whether there are basic types in it with bytes that are no part of a number.
+bool has_long_double(const Type& type) noexcept;
+// Whether the library sends those bytes in some messages and not in others.
+bool drops_padding(Flavour flavour, const Type& type) noexcept;
 
 // Whether a library fails to receive so many bytes into a struct where they were sent packed: then
 // a send with more than one basic type must be left as it is, since the other side may be the

@@ -163,6 +163,9 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   if (misplaces(rt.flavour, *type))
     return fill_undecoded(record, "the library moves other bytes of it than the standard says",
                           begin);
+  if (drops_padding(rt.flavour, *type))
+    return fill_undecoded(
+        record, "the library sends the padding of long double in some messages only", begin);
   if (is_watched(kLogged)) record->text = print_type(*type);
   const PlanPtr plan = cached_plan(type);
   record->size_bytes = plan->size();
@@ -257,7 +260,9 @@ class PredefinedRecords {
   static const TypeRecord* as_derived(const Basic& basic) noexcept {
     try {
       auto made = std::make_unique<TypeRecord>();
-      made->plan = cached_plan(make_named(basic));
+      const TypePtr named = make_named(basic);
+      if (drops_padding(runtime().flavour, *named)) return nullptr;  // no token has such a type
+      made->plan = cached_plan(named);
       made->size_bytes = basic.size_bytes;
       made->extent_bytes = basic.extent_bytes;
       made->wire = runtime().packed;

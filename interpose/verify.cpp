@@ -55,16 +55,6 @@ MPI_Datatype kept_type(const Plan& plan) noexcept {
   return found != everything.kept.end() ? found->second.type : runtime().datatype_null;
 }
 
-bool has_long_double(const Type& type) noexcept {
-  if (type.basic != nullptr) {
-    const std::string_view name = type.basic->name;
-    return name.find("long_double") != name.npos || name == "complex32" ||
-           (type.basic->size_bytes >= 16 && name.find("complex") == name.npos);
-  }
-  return std::any_of(type.children.begin(), type.children.end(),
-                     [](const TypePtr& child) { return has_long_double(*child); });
-}
-
 void leave_out(const char* why) noexcept {
   if (g_left_out.exchange(true, std::memory_order_relaxed)) return;
   try {

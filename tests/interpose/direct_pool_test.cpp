@@ -14,16 +14,16 @@ namespace {
 
 constexpr int kCount = 30000;
 
-// Of which libraries leave out bytes.
+// Of several basic types.
 struct Mixed {
-  long double number;
+  double number;
   int index;
 };
 
 MPI_Datatype mixed() {
   const int lengths[] = {1, 1};
   const MPI_Aint places[] = {offsetof(Mixed, number), offsetof(Mixed, index)};
-  const MPI_Datatype types[] = {MPI_LONG_DOUBLE, MPI_INT};
+  const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT};
   MPI_Datatype fields, type;
   MPI_Type_create_struct(2, lengths, places, types, &fields);
   MPI_Type_create_resized(fields, 0, sizeof(Mixed), &type);
@@ -59,7 +59,7 @@ void receive_structs(bool blocking) {
   MPI_Datatype type = mixed();
   std::vector<Mixed> data(kCount);
   for (int i = 0; i < kCount; ++i)
-    data[static_cast<size_t>(i)] = g_rank == 0 ? Mixed{i + 0.5L, i} : Mixed{-1, -1};
+    data[static_cast<size_t>(i)] = g_rank == 0 ? Mixed{i + 0.5, i} : Mixed{-1, -1};
   MPI_Status status;
   if (g_rank == 0) {
     CHECK(taken_by("MPI_Send",
@@ -76,7 +76,7 @@ void receive_structs(bool blocking) {
     bool same = true;
     for (int i = 0; i < kCount; ++i) {
       const Mixed& one = data[static_cast<size_t>(i)];
-      same = same && one.number == i + 0.5L && one.index == i;
+      same = same && one.number == i + 0.5 && one.index == i;
     }
     CHECK(same);
   }

@@ -315,3 +315,39 @@ TOPIC(p2p_sendrecv) {
   MPI_Type_free(&columns);
   free_shapes(&shapes);
 }
+
+// Bytes of a long double that are no part of the number: what arrives is what was sent, or what was
+// there, as with the library alone.
+TOPIC(p2p_padding) {
+  constexpr int kElement = 16, kStep = 2 * kElement;
+  if (sizeof(long double) != kElement) return;
+  // Elements without such bytes, too.
+  const std::tuple<MPI_Datatype, int> elements[] = {{MPI_LONG_DOUBLE, 10},
+                                                    {MPI_C_DOUBLE_COMPLEX, kElement}};
+  for (const auto& [element, number_bytes] : elements) {
+    for (const int count : {20, 5000}) {
+      MPI_Datatype type;
+      MPI_Type_vector(count, 1, 2, element, &type);
+      MPI_Type_commit(&type);
+      std::vector<unsigned char> from(static_cast<size_t>(count) * kStep);
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i % 100 + 1);
+      for (const auto& on : kSides) {
+        context("of " + std::to_string(count) + ", numbers of " + std::to_string(number_bytes) +
+                ", sender " + std::to_string(on[0]) + ", receiver " + std::to_string(on[1]));
+        std::vector<unsigned char> to(from.size(), 0xaa);
+        lacuna(on[g_rank % 2]);
+        if (g_rank == 0) MPI_Send(from.data(), 1, type, 1, kTag, MPI_COMM_WORLD);
+        if (g_rank == 1) MPI_Recv(to.data(), 1, type, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        lacuna(true);
+        bool right = true;
+        for (size_t i = 0; g_rank == 1 && i < to.size(); ++i) {
+          const int at = static_cast<int>(i) % kStep;
+          right = right &&
+                  ((at < kElement && to[i] == from[i]) || (at >= number_bytes && to[i] == 0xaa));
+        }
+        CHECK(right);
+      }
+      MPI_Type_free(&type);
+    }
+  }
+}
