@@ -13,10 +13,13 @@
 #include <atomic>
 #include <mutex>
 
+#include "interpose/behind.hpp"
 #include "interpose/device.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/handlers.hpp"
 #include "interpose/next.hpp"
+#include "interpose/policy.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
 
@@ -193,13 +196,14 @@ bool make(Entry* entry) noexcept {
   return true;
 }
 
-// Cheap; the rest is looked at when a request is made.
+// Cheap; the rest is looked at when a request is made. Where calls are looked behind, nobody knows
+// who has called.
 bool may_be_cached(const Arguments& arguments, const void* caller) noexcept {
   constexpr uintptr_t kFirstPage = 4096;
   return is_open(kP2pSwitch) && plainly_predefined(arguments.datatype) &&
          arguments.peer != MPI_PROC_NULL &&
          reinterpret_cast<uintptr_t>(arguments.buf) >= kFirstPage &&
-         !may_be_on_device(arguments.buf) && !called_by_mpi(caller);
+         !may_be_on_device(arguments.buf) && !called_by_mpi(caller) && !is_in_library();
 }
 
 // `plainly` does the call as it is. Not noexcept: an error handler of the program's may throw
@@ -312,6 +316,9 @@ int around_comm_free(const Next& next, MPI_Comm* comm) {
 int around_comm_disconnect(const Next& next, MPI_Comm* comm) {
   forget_before_free(comm);
   forget_handlers();
+  finish_freed_requests();
+  if (comm != nullptr && *comm != MPI_COMM_NULL && waits_in_disconnect(runtime().flavour))
+    finish_freed_requests_on(*comm);
   return next.MPI_Comm_disconnect(comm);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "interpose/freed.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 

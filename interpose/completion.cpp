@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpose/bodies.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"

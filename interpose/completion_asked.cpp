@@ -33,9 +33,10 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
-  if (PendingRequest* early = claims.keep_early()) {
+  PendingRequest* early = claims.oldest_early();
+  if (early != nullptr && early->passed_over) {
     *flag = 1;
-    return end_early(early, observe_pending, index, status);
+    return end_early(&claims, early, observe_pending, index, status);
   }
   const int code = or_else(
       [&] {
@@ -44,6 +45,11 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
       },
       [&] { claims.put_all_back(); });
   const int done = code == MPI_SUCCESS && *flag != 0 ? *index : MPI_UNDEFINED;
+  if (early != nullptr && code == MPI_SUCCESS && done == MPI_UNDEFINED) {
+    *flag = 1;
+    return end_early(&claims, early, observe_pending, index, status);
+  }
+  if (early != nullptr) early->passed_over = true;
   const Failure failure =
       settle(claims, result, 1, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
         return Outcome{entry.index == done, result.at(0), true};
@@ -59,16 +65,16 @@ Answer take_request_get_status_some(int incount, const MPI_Request* requests, in
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
-  if (PendingRequest* early = claims.keep_early())
-    return end_early_of_some(early, observe_pending, outcount, indices, statuses);
   const int code = or_else(
       [&] {
         return next_functions().MPI_Request_get_status_some(incount, requests, outcount, indices,
                                                             results.get());
       },
       [&] { claims.put_all_back(); });
-  IndexSearch search(code == MPI_SUCCESS ? *outcount : 0, indices);
-  const int listed = code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0;
+  int listed = code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0;
+  if (code == MPI_SUCCESS && claims.oldest_early() != nullptr)
+    *outcount = listed = list_early(claims, listed, indices, results, false);
+  IndexSearch search(listed, indices);
   const Failure failure =
       settle(claims, results, listed, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
         const int at = search.find(entry.index);

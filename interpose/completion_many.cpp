@@ -13,28 +13,6 @@ bool is_gone(const PendingRequest& entry, const MPI_Request* requests) {
   return handle_bits(requests[entry.index]) != entry.key;
 }
 
-// Which statuses of a call stand for success: all, those that say so themselves, or none.
-class Successes {
- public:
-  explicit Successes(int code) : all_(code == MPI_SUCCESS) {
-    if (all_) return;
-    int error_class = code;
-    next_functions().MPI_Error_class(code, &error_class);
-    some_ = error_class == MPI_ERR_IN_STATUS;
-  }
-  // Whether the request of this status, none if it was not asked for, has ended well.
-  bool has(const MPI_Status* status) const {
-    return all_ || (some_ && status != nullptr && status->MPI_ERROR == MPI_SUCCESS);
-  }
-  // The status, if it stands for success.
-  MPI_Status* of(MPI_Status* status) const { return has(status) ? status : nullptr; }
-  bool any() const { return all_ || some_; }
-
- private:
-  bool all_;
-  bool some_ = false;
-};
-
 // After a form that has one status for each request. `flag` says whether all have completed.
 int settle_all(const Claims& claims, int count, const MPI_Request* requests,
                const Statuses& statuses, int code, bool flag) {
@@ -117,24 +95,35 @@ Answer take_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
   return taken(told);
 }
 
-// `call` completes one request at most.
-template <typename Call>
-Answer take_any(int count, const MPI_Request* requests, int* index, MPI_Status* status,
-                const Call& call, int* flag = nullptr) {
+// MPI_Testany, or, without a flag, MPI_Waitany.
+Answer take_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
-  if (PendingRequest* early = claims.keep_early()) {
-    if (flag != nullptr) *flag = 1;
-    return end_early(early, finish_pending, index, status);
+  PendingRequest* early = claims.oldest_early();
+  const bool waits = flag == nullptr && early == nullptr;
+  int found = 0;
+  if (flag == nullptr) flag = &found;
+  if (early != nullptr && early->passed_over) {
+    *flag = 1;
+    return end_early(&claims, early, finish_pending, index, status);
   }
   if (claims.any_persistent()) *index = MPI_UNDEFINED;
-  const int code = or_else([&] { return call(result.get()); },
-                           [&] {
-                             settle_thrown(claims, requests, result, false,
-                                           [](int) -> MPI_Status* { return nullptr; });
-                           });
+  const Next& next = next_functions();
+  const int code = or_else(
+      [&] {
+        return waits ? next.MPI_Waitany(count, requests, index, result.get())
+                     : next.MPI_Testany(count, requests, index, flag, result.get());
+      },
+      [&] {
+        settle_thrown(claims, requests, result, false, [](int) -> MPI_Status* { return nullptr; });
+      });
+  if (early != nullptr && code == MPI_SUCCESS && (*flag == 0 || *index == MPI_UNDEFINED)) {
+    *flag = 1;
+    return end_early(&claims, early, finish_pending, index, status);
+  }
+  if (early != nullptr) early->passed_over = true;
   return taken(settle_any(claims, requests, *index, result, code));
 }
 
@@ -154,20 +143,12 @@ Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* sta
 }
 
 Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  if (index == nullptr) return kDeclined;
-  return take_any(count, requests, index, status, [&](MPI_Status* result) {
-    return next_functions().MPI_Waitany(count, requests, index, result);
-  });
+  return index != nullptr ? take_any(count, requests, index, nullptr, status) : kDeclined;
 }
 
 Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (index == nullptr || flag == nullptr) return kDeclined;
-  return take_any(
-      count, requests, index, status,
-      [&](MPI_Status* result) {
-        return next_functions().MPI_Testany(count, requests, index, flag, result);
-      },
-      flag);
+  return take_any(count, requests, index, flag, status);
 }
 
 // MPI_Waitsome and MPI_Testsome differ in the call alone.
@@ -179,8 +160,8 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
   if (!results.ok()) return out_of_memory(&claims);
-  if (PendingRequest* early = claims.keep_early())
-    return end_early_of_some(early, finish_pending, outcount, indices, statuses);
+  const bool any_early = claims.oldest_early() != nullptr;
+  if (any_early) some = next_functions().MPI_Testsome;  // there is nothing to wait for
   constexpr int kUnlisted = -123456789;
   int listed = kUnlisted;
   const auto tell = [&] {
@@ -198,6 +179,9 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
                                return at >= 0 ? results.at(at) : nullptr;
                              });
                            });
+  const Successes successes(code);
+  if (any_early && listed != kUnlisted && successes.any())
+    listed = list_early(claims, listed, indices, results, code != MPI_SUCCESS);
   tell();
   return taken(settle_some(claims, requests, listed, indices, results, code));
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "interpose/bodies.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/runtime.hpp"
@@ -106,6 +107,28 @@ inline int code_after(const Failure& failure, int code, int told) {
   return raise_error_of_many(failure.comm, failure.error_class, told);
 }
 
+// Which statuses of a call stand for success: all, those that say so themselves, or none.
+class Successes {
+ public:
+  explicit Successes(int code) : all_(code == MPI_SUCCESS) {
+    if (all_) return;
+    int error_class = code;
+    next_functions().MPI_Error_class(code, &error_class);
+    some_ = error_class == MPI_ERR_IN_STATUS;
+  }
+  // Whether the request of this status, none if it was not asked for, has ended well.
+  bool has(const MPI_Status* status) const {
+    return all_ || (some_ && status != nullptr && status->MPI_ERROR == MPI_SUCCESS);
+  }
+  // The status, if it stands for success.
+  MPI_Status* of(MPI_Status* status) const { return has(status) ? status : nullptr; }
+  bool any() const { return all_ || some_; }
+
+ private:
+  bool all_;
+  bool some_ = false;
+};
+
 // Libraries list indices in ascending order, as the claims are, so that the search goes on where it
 // stopped.
 class IndexSearch {
@@ -130,11 +153,14 @@ class IndexSearch {
   int start_ = 0;
 };
 
-// One whose message was here before its start (persistent.cpp): the library's request is inactive,
-// and would never be the one. `end` is finish_pending or observe_pending; `error` is what a call
-// returns that fails.
-inline Answer end_early(PendingRequest* entry, int (*end)(PendingRequest*, MPI_Status*), int* index,
-                        MPI_Status* status, int error = MPI_SUCCESS) {
+// Those that ended early (persistent.cpp): the library's request is inactive, and would never be
+// one that a call gives. A call gives them beside what the library has, or in turns with it, so
+// that none waits for ever for others that are started again and again.
+
+// `end` is finish_pending or observe_pending.
+inline Answer end_early(Claims* claims, PendingRequest* entry,
+                        int (*end)(PendingRequest*, MPI_Status*), int* index, MPI_Status* status) {
+  claims->keep_only(entry);
   MPI_Status own{};
   if (status == MPI_STATUS_IGNORE) status = &own;
   *index = entry->index;
@@ -142,17 +168,23 @@ inline Answer end_early(PendingRequest* entry, int (*end)(PendingRequest*, MPI_S
   const MPI_Comm comm = entry->incoming.comm;
   const int error_class = end(entry, status);
   if (error_class == MPI_SUCCESS) return taken(MPI_SUCCESS);
-  if (error != MPI_SUCCESS) status->MPI_ERROR = error_class;
-  return taken(raise_error_of_many(comm, error_class, error != MPI_SUCCESS ? error : error_class));
+  return taken(raise_error_of_many(comm, error_class, error_class));
 }
 
-// The same in a form that lists what it has completed: this one alone.
-inline Answer end_early_of_some(PendingRequest* entry, int (*end)(PendingRequest*, MPI_Status*),
-                                int* outcount, int* indices, MPI_Status* statuses) {
-  *outcount = 1;
-  return end_early(entry, end, indices,
-                   statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE,
-                   MPI_ERR_IN_STATUS);
+// Adds all of them to the `listed` of a form that lists what it has completed, and has no error but
+// those of single requests (`in_status`); how many these are then.
+inline int list_early(const Claims& claims, int listed, int* indices, const Statuses& statuses,
+                      bool in_status) {
+  if (listed == MPI_UNDEFINED) listed = 0;
+  for (PendingRequest* entry = claims.first(); entry != nullptr; entry = entry->next_claimed) {
+    if (entry->early == 0) continue;
+    if (MPI_Status* status = statuses.at(listed)) {
+      next_functions().MPI_Status_set_cancelled(status, 0);
+      if (in_status) status->MPI_ERROR = MPI_SUCCESS;
+    }
+    indices[listed++] = entry->index;
+  }
+  return listed;
 }
 
 }  // namespace lacuna

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "interpose/freed.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna {
@@ -90,6 +91,7 @@ void forget_split(MPI_File fh) {
 // handle.
 int around_file_close(const Next& next, MPI_File* fh) {
   const MPI_File closed = fh != nullptr ? *fh : MPI_File{};
+  finish_freed_requests();
   const int code = next.MPI_File_close(fh);
   forget_split(closed);
   return code;

@@ -39,7 +39,7 @@ struct Gate {
   bool threads = false;
   MPI_Request request_null{};  // as runtime() has it
   // Messages that probes hold back (direct/probe.hpp), and requests that the program has freed
-  // before they were complete (requests.hpp).
+  // before they were complete (freed.hpp).
   std::atomic<int> held_back{0};
   std::atomic<int> freed{0};
   // The sum of both, one for threads, and kDirectClosed and kTimed (requests.hpp): while it is not
@@ -119,9 +119,10 @@ inline void count_held_back(int change) noexcept {
   g_gate.irregular.fetch_add(change, std::memory_order_release);
 }
 
+// Whoever sees fewer of them sees what the others have brought.
 inline void count_freed(int change) noexcept {
-  g_gate.freed.fetch_add(change, std::memory_order_relaxed);
-  g_gate.irregular.fetch_add(change, std::memory_order_relaxed);
+  g_gate.freed.fetch_add(change, std::memory_order_release);
+  g_gate.irregular.fetch_add(change, std::memory_order_release);
 }
 
 inline bool anything_held() noexcept { return g_gate.held.load(std::memory_order_acquire) != 0; }

@@ -11,6 +11,7 @@
 #include "interpose/direct/passing.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/turn.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/group.hpp"
 #include "interpose/requests.hpp"

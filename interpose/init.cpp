@@ -15,6 +15,7 @@
 #include "interpose/bodies.hpp"
 #include "interpose/cache.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/handlers.hpp"
 #include "interpose/learn.hpp"
@@ -199,11 +200,11 @@ void time_calls(bool on) noexcept {
 // here on.
 void stop() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_started) leave_freed_requests();  // while what has come is known to be a token
   open_gate(0);
   time_calls(true);
   if (g_started) {
     stop_cache();
-    abandon_freed_requests();
     stop_watching();
     direct::stop_peers();
     stop_types(g_runtime.type_keyval);
@@ -327,6 +328,7 @@ int around_init_thread(const Next& next, int* argc, char*** argv, int required, 
 int around_finalize(const Next& next) {
   if (!g_ends_in_finalize) stop();
   const int code = next.MPI_Finalize();
+  finish_left_requests();
   open_gate(0);
   return code;
 }

@@ -6,16 +6,13 @@
 #define LACUNA_INTERPOSE_LOOK_HPP_
 
 #include "interpose/answer.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/note.hpp"
 #include "interpose/report.hpp"
 #include "interpose/sampling.hpp"
 
 namespace lacuna {
-
-namespace detail {
-void finish_freed_requests() noexcept;  // requests.hpp
-}
 
 // Counts the calls that got past the gate, for lacuna_interposed_calls().
 void note(FunctionId function, Answer answer) noexcept;
@@ -36,7 +33,7 @@ class Look {
   }
   // A receive that the program has freed may have come with what the call has waited for.
   ~Look() {
-    if (g_gate.freed.load(std::memory_order_relaxed) != 0) detail::finish_freed_requests();
+    finish_freed_requests();
     if (watched_) end();
   }
   Look(const Look&) = delete;

@@ -48,8 +48,8 @@ inline const Next& next_functions() noexcept { return detail::g_next; }
 // The same of the names that begin with PMPI_: where a call under such a name is passed on.
 const Next& next_profiling() noexcept;
 
-// For the rest of the process, what calls to some functions meet before the library: `change` for
-// those by MPI's names, `change_profiling` for those by PMPI. Only while no gate is open.
+// Changes what calls to some functions meet before the library: `change` for those by MPI's names,
+// `change_profiling` for those by PMPI. Other threads may be calling: a field is set at once.
 void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next)) noexcept;
 
 // The first function that lacuna needs and the library does not have; nullptr: it has all. Without

@@ -2,6 +2,7 @@
 //
 // Blocking point to point: one MPI call in, one MPI call out, with packed data in between.
 #include "interpose/bodies.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/sends.hpp"

@@ -11,9 +11,12 @@
 // An entry is active from its start until lacuna has seen it complete. After an error it may be
 // called active although the library has ended it: that costs time, but does nothing, as the status
 // of an inactive request is the empty one. To be called inactive wrongly would lose data.
+#include <atomic>
+
 #include "interpose/bodies.hpp"
 #include "interpose/direct/probe.hpp"
 #include "interpose/direct/receive.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/next.hpp"
 #include "interpose/packing.hpp"
 #include "interpose/requests.hpp"
@@ -28,6 +31,12 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
       made != runtime().request_null && entry->receive && entry->incoming.is_only_watched();
   settle_made(entry, made, request, code);
   return only_watched ? watched(code) : taken(code);
+}
+
+void become_early(PendingRequest* entry) {
+  static constinit std::atomic<uint64_t> count{0};
+  entry->early = count.fetch_add(1, std::memory_order_relaxed) + 1;
+  entry->passed_over = false;
 }
 
 // A message that a probe has taken out of the library's queue (direct/probe.hpp) will not come to a
@@ -67,7 +76,7 @@ bool receive_early(PendingRequest* entry) {
   incoming.whole = Staging();
   incoming.wire = made;
   incoming.data = place;
-  entry->early = true;
+  become_early(entry);
   return true;
 }
 
@@ -87,7 +96,7 @@ bool send_early(PendingRequest* entry) {
   outgoing.fill();
   // The token stays where it is until the receiver has done with it.
   if (sent != runtime().request_null) next.MPI_Request_free(&sent);
-  entry->early = true;
+  become_early(entry);
   return true;
 }
 
@@ -107,6 +116,7 @@ bool begin(PendingRequest* entry) {
   const SendSource& source = entry->source;
   if (!early && entry->outgoing)
     pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data());
+  if (!early && entry->receive) mark(entry->incoming);
   activate(entry);
   return !early;
 }
@@ -189,7 +199,7 @@ Answer take_startall(int count, MPI_Request* requests) {
   if (together) return taken(next.MPI_Startall(count, requests));
   for (int i = 0; i < count; ++i) {
     const PendingRequest* entry = find_persistent(requests[i]);
-    if (entry != nullptr && entry->early) continue;
+    if (entry != nullptr && entry->early != 0) continue;
     if (const int code = next.MPI_Start(&requests[i]); code != MPI_SUCCESS) return taken(code);
   }
   return taken(MPI_SUCCESS);

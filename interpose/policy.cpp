@@ -246,6 +246,9 @@ bool tells_none_of_several(Flavour flavour) noexcept { return has_mpich_inside(f
 
 bool overruns_short_receives(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
+// Open MPI comes together in a barrier, and goes on.
+bool waits_in_disconnect(Flavour flavour) noexcept { return flavour != Flavour::kOpenMpi; }
+
 bool unlocks_for_callbacks(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
 
 // MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then

@@ -101,6 +101,9 @@ bool tells_owner(Flavour flavour) noexcept;
 bool overruns_short_receives(Flavour flavour) noexcept;
 // Whether errors of calls that complete several requests are of no communicator.
 bool tells_none_of_several(Flavour flavour) noexcept;
+// Whether MPI_Comm_disconnect waits until no request is left on the communicator, also of those
+// that are complete.
+bool waits_in_disconnect(Flavour flavour) noexcept;
 // Whether the library gives up its lock while it calls back that an attribute goes.
 bool unlocks_for_callbacks(Flavour flavour) noexcept;
 // Whether a persistent collective does at each start what it should: known of those of which it is

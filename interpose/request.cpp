@@ -3,6 +3,7 @@
 // Starting nonblocking communication, and MPI_Request_free. The request that the program gets is
 // the library's own.
 #include "interpose/bodies.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
@@ -53,6 +54,7 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   }
   entry->receive = false;
   entry->outgoing = std::move(outgoing.staging);
+  entry->source.comm = comm;
   add_pending(entry, started);
   return taken(code);
 }
@@ -72,6 +74,7 @@ Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int sour
     drop_pending(entry);
     return kDeclined;
   }
+  mark(incoming);
   MPI_Request started = runtime().request_null;
   const int code = start(&incoming, &started);
   if (started == runtime().request_null) {
@@ -182,6 +185,7 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   } else {
     outgoing.fill();
     entry->outgoing = std::move(outgoing.staging);
+    entry->source.comm = comm;
     add_pending(entry, sent);
     keep_freed(entry);
   }
@@ -236,6 +240,7 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
     sendtype = outgoing.wire.type;
   }
   if (entry->receive) {
+    mark(entry->incoming);
     recvbuf = entry->incoming.data;
     recvcount = entry->incoming.wire.count;
     recvtype = entry->incoming.wire.type;
@@ -259,6 +264,7 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
     return taken(code);
   }
   entry->outgoing = std::move(outgoing.staging);
+  entry->source.comm = comm;
   add_pending(entry, started);
   return sends ? taken(code) : watched(code);
 }
@@ -284,7 +290,7 @@ int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
 // What is over without the library's request is past cancelling.
 Answer take_cancel(MPI_Request* request) {
   const PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
-  return entry != nullptr && entry->early ? taken(MPI_SUCCESS) : kDeclined;
+  return entry != nullptr && entry->early != 0 ? taken(MPI_SUCCESS) : kDeclined;
 }
 
 Answer take_request_free(MPI_Request* request) {

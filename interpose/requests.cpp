@@ -30,12 +30,6 @@ constexpr unsigned kShardBits = 6;
 constinit std::mutex g_shards[1U << kShardBits];
 constinit Reserve<PendingRequest> g_reserve;
 
-// Freed requests: anyone pushes, one thread at a time takes the whole list and pushes back what is
-// not done. No lock, as the library may call back into the program, and that into us, while we ask
-// it.
-constinit std::atomic<PendingRequest*> g_freed_list{nullptr};
-constinit std::atomic<bool> g_finishing{false};
-
 class BucketLock {
  public:
   explicit BucketLock(size_t bucket) noexcept {
@@ -65,14 +59,13 @@ void count_pending(int64_t change) noexcept {
   g_gate.pending.fetch_add(change, std::memory_order_relaxed);
 }
 
-// What an operation that has succeeded brought goes to where the program wants it.
+}  // namespace
+
 int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
   if (entry.exchange == nullptr) return deliver(entry.incoming, status);
   entry.exchange->in.unpack_all();
   return MPI_SUCCESS;
 }
-
-}  // namespace
 
 PendingRequest* new_pending() noexcept { return g_reserve.make(); }
 
@@ -214,7 +207,7 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;
-    entry->early = false;
+    entry->early = 0;
     put_back(entry);
     return code;
   }
@@ -258,100 +251,29 @@ Claims::Claims(int count, const MPI_Request* requests) noexcept {
   }
 }
 
-PendingRequest* Claims::keep_early() noexcept {
-  PendingRequest* early = first_;
-  while (early != nullptr && !early->early) early = early->next_claimed;
-  if (early == nullptr) return nullptr;
-  for (PendingRequest* entry = first_; entry != nullptr;) {
-    PendingRequest* next = entry->next_claimed;
-    if (entry != early) put_back(entry);
-    entry = next;
+PendingRequest* Claims::oldest_early() const noexcept {
+  PendingRequest* oldest = nullptr;
+  for (PendingRequest* entry = first_; entry != nullptr; entry = entry->next_claimed) {
+    if (entry->early != 0 && (oldest == nullptr || entry->early < oldest->early)) oldest = entry;
   }
-  first_ = nullptr;
-  return early;
+  return oldest;
 }
 
-void Claims::put_all_back() noexcept {
+void Claims::keep_only(const PendingRequest* kept) noexcept {
   for (PendingRequest* entry = first_; entry != nullptr;) {
     PendingRequest* next = entry->next_claimed;
-    put_back(entry);
+    if (entry != kept) put_back(entry);
     entry = next;
   }
   first_ = nullptr;
 }
 
-namespace {
+void Claims::put_all_back() noexcept { keep_only(nullptr); }
 
-void push_freed(PendingRequest* entry) noexcept {
-  entry->next = g_freed_list.load(std::memory_order_relaxed);
-  while (!g_freed_list.compare_exchange_weak(entry->next, entry, std::memory_order_release)) {
-  }
-}
-
-void finish_freed(PendingRequest* entry, MPI_Status* status) noexcept {
-  if (entry->receive && status != nullptr) hand_over(*entry, status);
-  count_freed(-1);
-  count_pending(-1);
-  if (entry->persistent && entry->request != runtime().request_null)
-    next_functions().MPI_Request_free(&entry->request);
-  drop_pending(entry);
-}
-
-}  // namespace
-
-// It stays counted as pending, so that completing calls keep looking at it.
-void keep_freed(PendingRequest* entry) noexcept {
+void take_over(PendingRequest* entry) noexcept {
   make_entries_of_watches();
   unlink(entry);
   if (entry->persistent) count_persistent(-1);
-  count_freed(1);
-  push_freed(entry);
-}
-
-namespace detail {
-
-void finish_freed_requests() noexcept {
-  if (g_finishing.exchange(true, std::memory_order_acquire)) return;
-  PendingRequest* entry = g_freed_list.exchange(nullptr, std::memory_order_acquire);
-  while (entry != nullptr) {
-    PendingRequest* next = entry->next;
-    int done = 0;
-    MPI_Status status;
-    const int code = next_functions().MPI_Test(&entry->request, &done, &status);
-    if (code == MPI_SUCCESS && done == 0) {
-      push_freed(entry);
-    } else {
-      finish_freed(entry, code == MPI_SUCCESS ? &status : nullptr);
-    }
-    entry = next;
-  }
-  g_finishing.store(false, std::memory_order_release);
-}
-
-}  // namespace detail
-
-// A send goes back to the library, which completes it as it would have; its data stay where they
-// are. A receive whose message has not come by now is cancelled, for waiting might never end.
-void abandon_freed_requests() noexcept {
-  finish_freed_requests();
-  const Next& next = next_functions();
-  PendingRequest* entry = g_freed_list.exchange(nullptr, std::memory_order_acquire);
-  while (entry != nullptr) {
-    PendingRequest* rest = entry->next;
-    MPI_Status status;
-    bool ok = false;
-    if (entry->receive && entry->exchange == nullptr) {
-      ok = next.MPI_Cancel(&entry->request) == MPI_SUCCESS &&
-           next.MPI_Wait(&entry->request, &status) == MPI_SUCCESS;
-      if (!ok) entry->incoming.staging.abandon();
-    } else {
-      next.MPI_Request_free(&entry->request);
-      entry->outgoing.abandon();
-      [[maybe_unused]] Exchange* left = entry->exchange.release();
-    }
-    finish_freed(entry, ok ? &status : nullptr);
-    entry = rest;
-  }
 }
 
 }  // namespace lacuna

@@ -40,18 +40,20 @@ struct PendingRequest {
   uintptr_t key = 0;  // bits of the handle
   MPI_Request request;
   bool receive = false;
-  bool persistent = false;  // in the table until it is freed
-  bool active = false;      // persistent: started, and not seen to be complete
-  bool early = false;       // started, but over at once, without the library's request
-  int from = 0;             // a persistent receive: source and tag
+  bool persistent = false;   // in the table until it is freed
+  bool active = false;       // persistent: started, and not seen to be complete
+  uint64_t early = 0;        // started, but over at once, without the library's request: the how
+                             // manieth of these
+  bool passed_over = false;  // early, when a call was given another one
+  int from = 0;              // a persistent receive: source and tag
   int tag = 0;
   Incoming incoming;                   // a receive
   Staging outgoing;                    // a send
-  SendSource source;                   // a persistent send
+  SendSource source;                   // a persistent send; of others the communicator
   std::unique_ptr<Exchange> exchange;  // a collective; `receive` says whether anything comes in
   HeldOperation* held = nullptr;       // a one-sided operation, and so it does here
 
-  PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests
+  PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests (freed.hpp)
   std::atomic<bool> claimed{false};
   PendingRequest* next_claimed = nullptr;
   int index = 0;  // in the array of a completing call
@@ -130,8 +132,10 @@ class Claims {
   bool any_receive() const { return any_receive_; }
   bool any_persistent() const { return any_persistent_; }
   void put_all_back() noexcept;
-  // An early one, if there is any; then all others are put back.
-  PendingRequest* keep_early() noexcept;
+  // The one that has been early for longest. Null: none is.
+  PendingRequest* oldest_early() const noexcept;
+  // Puts all others back.
+  void keep_only(const PendingRequest* entry) noexcept;
 
  private:
   PendingRequest* first_ = nullptr;
@@ -139,13 +143,15 @@ class Claims {
   bool any_persistent_ = false;
 };
 
-// MPI_Request_free: takes a claimed entry over; the program's handle is gone, the request lives on
-// here.
-void keep_freed(PendingRequest* entry) noexcept;
+// What a receive or a collective that has ended well has brought goes to where the program wants
+// it.
+int hand_over(PendingRequest& entry, MPI_Status* status) noexcept;
+
+// Takes a claimed entry out of the table, and from now on all in the long way (freed.hpp). It stays
+// counted as pending.
+void take_over(PendingRequest* entry) noexcept;
 
 namespace detail {
-void finish_freed_requests() noexcept;
-
 // By the hash of a request's handle. Read without a lock where there is one thread only.
 inline constexpr unsigned kBucketBits = 12;
 LACUNA_HIDDEN extern PendingRequest* g_buckets[1U << kBucketBits];
@@ -221,10 +227,6 @@ inline bool anything_under_way_but_timing() noexcept {
          g_gate.pending.load(std::memory_order_relaxed) != (timed ? 1 : 0);
 }
 
-inline bool any_freed_requests() noexcept {
-  return g_gate.freed.load(std::memory_order_relaxed) != 0;
-}
-
 // One at a time for each bucket is kept as a Watch, others, and those that are claimed, as entries
 // of the table. `watch` is in memory, all but its request, which the library has just written.
 inline void add_watch(const direct::Watch& watch, MPI_Request request) noexcept {
@@ -238,13 +240,6 @@ inline void add_watch(const direct::Watch& watch, MPI_Request request) noexcept 
   place.request = request;
   ++detail::g_watching;
 }
-
-// Finishes those freed requests that have completed meanwhile.
-inline void finish_freed_requests() noexcept {
-  if (any_freed_requests()) detail::finish_freed_requests();
-}
-// In MPI_Finalize: finishes all, without waiting for a message that may never come.
-void abandon_freed_requests() noexcept;
 
 }  // namespace lacuna
 

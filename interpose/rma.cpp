@@ -6,6 +6,7 @@
 #include <new>
 
 #include "interpose/bodies.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/packing.hpp"

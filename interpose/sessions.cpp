@@ -4,6 +4,7 @@
 // in which lacuna has ended. Whoever sends on a communicator of a session has one, so it is enough
 // that lacuna begins nothing in a rank that has.
 #include "interpose/bodies.hpp"
+#include "interpose/freed.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -17,6 +18,7 @@ int around_session_init(const Next& next, MPI_Info info, MPI_Errhandler handler,
 }
 
 int around_session_finalize(const Next& next, MPI_Session* session) {
+  finish_freed_requests();  // they hold on to its communicators
   const int code = next.MPI_Session_finalize(session);
   if (code == MPI_SUCCESS) count_sessions(-1);
   return code;

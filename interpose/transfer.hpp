@@ -152,6 +152,11 @@ class OwnStatus {
   MPI_Status own_{};
 };
 
+// Marks the staging of a receive before the library hears of it, so that it can be told whether
+// anything of a message is there yet, which begins with its first bytes.
+void mark(const Incoming& incoming) noexcept;
+bool has_begun(const Incoming& incoming) noexcept;
+
 // Unpacks what a successful receive has brought: all of it, a part that may end inside an element,
 // or nothing if it was cancelled. A token's payload is fetched, and the status is then about that.
 // The error class, MPI_SUCCESS but for the direct path.

@@ -250,6 +250,23 @@ bool finds_token(Incoming& incoming) noexcept {
   return may_be_read(incoming) && read_token(incoming, &token) && is_outstanding(token);
 }
 
+bool can_land_alone(Incoming* incoming) noexcept {
+  if ((incoming->bytes < 0 && !measure(incoming)) || incoming->bytes == 0) return false;
+  incoming->by_library = incoming->by_library || may_be_on_device(first_byte(*incoming));
+  if (incoming->by_library) return false;
+  if (incoming->plan == nullptr) return is_readable(dense(*incoming), incoming->bytes);
+  const DataSpan span = data_span(incoming->plan->type(), incoming->count);
+  return is_readable(address(incoming->buf, span.low), span.bytes());
+}
+
+bool land_alone(Incoming& incoming) noexcept {
+  Token token;
+  if (incoming.bytes < kTokenBytes || !read_token(incoming, &token) || !is_outstanding(token))
+    return false;
+  land(token, incoming, nullptr);
+  return true;
+}
+
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
   next_functions().MPI_Status_set_elements_x(status, runtime().byte, bytes);
 }
@@ -268,7 +285,7 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
         std::memory_order_relaxed);
   }
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
-  set_bytes(status, bytes);
+  if (status != nullptr) set_bytes(status, bytes);
   incoming.landed = bytes;
   bool ok = true;
   int code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;

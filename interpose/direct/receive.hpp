@@ -51,8 +51,13 @@ bool read_token(Incoming& incoming, Token* token) noexcept;
 // has brought a token that has not been landed.
 bool finds_token(Incoming& incoming) noexcept;
 
-// Moves the payload of a token to where the receive wants it and sets the count of the status.
-// MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.
+// For a receive that the library ends when nobody can ask it any more (freed.hpp): whether what it
+// brings can be found and moved without the library, and where it has brought a token, the moving.
+bool can_land_alone(Incoming* incoming) noexcept;
+bool land_alone(Incoming& incoming) noexcept;
+
+// Moves the payload of a token to where the receive wants it and sets the count of the status, if
+// any. MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.
 int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept;
 
 // Sets what MPI_Get_count and kin tell of a status, in bytes.

@@ -57,6 +57,24 @@ std::span<const char* const> wrapped_names() { return kNames; }
 }  // namespace lacuna
 """
 
+TELLING_HEADER = """\
+#ifndef LACUNA_INTERPOSE_TELLING_GEN_HPP_
+#define LACUNA_INTERPOSE_TELLING_GEN_HPP_
+
+#include "interpose/next.hpp"
+
+namespace lacuna {
+
+// Calls `visit` with each function that may tell a program what other processes have done.
+template <typename Visit>
+void for_each_telling(const Visit& visit) {
+@visits@}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_TELLING_GEN_HPP_
+"""
+
 # The first call of a function finds the library.
 FIRST = """\
 int first_@symbol@(@declaration@) {
@@ -92,6 +110,14 @@ def next_header(functions: list[Function]) -> str:
     ]
     ids = [f"  k{f.symbol},\n" for f in functions if f.wrapped]
     return NOTICE + fill(NEXT_HEADER, fields="".join(fields), ids="".join(ids))
+
+
+def telling_header(functions: list[Function]) -> str:
+    groups = ("p2p", "collectives", "files", "rma", "completion")
+    telling = [f for f in functions if f.wrapped and f.entry["group"] in groups]
+    telling += [f for f in functions if f.name == "MPI_Session_finalize"]
+    visits = [fill("  visit.template operator()<&Next::@symbol@>();\n", **f.texts()) for f in telling]
+    return NOTICE + fill(TELLING_HEADER, visits="".join(visits))
 
 
 def missing(function: Function) -> str:

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Anyone pushes, and one thread at a time, whose turn it is, takes the whole list and pushes back
+// what is not done. Others wait for their own turn, as what it is unpacking may be what they have
+// just heard of. Not in a callback of the library's: what the one whose turn it is asks the library
+// might then wait for a lock that the library holds around the callback.
+#include "interpose/freed.hpp"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "exec/exec.hpp"
+#include "interpose/behind.hpp"
+#include "interpose/direct/receive.hpp"
+#include "interpose/next.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/runtime.hpp"
+
+namespace lacuna {
+namespace {
+
+constinit std::atomic<PendingRequest*> g_list{nullptr};
+constinit std::atomic<bool> g_is_taken{false};  // the turn
+constinit std::atomic<int> g_receives{0};       // among them; what else is freed nobody hears of
+constinit std::mutex g_mutex;                   // of changing that number
+
+class Turn {
+ public:
+  explicit Turn(bool waits) noexcept {
+    waits = waits && !is_in_library();
+    while (g_is_taken.exchange(true, std::memory_order_acquire)) {
+      if (!waits) return;
+      sched_yield();
+    }
+    has_ = true;
+  }
+  ~Turn() {
+    if (has_) g_is_taken.store(false, std::memory_order_release);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  bool has() const noexcept { return has_; }
+
+ private:
+  bool has_ = false;
+};
+
+void push(PendingRequest* entry) noexcept {
+  entry->next = g_list.load(std::memory_order_relaxed);
+  while (!g_list.compare_exchange_weak(entry->next, entry, std::memory_order_release)) {
+  }
+}
+
+void count_receives(int change) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  const int before = g_receives.fetch_add(change, std::memory_order_acq_rel);
+  if (before == 0 || before + change == 0) look_behind_calls(before == 0);
+}
+
+// It is over for lacuna: only now may others see that nothing is left to be unpacked.
+void uncount(bool receive) noexcept {
+  g_gate.pending.fetch_sub(1, std::memory_order_relaxed);
+  if (receive) count_receives(-1);
+  count_freed(-1);
+}
+
+void end(PendingRequest* entry, MPI_Status* status) noexcept {
+  const bool receive = entry->receive;
+  if (receive && status != nullptr) hand_over(*entry, status);
+  if (entry->persistent && entry->request != runtime().request_null)
+    next_functions().MPI_Request_free(&entry->request);
+  drop_pending(entry);
+  uncount(receive);
+}
+
+// Nobody knows of which communicator a matched message was: it may be of any.
+bool may_be_on(const PendingRequest& entry, MPI_Comm comm) noexcept {
+  if (entry.exchange != nullptr) return false;  // of a file
+  if (!entry.receive) return handle_bits(entry.source.comm) == handle_bits(comm);
+  return entry.incoming.matched || handle_bits(entry.incoming.comm) == handle_bits(comm);
+}
+
+// Asks about each, once. Whether some that may be on `comm` (null: none matters) are not complete.
+// By whose turn it is.
+bool ask_all(const MPI_Comm* comm) noexcept {
+  const InLibrary inside;
+  bool left = false;
+  PendingRequest* entry = g_list.exchange(nullptr, std::memory_order_acquire);
+  while (entry != nullptr) {
+    PendingRequest* next = entry->next;
+    int done = 0;
+    MPI_Status status;
+    const int code = next_functions().MPI_Test(&entry->request, &done, &status);
+    if (code == MPI_SUCCESS && done == 0) {
+      left = left || (comm != nullptr && may_be_on(*entry, *comm));
+      push(entry);
+    } else {
+      end(entry, code == MPI_SUCCESS ? &status : nullptr);
+    }
+    entry = next;
+  }
+  return left;
+}
+
+}  // namespace
+
+// It stays counted as pending, so that completing calls keep looking at it.
+void keep_freed(PendingRequest* entry) noexcept {
+  take_over(entry);
+  count_freed(1);
+  if (entry->receive) count_receives(1);
+  push(entry);
+}
+
+namespace detail {
+
+void finish_freed_requests() noexcept {
+  const Turn turn(g_receives.load(std::memory_order_acquire) != 0);
+  if (turn.has()) ask_all(nullptr);
+}
+
+}  // namespace detail
+
+void finish_freed_requests_on(MPI_Comm comm) noexcept {
+  while (any_freed_requests()) {
+    {
+      const Turn turn(true);
+      if (!turn.has() || !ask_all(&comm)) return;
+    }
+    sched_yield();
+  }
+}
+
+namespace {
+
+// A receive that is the library's again. What it brings is known by what was there before, as
+// nobody will say how much it was: what is the same need not be written.
+struct Left {
+  PendingRequest* entry;
+  Staging before;  // what its staging held
+  Left* next;
+};
+constinit Left* g_left = nullptr;
+
+// False: its memory cannot be read, as it is a device's, or gone since. Or there is no memory.
+bool remember(Incoming& incoming, Staging* before) noexcept {
+  if (!direct::can_land_alone(&incoming)) return false;
+  if (!incoming.staging) return true;
+  *before = need_staging(incoming.bytes, false);
+  if (!*before) return false;
+  pack(*incoming.plan, incoming.buf, incoming.count, incoming.staging.data());
+  std::memcpy(before->data(), incoming.staging.data(), static_cast<size_t>(incoming.bytes));
+  return true;
+}
+
+void leave(PendingRequest* entry) noexcept {
+  const Next& next = next_functions();
+  const bool receives = entry->receive && entry->exchange == nullptr;
+  if (receives && has_begun(entry->incoming)) {  // and so it will end
+    MPI_Status status;
+    return end(entry, next.MPI_Wait(&entry->request, &status) == MPI_SUCCESS ? &status : nullptr);
+  }
+  auto* left = receives ? new (std::nothrow) Left{entry, Staging(), g_left} : nullptr;
+  const bool is_kept = left != nullptr && remember(entry->incoming, &left->before);
+  // The library completes it as it would have. Its data stay where they are, and the entry, too.
+  next.MPI_Request_free(&entry->request);
+  uncount(entry->receive);
+  if (is_kept)
+    g_left = left;
+  else
+    delete left;
+}
+
+}  // namespace
+
+void leave_freed_requests() noexcept {
+  const Turn turn(true);
+  if (!turn.has()) return;
+  ask_all(nullptr);
+  const InLibrary inside;
+  PendingRequest* entry = g_list.exchange(nullptr, std::memory_order_acquire);
+  while (entry != nullptr) {
+    PendingRequest* next = entry->next;
+    leave(entry);
+    entry = next;
+  }
+}
+
+// Without the library, which has ended.
+void finish_left_requests() noexcept {
+  for (; g_left != nullptr; g_left = g_left->next) {
+    Incoming& incoming = g_left->entry->incoming;
+    if (direct::land_alone(incoming) || !g_left->before) continue;
+    const std::byte* packed = incoming.staging.data();
+    const std::byte* before = g_left->before.data();
+    int64_t changed = incoming.bytes;
+    while (changed > 0 && packed[changed - 1] == before[changed - 1]) --changed;
+    if (changed > 0) unpack_slice(*incoming.plan, packed, incoming.count, 0, changed, incoming.buf);
+  }
+}
+
+}  // namespace lacuna
