@@ -7,7 +7,7 @@ set(lacuna_interpose_sources cache_test.cpp pack_test.cpp p2p_test.cpp nonblocki
   files_kinds_test.cpp rma_calls.cpp rma_test.cpp rma_windows_test.cpp rooms_test.cpp rooms_kinds_test.cpp
   rooms_passes_test.cpp rooms_threads_test.cpp direct_persistent_test.cpp direct_watched_test.cpp direct_first_test.cpp direct_ends_test.cpp
   direct_probers_test.cpp direct_limits_test.cpp direct_pool_test.cpp direct_log_test.cpp errors_pending_test.cpp
-  rooms_numbers_test.cpp callbacks_test.cpp)
+  rooms_numbers_test.cpp callbacks_test.cpp fair_test.cpp freed_test.cpp)
 # As compilers make jumps of last calls.
 set_source_files_properties(callbacks_test.cpp PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 
@@ -78,6 +78,12 @@ add_executable(interpose_handle_program handle_program.c)
 target_link_libraries(interpose_handle_program PRIVATE lacuna_mpi_mpich lacuna_flags ${CMAKE_DL_LIBS})
 add_executable(interpose_sessions_mpich sessions_program.c)
 target_link_libraries(interpose_sessions_mpich PRIVATE lacuna_mpi_mpich_link lacuna_flags)
+foreach(family ompi debian_ompi)
+  if(TARGET lacuna_mpi_${family}_link)
+    add_executable(interpose_finalize_${family} finalize_program.c)
+    target_link_libraries(interpose_finalize_${family} PRIVATE lacuna_mpi_${family}_link lacuna_flags)
+  endif()
+endforeach()
 # Fortran's entry points, called from C.
 foreach(pair mpich:libmpichfort.so.12 debian_ompi:libmpi_mpifh.so.40)
   string(REPLACE ":" ";" pair ${pair})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the models of the direct path with spin, and that spin finds mistakes in them.
+"""Checks the models of the direct path and of requests with spin, and that spin finds mistakes in them.
 
     run.py [--cc CC] [--largest]
 
@@ -111,6 +111,33 @@ MODELS = [
         },
         long=((3, 2, 2),),
         largest=((3, 2, 2),),
+    ),
+    Model(
+        "freed",
+        ("RECEIVES", "THREADS", "END"),
+        [(2, 1, 0), (2, 2, 0), (3, 2, 0), (2, 1, 1), (2, 2, 1)],
+        {
+            "BREAK_SKIP": ((1, 2, 0), WRONG),  # returns while another thread unpacks
+            "BREAK_NO_TURN": ((1, 2, 0), WRONG),  # two threads ask about one request
+            "BREAK_COUNT_FIRST": ((1, 2, 0), WRONG),  # counted as over before it is unpacked
+            "BREAK_NOT_BEHIND": ((1, 1, 0), WRONG),  # a call returns without a look
+            "BREAK_CALLBACK": ((1, 2, 0), STUCK),  # waits in a callback of the library's
+            "BREAK_DISCONNECT": ((1, 1, 0), STUCK),  # not finished before the library waits
+            "BREAK_ONCE": ((1, 1, 0), STUCK),  # asked about once before the library waits
+            "BREAK_CANCELLED": ((1, 1, 1), STUCK),  # cancelled in MPI_Finalize
+            "BREAK_BEGUN": ((1, 1, 1), WRONG),  # what has come is written over in MPI_Finalize
+            "BREAK_LEFT": ((1, 1, 1), WRONG),  # what comes in MPI_Finalize is not unpacked
+        },
+    ),
+    Model(
+        "fair",
+        ("EARLY", "CALLS"),
+        [(1, 12), (2, 16), (3, 20)],
+        {
+            "BREAK_EARLY_FIRST": ((1, 8), WRONG),  # the library is not asked
+            "BREAK_LIBRARY_FIRST": ((1, 8), WRONG),  # the library always goes first
+            "BREAK_FIRST_EARLY": ((2, 12), WRONG),  # not the one that has waited for longest
+        },
     ),
 ]
 
