@@ -24,8 +24,8 @@ int complete(PendingRequest* entry, int code, MPI_Status* status) {
 // A persistent request is always as it was; `ended` is what the call has said of it.
 int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
            MPI_Status* status) {
-  const bool over =
-      entry->persistent ? ended && code == MPI_SUCCESS : handle_bits(*request) != entry->key;
+  const bool over = outlives_call(entry, *request) ? ended && code == MPI_SUCCESS
+                                                   : handle_bits(*request) != entry->key;
   if (over) return complete(entry, code, code == MPI_SUCCESS ? status : nullptr);
   put_back(entry);
   return code;

@@ -12,6 +12,9 @@ namespace {
 bool is_gone(const PendingRequest& entry, const MPI_Request* requests) {
   return handle_bits(requests[entry.index]) != entry.key;
 }
+bool outlives_call(PendingRequest& entry, const MPI_Request* requests) {
+  return lacuna::outlives_call(&entry, requests[entry.index]);
+}
 
 // After a form that has one status for each request. `flag` says whether all have completed.
 int settle_all(const Claims& claims, int count, const MPI_Request* requests,
@@ -19,10 +22,10 @@ int settle_all(const Claims& claims, int count, const MPI_Request* requests,
   const Successes successes(code);
   const bool none = code == MPI_SUCCESS && !flag;
   const Failure failure =
-      settle(claims, statuses, count, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
+      settle(claims, statuses, count, code == MPI_SUCCESS, [&](PendingRequest& entry) {
         MPI_Status* status = statuses.at(entry.index);
-        const bool completed =
-            entry.persistent ? !none && successes.has(status) : is_gone(entry, requests);
+        const bool completed = outlives_call(entry, requests) ? !none && successes.has(status)
+                                                              : is_gone(entry, requests);
         return Outcome{completed, successes.of(status)};
       });
   return code_after(failure, code, MPI_ERR_IN_STATUS);
@@ -33,8 +36,9 @@ int settle_any(const Claims& claims, const MPI_Request* requests, int index, con
                int code) {
   const bool ok = code == MPI_SUCCESS;
   MPI_Status* success = ok ? status.at(0) : nullptr;
-  const Failure failure = settle(claims, status, 1, ok, [&](const PendingRequest& entry) {
-    const bool completed = entry.persistent ? ok && index == entry.index : is_gone(entry, requests);
+  const Failure failure = settle(claims, status, 1, ok, [&](PendingRequest& entry) {
+    const bool completed =
+        outlives_call(entry, requests) ? ok && index == entry.index : is_gone(entry, requests);
     return Outcome{completed, success};
   });
   return code_after(failure, code, failure.error_class);
@@ -46,26 +50,38 @@ int settle_some(const Claims& claims, const MPI_Request* requests, int outcount,
   const Successes successes(code);
   IndexSearch search(successes.any() ? outcount : 0, indices);
   const Failure failure =
-      settle(claims, statuses, outcount, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
-        if (!entry.persistent && !is_gone(entry, requests)) return Outcome{};
+      settle(claims, statuses, outcount, code == MPI_SUCCESS, [&](PendingRequest& entry) {
+        const bool stays = outlives_call(entry, requests);
+        if (!stays && !is_gone(entry, requests)) return Outcome{};
         const int at = search.find(entry.index);
-        if (entry.persistent && at < 0) return Outcome{};
+        if (stays && at < 0) return Outcome{};
         return Outcome{true, at >= 0 ? successes.of(statuses.at(at)) : nullptr};
       });
   return code_after(failure, code, MPI_ERR_IN_STATUS);
 }
 
+// Whether a persistent request has ended in a call that did not return. Open MPI says of an
+// inactive one that it is complete, and nothing else; to ask makes it inactive in MPICH 5.0.2.
+bool is_inactive(MPI_Request request) {
+  if (runtime().flavour != Flavour::kOpenMpi) return false;
+  MPI_Status status;
+  int flag = 0;
+  return next_functions().MPI_Request_get_status(request, &flag, &status) == MPI_SUCCESS &&
+         flag != 0 && status.MPI_SOURCE == MPI_ANY_SOURCE;
+}
+
 // After a form out of which the program's error handler has thrown; `status_of` finds what it has
 // written of a request, which is all that tells how that has ended. Whether a persistent one has, a
-// form tells that `lists` those that have; of others nothing does (to ask makes it inactive in
-// MPICH 5.0.2), and it counts as active.
+// form tells that `lists` those that have, or the library; else it counts as active.
 template <typename StatusOf>
 void settle_thrown(const Claims& claims, const MPI_Request* requests, const Statuses& statuses,
                    bool lists, const StatusOf& status_of) {
-  settle(claims, statuses, 0, false, [&](const PendingRequest& entry) {
+  settle(claims, statuses, 0, false, [&](PendingRequest& entry) {
     MPI_Status* status = status_of(entry.index);
-    if (entry.persistent ? !lists || status == nullptr : !is_gone(entry, requests))
-      return Outcome{};
+    const bool ended = !outlives_call(entry, requests) ? is_gone(entry, requests)
+                       : lists                         ? status != nullptr
+                                                       : is_inactive(entry.request);
+    if (!ended) return Outcome{};
     return Outcome{true, status != nullptr && status->MPI_ERROR == MPI_SUCCESS ? status : nullptr};
   });
 }

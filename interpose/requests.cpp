@@ -113,6 +113,13 @@ void remove_persistent(PendingRequest* entry) noexcept {
   count_persistent(-1);
 }
 
+bool outlives_call(PendingRequest* entry, MPI_Request now) noexcept {
+  if (!entry->persistent || handle_bits(now) == entry->key) return entry->persistent;
+  entry->persistent = false;
+  count_persistent(-1);
+  return false;
+}
+
 PendingRequest* find_persistent(MPI_Request request) noexcept {
   const uintptr_t key = handle_bits(request);
   const size_t bucket = bucket_of(key);

@@ -66,6 +66,10 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 PendingRequest* new_pending() noexcept;
 void drop_pending(PendingRequest* entry) noexcept;
 
+// Whether a persistent request is still there, after a call that `now` is its handle. Open MPI
+// 4.1.4 frees one that has ended with an error; then the entry is that of any other request.
+bool outlives_call(PendingRequest* entry, MPI_Request now) noexcept;
+
 // Asked of what the library has just started: what is complete when it returns needs no entry. More
 // than thrift: libraries give all such calls one shared request handle, which must not be in the
 // table.
