@@ -3,6 +3,7 @@
 // What must be out of the way of what comes in.
 #include <algorithm>
 
+#include "interpose/guard.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
@@ -38,7 +39,7 @@ bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
   if (code != MPI_SUCCESS) return false;
   outgoing->data = outgoing->staging.data();
   outgoing->wire = {runtime().packed, large ? end : position};
-  return true;
+  return outgoing->wire.count <= kNeverOverruns || guard(&outgoing->wire);
 }
 
 }  // namespace lacuna

@@ -24,7 +24,6 @@ int around_session_init(const Next& next, MPI_Info info, MPI_Errhandler handler,
 int around_session_finalize(const Next& next, MPI_Session* session);
 
 // handlers.cpp
-int around_comm_set_errhandler(const Next& next, MPI_Comm comm, MPI_Errhandler handler);
 
 // types.cpp
 int around_type_commit(const Next& next, MPI_Datatype* datatype);

@@ -17,7 +17,6 @@
 #include "interpose/device.hpp"
 #include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
-#include "interpose/handlers.hpp"
 #include "interpose/next.hpp"
 #include "interpose/policy.hpp"
 #include "interpose/runtime.hpp"
@@ -309,13 +308,11 @@ void stop_cache() noexcept {
 
 int around_comm_free(const Next& next, MPI_Comm* comm) {
   forget_before_free(comm);
-  forget_handlers();
   return next.MPI_Comm_free(comm);
 }
 
 int around_comm_disconnect(const Next& next, MPI_Comm* comm) {
   forget_before_free(comm);
-  forget_handlers();
   finish_freed_requests();
   if (comm != nullptr && *comm != MPI_COMM_NULL && waits_in_disconnect(runtime().flavour))
     finish_freed_requests_on(*comm);

@@ -252,10 +252,10 @@ Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
 
 // A whole call: `rest` are the arguments behind those of the two sides.
 template <typename Out, typename In, typename Forms, typename... Rest>
-Answer carry_sides(const Shares& shares, Out out, In in, MPI_Comm comm, const Start& start,
-                   const Forms& forms, Rest... rest) {
+Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, const Forms& forms,
+                   Rest... rest) {
   if (!shares.known) return shares.answer;
-  Exchange exchange(comm);
+  Exchange exchange;
   take_sides(&out, shares.gives, &in, shares.gets, start.blocking(), &exchange);
   return carry(&exchange, start, forms,
                std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
@@ -327,7 +327,7 @@ Answer do_call(direct::Call call, MPI_Comm comm, const Bytes& bytes, const Fill&
     return *answer;
   }
   if (is_left_to_library(call, room, out, in)) return kDeclined;
-  return carry_sides(share(), out, in, comm, start, forms, rest...);
+  return carry_sides(share(), out, in, start, forms, rest...);
 }
 
 }  // namespace lacuna

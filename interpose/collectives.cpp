@@ -25,7 +25,7 @@ Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MP
   if (!shares.known) return shares.answer;
   const bool gives = shares.gives.pairs > 0;
   const Share& share = gives ? shares.gives : shares.gets;
-  Exchange exchange(comm);
+  Exchange exchange;
   data.take(gives ? Operation::kSend : Operation::kReceive, share.pairs, share.flows,
             start.blocking(), gives ? &exchange.out : &exchange.in);
   return carry(&exchange, start,

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "interpose/device.hpp"
-#include "interpose/handlers.hpp"
+#include "interpose/guard.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/packing.hpp"
@@ -63,11 +63,25 @@ double most_run_to_carry() noexcept {
   return runtime().flavour == Flavour::kIntelMpi ? 256 : std::numeric_limits<double>::infinity();
 }
 
+// Open MPI (5.0.11, Zen 4) moves guarded elements one by one: 64 KiB in such of 16, 64, 256 and
+// 1024 bytes take 168, 146, 38 and 13 us, and in contiguous ones 24 to 11.
+int64_t least_element_to_carry(Operation operation) noexcept {
+  return guards() && is_message(operation) ? 256 : 0;
+}
+
+// Files are not sent.
+MPI_Datatype form_of(Operation operation, const TypeRecord& record) noexcept {
+  if (!guards() || !is_message(operation) || record.plan == nullptr) return packed_form(record);
+  Wire wire = {record.wire, record.size_bytes / record.wire_bytes};
+  return record.uniform && guard(&wire) ? wire.type : runtime().datatype_null;
+}
+
 }  // namespace
 
 bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count count,
                    int64_t bytes) noexcept {
   return bytes >= least_bytes_to_carry() && record.mean_run_bytes <= most_run_to_carry() &&
+         record.size_bytes >= least_element_to_carry(operation) &&
          pays(*runtime().messages, operation, load_of(record, count, bytes));
 }
 
@@ -77,10 +91,6 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   gain->record = &record;
   const bool one_run = record.plan == nullptr || (count == 1 && record.single_run);
   gain->gaps = gain->gaps || !one_run;
-  if (keeps_gaps_) {
-    log_type(record, Note::kMayOverrun, bytes);
-    return false;
-  }
   if (runtime().always) return true;
   if (!one_run && pays_to_carry(operation, record, count, bytes)) return true;
   log_type(record, Note::kLongRuns, bytes);
@@ -164,7 +174,7 @@ bool Side::take(Operation operation, const void* buf, MPI_Count count, MPI_Datat
   }
   Gain gain;
   if (!weigh(operation, *record, count, bytes / pairs, &gain) || !gain.gaps) return false;
-  form_ = packed_form(*record);
+  form_ = form_of(operation, *record);
   if (form_ == runtime().datatype_null) {
     log_type(*record, Note::kMixed);
     return false;
@@ -206,7 +216,7 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
     add(*record, moved(buf, offset), count, bytes, flow);
   }
   if (!gain.gaps) return false;
-  form_ = packed_form(*record);
+  form_ = form_of(operation, *record);
   if (form_ == runtime().datatype_null) {
     log_type(*record, Note::kMixed);
     return false;
@@ -243,7 +253,7 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
       return false;
     }
     if (flow != Flow::kNone && !weigh(operation, *record, count, bytes, &gain)) return false;
-    forms_.back() = packed_form(*record);
+    forms_.back() = form_of(operation, *record);
     if (forms_.back() == runtime().datatype_null) {
       log_type(*record, Note::kMixed);
       return false;
@@ -253,12 +263,6 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
   return gain.gaps && begin(gain.record, gain.data, blocking);
 } catch (...) {
   return false;
-}
-
-Exchange::Exchange(MPI_Comm comm) noexcept {
-  const bool keeps = may_overrun(comm);
-  out.keep_gaps(keeps);
-  in.keep_gaps(keeps);
 }
 
 bool is_sound(MPI_Count count, MPI_Datatype datatype) noexcept {

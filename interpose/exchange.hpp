@@ -67,9 +67,6 @@ class Side {
             const Displacement* displacements, const MPI_Datatype* datatypes, int pairs,
             const Flows& flows, bool blocking) noexcept;
 
-  // Not to be taken: handlers.hpp.
-  void keep_gaps(bool keeps) noexcept { keeps_gaps_ = keeps; }
-
   bool taken() const noexcept { return static_cast<bool>(staging_); }
   bool comes_in() const noexcept { return comes_in_; }
   void* buffer() const noexcept { return staging_.data(); }
@@ -101,7 +98,6 @@ class Side {
   Account account_;
   int64_t bytes_ = 0;
   bool comes_in_ = false;
-  bool keeps_gaps_ = false;
   MPI_Datatype form_;
   std::vector<MPI_Datatype> forms_;
   std::vector<int> small_displacements_;
@@ -110,9 +106,6 @@ class Side {
 
 // The two sides. Lives until the call has completed.
 struct Exchange {
-  Exchange() = default;
-  explicit Exchange(MPI_Comm comm) noexcept;
-
   Side out;
   Side in;
   bool of_file = false;  // files.hpp: the program may free its request

@@ -17,7 +17,7 @@
 #include "interpose/direct/peers.hpp"
 #include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
-#include "interpose/handlers.hpp"
+#include "interpose/guard.hpp"
 #include "interpose/learn.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
@@ -208,6 +208,7 @@ void stop() noexcept {
     stop_watching();
     direct::stop_peers();
     stop_types(g_runtime.type_keyval);
+    stop_guard();
     trim_staging();
   }
   if (g_probing) next_functions().MPI_Comm_free(&g_runtime.probe_comm);
@@ -259,7 +260,7 @@ void start_or_throw() {
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
   g_runtime.nonblocking = !completion_may_be_hidden();
-  look_at_handlers();
+  start_guard();
   g_runtime.one_sided = g_runtime.nonblocking && !synchronization_may_be_hidden();
   start_watching();
   g_started = true;

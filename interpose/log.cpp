@@ -48,8 +48,8 @@ std::string_view sentence_of(Note note) {
     case Note::kOnDevice:
       return "not taken: its data may be in the memory of an accelerator";
     case Note::kMayOverrun:
-      return "not taken: errors are returned, and the library would write packed data that are too "
-             "long past the end of what they are received into";
+      return "not taken: there are more lengths of messages than types that keep the library from "
+             "writing past the end of what is too short";
     case Note::kDirect:
       return "taken: through shared memory";
     case Note::kMixed:

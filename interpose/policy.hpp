@@ -97,7 +97,7 @@ bool keeps_buffered(Flavour flavour) noexcept;
 // Whether an error of MPI_Mrecv is told the error handler of the message's communicator.
 bool tells_owner(Flavour flavour) noexcept;
 // Whether a receive into contiguous memory that is too short is written past its end
-// (handlers.hpp).
+// (guard.hpp).
 bool overruns_short_receives(Flavour flavour) noexcept;
 // Whether errors of calls that complete several requests are of no communicator.
 bool tells_none_of_several(Flavour flavour) noexcept;

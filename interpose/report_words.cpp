@@ -209,7 +209,7 @@ const char* outcome_name(size_t outcome) {
     case Note::kNew:
       return "new, and few data";
     case Note::kMayOverrun:
-      return "errors are returned";
+      return "too many lengths";
     case Note::kDirect:
       return "through shared memory";
   }

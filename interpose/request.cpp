@@ -62,14 +62,13 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
 // `start` begins to receive packed data and gives the request.
 template <typename Start>
 Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
-                     bool matched, MPI_Request* request, const Start& start) {
+                     MPI_Request* request, const Start& start) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   entry->receive = true;
   Incoming& incoming = entry->incoming;
-  incoming.matched = matched;
   if (!make_incoming(buf, count, datatype, source, comm, false, &incoming)) {
     drop_pending(entry);
     return kDeclined;
@@ -127,7 +126,7 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
     detour.finish();
     return code;
   };
-  return start_receive(buf, count, datatype, source, comm, false, request, start);
+  return start_receive(buf, count, datatype, source, comm, request, start);
 }
 
 Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
@@ -148,8 +147,7 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
     detour.finish();
     return code;
   };
-  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, request,
-                       start);
+  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, request, start);
 }
 
 namespace {

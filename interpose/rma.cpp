@@ -127,7 +127,7 @@ bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
 // Packed data instead of what the program has there.
 bool give(const Job& job, Source* side, HeldOperation* operation) {
   Wire wire;
-  if (!prepare(job, false, &operation->outgoing, &wire)) return false;
+  if (!prepare(job, false, false, &operation->outgoing, &wire)) return false;
   pack_for(account_of(*job.record), *job.record->plan, side->data, side->count,
            operation->outgoing.data());
   *side = {operation->outgoing.data(), wire.count, wire.type};
@@ -137,7 +137,7 @@ bool give(const Job& job, Source* side, HeldOperation* operation) {
 
 bool expect(const Job& job, Destination* side, HeldOperation* operation) {
   Wire wire;
-  if (!prepare(job, false, &operation->incoming, &wire)) return false;
+  if (!prepare(job, false, false, &operation->incoming, &wire)) return false;
   operation->plan = job.record->plan;
   operation->buf = side->data;
   operation->count = side->count;

@@ -6,7 +6,7 @@
 #include "exec/exec.hpp"
 #include "interpose/device.hpp"
 #include "interpose/direct/receive.hpp"
-#include "interpose/handlers.hpp"
+#include "interpose/guard.hpp"
 #include "interpose/look.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/transfer.hpp"
@@ -20,8 +20,8 @@ bool may_be_moved(const void* buf, int count, const TypeRecord& record, int64_t*
   return locate(buf, count, record, bytes, &first) && !may_be_on_device(first);
 }
 
-int wire_count(const TypeRecord& record, int64_t bytes) {
-  return static_cast<int>(static_cast<uint32_t>(bytes) / static_cast<uint32_t>(record.wire_bytes));
+Wire short_wire(const TypeRecord& record, int64_t bytes) {
+  return {record.wire, static_cast<uint32_t>(bytes) / static_cast<uint32_t>(record.wire_bytes)};
 }
 
 // What came is not all that there was room for, or it may be a token.
@@ -48,22 +48,25 @@ int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int 
   const TypeRecord& record = *detail::cached_record(datatype);
   int64_t bytes = 0;
   const Staging staging = borrow_kept();
-  if (!staging || !may_be_moved(buf, count, record, &bytes) ||
-      (bytes > kNeverOverruns && may_overrun(comm))) {
+  const bool moves = staging && may_be_moved(buf, count, record, &bytes);
+  Wire wire = short_wire(record, bytes);
+  if (!moves || (bytes > kNeverOverruns && !guard(&wire))) {
     note(FunctionId::kMPI_Send, kDeclined);
     return next.MPI_Send(buf, count, datatype, dest, tag, comm);
   }
   pack(*record.plan, buf, count, staging.data());
   note(FunctionId::kMPI_Send, taken(MPI_SUCCESS));
-  return next.MPI_Send(staging.data(), wire_count(record, bytes), record.wire, dest, tag, comm);
+  return next.MPI_Send(staging.data(), static_cast<int>(wire.count), wire.type, dest, tag, comm);
 }
 
 int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                   MPI_Status* status) {
   const TypeRecord& record = *detail::cached_record(datatype);
   int64_t bytes = 0;
-  Staging staging = may_overrun(comm) ? Staging() : borrow_kept();
-  if (!staging || !may_be_moved(buf, count, record, &bytes)) {
+  Staging staging = borrow_kept();
+  const bool moves = staging && may_be_moved(buf, count, record, &bytes);
+  Wire wire = short_wire(record, bytes);
+  if (!moves || !guard(&wire)) {
     // A token may come all the same.
     const Answer answer = take_recv(buf, count, datatype, source, tag, comm, status);
     note(FunctionId::kMPI_Recv, answer);
@@ -74,15 +77,13 @@ int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int t
   note(FunctionId::kMPI_Recv, taken(MPI_SUCCESS));
   // A callback of the program's may free the type.
   PlanPtr plan = record.plan;
-  const int sent = wire_count(record, bytes);
-  const MPI_Datatype wire = record.wire;
   OwnStatus own(status);
-  const int code =
-      next_functions().MPI_Recv(staging.data(), sent, wire, source, tag, comm, own.get());
+  const int code = next_functions().MPI_Recv(staging.data(), static_cast<int>(wire.count),
+                                             wire.type, source, tag, comm, own.get());
   if (code != MPI_SUCCESS || !own.is_written() || direct::bytes_of(*own.get()) != bytes ||
       (bytes == direct::kTokenBytes && direct::begins_as_token(staging.data()))) {
-    return finish_unusual({wire, sent}, std::move(plan), std::move(staging), buf, count, bytes,
-                          comm, code, &own);
+    return finish_unusual(wire, std::move(plan), std::move(staging), buf, count, bytes, comm, code,
+                          &own);
   }
   unpack(*plan, staging.data(), count, buf);
   own.tell();

@@ -18,7 +18,7 @@
 #include "interpose/direct/send.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/group.hpp"
-#include "interpose/handlers.hpp"
+#include "interpose/guard.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/packing.hpp"
@@ -35,17 +35,20 @@ bool is_countable(const Wire& wire) noexcept { return fits_int(wire.count) || ne
 
 namespace {
 
-Note try_to_prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
+Note try_to_prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging,
+                    Wire* wire) noexcept {
   *wire = wire_of(job);
   if (!is_countable(*wire)) return Note::kTooLarge;
+  if (is_guarded && !guard(wire)) return Note::kMayOverrun;
   *staging = borrow_staging(job.bytes, blocking);
   return *staging ? Note::kTaken : Note::kNoMemory;
 }
 
 }  // namespace
 
-bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept {
-  const Note why = try_to_prepare(job, blocking, staging, wire);
+bool prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging,
+             Wire* wire) noexcept {
+  const Note why = try_to_prepare(job, blocking, is_guarded, staging, wire);
   if (why != Note::kTaken) log_type(*job.record, why, job.bytes);
   return why == Note::kTaken;
 }
@@ -119,7 +122,8 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->lb = record->true_lb;
   incoming->plan = record->plan;
   if (packed == nullptr || may_be_on_device(address(buf, record->true_lb))) return true;
-  const Wire wire = wire_of({record, incoming->bytes});
+  Wire wire = wire_of({record, incoming->bytes});
+  guard(&wire);  // it must be packed all the same
   if (incoming->bytes > 0 && is_countable(wire))
     incoming->staging = need_staging(incoming->bytes, blocking);
   if (!incoming->staging) return true;
@@ -133,9 +137,7 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
   incoming->comm = comm;
   if (!open_to(kP2pSwitch, datatype)) return false;
   if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
-  const Note why = (incoming->matched ? may_overrun() : may_overrun(comm))
-                       ? Note::kMayOverrun
-                       : try_to_prepare(*job, blocking, &incoming->staging, &incoming->wire);
+  const Note why = try_to_prepare(*job, blocking, true, &incoming->staging, &incoming->wire);
   if (why != Note::kTaken) {
     decline_receive(*job->record, why, job->bytes, job);
     return false;
@@ -165,13 +167,9 @@ namespace {
 
 // To pack, whether or not the receiver does.
 bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
-                  bool buffered, Job* job) noexcept {
+                  Job* job) noexcept {
   const Runtime& rt = runtime();
   if (!examine(Operation::kSend, buf, count, datatype, job)) return false;
-  if (!buffered && job->bytes > kNeverOverruns && may_overrun(comm)) {
-    log_type(*job->record, Note::kMayOverrun, job->bytes);
-    return false;
-  }
   if (job->record->uniform || !breaks_own_structs(rt.flavour, rt.mpich_major, job->bytes))
     return true;
   int rank = MPI_PROC_NULL;
@@ -183,6 +181,12 @@ bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
   return false;
 }
 
+// The library packs what it buffers, too.
+bool prepare_send(const Job& job, bool blocking, bool buffered, Staging* staging,
+                  Wire* wire) noexcept {
+  return prepare(job, blocking, !buffered && job.bytes > kNeverOverruns, staging, wire);
+}
+
 }  // namespace
 
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
@@ -191,8 +195,10 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   if (is_open(kDirectSwitch) && make_direct(buf, count, datatype, dest, comm, outgoing))
     return true;
   Job job;
-  if (!examine_send(buf, count, datatype, dest, comm, outgoing->buffered, &job)) return false;
-  if (!prepare(job, blocking, &outgoing->staging, &outgoing->wire)) return false;
+  if (!examine_send(buf, count, datatype, dest, comm, &job) ||
+      !prepare_send(job, blocking, outgoing->buffered, &outgoing->staging, &outgoing->wire)) {
+    return false;
+  }
   outgoing->data = outgoing->staging.data();
   pack_for(account_of(*job.record), *job.record->plan, buf, count, outgoing->staging.data());
   log_type(*job.record, Note::kTaken, job.bytes);
@@ -217,9 +223,8 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
     if (source->peer != nullptr) source->life = direct::life_of(source->comm);
   }
   Job packed;
-  if (examine_send(buf, count, datatype, source->dest, source->comm,
-                   source->mode == SendMode::kBuffered, &packed) &&
-      prepare(packed, false, staging, wire)) {
+  if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
+      prepare_send(packed, false, source->mode == SendMode::kBuffered, staging, wire)) {
     log_type(*packed.record, source->life != 0 ? Note::kDirect : Note::kTaken, packed.bytes);
   } else if (source->life != 0) {
     *wire = {datatype, count};

@@ -64,7 +64,6 @@ struct Incoming {
   int failed = MPI_SUCCESS;  // so far in vain; whoever ends the request has to say so
   bool by_content = false;   // the status will not say how much has come
   bool by_library = false;   // nobody but the library can write there
-  bool matched = false;      // by a probe: nobody knows on which communicator
   MPI_Comm comm;             // whose error handler hears of what goes wrong later
   Account account;
   Untold untold;
@@ -87,8 +86,9 @@ struct SendSource {
   MPI_Comm comm;
 };
 
-// Room for packed data, and how they travel. False: decline. `blocking` as in borrow_staging.
-bool prepare(const Job& job, bool blocking, Staging* staging, Wire* wire) noexcept;
+// Room for packed data, and how they travel: as they are, or as a guarded type (guard.hpp). False:
+// decline. `blocking` as in borrow_staging.
+bool prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging, Wire* wire) noexcept;
 
 // False: decline, and nothing has happened.
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,

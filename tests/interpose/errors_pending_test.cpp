@@ -200,6 +200,51 @@ TOPIC(errors_overrun_others) {
   MPI_Type_free(&longer);
 }
 
+// The same where errors are survived only when the message comes, and in the receiver alone: of
+// receives that have been posted or made before, and of what is sent with gaps.
+TOPIC(errors_overrun_later) {
+  constexpr int kRoom = 500, kLong = 20000;
+  MPI_Datatype type = column(kRoom, 2), longer = column(kLong, 2);
+  std::vector<double> line(2 * kLong, 7);
+  for (int way = 0; way < 4; ++way) {
+    const size_t step = way < 2 ? 2 : 1;
+    std::vector<double> room(2 * kLong, -1);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (g_rank == 0) {
+      if (way == 3) MPI_Send_init(line.data(), 1, longer, 1, 1, MPI_COMM_WORLD, &request);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (way < 2) MPI_Send(line.data(), kLong, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+      if (way == 2) MPI_Send(line.data(), 1, longer, 1, 1, MPI_COMM_WORLD);
+      if (way == 3) MPI_Start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      if (way == 0) MPI_Irecv(room.data(), 1, type, 0, 1, MPI_COMM_WORLD, &request);
+      if (way == 1) MPI_Recv_init(room.data(), 1, type, 0, 1, MPI_COMM_WORLD, &request);
+      return_errors(MPI_COMM_WORLD);
+      if (way == 1) MPI_Start(&request);
+      MPI_Barrier(MPI_COMM_WORLD);
+      const int before = handled_errors();
+      const int code = way < 2 ? MPI_Wait(&request, MPI_STATUS_IGNORE)
+                               : MPI_Recv(room.data(), kRoom, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD,
+                                          MPI_STATUS_IGNORE);
+      context("way " + std::to_string(way));
+      CHECK(code != MPI_SUCCESS || handled_errors() > before);
+      bool right = true;
+      for (size_t i = 0; i < room.size(); ++i)
+        right = right && (room[i] == -1 || (i < step * kRoom && i % step == 0));
+      CHECK(right);
+      context("");
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (way % 2 == 1 && request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  }
+  if (g_rank == 0) CHECK(taken("MPI_Send") == 1 && taken("MPI_Send_init") == 1);
+  if (g_rank == 1) CHECK(taken("MPI_Irecv") == 1 && taken("MPI_Recv_init") == 1);
+  MPI_Type_free(&type);
+  MPI_Type_free(&longer);
+}
+
 TOPIC(errors_without_statuses) {
   MPI_Win window;
   MPI_Aint bytes = 0;

@@ -82,6 +82,12 @@ EXPORT int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype* ne
   return PMPI_Type_contiguous(count, oldtype, newtype);
 }
 
+EXPORT int MPI_Type_create_hindexed(int count, const int* lengths, const MPI_Aint* displacements,
+                                    MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  if (refuses(kRefuseContiguous, CALLER)) return MPI_ERR_OTHER;
+  return PMPI_Type_create_hindexed(count, lengths, displacements, oldtype, newtype);
+}
+
 EXPORT int MPI_Type_commit(MPI_Datatype* datatype) {
   if (refuses(kRefuseCommit, CALLER)) return MPI_ERR_OTHER;
   return PMPI_Type_commit(datatype);

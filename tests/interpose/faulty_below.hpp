@@ -13,7 +13,7 @@ enum Refusal {
   kRefuseGetAttr,
   kRefuseEnvelope,
   kRefuseContents,
-  kRefuseContiguous,
+  kRefuseContiguous,  // what packed data travel as, too, where it is a type of lacuna's own
   kRefuseCommit,
   kRefusals
 };
