@@ -145,6 +145,25 @@ bool is_communicator(MPI_Comm comm) {
   return ask(next_functions().MPI_Comm_size, comm, &size, &code);
 }
 
+bool has_plain_ranks([[maybe_unused]] MPI_Comm comm) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  using TestFn = int (*)(MPI_Comm, int*);
+  using StreamFn = int (*)(MPI_Comm, int, int*);
+  constexpr int kNoStream = 0x3c000000;  // MPIX_STREAM_NULL
+  static const auto has_threads =
+      reinterpret_cast<TestFn>(mpi_data_symbol("MPIX_Comm_test_threadcomm"));
+  static const auto get_stream =
+      reinterpret_cast<StreamFn>(mpi_data_symbol("MPIX_Comm_get_stream"));
+  int threads = 0;
+  if (has_threads != nullptr && has_threads(comm, &threads) == MPI_SUCCESS && threads != 0)
+    return false;
+  int stream = kNoStream;
+  if (get_stream != nullptr && get_stream(comm, 0, &stream) == MPI_SUCCESS && stream != kNoStream)
+    return false;
+#endif
+  return true;
+}
+
 MPI_Comm hears_of_none() {
   const Runtime& rt = runtime();
   if (rt.flavour != Flavour::kMpich || rt.mpich_major < 5) return rt.comm_world;

@@ -38,6 +38,11 @@ struct Group {
 // meanwhile, it is not asked, and the answer is yes.
 bool is_communicator(MPI_Comm comm);
 
+// Whether its ranks are processes, each of which receives by MPI's own functions alone. Not so in
+// MPICH's thread communicators, whose group is that of the threads' processes, nor in its stream
+// communicators (MPIX_Stream_recv, MPIX_Recv_enqueue).
+bool has_plain_ranks(MPI_Comm comm) noexcept;
+
 // Whose error handler MPICH calls where an error is of no communicator: the world's, but 5.0.2 that
 // of this process alone where somebody has set one there.
 MPI_Comm hears_of_none();

@@ -18,6 +18,7 @@
 #include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/guard.hpp"
+#include "interpose/launched.hpp"
 #include "interpose/learn.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
@@ -103,8 +104,7 @@ class Vote {
   }
 
   bool is_due() const noexcept { return is_due_; }
-  // Whether all have agreed.
-  bool cast(bool willing) noexcept {
+  direct::Agreement cast(bool willing) noexcept {
     is_due_ = false;
     return direct::agree(willing);
   }
@@ -113,16 +113,34 @@ class Vote {
   bool is_due_;
 };
 
+std::string_view why_not(direct::Agreement found) noexcept {
+  switch (found) {
+    case direct::Agreement::kUnknownJob:
+      return "the launcher does not tell how many ranks of which job this node has";
+    case direct::Agreement::kNotMet:
+      return "a rank of this node did not come to the agreement";
+    case direct::Agreement::kRefused:
+      return "a rank of this node cannot take part, or has no access to the others' shared memory";
+    default:
+      return "no other rank is on this node";
+  }
+}
+
 // Receives and completions must be ours on every rank. What is verified is packed.
 void start_direct(Vote* vote) {
-  const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() && !is_watched(kVerified);
-  if (vote->cast(willing)) {
+  const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() &&
+                       !is_watched(kVerified) && !g_runtime.outlives_failures;
+  const direct::Agreement found = vote->cast(willing);
+  if (found == direct::Agreement::kReached) {
     g_always_open = kDirectSwitch;
   } else if (log_wanted()) {
-    log_line(willing ? "direct path off: a rank of this node is alone, cannot take part, or has no "
-                       "access to the others' shared memory"
-                     : "direct path off: LACUNA_VERIFY is set, or receives may be completed where "
-                       "lacuna cannot see it (a tool that stands before it)");
+    std::string sentence = "direct path off: ";
+    sentence += willing ? why_not(found)
+                : g_runtime.outlives_failures
+                    ? "ranks may live on where others have died"
+                    : "LACUNA_VERIFY is set, or receives may be completed where lacuna cannot "
+                      "see it (a tool that stands before it)";
+    log_line(sentence);
   }
 }
 
@@ -310,6 +328,7 @@ constinit std::atomic<int> g_initializing{0};
 template <typename Initialize>
 int around_any_init(const Initialize& initialize) noexcept {
   const bool outermost = g_initializing.fetch_add(1) == 0;
+  if (outermost && option_flag(OptionId::kDirect)) job_id();  // while the launcher's socket is open
   const int code = initialize();
   g_initializing.fetch_sub(1);
   if (outermost && code == MPI_SUCCESS) start();

@@ -2,9 +2,11 @@
 #include "interpose/learn.hpp"
 
 #include <atomic>
+#include <cstdlib>
 
 #include "base/options.hpp"
 #include "interpose/gate.hpp"
+#include "interpose/launched.hpp"
 #include "interpose/next.hpp"
 #include "interpose/policy.hpp"
 #include "interpose/runtime.hpp"
@@ -32,6 +34,16 @@ MpiFunctions mpi_functions_of(const Next& next) {
 bool is_spawned(const Next& next) noexcept {
   MPI_Comm parent = MPI_COMM_NULL;
   return next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+}
+
+// Open MPI says so by a variable (mpi_ft_enable, mpirun --with-ft ulfm), which older ones lack;
+// MPICH has it for ranks whose launcher lets them live on.
+bool outlives_failures() noexcept {
+  const auto* enabled = static_cast<const bool*>(mpi_data_symbol("ompi_ftmpi_enabled"));
+  if (enabled != nullptr && *enabled) return true;
+  const char* mpich = std::getenv("MPIR_CVAR_ENABLE_FT");
+  bool flag = false;
+  return mpich != nullptr && (!detail::read_flag(mpich, &flag) || flag);
 }
 
 void learn_library(const Next& next, Runtime* rt) {
@@ -63,7 +75,8 @@ void learn_library(const Next& next, Runtime* rt) {
   next.MPI_Comm_rank(rt->comm_world, &rt->rank);
   next.MPI_Comm_size(rt->comm_world, &rt->size);
   rt->table = new Table(load_table(version));  // as long as the process
-  rt->on_one_node = is_on_one_node(rt->size);
+  rt->on_one_node = ranks_on_node(rt->flavour) == rt->size;
+  rt->outlives_failures = outlives_failures();
   rt->messages = new Rulebook(rules_for(*rt->table, rt->on_one_node));
 }
 
@@ -75,6 +88,14 @@ bool make_probe(const Next& next, Runtime* rt) noexcept {
   next.MPI_Errhandler_free(&handler);
   if (made && !set) next.MPI_Comm_free(&rt->probe_comm);
   return set;
+}
+
+void set_own_handler(MPI_Comm comm) noexcept {
+  const Next& next = next_functions();
+  MPI_Errhandler handler;
+  if (next.MPI_Comm_get_errhandler(runtime().probe_comm, &handler) != MPI_SUCCESS) return;
+  next.MPI_Comm_set_errhandler(comm, handler);
+  next.MPI_Errhandler_free(&handler);
 }
 
 }  // namespace lacuna

@@ -5,6 +5,8 @@
 #ifndef LACUNA_INTERPOSE_LEARN_HPP_
 #define LACUNA_INTERPOSE_LEARN_HPP_
 
+#include "mpi/header.hpp"
+
 namespace lacuna {
 
 struct Next;
@@ -13,8 +15,15 @@ struct Runtime;
 // Whether another job has started this one.
 bool is_spawned(const Next& next) noexcept;
 
+// Whether the program may go on where ranks have died, and revoke communicators.
+bool outlives_failures() noexcept;
+
 // What needs no communicator and makes no object.
 void learn_library(const Next& next, Runtime* rt);
+
+// Its error handler, for a communicator of lacuna's: errors there are nobody else's, and none ends
+// the program.
+void set_own_handler(MPI_Comm comm) noexcept;
 
 // An error handler of our own, for the standard ABI's libraries do not agree on the value of
 // MPI_ERRORS_RETURN (Intel MPI 2021.19 has another than MPICH 5.0.2, and takes that one for

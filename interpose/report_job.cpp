@@ -22,6 +22,7 @@
 
 #include "base/options.hpp"
 #include "interpose/compiled.hpp"
+#include "interpose/learn.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
 #include "interpose/report_costs.hpp"
@@ -102,8 +103,10 @@ void show(const Report& report) {
   }
 }
 
-// The communicator with all ranks, if all of them come for it.
+// The communicator with all ranks, if all of them come for it. Not where some may have died, which
+// would be an error on the program's communicator.
 bool make_communicator(MPI_Comm* comm) {
+  if (runtime().outlives_failures) return false;
   using Clock = std::chrono::steady_clock;
   const Next& next = next_functions();
   MPI_Request request = runtime().request_null;
@@ -111,7 +114,10 @@ bool make_communicator(MPI_Comm* comm) {
   const auto limit = Clock::now() + std::chrono::seconds(option_integer(OptionId::kReportWait));
   for (int done = 0;;) {
     if (next.MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done != 0) return true;
+    if (done != 0) {
+      set_own_handler(*comm);
+      return true;
+    }
     if (Clock::now() > limit) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }

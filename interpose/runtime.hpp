@@ -37,6 +37,7 @@ struct Runtime {
   int size = 1;                        // of MPI_COMM_WORLD
   bool spawned = false;                // by MPI_Comm_spawn
   bool on_one_node = false;            // all of its ranks
+  bool outlives_failures = false;      // the library goes on where ranks have died (ULFM)
   char library[64] = "";               // its name and version
   bool nonblocking = false;            // all completions go through our wrappers
   bool one_sided = false;              // and all synchronisations of windows

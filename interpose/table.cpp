@@ -196,14 +196,4 @@ Rulebook rules_for(const Table& table, bool on_one_node) {
   return both(table.shared, *table.network);
 }
 
-bool is_on_one_node(int ranks) noexcept {
-  for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
-    const char* text = std::getenv(name);
-    int64_t local = 0;
-    if (text != nullptr && detail::read_integer(text, 1, std::numeric_limits<int>::max(), &local))
-      return local == ranks;
-  }
-  return false;
-}
-
 }  // namespace lacuna

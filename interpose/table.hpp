@@ -56,10 +56,6 @@ Table load_table(std::string_view library_version);
 // of a message is, what holds for both. Where the network was not measured, shared memory's.
 Rulebook rules_for(const Table& table, bool on_one_node);
 
-// Whether all `ranks` of the job are on this node, as its launcher says in the environment
-// (MPI_LOCALNRANKS, OMPI_COMM_WORLD_LOCAL_SIZE). No communication. False where it says nothing.
-bool is_on_one_node(int ranks) noexcept;
-
 }  // namespace lacuna
 
 #endif  // LACUNA_INTERPOSE_TABLE_HPP_

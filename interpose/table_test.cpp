@@ -142,17 +142,5 @@ TEST(Table, NamesOfLibraries) {
   EXPECT_EQ(library_name(""), "");
 }
 
-TEST(Table, OneNodeIsWhatTheLauncherSays) {
-  for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}) unsetenv(name);
-  EXPECT_FALSE(is_on_one_node(2));
-  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
-  EXPECT_TRUE(is_on_one_node(2));
-  EXPECT_FALSE(is_on_one_node(4));
-  setenv("MPI_LOCALNRANKS", "nonsense", 1);
-  EXPECT_TRUE(is_on_one_node(2));
-  setenv("MPI_LOCALNRANKS", "4", 1);
-  EXPECT_TRUE(is_on_one_node(4));
-}
-
 }  // namespace
 }  // namespace lacuna

@@ -46,9 +46,15 @@ constexpr Option kTable[] = {
      "and helpers, which sleep in between. Only for ranks that have the cores.",
      1, 256},
     {OptionId::kDirect, "LACUNA_DIRECT", OptionKind::kFlag, "0",
-     "Messages with gaps between ranks of a node go through shared memory. It must be the same for "
-     "all ranks of the job, and all of them must run lacuna; so `lacuna run` sets it to 1 where it "
-     "can see that, unless it is set."},
+     "Messages with gaps between ranks of a node go through shared memory. The ranks of a node "
+     "agree "
+     "on it in MPI_Init, all or none. `lacuna run` sets it to 1 where it sees that all ranks will "
+     "run lacuna, unless it is set."},
+    {OptionId::kDirectWait, "LACUNA_DIRECT_WAIT", OptionKind::kInteger, "30",
+     "With LACUNA_DIRECT: how many seconds the ranks of a node wait in MPI_Init for one that does "
+     "not come to the agreement, as it runs without lacuna. Then they say so on stderr and go on "
+     "without shared memory.",
+     1, 86400},
     {OptionId::kArenaMb, "LACUNA_ARENA_MB", OptionKind::kInteger, "128",
      "Most MiB of shared memory that one process fills with messages on their way. A message that "
      "finds no room there goes as it would without LACUNA_DIRECT.",
@@ -70,6 +76,12 @@ constexpr Option kTable[] = {
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "On stderr: that lacuna is on, by rank 0, and a line `lacuna[rank]: ...` for each type and "
      "each reason why a call on it was or was not taken."},
+    {OptionId::kPatience, "LACUNA_PATIENCE", OptionKind::kInteger, "0",
+     "Where lacuna itself waits for another rank so many seconds, it says on stderr for whom and "
+     "in "
+     "which call, and again each time that has doubled; it goes on waiting. 0: never. "
+     "`lacuna doctor` asks from outside.",
+     0, 86400},
     {OptionId::kProfile, "LACUNA_PROFILE", OptionKind::kText, "",
      "The file with this machine's numbers, which `lacuna machine --measure` writes. Unset: the "
      "one "

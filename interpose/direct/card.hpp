@@ -21,7 +21,7 @@ struct Card {
   int32_t pid;
   int32_t descriptor;
   int32_t willing;
-  int32_t unused;
+  int32_t rank;           // in MPI_COMM_WORLD
   uint64_t sample_there;  // in its memory, for others to read
 };
 

@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// The agreement is on private communicators, so that nothing of it meets the program's messages.
-// Whatever fails on one rank of a node fails on all of them: each step ends with a vote.
 #include "interpose/direct/peers.hpp"
-
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <span>
 #include <vector>
 
-#include "base/options.hpp"
 #include "interpose/direct/arena.hpp"
-#include "interpose/direct/card.hpp"
 #include "interpose/direct/passing.hpp"
-#include "interpose/direct/reading.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/group.hpp"
-#include "interpose/limits.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -31,18 +19,11 @@ namespace lacuna::direct {
 namespace {
 
 constinit Secret g_secret = {};
-// What others read of this process in the agreement.
-struct Sample {
-  Secret secret;
-  std::byte rest[kSampleBytes - static_cast<int64_t>(sizeof(Secret))];
-};
-alignas(4096) constinit Sample g_sample = {};
 constinit uint32_t g_index = 0;
-constinit int32_t g_pid = 0;
 constinit bool g_peers_read = false;
 constinit std::vector<Peer>* g_peers = nullptr;
-constinit MPI_Group g_node = {};
-constinit MPI_Comm g_idle = {};  // of the same ranks; no message is ever sent there
+constinit MPI_Group g_world = {};
+constinit MPI_Request g_idle = {};  // never complete before the end
 constinit bool g_started = false;
 constinit int g_keyval = 0;
 
@@ -120,6 +101,9 @@ Ranks* new_ranks() {
 // Which ranks of `comm` are on this node, but for this one, and, where they all are, who they are.
 bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
   const Next& next = next_functions();
+  found->clear();
+  *room = Room{};
+  if (!has_plain_ranks(comm)) return true;
   int inter = 0;
   MPI_Group group;
   if (next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return false;
@@ -129,15 +113,13 @@ bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
   }
   const int n = static_cast<int>(g_peers->size());
   std::vector<int> here(g_peers->size());
-  for (int i = 0; i < n; ++i) here[static_cast<size_t>(i)] = i;
+  for (size_t i = 0; i < here.size(); ++i) here[i] = (*g_peers)[i].rank;
   std::vector<int> there(g_peers->size(), MPI_UNDEFINED);
   const bool ok =
-      next.MPI_Group_translate_ranks(g_node, n, here.data(), group, there.data()) == MPI_SUCCESS;
+      next.MPI_Group_translate_ranks(g_world, n, here.data(), group, there.data()) == MPI_SUCCESS;
   int size = 0;
   next.MPI_Group_size(group, &size);
   next.MPI_Group_free(&group);
-  found->clear();
-  *room = Room{};
   for (int i = 0; ok && i < n; ++i) {
     const int rank = there[static_cast<size_t>(i)];
     if (rank != MPI_UNDEFINED && i != static_cast<int>(g_index))
@@ -200,147 +182,63 @@ Room* room_of(Ranks* ranks) noexcept {
   return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
 }
 
-// The bits that all ranks of `comm` have.
-int common_to_all(MPI_Comm comm, int size, int mine) {
-  OfAll<int> votes(size);
-  if (next_functions().MPI_Allgather(&mine, 1, MPI_INT, votes.data(), 1, MPI_INT, comm) !=
-      MPI_SUCCESS) {
-    return 0;
-  }
-  for (const int vote : votes.all()) mine &= vote;
-  return mine;
-}
+int ask_nothing(void*, MPI_Status*) noexcept { return MPI_SUCCESS; }
+int free_nothing(void*) noexcept { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) noexcept { return MPI_SUCCESS; }
 
-// The cards are complete and the same on all ranks: so is the answer, but for memory and for what
-// open_arena says.
-bool open_all(std::span<const Card> cards, int own) noexcept try {
-  auto* peers = new std::vector<Peer>(cards.size());
-  g_peers = peers;
-  g_index = static_cast<uint32_t>(own);
-  g_secret = cards[0].secret;
-  int64_t left = most_shared_bytes();
-  bool ok = true;
-  for (size_t i = 0; ok && i < cards.size(); ++i) {
-    const Card& card = cards[i];
-    Peer& peer = (*peers)[i];
-    left -= card.arena_bytes;
-    peer.pid = card.pid;
-    peer.arena_bytes = card.arena_bytes;
-    if (static_cast<int>(i) == own) continue;
-    if (left >= 0)
-      peer.arena = open_arena(card.pid, card.descriptor, card.arena_bytes, card.secret);
-    ok = peer.arena != nullptr;
+// What the path needs of the library: none of it is collective.
+bool make_handles() noexcept {
+  const Next& next = next_functions();
+  if (next.MPI_Comm_group(MPI_COMM_WORLD, &g_world) != MPI_SUCCESS) return false;
+  if (next.MPI_Grequest_start(&ask_nothing, &free_nothing, &cancel_nothing, nullptr, &g_idle) ==
+      MPI_SUCCESS) {
+    if (next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS)
+      return true;
+    next.MPI_Grequest_complete(g_idle);
+    next.MPI_Request_free(&g_idle);
   }
-  return ok;
-} catch (const std::bad_alloc&) {
+  next.MPI_Group_free(&g_world);
   return false;
 }
 
-// Nobody has used any of it: addresses and handles are the program's again.
-void close_all() noexcept {
-  if (g_peers != nullptr) {
-    for (Peer& peer : *g_peers) {
-      if (peer.arena != nullptr) munmap(peer.arena, static_cast<size_t>(peer.arena_bytes));
-    }
-    delete g_peers;
-    g_peers = nullptr;
-  }
-  drop_arena();
-}
-
-// What a process may read of another is the system's to say (ptrace(2)), and how fast it is
-// differs: so it is tried.
-bool reads_all(std::span<const Card> cards, int own) noexcept {
-  bool ok = true;
-  for (size_t i = 0; ok && i < cards.size(); ++i) {
-    const Card& card = cards[i];
-    ok = static_cast<int>(i) == own ||
-         can_read(card.pid, card.sample_there, &card.secret, sizeof(card.secret));
-  }
-  if (!ok || runtime().always) return ok;
-  const size_t next = (static_cast<size_t>(own) + 1) % cards.size();
-  const auto* same = reinterpret_cast<const std::byte*>(&g_sample);
-  return is_fast_to_read(cards[next].pid, cards[next].sample_there, same);
-}
-
-bool agree_on_node(MPI_Comm node, bool willing) {
+void free_handles() noexcept {
   const Next& next = next_functions();
-  int size = 0;
-  int own = 0;
-  next.MPI_Comm_size(node, &size);
-  next.MPI_Comm_rank(node, &own);
-  Card card{};
-  card.build = build_id();
-  card.tools = tools_below();
-  card.arena_bytes = most_arena_bytes(option_integer(OptionId::kArenaMb) << 20, size);
-  card.pid = g_pid = getpid();
-  card.willing = willing && size > 1 && make_arena(card.arena_bytes) &&
-                 getrandom(&card.secret, sizeof(card.secret), 0) == sizeof(card.secret);
-  card.descriptor = arena_descriptor();
-  std::memset(g_sample.rest, 1, sizeof(g_sample.rest));
-  g_sample.secret = card.secret;
-  if (own_arena() != nullptr) token_page(own_arena()).owner = card.secret;
-  card.sample_there = reinterpret_cast<uint64_t>(&g_sample);
-  OfAll<Card> told(size);
-  const int bytes = static_cast<int>(sizeof(Card));
-  bool ok =
-      next.MPI_Allgather(&card, bytes, MPI_BYTE, told.data(), bytes, MPI_BYTE, node) == MPI_SUCCESS;
-  const std::span<const Card> cards = told.all();
-  for (const Card& other : cards) ok = ok && is_same(cards[0], other);
-  ok = ok && open_all(cards, own) && next.MPI_Comm_group(node, &g_node) == MPI_SUCCESS &&
-       next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS;
-  constexpr int kTakesPart = 1;
-  constexpr int kReads = 2;
-  const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, own);
-  const int common = common_to_all(node, size, (ok ? kTakesPart : 0) | (reads ? kReads : 0));
-  close_arena();
-  g_peers_read = (common & kReads) != 0;
-  const bool agreed = (common & kTakesPart) != 0;
-  if (ok && !agreed) {
-    next.MPI_Group_free(&g_node);
-    next.MPI_Comm_free_keyval(&g_keyval);
-  }
-  return agreed;
+  next.MPI_Comm_free_keyval(&g_keyval);
+  next.MPI_Grequest_complete(g_idle);
+  next.MPI_Request_free(&g_idle);
+  next.MPI_Group_free(&g_world);
 }
 
 }  // namespace
 
-bool agree(bool willing) noexcept try {
-  const Next& next = next_functions();
-  MPI_Comm world;
-  MPI_Comm node;
-  if (next.MPI_Comm_dup(MPI_COMM_WORLD, &world) != MPI_SUCCESS) return false;
-  g_started = false;
-  if (next.MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) ==
-      MPI_SUCCESS) {
-    g_started = agree_on_node(node, willing);
-    if (g_started)
-      g_idle = node;
-    else
-      next.MPI_Comm_free(&node);
-  }
-  next.MPI_Comm_free(&world);
-  if (!g_started) close_all();
+bool start_peers(const Node& node) noexcept {
+  g_peers = node.peers;
+  g_index = node.index;
+  g_secret = node.secret;
+  g_started = make_handles();
   return g_started;
-} catch (const std::bad_alloc&) {
-  close_all();
-  return false;
+}
+
+void read_peers() noexcept { g_peers_read = true; }
+
+void forget_peers() noexcept {
+  stop_peers();
+  g_peers = nullptr;
 }
 
 void stop_peers() noexcept {
   if (!g_started) return;
   g_started = false;
   for (LastRoom& last : g_last_rooms) last.room = nullptr;
-  next_functions().MPI_Comm_free_keyval(&g_keyval);
-  next_functions().MPI_Group_free(&g_node);
-  next_functions().MPI_Comm_free(&g_idle);
+  free_handles();
   for (auto& entry : g_cache) entry.store(nullptr, std::memory_order_release);
 }
 
-// Of a communicator of this process alone, MPICH 5 would only look at its own messages.
+// Of a request that needs no communicator: so nothing of it can meet the program's messages, and no
+// process that has failed makes it an error. Several threads may ask at once.
 void let_library_work() noexcept {
   int flag = 0;
-  next_functions().MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, g_idle, &flag, MPI_STATUS_IGNORE);
+  next_functions().MPI_Request_get_status(g_idle, &flag, MPI_STATUS_IGNORE);
 }
 
 uint64_t announce_token(const Peer& peer) noexcept {
@@ -377,7 +275,7 @@ const Secret& secret() noexcept { return g_secret; }
 
 uint32_t own_index() noexcept { return g_index; }
 
-int32_t own_pid() noexcept { return g_pid; }
+int32_t own_pid() noexcept { return (*g_peers)[g_index].pid; }
 
 bool peers_read() noexcept { return g_peers_read; }
 

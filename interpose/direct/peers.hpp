@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "interpose/direct/region.hpp"
 #include "mpi/header.hpp"
@@ -18,16 +19,34 @@ struct Peer {
   std::byte* arena = nullptr;
   int64_t arena_bytes = 0;
   int32_t pid = 0;
+  int32_t rank = 0;  // in MPI_COMM_WORLD
   // Up to where its arena has been entered (arena.hpp); of threads that come at once, either is
   // right.
   mutable std::atomic<int64_t> entered_bytes{0};
   mutable std::atomic<uint64_t> landed{0};  // of its tokens, here
 };
 
-// Collective over MPI_COMM_WORLD: every rank of it that runs lacuna at all must come here, or none
-// (LACUNA_DIRECT says so, and `lacuna run` sets it). True: all ranks of this node are willing, have
-// the same build of lacuna, and have each other's arenas.
-bool agree(bool willing) noexcept;
+enum class Agreement : uint8_t {
+  kReached,     // all ranks of this node are willing, of one build, and have each other's arenas
+  kAlone,       // no other rank of the job is on this node
+  kUnknownJob,  // the launcher does not tell which ranks are
+  kNotMet,      // not all have come within LACUNA_DIRECT_WAIT
+  kRefused,     // one is unwilling, or of another build, or has no access to another's arena
+};
+// Waits for the other ranks of this node, by no call of the library's (meeting.hpp): so the ranks
+// of other nodes, and ranks without lacuna, need not know. The answer is the same on all.
+Agreement agree(bool willing) noexcept;
+
+// What a rank knows of its node when the cards of all are on the table.
+struct Node {
+  std::vector<Peer>* peers = nullptr;  // this process too; as long as the process
+  uint32_t index = 0;                  // of this process
+  Secret secret = {};
+};
+// By the agreement: what is needed of the library, none of it collective. False: it refuses.
+bool start_peers(const Node& node) noexcept;
+void read_peers() noexcept;    // they may read each other's memory
+void forget_peers() noexcept;  // there is no agreement after all
 void stop_peers() noexcept;
 
 // While this process waits for a peer: what others want from it may be what that one waits for.
