@@ -15,6 +15,7 @@
 #include "interpose/bodies.hpp"
 #include "interpose/cache.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/direct/waits.hpp"
 #include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/guard.hpp"
@@ -286,6 +287,7 @@ void start_or_throw() {
   g_allowed = allowed_families();
   if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
   if (vote.is_due()) start_direct(&vote);
+  direct::describe_process(g_runtime.rank, g_runtime.size, job_id(), g_always_open != 0);
   // The cache must see communicators freed.
   if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
   say_on();
@@ -328,7 +330,7 @@ constinit std::atomic<int> g_initializing{0};
 template <typename Initialize>
 int around_any_init(const Initialize& initialize) noexcept {
   const bool outermost = g_initializing.fetch_add(1) == 0;
-  if (outermost && option_flag(OptionId::kDirect)) job_id();  // while the launcher's socket is open
+  if (outermost) job_id();  // while the launcher's socket is open
   const int code = initialize();
   g_initializing.fetch_sub(1);
   if (outermost && code == MPI_SUCCESS) start();

@@ -22,6 +22,7 @@
 
 #include "base/options.hpp"
 #include "interpose/compiled.hpp"
+#include "interpose/direct/waits.hpp"
 #include "interpose/learn.hpp"
 #include "interpose/log.hpp"
 #include "interpose/next.hpp"
@@ -111,6 +112,7 @@ bool make_communicator(MPI_Comm* comm) {
   const Next& next = next_functions();
   MPI_Request request = runtime().request_null;
   if (next.MPI_Comm_idup(runtime().comm_world, comm, &request) != MPI_SUCCESS) return false;
+  const direct::WaitNote note("MPI_Finalize: the other ranks, to gather LACUNA_REPORT");
   const auto limit = Clock::now() + std::chrono::seconds(option_integer(OptionId::kReportWait));
   for (int done = 0;;) {
     if (next.MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;

@@ -18,6 +18,7 @@
 #include "interpose/direct/meeting.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/reading.hpp"
+#include "interpose/direct/waits.hpp"
 #include "interpose/launched.hpp"
 #include "interpose/limits.hpp"
 #include "interpose/log.hpp"
@@ -137,6 +138,7 @@ Agreement agree(bool willing) noexcept try {
   if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
   const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));
   Meeting others({job_id(), rank, ranks, limit, [](const char* sentence) { log_line(sentence); }});
+  const WaitNote note("MPI_Init: the ranks of this node, to agree on shared memory");
   if (!others.begin()) return Agreement::kNotMet;
   Node node;
   const bool agreed = agree_with(&others, own_card(willing, rank, ranks), ranks, &node);

@@ -275,7 +275,9 @@ const Secret& secret() noexcept { return g_secret; }
 
 uint32_t own_index() noexcept { return g_index; }
 
-int32_t own_pid() noexcept { return (*g_peers)[g_index].pid; }
+const Peer& own_peer() noexcept { return (*g_peers)[g_index]; }
+
+int32_t own_pid() noexcept { return own_peer().pid; }
 
 bool peers_read() noexcept { return g_peers_read; }
 

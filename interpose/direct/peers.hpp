@@ -61,6 +61,7 @@ bool settle_tokens() noexcept;
 const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
 int32_t own_pid() noexcept;
+const Peer& own_peer() noexcept;
 // Whether all of them may read each other's memory.
 bool peers_read() noexcept;
 // Whether a peer is gone, also where its parent has not yet asked how it ended, which may take as

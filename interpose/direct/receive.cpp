@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/receive.hpp"
 
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/distance.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/direct/waiter.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
 
@@ -25,19 +25,11 @@ namespace {
 
 // Waits until more than `have` bytes are there; how many, or -1: the sender is gone. It is in the
 // middle of its send, so this is not long, unless it has lost its core.
-int64_t wait_for_more(const Region& region, int64_t have, int32_t sender_pid) noexcept {
-  constexpr int kSpins = 2000;
-  constexpr int kYields = 1 << 14;
-  for (int round = 0;; ++round) {
-    for (int i = 0; i < kSpins; ++i) {
-      const int64_t published = region.published.load(std::memory_order_acquire);
-      if (published > have) return published;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-    }
-    sched_yield();
-    if (round % kYields == kYields - 1 && has_ended(sender_pid)) return -1;
+int64_t wait_for_more(const Region& region, int64_t have, Waiter* waiter) noexcept {
+  for (;;) {
+    const int64_t published = region.published.load(std::memory_order_acquire);
+    if (published > have) return published;
+    if (!waiter->wait()) return -1;
   }
 }
 
@@ -47,16 +39,16 @@ std::byte* dense(const Incoming& incoming) noexcept { return address(incoming.bu
 // Unpacks the pieces as they come. `put` moves bytes [begin, end) of the payload, which are so far
 // before their own places in the region.
 template <typename Put>
-bool follow(Region* region, int64_t bytes, int64_t granule, int32_t sender_pid,
+bool follow(Region* region, int64_t bytes, int64_t granule, Waiter* waiter,
             const Put& put) noexcept {
   for (int64_t done = 0; done < bytes;) {
-    int64_t there = wait_for_more(*region, done, sender_pid);
+    int64_t there = wait_for_more(*region, done, waiter);
     if (there < 0) return false;
     int64_t ring_end = region->ring_end.load(std::memory_order_relaxed);
     // What is worth a turn; a ring may not hold as much.
     const int64_t turn = done < ring_end && granule > region->ring / 2 ? 1 : granule;
     if (there < bytes && there / turn * turn <= done) {
-      there = wait_for_more(*region, std::min(bytes, done + turn) - 1, sender_pid);
+      there = wait_for_more(*region, std::min(bytes, done + turn) - 1, waiter);
       if (there < 0) return false;
       ring_end = region->ring_end.load(std::memory_order_relaxed);
     }
@@ -70,6 +62,7 @@ bool follow(Region* region, int64_t bytes, int64_t granule, int32_t sender_pid,
       put(done, there, 0);
     }
     done = there;
+    waiter->reset();
   }
   return true;
 }
@@ -287,16 +280,17 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   if (status != nullptr) set_bytes(status, bytes);
   incoming.landed = bytes;
+  Waiter waiter(Wait::kPieces, peer);
   bool ok = true;
   int code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   if (bytes == 0) {
     // There is room for nothing.
   } else if (incoming.by_library) {
     // Of a ring nothing is used twice, as nothing is said to have been consumed.
-    ok = wait_for_more(*region, bytes - 1, peer.pid) >= 0;
+    ok = wait_for_more(*region, bytes - 1, &waiter) >= 0;
     if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) code = MPI_ERR_OTHER;
   } else if (incoming.plan == nullptr) {
-    ok = follow(region, bytes, 1, peer.pid, [&](int64_t begin, int64_t end, int64_t before) {
+    ok = follow(region, bytes, 1, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
       std::memcpy(dense(incoming) + begin, data + begin - before, static_cast<size_t>(end - begin));
     });
   } else {
@@ -305,14 +299,14 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
     std::byte* const mem = address(incoming.buf, 0);
     const bool asks =
         asks_ahead(plan, token.bytes) && distance_from(token.sender, token.id) == Distance::kFar;
-    ok = follow(region, bytes, granule, peer.pid, [&](int64_t begin, int64_t end, int64_t before) {
+    ok = follow(region, bytes, granule, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
       if (asks) ask_for(data + begin - before, end - begin);
       move_part<false>(plan, mem, incoming.count, begin, end,
                        const_cast<std::byte*>(data) + begin - before, bytes);
     });
   }
   // What was cut off is still being written, and another thread there may want the region.
-  if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, peer.pid);
+  if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
   region->done.store(done_from(news), std::memory_order_release);
   return ok ? code : MPI_ERR_OTHER;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/room.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -12,6 +10,7 @@
 #include "interpose/direct/passing.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/seat.hpp"
+#include "interpose/direct/waiter.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
@@ -145,11 +144,12 @@ bool has_passed(const Room& room, const Member& member, uint64_t turn) noexcept 
 }
 
 // A seat on which something was said that was taken is used again when everybody has read it.
-void wait_for_readers(Room* room) noexcept {
-  Patience patience(*room);
+void wait_for_readers(Room* room, const Call& call) noexcept {
+  Waiter waiter(Wait::kReaders, *room, call.kind);
   for (const Member& member : room->members) {
+    const auto late = [&] { return static_cast<size_t>(&member - room->members.data()); };
     while (!has_passed(*room, member, room->taken)) {
-      if (!patience.wait()) return;
+      if (!waiter.wait(late)) return;
     }
   }
 }
@@ -262,7 +262,7 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
   if (room->number < 0) return Door::kClosed;
   ++room->turn;
   if (room->taken != 0 && room->turn >= room->taken + kSeats) {
-    wait_for_readers(room);
+    wait_for_readers(room, call);
     room->taken = 0;
   }
   const Habit& habit = habit_of(room, call);
@@ -306,24 +306,6 @@ bool give_up_if_left(Room* room) noexcept {
   return true;
 }
 
-bool Patience::wait() noexcept {
-  constexpr int kSpins = 1000;
-  constexpr int kAsks = 1 << 14;
-  if (++rounds_ % kSpins != 0) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-    return true;
-  }
-  let_library_work();
-  sched_yield();
-  if (rounds_ / kSpins < kAsks) return true;
-  rounds_ = 0;
-  return std::none_of(room_.members.begin(), room_.members.end(), [](const Member& member) {
-    return member.peer != own_index() && has_ended(peer_at(member.peer)->pid);
-  });
-}
-
 bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept {
   *alive = true;
   const uint64_t said =
@@ -333,7 +315,12 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
   uint64_t all = 0;
   for (Member& member : room->members) member.heard = false;
   const uint32_t votes = count_votes();
-  Patience patience(*room);
+  Waiter waiter(Wait::kVotes, *room, call.kind);
+  const auto late = [&] {
+    size_t i = 0;
+    while (room->members[i].heard) ++i;
+    return i;
+  };
   for (size_t left = room->members.size(); left > 0 && !refused;) {
     const size_t before = left;
     for (Member& member : room->members) {
@@ -355,7 +342,7 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
       --left;
     }
     if (left == before && !refused) {
-      *alive = patience.wait();
+      *alive = waiter.wait(late);
       if (!*alive) return false;
     }
   }

@@ -157,11 +157,11 @@ enum class Door : uint8_t {
 // kUnknownBytes on all: where they are few, there is no vote. Collective when first called.
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
 inline constexpr int64_t kUnknownBytes = std::numeric_limits<int64_t>::max();
-// The communicator is being freed. Others may still be reading this member's seats: a slow one reads
-// late that a turn was taken.
+// The communicator is being freed. Others may still be reading this member's seats: a slow one
+// reads late that a turn was taken.
 void close_room(Room* room) noexcept;
-// After that: whether all members have read, so that the seats may be another room's. Until then the
-// room must stay as it is.
+// After that: whether all members have read, so that the seats may be another room's. Until then
+// the room must stay as it is.
 bool give_up_if_left(Room* room) noexcept;
 
 // What a rank says that is willing.
@@ -173,19 +173,6 @@ struct Ballot {
 // Null: no. Whether nobody says no, somebody has gaps, and somebody has enough. `alive`: no member
 // has ended.
 bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept;
-
-// Waiting for members, who may have to be heard by the library first, or need this core.
-class Patience {
- public:
-  explicit Patience(const Room& room) noexcept : room_(room) {}
-  // False: a member has ended.
-  bool wait() noexcept;
-  void reset() noexcept { rounds_ = 0; }
-
- private:
-  const Room& room_;
-  int rounds_ = 0;
-};
 
 }  // namespace lacuna::direct
 

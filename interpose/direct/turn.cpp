@@ -8,6 +8,7 @@
 #include "interpose/direct/distance.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/send.hpp"
+#include "interpose/direct/waiter.hpp"
 #include "interpose/log.hpp"
 #include "interpose/runtime.hpp"
 #include "interpose/staging.hpp"
@@ -153,6 +154,17 @@ Staging side_of(const Room& room, bool to_all, bool one) noexcept {
   return bytes > 0 ? borrow_staging(bytes, true) : Staging();
 }
 
+// Whose data have not come, or who has not made room for more.
+size_t first_late(const Room& room, bool one) noexcept {
+  for (size_t i = 0; i < room.members.size(); ++i) {
+    const Member& member = room.members[i];
+    if (i == room.rank) continue;
+    if (member.comes && !member.inflow.over()) return i;
+    if (member.goes && (one ? !room.outflow_to_all.over() : !member.outflow.over())) return i;
+  }
+  return room.rank;
+}
+
 // An error class.
 int run(Room* room, const Call& call) noexcept {
   const size_t n = room->members.size();
@@ -163,7 +175,8 @@ int run(Room* room, const Call& call) noexcept {
   for (size_t i = 0; one && i < n; ++i) to_all = to_all || has_window(*room, i);
   const Staging aside = side_of(*room, to_all, one);
   std::byte* const side = aside ? aside.data() : nullptr;
-  Patience patience(*room);
+  Waiter waiter(Wait::kData, *room, call.kind);
+  const auto late = [&] { return first_late(*room, one); };
   bool copied = false;
   for (bool over = false; !over;) {
     over = true;
@@ -188,8 +201,8 @@ int run(Room* room, const Call& call) noexcept {
     if (!copied && self.goes) copy_lot(self.out, self.in);  // others' are under way
     copied = true;
     if (moved) {
-      patience.reset();
-    } else if (!over && !patience.wait()) {
+      waiter.reset();
+    } else if (!over && !waiter.wait(late)) {
       return MPI_ERR_OTHER;
     }
   }

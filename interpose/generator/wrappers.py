@@ -157,6 +157,7 @@ EXPORTS = """\
     lacuna_interposed_switch;
     lacuna_interposed_table;
     lacuna_interposed_table_place;
+    lacuna_interposed_waits;
 @names@  local: *;
 };
 """

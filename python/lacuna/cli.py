@@ -303,6 +303,18 @@ def report_command(
     report.report(files, output)
 
 
+@app.command("doctor", short_help="In which waits of lacuna's the ranks of a job are.")
+def doctor_command(
+    process: Annotated[
+        int, typer.Argument(metavar="PID", help="Of a rank on this node, or of its launcher.")
+    ],
+) -> None:
+    """For a job that hangs: which of its ranks on this node wait in lacuna, for whom, since when."""
+    from lacuna import doctor
+
+    doctor.doctor(process)
+
+
 @app.command("demo", hidden=True)
 def demo_command(
     output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(

@@ -25,6 +25,7 @@ OWN = {
     "lacuna_interposed_switch",
     "lacuna_interposed_table",
     "lacuna_interposed_table_place",
+    "lacuna_interposed_waits",
 }
 FOREIGN = re.compile(r"^(P?MPI|MPIX|ompi|opal|orte|mca|MPICH|MPIR)_", re.IGNORECASE)
 
