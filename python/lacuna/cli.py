@@ -309,7 +309,7 @@ def doctor_command(
         int, typer.Argument(metavar="PID", help="Of a rank on this node, or of its launcher.")
     ],
 ) -> None:
-    """For a job that hangs: which of its ranks on this node wait in lacuna, for whom, since when."""
+    """For a job that hangs: which ranks on this node wait in lacuna, for whom, since when."""
     from lacuna import doctor
 
     doctor.doctor(process)

@@ -96,3 +96,19 @@ def one_line_error(result, code, *parts):
     assert len(lines) == 1, result.stderr
     for part in ("lacuna", "; ", *parts):
         assert str(part) in lines[0]
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts jobs (jobs.Job), which end with the test."""
+    from jobs import Job  # which needs what is above
+
+    started = []
+
+    def make(*arguments, **options):
+        started.append(Job(*arguments, tmp_path, **options))
+        return started[-1]
+
+    yield make
+    for job in started:
+        job.end()

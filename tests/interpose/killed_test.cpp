@@ -70,3 +70,16 @@ TOPIC(killed_in_the_middle) {
   }
   _exit(3);  // MPI_Finalize would wait for the dead
 }
+
+// Rank 1 stops before it comes to a collective in which the others wait for it (test_doctor.py
+// looks at them meanwhile, and lets it go on).
+TOPIC(killed_stopped) {
+  const MPI_Datatype type = spread();
+  std::vector<double> data(2 * kDoubles, g_rank);
+  MPI_Bcast(data.data(), kDoubles, type, 0, MPI_COMM_WORLD);
+  say("goes on, process", static_cast<int>(getpid()));
+  if (g_rank == 1) raise(SIGSTOP);
+  data.assign(data.size(), g_rank);
+  MPI_Bcast(data.data(), kDoubles, type, 0, MPI_COMM_WORLD);
+  CHECK(data[0] == 0 && data[2] == 0);
+}
