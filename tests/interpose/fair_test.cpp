@@ -87,13 +87,13 @@ TOPIC(direct_persistent_fair) {
     if (g_rank == 0) {
       // Two sends, and a receive whose message is here from the beginning.
       std::vector<MPI_Request> requests(3);
-      std::vector<int> word(1);
+      int from = 0, to = 0;
       for (const int i : {0, 2})
         MPI_Send_init(data.data(), 1, type, 1, i, MPI_COMM_WORLD,
                       &requests[static_cast<size_t>(i)]);
-      MPI_Recv_init(word.data(), 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
+      MPI_Recv_init(&to, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
       MPI_Startall(3, requests.data());
-      MPI_Send(word.data(), 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+      MPI_Send(&from, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
       int sent[3] = {1, 0, 1};
       int completed[3] = {0, 0, 0};
       int received_after = 0;
