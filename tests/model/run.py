@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the models of the direct path and of requests with spin, and that spin finds mistakes in them.
+"""Checks the models of the direct path and of requests with spin, and that mistakes are found.
 
     run.py [--cc CC] [--largest]
 
