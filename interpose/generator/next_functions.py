@@ -116,7 +116,8 @@ def telling_header(functions: list[Function]) -> str:
     groups = ("p2p", "collectives", "files", "rma", "completion")
     telling = [f for f in functions if f.wrapped and f.entry["group"] in groups]
     telling += [f for f in functions if f.name == "MPI_Session_finalize"]
-    visits = [fill("  visit.template operator()<&Next::@symbol@>();\n", **f.texts()) for f in telling]
+    visit = "  visit.template operator()<&Next::@symbol@>();\n"
+    visits = [fill(visit, **f.texts()) for f in telling]
     return NOTICE + fill(TELLING_HEADER, visits="".join(visits))
 
 
