@@ -7,7 +7,9 @@
 #include "interpose/freed.hpp"
 
 #include <sched.h>
+#include <sys/random.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -137,6 +139,33 @@ void finish_freed_requests_on(MPI_Comm comm) noexcept {
 }
 
 namespace {
+
+// Nothing that is sent begins so. (Where there is less room, what comes comes at once.)
+constexpr int64_t kMarkBytes = 16;
+const std::byte* the_mark() noexcept {
+  static const std::array<std::byte, kMarkBytes> mark = [] {
+    std::array<std::byte, kMarkBytes> bits{};
+    static_cast<void>(getrandom(bits.data(), bits.size(), 0));
+    return bits;
+  }();
+  return mark.data();
+}
+
+bool is_marked(const Incoming& incoming) noexcept {
+  return incoming.staging && incoming.bytes >= kMarkBytes;
+}
+
+}  // namespace
+
+void mark(const Incoming& incoming) noexcept {
+  if (is_marked(incoming)) std::memcpy(incoming.staging.data(), the_mark(), kMarkBytes);
+}
+
+namespace {
+
+bool has_begun(const Incoming& incoming) noexcept {
+  return is_marked(incoming) && std::memcmp(incoming.staging.data(), the_mark(), kMarkBytes) != 0;
+}
 
 // A receive that is the library's again. What it brings is known by what was there before, as
 // nobody will say how much it was: what is the same need not be written.

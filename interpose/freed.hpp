@@ -13,6 +13,7 @@
 
 namespace lacuna {
 
+struct Incoming;
 struct PendingRequest;
 
 // MPI_Request_free: takes a claimed entry over; the program's handle is gone.
@@ -35,6 +36,9 @@ inline void finish_freed_requests() noexcept {
 // these for ever, as they end here. Waits for as long as the library would.
 void finish_freed_requests_on(MPI_Comm comm) noexcept;
 
+// Marks the staging of a receive before the library hears of it, so that leave_freed_requests() can
+// tell whether anything of a message, which begins with its first bytes, is there.
+void mark(const Incoming& incoming) noexcept;
 // In MPI_Finalize. The library gets back what is not complete, and completes it as it would have;
 // what receives have brought when it is done is then put where it belongs.
 void leave_freed_requests() noexcept;

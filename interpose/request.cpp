@@ -133,6 +133,7 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
                    MPI_Request* request) {
   if (!is_message(message)) return kDeclined;
   const auto start = [&](Incoming* incoming, MPI_Request* started) {
+    incoming->matched = true;
     direct::Detour detour;
     detour.start(*message);
     incoming->lead(detour);

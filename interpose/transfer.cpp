@@ -5,10 +5,6 @@
 // signature.
 #include "interpose/transfer.hpp"
 
-#include <sys/random.h>
-
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "interpose/device.hpp"
@@ -319,33 +315,6 @@ void Incoming::lead(const direct::Detour& detour) noexcept {
   if (!whole) return;
   data = whole.data();
   wire = {runtime().packed, direct::kTokenBytes};
-}
-
-namespace {
-
-// Nothing that is sent begins so. (Where there is less room, what comes comes at once.)
-constexpr int64_t kMarkBytes = 16;
-const std::byte* the_mark() noexcept {
-  static const std::array<std::byte, kMarkBytes> mark = [] {
-    std::array<std::byte, kMarkBytes> bits{};
-    static_cast<void>(getrandom(bits.data(), bits.size(), 0));
-    return bits;
-  }();
-  return mark.data();
-}
-
-bool is_marked(const Incoming& incoming) noexcept {
-  return incoming.staging && incoming.bytes >= kMarkBytes;
-}
-
-}  // namespace
-
-void mark(const Incoming& incoming) noexcept {
-  if (is_marked(incoming)) std::memcpy(incoming.staging.data(), the_mark(), kMarkBytes);
-}
-
-bool has_begun(const Incoming& incoming) noexcept {
-  return is_marked(incoming) && std::memcmp(incoming.staging.data(), the_mark(), kMarkBytes) != 0;
 }
 
 bool is_message(const MPI_Message* message) noexcept {

@@ -64,6 +64,7 @@ struct Incoming {
   int failed = MPI_SUCCESS;  // so far in vain; whoever ends the request has to say so
   bool by_content = false;   // the status will not say how much has come
   bool by_library = false;   // nobody but the library can write there
+  bool matched = false;      // by a probe: nobody knows on which communicator
   MPI_Comm comm;             // whose error handler hears of what goes wrong later
   Account account;
   Untold untold;
@@ -151,11 +152,6 @@ class OwnStatus {
   MPI_Status* callers_;
   MPI_Status own_{};
 };
-
-// Marks the staging of a receive before the library hears of it, so that it can be told whether
-// anything of a message is there yet, which begins with its first bytes.
-void mark(const Incoming& incoming) noexcept;
-bool has_begun(const Incoming& incoming) noexcept;
 
 // Unpacks what a successful receive has brought: all of it, a part that may end inside an element,
 // or nothing if it was cancelled. A token's payload is fetched, and the status is then about that.
