@@ -101,8 +101,9 @@ def build(
 
 
 def _runs_everywhere(launcher: Launcher, contexts: list[list[str]]) -> bool:
-    """Whether all ranks will have lacuna, as they must for the direct path: one program, which is
-    seen to load MPI dynamically (a shell might start different ones)."""
+    """Whether all ranks will have lacuna, or those of a node wait for each other in vain: one
+    program, which is seen to load MPI dynamically (a shell might start different ones). Where
+    lacuna is missing on a node, that node goes without; the others need not know."""
     if len(contexts) > 1:
         return False
     at = launchers.program_at(launcher, contexts[0])

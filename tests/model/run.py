@@ -37,6 +37,17 @@ WRONG = "assertion violated"
 STUCK = "invalid end state"
 MODELS = [
     Model(
+        "meeting",
+        ("RANKS", "ABSENT", "DEATHS"),
+        [(2, 0, 0), (2, 1, 0), (3, 0, 0), (3, 1, 0), (2, 0, 1), (3, 0, 1), (4, 1, 0)],
+        {
+            "BREAK_OWN_CLOCK": ((2, 0, 0), WRONG),  # a guest has a limit of its own
+            "BREAK_SOME": ((3, 0, 0), WRONG),  # the host begins with those who have come
+            "BREAK_NO_VOTE": ((2, 0, 0), WRONG),  # the host does not ask who can
+            "BREAK_NO_LIMIT": ((2, 1, 0), STUCK),  # who does not come is waited for
+        },
+    ),
+    Model(
         "handover",
         ("SENDERS", "MESSAGES", "REGIONS", "PROBES", "CALLS"),
         # One region is starved, three are more than are out at once. With less messages, probes of
