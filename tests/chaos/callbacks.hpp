@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef LACUNA_TESTS_CHAOS_CALLBACKS_HPP_
+#define LACUNA_TESTS_CHAOS_CALLBACKS_HPP_
+
+#include <mpi.h>
+
+namespace chaos {
+
+// Adds integers, and asks MPI something on the way, at the end of it, too.
+MPI_Op a_user_op();
+
+}  // namespace chaos
+
+#endif  // LACUNA_TESTS_CHAOS_CALLBACKS_HPP_

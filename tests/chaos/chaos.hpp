@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Random legal MPI programs, natively and under lacuna (run.py). A program is a row of steps that
+// all ranks draw from one seed: each step draws first, in all ranks the same numbers, and then does
+// its part, in the ranks that have one. Steps have no barrier between them: ranks run ahead of each
+// other. What a step leaves in buffers, statuses and error classes is digested.
+//
+// Why a program cannot wait for ever by itself: what a step waits for was begun in this step or
+// an earlier one, and all ranks go through the steps in one order.
+#ifndef LACUNA_TESTS_CHAOS_CHAOS_HPP_
+#define LACUNA_TESTS_CHAOS_CHAOS_HPP_
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "page.hpp"
+#include "tests/interpose/complete.hpp"
+#include "type/random.hpp"
+#include "type/type.hpp"
+
+namespace chaos {
+
+using lacuna::Random;
+
+uint64_t mix(uint64_t one, uint64_t other);
+
+// A sum of hashes, so that the order in which things are added does not matter.
+class Digest {
+ public:
+  void add(uint64_t label, const void* bytes, size_t size);
+  void add(uint64_t label, int64_t value) { add(label, &value, sizeof(value)); }
+  uint32_t value() const { return static_cast<uint32_t>(sum_ >> 32 ^ sum_); }
+
+ private:
+  uint64_t sum_ = 0;
+};
+
+// ---- types ------------------------------------------------------------------------------------
+
+struct Drawn {
+  lacuna::TypePtr type;
+  bool apart;  // its elements, one behind the other, do not lie between each other
+  std::string text() const;
+  // How many elements may stand in a buffer, for about so many bytes of data.
+  int most(int64_t bytes) const;
+};
+Drawn draw_type(Random* draw);
+
+// This rank's handle of a type, made anew. `plain`: without gaps, of the same signature, where that
+// is all of one kind.
+class Handle {
+ public:
+  Handle() = default;
+  Handle(const Drawn& drawn, bool plain);
+  Handle(Handle&& other) noexcept;
+  Handle& operator=(Handle&& other) noexcept;
+  ~Handle() { free(); }
+  void free();  // early, as programs may; the handle's value stays for nobody
+  MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+// Room for elements of a type with a margin on both sides, all of which is digested.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(MPI_Datatype type, int count, uint64_t seed);
+  void* base() { return bytes_.get() + offset_; }
+  void digest(Digest* digest, uint64_t label) const { digest->add(label, bytes_.get(), size_); }
+  void digest_margins(Digest* digest, uint64_t label) const;
+
+ private:
+  std::unique_ptr<unsigned char[]> bytes_;
+  size_t size_ = 0, offset_ = 0;
+};
+
+// ---- what a program has ----------------------------------------------------------------------
+
+// A communicator, as all ranks know it, also those outside of it. Ranks are the program's.
+struct Comm {
+  int id = 0;
+  std::vector<int> group;                      // by rank in it
+  std::vector<int> other;                      // the other group, of an intercommunicator
+  std::vector<std::vector<int>> sources, targets;  // neighbours, by rank, in a topology
+  bool kept = false;                           // MPI_COMM_WORLD and kin
+  MPI_Comm handle = MPI_COMM_NULL;             // in its ranks
+  bool buffered = false;                       // MPI_Bsend and kin were used on it
+
+  bool inter() const { return !other.empty(); }
+  bool topology() const { return !sources.empty(); }
+  int rank_of(int place) const;  // in its group; -1: not there
+  bool has(int place) const;     // in either group
+  int size() const { return static_cast<int>(group.size()); }
+  std::string text() const;
+};
+using CommPtr = std::shared_ptr<Comm>;
+
+struct Item {
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::function<void(const MPI_Status*)> done;  // null: the status is not known
+  bool persistent = false;                      // freed when it is done
+};
+
+// Requests of one step, in this rank; all ranks have the bundle, some of them an empty one.
+struct Bundle {
+  int comm = 0;
+  bool collective = false;
+  std::vector<Item> items;
+};
+
+struct Quirks {
+  bool mpich = false, intel = false, ompi = false;
+  bool persistent_collectives = false;
+};
+extern Quirks g_quirks;
+extern bool g_threads;
+
+class Program {
+ public:
+  Program(uint64_t seed, int thread, MPI_Comm all);
+  void run();
+
+  uint64_t seed;
+  int thread, rank = 0, size = 0, step = 0;
+  MPI_Comm all;
+  std::vector<CommPtr> comms;
+  std::vector<Bundle> bundles;
+  std::vector<std::shared_ptr<void>> kept;  // until the end, when all has been received
+  Digest digest;                            // of this step
+  Random noise;                             // this rank's own
+  int next_id = 0, next_tag = 100;
+
+  // A communicator of those that `fits`; null: there is none.
+  CommPtr pick(Random* draw, const std::function<bool(const Comm&)>& fits);
+  // Says where this rank is, for who looks at a program that hangs.
+  void say(const std::string& text) const;
+  // Something may come between two calls.
+  void pause();
+  // A call that must succeed: what it says otherwise is digested. Perhaps a pause.
+  void ok(int code);
+  int tag();  // that no other message has
+  uint64_t label(uint64_t number) const { return mix(seed * 1000 + static_cast<uint64_t>(step), number); }
+
+  void note(uint64_t label, const MPI_Status& status, MPI_Datatype type);
+  // How this rank completes something, and whether it looks at statuses.
+  test::How how(bool persistent);
+  void finish(std::vector<Item> items);
+  // Keeps requests pending, or completes them.
+  void leave(Bundle bundle, bool pending);
+  // What is pending on it, or its collectives alone.
+  void finish_of(int comm, bool collectives = false);
+
+ private:
+  void end();
+};
+
+struct Step {
+  const char* name;
+  int weight;
+  void (*run)(Program*, Random*);
+};
+// By file.
+extern const std::vector<Step> kCommSteps, kCollectiveSteps, kMessageSteps, kRequestSteps,
+    kErrorSteps, kCallbackSteps;
+
+// The sequence that a step says for comms; collectives.cpp
+void collective_on(Program* p, Random* draw, const CommPtr& comm);
+CommPtr add_comm(Program* p, std::vector<int> group);
+void drop_comm(Program* p, const CommPtr& comm, bool disconnect);
+std::vector<int> draw_subset(Random* draw, const std::vector<int>& of, size_t least);
+
+// ---- around programs ---------------------------------------------------------------------------
+
+extern Page* g_page;
+extern int g_pauses;   // in a thousand calls
+extern int g_refused;  // of so many pieces of memory for lacuna one, or 0
+extern bool g_verbose;
+void log_line(const std::string& line);
+void refuse_memory(bool on);
+bool is_without(const std::string& step);
+bool is_left_out(int step);
+// What is seen after MPI_Finalize.
+extern std::vector<std::function<void(Digest*)>> g_at_end;
+
+}  // namespace chaos
+
+#endif  // LACUNA_TESTS_CHAOS_CHAOS_HPP_

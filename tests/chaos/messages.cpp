@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Steps of messages between two ranks: all modes, all ways to receive.
+//
+// What is matched with what does not depend on time. Either each rank goes through the messages of
+// the step in one order (then wildcards are allowed where there is one sender), or tags are the
+// message's alone.
+#include <sched.h>
+
+#include <algorithm>
+
+#include "chaos.hpp"
+
+namespace chaos {
+
+namespace {
+
+enum class Sending {
+  kIsend, kIssend, kIbsend, kPersistent, kFreed, kSend, kSsend, kBsend, kPack, kIrsend, kRsend
+};
+enum class Receiving { kIrecv, kPersistent, kRecv, kProbe, kIprobe, kMprobe, kImprobe, kSendrecv, kCancelled };
+
+bool is_nonblocking(Sending how) { return how <= Sending::kFreed || how == Sending::kIrsend; }
+bool is_posted(Receiving how) { return how <= Receiving::kPersistent; }
+
+struct Letter {
+  int from, to;  // the program's ranks
+  int source, dest;  // in the communicator
+  int number = 0, tag = 0, count = 0, room = 0;
+  Drawn drawn;
+  bool plain_out = false, plain_in = false, any_source = false, any_tag = false;
+  Sending sending;
+  Receiving receiving;
+};
+
+// Which two ranks of a communicator.
+void draw_ends(Random* draw, const Comm& comm, Letter* letter) {
+  const bool upward = draw->chance(50);
+  const std::vector<int>& out = comm.inter() && !upward ? comm.other : comm.group;
+  const std::vector<int>& in = comm.inter() && upward ? comm.other : comm.group;
+  letter->source = static_cast<int>(draw->between(0, static_cast<int64_t>(out.size()) - 1));
+  letter->dest = static_cast<int>(draw->between(0, static_cast<int64_t>(in.size()) - 1));
+  // Between two, a receive from whomever must not meet a message to oneself.
+  if (!comm.inter() && comm.size() == 2) letter->dest = 1 - letter->source;
+  letter->from = out[static_cast<size_t>(letter->source)];
+  letter->to = in[static_cast<size_t>(letter->dest)];
+}
+
+int64_t draw_size(Random* draw) {
+  const int64_t size = draw->between(0, 999);
+  return size < 600 ? 1000 : size < 850 ? 6000 : size < 970 ? 70000 : size < 996 ? 500000 : 3000000;
+}
+
+struct Batch {
+  CommPtr comm;
+  bool in_order = true, posted_first = false, pending = false, free_early = false;
+  std::vector<Letter> letters;
+  std::vector<size_t> order;  // of what is received after all has been sent
+};
+
+Batch draw_batch(Program* p, Random* draw) {
+  Batch batch;
+  batch.comm = p->pick(draw, [](const Comm&) { return true; });
+  batch.in_order = draw->chance(60);
+  batch.posted_first = !batch.in_order && draw->chance(50);
+  batch.pending = draw->chance(40);
+  batch.free_early = draw->chance(40);
+  const bool one_source = batch.comm->inter() ? batch.comm->group.size() + batch.comm->other.size() == 2
+                                              : batch.comm->size() <= 2;
+  for (int64_t i = draw->magnitude(1, 12); i > 0; --i) {
+    Letter letter;
+    draw_ends(draw, *batch.comm, &letter);
+    letter.drawn = draw_type(draw);
+    const int most = letter.drawn.most(draw_size(draw));
+    letter.count = draw->chance(4) ? 0 : static_cast<int>(draw->magnitude(1, most));
+    letter.room = letter.count + (draw->chance(25) && letter.count < most ? 1 : 0);
+    letter.plain_out = draw->chance(25);
+    letter.plain_in = draw->chance(25);
+    const bool self = letter.from == letter.to;
+    const int64_t sending = draw->between(0, batch.posted_first ? 10 : 8);
+    letter.sending = static_cast<Sending>(sending);
+    letter.receiving = static_cast<Receiving>(draw->between(0, 8));
+    if (batch.in_order ? self : !is_posted(letter.receiving) || self)
+      if (!is_nonblocking(letter.sending)) letter.sending = Sending::kIsend;
+    const bool ready = letter.sending == Sending::kIrsend || letter.sending == Sending::kRsend;
+    if (ready && !is_posted(letter.receiving)) letter.receiving = Receiving::kIrecv;
+    const bool own_tag = !batch.in_order || draw->chance(40);
+    const int own = p->tag();
+    letter.tag = own_tag ? own : static_cast<int>(draw->between(0, 3));
+    letter.any_source = draw->chance(25) && (own_tag || (one_source && batch.in_order));
+    letter.any_tag = draw->chance(25) && batch.in_order && (!letter.any_source || one_source);
+    if (letter.sending == Sending::kIbsend || letter.sending == Sending::kBsend) batch.comm->buffered = true;
+    letter.number = static_cast<int>(batch.letters.size());
+    batch.letters.push_back(letter);
+  }
+  for (size_t i = 0; i < batch.letters.size(); ++i) batch.order.push_back(i);
+  for (size_t i = batch.order.size(); i > 1; --i)
+    std::swap(batch.order[i - 1],
+              batch.order[static_cast<size_t>(draw->between(0, static_cast<int64_t>(i) - 1))]);
+  return batch;
+}
+
+// One end of a message.
+struct End {
+  Handle handle;
+  Memory memory;
+};
+
+class Running {
+ public:
+  Running(Program* p, const Batch& batch) : p_(p), batch_(batch), comm_(batch.comm->handle) {
+    bundle_.comm = batch.comm->id;
+    label_ = p->label(7);
+  }
+
+  void run() {
+    if (comm_ != MPI_COMM_NULL) {
+      if (batch_.in_order) {
+        for (const Letter& letter : batch_.letters) {
+          if (letter.from == p_->rank) send(letter);
+          if (letter.to == p_->rank) receive(letter);
+        }
+      } else {
+        in_phases();
+      }
+    }
+    p_->leave(std::move(bundle_), batch_.pending);
+  }
+
+ private:
+  void in_phases() {
+    for (const Letter& letter : batch_.letters)
+      if (letter.to == p_->rank && is_posted(letter.receiving)) receive(letter);
+    if (batch_.posted_first) p_->ok(MPI_Barrier(comm_));
+    for (const Letter& letter : batch_.letters)
+      if (letter.from == p_->rank) send(letter);
+    for (const size_t i : batch_.order) {
+      const Letter& letter = batch_.letters[i];
+      if (letter.to == p_->rank && !is_posted(letter.receiving)) receive(letter);
+    }
+  }
+
+  void tell(const char* what, const Letter& letter, int how) {
+    p_->say(std::string(what) + " " + std::to_string(how) + " on " + batch_.comm->text() + ", " +
+            std::to_string(letter.from) + " to " + std::to_string(letter.to) + ", tag " +
+            std::to_string(letter.tag) + (letter.any_source ? ", any source" : "") +
+            (letter.any_tag ? ", any tag" : "") + ", " + std::to_string(letter.count) + " of " +
+            letter.drawn.text());
+  }
+
+  void add(MPI_Request request, bool persistent, std::function<void(const MPI_Status*)> done) {
+    Item item;
+    item.request = request;
+    item.persistent = persistent;
+    item.done = std::move(done);
+    bundle_.items.push_back(std::move(item));
+  }
+
+  void send(const Letter& l) {
+    tell("sending", l, static_cast<int>(l.sending));
+    p_->pause();
+    const auto end = std::make_shared<End>();
+    end->handle = Handle(l.drawn, l.plain_out);
+    end->memory = Memory(end->handle.get(), l.count, mix(label_, static_cast<uint64_t>(l.number)));
+    const void* const base = end->memory.base();
+    const MPI_Datatype type = end->handle.get();
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = MPI_SUCCESS;
+    switch (l.sending) {
+      case Sending::kIsend:
+      case Sending::kFreed:
+        code = MPI_Isend(base, l.count, type, l.dest, l.tag, comm_, &request);
+        break;
+      case Sending::kIssend:
+        code = MPI_Issend(base, l.count, type, l.dest, l.tag, comm_, &request);
+        break;
+      case Sending::kIbsend:
+        code = MPI_Ibsend(base, l.count, type, l.dest, l.tag, comm_, &request);
+        break;
+      case Sending::kIrsend:
+        code = MPI_Irsend(base, l.count, type, l.dest, l.tag, comm_, &request);
+        break;
+      case Sending::kPersistent:
+        MPI_Send_init(base, l.count, type, l.dest, l.tag, comm_, &request);
+        code = MPI_Start(&request);
+        break;
+      case Sending::kSend:
+        return p_->ok(MPI_Send(base, l.count, type, l.dest, l.tag, comm_));
+      case Sending::kSsend:
+        return p_->ok(MPI_Ssend(base, l.count, type, l.dest, l.tag, comm_));
+      case Sending::kBsend:
+        return p_->ok(MPI_Bsend(base, l.count, type, l.dest, l.tag, comm_));
+      case Sending::kRsend:
+        return p_->ok(MPI_Rsend(base, l.count, type, l.dest, l.tag, comm_));
+      case Sending::kPack: {
+        int bytes = 0, position = 0;
+        MPI_Pack_size(std::max(1, l.count), type, comm_, &bytes);
+        std::vector<char> packed(static_cast<size_t>(bytes));
+        if (l.count > 0) MPI_Pack(base, l.count, type, packed.data(), bytes, &position, comm_);
+        return p_->ok(MPI_Send(packed.data(), position, MPI_PACKED, l.dest, l.tag, comm_));
+      }
+    }
+    p_->ok(code);
+    if (batch_.free_early || l.sending == Sending::kFreed) end->handle.free();
+    if (l.sending == Sending::kFreed) {
+      MPI_Request_free(&request);
+      p_->kept.push_back(end);
+    } else {
+      add(request, l.sending == Sending::kPersistent, [end](const MPI_Status*) {});
+    }
+  }
+
+  // What has come is digested when it is there.
+  void receive(const Letter& l) {
+    tell("receiving", l, static_cast<int>(l.receiving));
+    p_->pause();
+    const auto end = std::make_shared<End>();
+    end->handle = Handle(l.drawn, l.plain_in);
+    const uint64_t label = mix(label_, static_cast<uint64_t>(l.number) + 1000000);
+    end->memory = Memory(end->handle.get(), l.room, label);
+    void* const base = end->memory.base();
+    const MPI_Datatype type = end->handle.get();
+    const int source = l.any_source ? MPI_ANY_SOURCE : l.source;
+    const int tag = l.any_tag ? MPI_ANY_TAG : l.tag;
+    const auto done = [p = p_, end, label](const MPI_Status* status) {
+      // The type may have been freed; its bytes tell as much.
+      if (status != nullptr) p->note(label + 1, *status, MPI_BYTE);
+      end->memory.digest(&p->digest, label);
+    };
+    const auto post = [&](MPI_Request request, bool persistent) {
+      if (batch_.free_early) end->handle.free();
+      add(request, persistent, done);
+    };
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    int flag = 0;
+    switch (l.receiving) {
+      case Receiving::kIrecv:
+        p_->ok(MPI_Irecv(base, l.room, type, source, tag, comm_, &request));
+        return post(request, false);
+      case Receiving::kPersistent:
+        MPI_Recv_init(base, l.room, type, source, tag, comm_, &request);
+        p_->ok(MPI_Start(&request));
+        return post(request, true);
+      case Receiving::kRecv:
+        p_->ok(MPI_Recv(base, l.room, type, source, tag, comm_, &status));
+        break;
+      case Receiving::kProbe:
+        p_->ok(MPI_Probe(source, tag, comm_, &status));
+        p_->note(label + 2, status, type);
+        p_->ok(MPI_Recv(base, l.room, type, status.MPI_SOURCE, status.MPI_TAG, comm_, &status));
+        break;
+      case Receiving::kIprobe:
+        while (flag == 0) {
+          p_->ok(MPI_Iprobe(source, tag, comm_, &flag, &status));
+          if (flag == 0) sched_yield();
+        }
+        p_->note(label + 2, status, type);
+        p_->ok(MPI_Recv(base, l.room, type, status.MPI_SOURCE, status.MPI_TAG, comm_, &status));
+        break;
+      case Receiving::kMprobe:
+        p_->ok(MPI_Mprobe(source, tag, comm_, &message, &status));
+        p_->note(label + 2, status, type);
+        p_->ok(MPI_Mrecv(base, l.room, type, &message, &status));
+        break;
+      case Receiving::kImprobe:
+        while (flag == 0) {
+          p_->ok(MPI_Improbe(source, tag, comm_, &flag, &message, &status));
+          if (flag == 0) sched_yield();
+        }
+        p_->ok(MPI_Imrecv(base, l.room, type, &message, &request));
+        return post(request, false);
+      case Receiving::kSendrecv:
+        p_->ok(MPI_Sendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, base, l.room, type, source, tag,
+                            comm_, &status));
+        break;
+      case Receiving::kCancelled: {
+        // Withdrawn at once; where that was too late, it has the message.
+        int cancelled = 0;
+        p_->ok(MPI_Irecv(base, l.room, type, source, tag, comm_, &request));
+        p_->ok(MPI_Cancel(&request));
+        p_->ok(MPI_Wait(&request, &status));
+        MPI_Test_cancelled(&status, &cancelled);
+        if (cancelled != 0) p_->ok(MPI_Recv(base, l.room, type, source, tag, comm_, &status));
+        break;
+      }
+    }
+    p_->note(label + 3, status, type);
+    done(nullptr);
+  }
+
+  Program* p_;
+  const Batch& batch_;
+  MPI_Comm comm_;
+  uint64_t label_;
+  Bundle bundle_;
+};
+
+void messages(Program* p, Random* draw) {
+  const Batch batch = draw_batch(p, draw);
+  Running(p, batch).run();
+}
+
+// Each rank to the one behind it.
+void shift(Program* p, Random* draw) {
+  const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter(); });
+  const Drawn drawn = draw_type(draw);
+  const int64_t size = draw_size(draw), kind = draw->between(0, 2);
+  const uint64_t plain = draw->chance(50) ? draw->next() : 0;
+  const int by = static_cast<int>(draw->between(0, comm->size() - 1)), tag = p->tag();
+  const int count = static_cast<int>(draw->magnitude(1, drawn.most(size)));
+  p->say("shift " + std::to_string(kind) + " by " + std::to_string(by) + " on " + comm->text() + " of " +
+         std::to_string(count) + " " + drawn.text());
+  if (comm->handle == MPI_COMM_NULL) return;
+  const int n = comm->size(), me = comm->rank_of(p->rank);
+  const int dest = (me + by) % n, source = (me + n - by) % n;
+  const Handle out(drawn, (plain >> p->rank & 1) != 0), in(drawn, (plain >> (p->rank + 8) & 1) != 0);
+  Memory from(out.get(), count, p->label(static_cast<uint64_t>(p->rank)));
+  Memory to(in.get(), count, p->label(static_cast<uint64_t>(p->rank) + 30));
+  MPI_Status status;
+  if (kind == 0) {
+    p->ok(MPI_Sendrecv_replace(to.base(), count, in.get(), dest, tag, source, tag, comm->handle, &status));
+  } else {
+    p->ok(MPI_Sendrecv(from.base(), count, out.get(), dest, tag, to.base(), count, in.get(), source,
+                       tag, comm->handle, &status));
+  }
+  p->note(p->label(60), status, in.get());
+  to.digest(&p->digest, p->label(61));
+}
+
+// Many to one, which takes them as they come, between barriers.
+void many_to_one(Program* p, Random* draw) {
+  const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter() && c.size() > 1; });
+  const Drawn drawn = draw_type(draw);
+  const int count = static_cast<int>(draw->magnitude(1, drawn.most(draw_size(draw) / 4 + 100)));
+  const int64_t each = draw->between(1, 4), way = draw->between(0, 3), sync = draw->between(0, 2);
+  if (comm == nullptr) return;
+  const int root = static_cast<int>(draw->between(0, comm->size() - 1)), tag = p->tag();
+  p->say("many to one on " + comm->text() + " of " + std::to_string(count) + " " + drawn.text());
+  if (comm->handle == MPI_COMM_NULL) return;
+  const int me = comm->rank_of(p->rank);
+  const Handle handle(drawn, false);
+  p->ok(MPI_Barrier(comm->handle));
+  if (me != root) {
+    std::vector<Item> items;
+    for (int64_t i = 0; i < each; ++i) {
+      const auto memory = std::make_shared<Memory>(handle.get(), count, mix(p->label(1), static_cast<uint64_t>(me * 100 + i)));
+      Item item;
+      if (sync == 0) {
+        p->ok(MPI_Issend(memory->base(), count, handle.get(), root, tag, comm->handle, &item.request));
+      } else {
+        p->ok(MPI_Isend(memory->base(), count, handle.get(), root, tag, comm->handle, &item.request));
+      }
+      item.done = [memory](const MPI_Status*) {};
+      items.push_back(std::move(item));
+    }
+    p->finish(std::move(items));
+  } else {
+    // The i-th of a sender is the i-th of that sender: a label of its own.
+    std::vector<int> come(static_cast<size_t>(comm->size()), 0);
+    const auto digest = [&](const MPI_Status& status, const Memory& memory) {
+      const int number = come[static_cast<size_t>(status.MPI_SOURCE)]++;
+      const uint64_t label = mix(p->label(70), static_cast<uint64_t>(status.MPI_SOURCE * 100 + number));
+      p->note(label, status, handle.get());
+      memory.digest(&p->digest, label + 1);
+    };
+    const int64_t all_of_them = each * (comm->size() - 1);
+    std::vector<Memory> memories;
+    for (int64_t i = 0; i < all_of_them; ++i) memories.emplace_back(handle.get(), count, 99);
+    if (way == 0) {
+      for (Memory& memory : memories) {
+        MPI_Status status;
+        p->ok(MPI_Recv(memory.base(), count, handle.get(), MPI_ANY_SOURCE, MPI_ANY_TAG, comm->handle, &status));
+        digest(status, memory);
+      }
+    } else if (way == 1) {
+      for (Memory& memory : memories) {
+        MPI_Status status;
+        p->ok(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->handle, &status));
+        p->ok(MPI_Recv(memory.base(), count, handle.get(), status.MPI_SOURCE, tag, comm->handle, &status));
+        digest(status, memory);
+      }
+    } else if (way == 2) {
+      for (Memory& memory : memories) {
+        MPI_Status status;
+        MPI_Message message;
+        p->ok(MPI_Mprobe(MPI_ANY_SOURCE, tag, comm->handle, &message, &status));
+        p->ok(MPI_Mrecv(memory.base(), count, handle.get(), &message, &status));
+        digest(status, memory);
+      }
+    } else {
+      // Posted together: the first posted has the first of a sender's, so they are looked at in order.
+      std::vector<MPI_Request> requests(memories.size());
+      std::vector<MPI_Status> statuses(memories.size());
+      for (size_t i = 0; i < memories.size(); ++i)
+        p->ok(MPI_Irecv(memories[i].base(), count, handle.get(), MPI_ANY_SOURCE, MPI_ANY_TAG, comm->handle, &requests[i]));
+      test::complete(p->how(false), &requests, false, [&](int i, const MPI_Status* status) {
+        statuses[static_cast<size_t>(i)] = *status;
+      });
+      for (size_t i = 0; i < memories.size(); ++i) digest(statuses[i], memories[i]);
+    }
+  }
+  p->ok(MPI_Barrier(comm->handle));
+}
+
+}  // namespace
+
+const std::vector<Step> kMessageSteps = {{"messages", 25, messages}, {"shift", 5, shift}, {"many", 5, many_to_one}};
+
+}  // namespace chaos
