@@ -134,7 +134,8 @@ class Program {
   std::vector<Bundle> bundles;
   std::vector<std::shared_ptr<void>> kept;  // until the end, when all has been received
   Digest digest;                            // of this step
-  Random noise;                             // this rank's own
+  Random noise;                             // this rank's own choices
+  Random pauses;                            // and what comes between calls
   int next_id = 0, next_tag = 100;
 
   // A communicator of those that `fits`; null: there is none.
@@ -148,7 +149,8 @@ class Program {
   int tag();  // that no other message has
   uint64_t label(uint64_t number) const { return mix(seed * 1000 + static_cast<uint64_t>(step), number); }
 
-  void note(uint64_t label, const MPI_Status& status, MPI_Datatype type);
+  // What a status says; a probe's says nothing of cancellation.
+  void note(uint64_t label, const MPI_Status& status, MPI_Datatype type, bool of_probe = false);
   // How this rank completes something, and whether it looks at statuses.
   test::How how(bool persistent);
   void finish(std::vector<Item> items);

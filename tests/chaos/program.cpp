@@ -31,10 +31,11 @@ std::string Comm::text() const {
 }
 
 Program::Program(uint64_t seed_, int thread_, MPI_Comm all_)
-    : seed(seed_), thread(thread_), all(all_), noise(0) {
+    : seed(seed_), thread(thread_), all(all_), noise(0), pauses(0) {
   MPI_Comm_rank(all, &rank);
   MPI_Comm_size(all, &size);
   noise = Random(mix(mix(seed, 1000 + static_cast<uint64_t>(rank)), static_cast<uint64_t>(thread)));
+  pauses = Random(noise.next());
   std::vector<int> everybody(static_cast<size_t>(size));
   std::iota(everybody.begin(), everybody.end(), 0);
   add_comm(this, everybody)->handle = all;
@@ -64,12 +65,12 @@ void Program::say(const std::string& text) const {
 }
 
 void Program::pause() {
-  if (g_pauses == 0 || noise.between(0, 999) >= g_pauses) return;
-  const int64_t kind = noise.between(0, 99);
+  if (g_pauses == 0 || pauses.between(0, 999) >= g_pauses) return;
+  const int64_t kind = pauses.between(0, 99);
   if (kind < 40) {
     sched_yield();
   } else {
-    usleep(static_cast<useconds_t>(noise.magnitude(1, kind < 97 ? 400 : 20000)));
+    usleep(static_cast<useconds_t>(pauses.magnitude(1, kind < 97 ? 400 : 20000)));
   }
 }
 
@@ -88,11 +89,11 @@ int Program::tag() {
   return next_tag;
 }
 
-void Program::note(uint64_t label_, const MPI_Status& status, MPI_Datatype type) {
+void Program::note(uint64_t label_, const MPI_Status& status, MPI_Datatype type, bool of_probe) {
   int count = 0, elements = 0, cancelled = 0;
   MPI_Get_count(&status, type, &count);
   MPI_Get_elements(&status, type, &elements);
-  MPI_Test_cancelled(&status, &cancelled);
+  if (!of_probe) MPI_Test_cancelled(&status, &cancelled);
   const int all_of_it[] = {status.MPI_SOURCE, status.MPI_TAG, count, elements, cancelled};
   digest.add(label_, all_of_it, sizeof(all_of_it));
 }
