@@ -183,6 +183,9 @@ class Job:
                 if again != last_seen or self.process.poll() is not None:
                     self.hung, moved = False, time.monotonic()
                     continue
+                for page in self.pages():  # what a debugger does might let them go on
+                    with contextlib.suppress(OSError):
+                        os.kill(page[0], signal.SIGSTOP)
                 self.places = self._where()
                 break
 

@@ -66,13 +66,9 @@ def launch(asked: Asked, first: int, last: int, settings: Settings, calm: bool) 
         lines, pages = job.lines(), job.pages()
         at = first
         if job.hung or code != 0:
-            # The first program that some rank has not ended.
-            ended = {
-                rank: {int(name.split(".")[0]) for name, r in lines if r == rank and name[0].isdigit()}
-                for rank in range(settings.ranks)
-            }
-            at = min((max(done) + 1 if done else first) for done in ended.values())
-            at = min(at, last - 1)
+            # The first program that some rank has not ended: where it stands, or has not come to.
+            at = min((min(p[3][: 2 if settings.threads else 1]) for p in pages), default=first)
+            at = min(max(at, first), last - 1)
         told = job.places if job.hung else ""
         if code not in (0, None):
             where = "\n".join(f"  rank {p[1]}: seed {p[3][0]}, step {p[4][0]}: {p[5][0]}" for p in pages)
