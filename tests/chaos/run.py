@@ -97,9 +97,11 @@ def main() -> int:
         return shrink(asked, given.seed, given.times)
     if given.verbose:
         settings = replace(settings_of(given.seed, asked), verbose=True)
-        with Job(asked, given.seed, given.seed + 1, settings, True, True) as job:
-            job.wait()
-            print(job.said())
+        for native in (True, False):
+            print("\nnatively:" if native else "\nunder lacuna:")
+            with Job(asked, given.seed, given.seed + 1, settings, native, native) as job:
+                job.wait()
+                print(job.said())
         return 0
     started = time.monotonic()
     end = started + 60 * given.minutes if given.minutes else None
