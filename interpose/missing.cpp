@@ -5,6 +5,7 @@
 // MPI_Request_get_status.
 #include "interpose/bodies.hpp"
 #include "interpose/next.hpp"
+#include "interpose/requests.hpp"
 
 namespace lacuna {
 namespace {
@@ -13,7 +14,12 @@ MPI_Status* status_at(MPI_Status* statuses, int i) {
   return statuses != MPI_STATUSES_IGNORE ? statuses + i : MPI_STATUS_IGNORE;
 }
 
-bool is_active(MPI_Request request) { return request != MPI_REQUEST_NULL; }
+// Of persistent ones, MPI_Request_get_status does not tell; of lacuna's the table does.
+bool is_active(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return false;
+  const PendingRequest* entry = find_persistent(request);
+  return entry == nullptr || (entry->active && entry->early == 0);
+}
 
 }  // namespace
 

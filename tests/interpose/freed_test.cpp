@@ -75,6 +75,12 @@ void receive_matched(double* data, MPI_Datatype type, MPI_Comm comm) {
 
 }  // namespace
 
+#if defined(LACUNA_MPI_FAMILY_OMPI)  // which does not wait for what both sides have freed
+constexpr bool kWaits = false;
+#else
+constexpr bool kWaits = true;
+#endif
+
 // It ends, and what was freed has been completed by then.
 TOPIC(freed_disconnect) {
   const Case cases[] = {
@@ -85,6 +91,7 @@ TOPIC(freed_disconnect) {
   for (const int n : {200, 100000}) {
     MPI_Datatype type = column(n, 3);
     for (const Case& one : cases) {
+      if (!kWaits && one.send == isend && one.receive == irecv) continue;
       context(std::string(one.name) + " of " + std::to_string(n));
       Doubles data(static_cast<size_t>(3 * n), g_rank == 0 ? n : -1);
       MPI_Comm comm;
