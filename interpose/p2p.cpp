@@ -14,10 +14,8 @@ Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype d
   finish_freed_requests();
   if (!may_send(mode)) return kDeclined;
   Outgoing outgoing;
-  outgoing.buffered = mode == SendMode::kBuffered;
+  outgoing.mode = mode;
   if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing)) return kDeclined;
-  const bool waits = mode == SendMode::kSynchronous;
-  if (waits) outgoing.fill();
   const Next& next = next_functions();
   const SendFunctions& send = send_functions(mode);
   const Wire& wire = outgoing.wire;
@@ -26,11 +24,10 @@ Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype d
           ? (next.*send.blocking)(outgoing.data, static_cast<int>(wire.count), wire.type, dest, tag,
                                   comm)
           : (next.*send.blocking_c)(outgoing.data, wire.count, wire.type, dest, tag, comm);
-  if (code != MPI_SUCCESS) {
+  if (code != MPI_SUCCESS)
     outgoing.give_up();
-  } else if (!waits) {
+  else
     outgoing.fill(true);
-  }
   return taken(code);
 }
 

@@ -33,7 +33,7 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Outgoing outgoing;
-  outgoing.buffered = mode == SendMode::kBuffered;
+  outgoing.mode = mode;
   if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
     drop_pending(entry);
     return kDeclined;

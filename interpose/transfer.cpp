@@ -161,6 +161,12 @@ void Outgoing::give_up() noexcept {
 
 namespace {
 
+// A synchronous send is complete when its receive is there, and a probe receives tokens before
+// that; a buffered one fails where the program has attached less than its data take.
+bool may_send_tokens(SendMode mode) noexcept {
+  return is_open(kDirectSwitch) && (mode == SendMode::kStandard || mode == SendMode::kReady);
+}
+
 // To pack, whether or not the receiver does.
 bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                   Job* job) noexcept {
@@ -178,9 +184,10 @@ bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
 }
 
 // The library packs what it buffers, too.
-bool prepare_send(const Job& job, bool blocking, bool buffered, Staging* staging,
+bool prepare_send(const Job& job, bool blocking, SendMode mode, Staging* staging,
                   Wire* wire) noexcept {
-  return prepare(job, blocking, !buffered && job.bytes > kNeverOverruns, staging, wire);
+  const bool is_guarded = mode != SendMode::kBuffered && job.bytes > kNeverOverruns;
+  return prepare(job, blocking, is_guarded, staging, wire);
 }
 
 }  // namespace
@@ -188,11 +195,11 @@ bool prepare_send(const Job& job, bool blocking, bool buffered, Staging* staging
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                    bool blocking, Outgoing* outgoing) noexcept {
   if (dest == MPI_PROC_NULL || !is_open(kP2pSwitch)) return false;
-  if (is_open(kDirectSwitch) && make_direct(buf, count, datatype, dest, comm, outgoing))
+  if (may_send_tokens(outgoing->mode) && make_direct(buf, count, datatype, dest, comm, outgoing))
     return true;
   Job job;
   if (!examine_send(buf, count, datatype, dest, comm, &job) ||
-      !prepare_send(job, blocking, outgoing->buffered, &outgoing->staging, &outgoing->wire)) {
+      !prepare_send(job, blocking, outgoing->mode, &outgoing->staging, &outgoing->wire)) {
     return false;
   }
   outgoing->data = outgoing->staging.data();
@@ -200,15 +207,6 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   log_type(*job.record, Note::kTaken, job.bytes);
   return true;
 }
-
-namespace {
-
-// A start is over when the token is out: other modes promise more.
-bool may_send_tokens(SendMode mode) noexcept {
-  return is_open(kDirectSwitch) && (mode == SendMode::kStandard || mode == SendMode::kReady);
-}
-
-}  // namespace
 
 bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Staging* staging,
                  Wire* wire, SendSource* source) noexcept {
@@ -220,7 +218,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
   }
   Job packed;
   if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
-      prepare_send(packed, false, source->mode == SendMode::kBuffered, staging, wire)) {
+      prepare_send(packed, false, source->mode, staging, wire)) {
     log_type(*packed.record, source->life != 0 ? Note::kDirect : Note::kTaken, packed.bytes);
   } else if (source->life != 0) {
     *wire = {datatype, count};

@@ -30,7 +30,7 @@ struct Outgoing {
   const void* buf = nullptr;
   MPI_Count count = 0;
   Account account;
-  bool buffered = false;  // of a call whose data the library would pack, too
+  SendMode mode = SendMode::kStandard;
 
   // Packs what a token has promised; before the call where it may wait for the peer, else after it,
   // so that the receiver unpacks while this packs. Nothing to do for packed data.

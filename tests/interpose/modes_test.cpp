@@ -186,6 +186,49 @@ TOPIC(modes_bsend_room) {
   }
 }
 
+// A message for which too little is attached, or nothing, is the library's error with lacuna, too.
+TOPIC(modes_bsend_too_little) {
+  MPI_Comm comm;  // after that Open MPI's is of no more use
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  return_errors(comm);
+  MPI_Datatype type = column(4096, 2);
+  Buffer from(type, 1);
+  from.fill(1);
+  if (g_rank == 0) {
+    for (const int bytes : {0, 2000, 20000 + MPI_BSEND_OVERHEAD}) {
+      std::vector<char> memory(static_cast<size_t>(bytes));
+      if (bytes > 0) MPI_Buffer_attach(memory.data(), bytes);
+      for (const bool waits : {false, true}) {
+        int errors[2] = {0, 0};
+        for (const bool on : {false, true}) {
+          lacuna(on);
+          MPI_Request request = MPI_REQUEST_NULL;
+          const int handled = handled_errors();
+          int code = MPI_SUCCESS;
+          if (waits)
+            code = MPI_Ibsend(from.base(), 1, type, 1, 0, comm, &request);
+          else
+            code = MPI_Bsend(from.base(), 1, type, 1, 0, comm);
+          errors[on] = code != MPI_SUCCESS ? class_of(code) : handled_errors() - handled;
+          if (errors[on] == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        context(std::to_string(bytes) + " bytes, " + (waits ? "MPI_Ibsend" : "MPI_Bsend"));
+        CHECK(errors[0] != 0 && errors[1] == errors[0]);
+      }
+      void* detached = nullptr;
+      int size = 0;
+      if (bytes > 0) MPI_Buffer_detach(&detached, &size);
+    }
+  }
+  lacuna(true);
+  int found = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &found, MPI_STATUS_IGNORE);
+  CHECK(found == 0);
+  MPI_Comm_free(&comm);
+  MPI_Type_free(&type);
+}
+
 // Among other requests, in every way to complete them.
 TOPIC(modes_every_completion) {
   MPI_Datatype type = column(16);
