@@ -15,6 +15,7 @@
 #include "interpose/bodies.hpp"
 #include "interpose/cache.hpp"
 #include "interpose/direct/peers.hpp"
+#include "interpose/direct/quick.hpp"
 #include "interpose/direct/waits.hpp"
 #include "interpose/freed.hpp"
 #include "interpose/gate.hpp"
@@ -134,6 +135,7 @@ void start_direct(Vote* vote) {
   const direct::Agreement found = vote->cast(willing);
   if (found == direct::Agreement::kReached) {
     g_always_open = kDirectSwitch;
+    if (!direct::may_settle()) direct::ask_more();
   } else if (log_wanted()) {
     std::string sentence = "direct path off: ";
     sentence += willing ? why_not(found)

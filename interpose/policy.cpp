@@ -244,6 +244,9 @@ static bool has_mpich_inside(Flavour flavour) noexcept {
 // MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; of MPI_Waitany and MPI_Testany, too.
 bool tells_none_of_several(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
 
+// Open MPI 5.0.11; MPICH 5.0.2 and Intel MPI 2021.19 give what was in memory.
+bool tells_of_isendrecv(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+
 bool overruns_short_receives(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
 // Open MPI comes together in a barrier, and goes on.

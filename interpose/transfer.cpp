@@ -260,8 +260,10 @@ bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source
                    Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL || !is_open(kDirectSwitch)) return false;
   incoming->comm = comm;
-  incoming->by_content = true;
-  return make_watched(buf, count, datatype, false, incoming);
+  incoming->by_content = !tells_of_isendrecv(runtime().flavour);
+  if (!make_watched(buf, count, datatype, false, incoming)) return false;
+  if (incoming->by_content) incoming->receive_in_place(datatype);
+  return true;
 }
 
 bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept {
@@ -290,9 +292,7 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
     incoming->untold.otherwise(job.why);
     if (incoming->staging) *outgoing = need_staging(incoming->bytes, true);
     if (!*outgoing) {  // the library replaces, and may bring a token
-      incoming->staging = Staging();
-      incoming->data = buf;
-      incoming->wire = {datatype, count};
+      incoming->receive_in_place(datatype);
       return true;
     }
   }
@@ -315,6 +315,12 @@ void Incoming::lead(const direct::Detour& detour) noexcept {
   wire = {runtime().packed, direct::kTokenBytes};
 }
 
+void Incoming::receive_in_place(MPI_Datatype datatype) noexcept {
+  staging = Staging();
+  data = buf;
+  wire = {datatype, count};
+}
+
 bool is_message(const MPI_Message* message) noexcept {
   return message != nullptr && *message != runtime().message_null &&
          *message != runtime().message_no_proc;
@@ -323,6 +329,7 @@ bool is_message(const MPI_Message* message) noexcept {
 namespace {
 
 int bring(Incoming& incoming, MPI_Status* status) noexcept {
+  int code = MPI_SUCCESS;
   if (incoming.led) {
     status->MPI_SOURCE = incoming.source;
     status->MPI_TAG = incoming.tag;
@@ -333,7 +340,8 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
   }
   if (incoming.whole) {
     direct::Token token;
-    if (direct::read_token(incoming, &token)) return direct::land(token, incoming, status);
+    if (direct::read_token(incoming, &token) && direct::land(token, incoming, status, &code))
+      return code;
     incoming.landed = incoming.bytes;
     direct::set_bytes(status, incoming.bytes);
     return MPI_ERR_TRUNCATE;
@@ -343,15 +351,17 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
   if (!staged && !incoming.by_content && direct::bytes_of(*status) != direct::kTokenBytes)
     return MPI_SUCCESS;
   int cancelled = 0;
-  if (next.MPI_Test_cancelled(status, &cancelled) != MPI_SUCCESS || cancelled != 0)
+  if (!incoming.by_content &&
+      (next.MPI_Test_cancelled(status, &cancelled) != MPI_SUCCESS || cancelled != 0)) {
     return MPI_SUCCESS;
+  }
   const int64_t received = incoming.by_content ? direct::kTokenBytes : direct::bytes_of(*status);
   if (received <= 0) return MPI_SUCCESS;
   if (received == direct::kTokenBytes && is_open(kDirectSwitch)) {
     direct::Token token;
     if (direct::read_token(incoming, &token)) {
       const Stopwatch watch(incoming.account, Way::kUnpack);
-      return direct::land(token, incoming, status);
+      if (direct::land(token, incoming, status, &code)) return code;
     }
   }
   if (staged) {

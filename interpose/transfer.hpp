@@ -45,6 +45,8 @@ struct Incoming {
   bool is_only_watched() const noexcept { return watched && landed < 0; }
   // The message was held for a probe.
   void lead(const direct::Detour& detour) noexcept;
+  // Without staging, as the program has asked for it.
+  void receive_in_place(MPI_Datatype datatype) noexcept;
 
   void* data = nullptr;  // of the staging; without one, of the program, where the direct path may
                          // find a token in it

@@ -255,7 +255,7 @@ Region* reserve(int64_t payload_bytes) noexcept {
   g_out[at] = {begin, begin + bytes};
   Region* region = region_at(begin);
   // Who finds a token that was here before (is_outstanding() in receive.cpp) sees this first.
-  __atomic_store_n(&region->token.id, 0, __ATOMIC_RELAXED);
+  region->id.store(0, std::memory_order_relaxed);
   region->published.store(0, std::memory_order_relaxed);
   region->ring_end.store(0, std::memory_order_relaxed);
   region->consumed.store(0, std::memory_order_relaxed);

@@ -10,6 +10,7 @@
 
 #include "interpose/direct/arena.hpp"
 #include "interpose/direct/passing.hpp"
+#include "interpose/direct/receive.hpp"
 #include "interpose/direct/room.hpp"
 #include "interpose/group.hpp"
 #include "interpose/next.hpp"
@@ -178,6 +179,18 @@ Ranks* ranks_of(MPI_Comm comm, bool waits) noexcept {
   return ranks != nullptr ? ranks : learn(comm, waits);
 }
 
+const Peer* find_peer(const Ranks& ranks, int rank) noexcept {
+  const auto& here = ranks.peers;
+  const auto found = std::lower_bound(here.begin(), here.end(), NodeRank{rank, 0});
+  return found != here.end() && found->rank == rank ? &(*g_peers)[found->peer] : nullptr;
+}
+
+// Of the tokens that a peer has sent here.
+bool has_landed_all(const Peer& peer) noexcept {
+  const auto& sent = token_page(peer.arena).sent[g_index];
+  return sent.load(std::memory_order_acquire) == peer.landed.load(std::memory_order_relaxed);
+}
+
 Room* room_of(Ranks* ranks) noexcept {
   return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
 }
@@ -241,6 +254,15 @@ void let_library_work() noexcept {
   next_functions().MPI_Request_get_status(g_idle, &flag, MPI_STATUS_IGNORE);
 }
 
+// A word may be overwritten by another peer's: who reads that one must also see what was counted
+// before the first. x86-64 lets all see stores in one order, others (POWER) need a fence on either
+// side.
+static void order_counts_and_words() noexcept {
+#if !defined(__x86_64__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
 uint64_t announce_token(const Peer& peer) noexcept {
   const auto index = static_cast<uint64_t>(&peer - g_peers->data());
   std::atomic<uint64_t>& sent = token_page(own_arena()).sent[index % kMostTold];
@@ -251,21 +273,24 @@ uint64_t announce_token(const Peer& peer) noexcept {
     count = sent.load(std::memory_order_relaxed) + 1;
     sent.store(count, std::memory_order_release);
   }
+  order_counts_and_words();
   token_page(peer.arena)
       .word.store((uint64_t{g_index} + 1) << kReceiverShift | count, std::memory_order_release);
   return index << kReceiverShift | count;
 }
 
+bool may_settle() noexcept {
+  return shows_token_page() && g_peers->size() <= kMostTold && tells_readable();
+}
+
 // The word is read first: what has been counted when it was written is seen then, also if another
 // peer has overwritten it, as each counts before it writes.
 bool settle_tokens() noexcept {
-  if (!shows_token_page() || g_peers->size() > kMostTold) return false;
+  if (!may_settle()) return false;
   const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
+  order_counts_and_words();
   for (const Peer& peer : *g_peers) {
-    if (peer.arena == nullptr) continue;
-    const auto& sent = token_page(peer.arena).sent[g_index];
-    if (sent.load(std::memory_order_acquire) != peer.landed.load(std::memory_order_relaxed))
-      return false;
+    if (peer.arena != nullptr && !has_landed_all(peer)) return false;
   }
   g_settled_word = word;
   return true;
@@ -305,10 +330,14 @@ uint64_t life_of(MPI_Comm comm) noexcept {
 const Peer* peer_of(MPI_Comm comm, int rank) noexcept {
   if (rank < 0 || comm == MPI_COMM_NULL) return nullptr;
   const Ranks* ranks = ranks_of(comm, false);
-  if (ranks == nullptr) return nullptr;
-  const auto& here = ranks->peers;
-  const auto found = std::lower_bound(here.begin(), here.end(), NodeRank{rank, 0});
-  return found != here.end() && found->rank == rank ? &(*g_peers)[found->peer] : nullptr;
+  return ranks != nullptr ? find_peer(*ranks, rank) : nullptr;
+}
+
+bool may_send_token(MPI_Comm comm, int rank) noexcept {
+  const Ranks* ranks = ranks_of(comm, false);
+  if (ranks == nullptr) return true;
+  const Peer* peer = find_peer(*ranks, rank);
+  return peer != nullptr && (g_peers->size() > kMostTold || !has_landed_all(*peer));
 }
 
 }  // namespace lacuna::direct

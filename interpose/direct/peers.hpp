@@ -57,6 +57,8 @@ uint64_t announce_token(const Peer& peer) noexcept;
 // Whether all tokens that were sent here have been landed: then receives need not be asked what
 // they bring before the next one. Not where there are threads.
 bool settle_tokens() noexcept;
+// Whether that can ever be known: else receives are always asked.
+bool may_settle() noexcept;
 
 const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
@@ -73,6 +75,10 @@ const Peer* peer_at(uint32_t index) noexcept;
 // This rank of `comm` (of its remote group, for an intercommunicator), where it is another process
 // of the node; else null.
 const Peer* peer_of(MPI_Comm comm, int rank) noexcept;
+
+// Whether what has come from this rank of `comm` may be a token: one has been sent to this process
+// from there, and not been landed. True in doubt.
+bool may_send_token(MPI_Comm comm, int rank) noexcept;
 
 // Tells apart communicators that have had the same handle, one after the other. 0: `comm` is gone,
 // or has not been asked about lately.

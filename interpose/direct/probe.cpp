@@ -9,6 +9,7 @@
 #include <new>
 
 #include "interpose/bodies.hpp"
+#include "interpose/direct/held.hpp"
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/receive.hpp"
 #include "interpose/gate.hpp"
@@ -20,39 +21,14 @@
 namespace lacuna {
 namespace direct {
 
-// A message that is out of the library's queue.
-struct Held {
-  MPI_Comm comm{};
-  uint64_t life = 0;      // of it
-  MPI_Status status{};    // what a probe tells of it
-  bool received = false;  // into `bytes`, as it may be a token
-  Token bytes{};
-  MPI_Message message{};   // not received: the library's; else what a matched probe has given out
-  bool given_out = false;  // the program has `message`
-  MPI_Request sent{};      // to this rank itself
-  Held* next = nullptr;
-};
-
 namespace {
 
 constinit std::mutex g_mutex;   // of the list
 constinit std::mutex g_taking;  // one thread at a time takes out, or tells the library of a receive
-constinit Held* g_first = nullptr;
+constinit HeldMessages g_held;
+constinit HeldList<&Held::next, &Held::link> g_given_out;  // the program has their `message`
 constinit Reserve<Held> g_reserve;
 constinit std::atomic<int> g_tag{0};
-
-bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept {
-  return !held.given_out && handle_bits(held.comm) == handle_bits(comm) &&
-         (source == MPI_ANY_SOURCE || source == held.status.MPI_SOURCE) &&
-         (tag == MPI_ANY_TAG || tag == held.status.MPI_TAG);
-}
-
-Held** find(int source, int tag, MPI_Comm comm) noexcept {
-  for (Held** link = &g_first; *link != nullptr; link = &(*link)->next) {
-    if (matches(**link, source, tag, comm)) return link;
-  }
-  return nullptr;
-}
 
 // What no library writes: as long as it stands there, the library has left the field alone. (MPI
 // says that MPI_ERROR is not a probe's to change; MPICH 4.0.2 does.)
@@ -75,32 +51,30 @@ void tell(const MPI_Status& found, MPI_Status* status) noexcept {
 
 bool look_up(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  Held** link = find(source, tag, comm);
-  if (link == nullptr) return false;
-  tell((*link)->status, status);
+  const Held* held = g_held.find(source, tag, comm);
+  if (held == nullptr) return false;
+  tell(held->status, status);
   return true;
 }
 
-void append(Held* held) noexcept {
+void hold(Held* held) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  Held** link = &g_first;
-  while (*link != nullptr) link = &(*link)->next;
-  *link = held;
+  g_held.add(held);
   count_held_back(1);
-}
-
-Held* unlink(Held** link) noexcept {
-  Held* held = *link;
-  *link = held->next;
-  held->next = nullptr;
-  count_held_back(-1);
-  return held;
 }
 
 Held* claim(int source, int tag, MPI_Comm comm) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  Held** link = find(source, tag, comm);
-  return link != nullptr ? unlink(link) : nullptr;
+  Held* held = g_held.find(source, tag, comm);
+  if (held == nullptr) return nullptr;
+  g_held.remove(held);
+  count_held_back(-1);
+  return held;
+}
+
+// Whether to receive what a probe has met: nothing else, as that ends a synchronous send.
+bool may_be_token(MPI_Comm comm, const MPI_Status& found) noexcept {
+  return bytes_of(found) == kTokenBytes && may_send_token(comm, found.MPI_SOURCE);
 }
 
 // What has just been taken out of the library's queue on `comm`: received, if it may be a token.
@@ -108,54 +82,56 @@ void keep(MPI_Comm comm, Held* held) noexcept {
   held->comm = comm;
   static_cast<void>(peer_of(comm, 0));  // which gives it a life, if it has none yet
   held->life = life_of(comm);
-  if (bytes_of(held->status) != kTokenBytes) return;
+  if (!may_be_token(comm, held->status)) return;
   MPI_Status received;
   next_functions().MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed,
                              &held->message, &received);
   held->received = true;
-  if (is_token(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
+  if (is_outstanding(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
 }
 
-// Takes the next message of a sender out of the library's queue. False: there is none, or an error.
-bool take_out(int source, MPI_Comm comm, Held* held) noexcept {
-  int found = 0;
-  if (next_functions().MPI_Improbe(source, MPI_ANY_TAG, comm, &found, &held->message,
-                                   &held->status) != MPI_SUCCESS ||
-      found == 0) {
-    return false;
-  }
-  keep(comm, held);
-  return true;
-}
-
-// Holds all messages up to the one that a probe has found.
-void hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
+// Holds all messages up to the one that a probe has found. False: no more can be held. Where
+// another thread has received it meanwhile, there may be nothing to hold.
+bool hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
   const std::lock_guard<std::mutex> lock(g_taking);
-  while (!look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) {
+  if (look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) return true;
+  for (bool is_it = false; !is_it;) {
     Held* held = g_reserve.make();
-    if (held == nullptr) return;
-    if (!take_out(found.MPI_SOURCE, comm, held)) {
+    if (held == nullptr) return false;
+    int there = 0;
+    const int code = next_functions().MPI_Improbe(found.MPI_SOURCE, MPI_ANY_TAG, comm, &there,
+                                                  &held->message, &held->status);
+    if (code != MPI_SUCCESS || there == 0) {
       g_reserve.drop(held);
-      return;
+      return code == MPI_SUCCESS;
     }
+    keep(comm, held);
     held->status.MPI_ERROR = found.MPI_ERROR;  // as probes write it, or not
-    append(held);
+    is_it = matches(*held, found.MPI_SOURCE, found.MPI_TAG, comm);
+    hold(held);
   }
+  return true;
 }
 
 int new_tag() noexcept { return g_tag.fetch_add(1, std::memory_order_relaxed) & 0x3FFF; }
 
-// Sends what was received to this rank itself; the tag.
-int post(Held* held) noexcept {
-  const int tag = new_tag();
-  next_functions().MPI_Isend(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed, 0, tag,
-                             runtime().probe_comm, &held->sent);
-  return tag;
+// Sends what was received to this rank itself.
+int post(Held* held, int* tag) noexcept {
+  *tag = new_tag();
+  return next_functions().MPI_Isend(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed,
+                                    0, *tag, runtime().probe_comm, &held->sent);
+}
+
+void give(Held* held) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_given_out.append(held);
+  count_held_back(1);
 }
 
 // The library's own handle for what was received.
 bool as_message(Held* held) noexcept {
-  const int tag = post(held);
+  int tag = 0;
+  if (post(held, &tag) != MPI_SUCCESS) return false;
   MPI_Status status;
   for (int flag = 0; flag == 0;) {
     if (next_functions().MPI_Improbe(0, tag, runtime().probe_comm, &flag, &held->message,
@@ -214,7 +190,7 @@ void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
     message_ = held_->message;
     return;
   }
-  *tag = post(held_);
+  post(held_, tag);
   *source = 0;
   *comm = runtime().probe_comm;
 }
@@ -222,15 +198,14 @@ void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
 void Detour::start(const MPI_Message& message) noexcept {
   if (!any_held()) return;
   const std::lock_guard<std::mutex> lock(g_mutex);
-  for (Held** link = &g_first; *link != nullptr; link = &(*link)->next) {
-    if (!(*link)->given_out || (*link)->message != message) continue;
-    held_ = unlink(link);
-    taken_ = true;
-    is_own_ = true;
-    source_ = held_->status.MPI_SOURCE;
-    tag_ = held_->status.MPI_TAG;
-    return;
-  }
+  held_ = g_given_out.find([&](const Held& held) { return held.message == message; });
+  if (held_ == nullptr) return;
+  g_given_out.remove(held_);
+  count_held_back(-1);
+  taken_ = true;
+  is_own_ = true;
+  source_ = held_->status.MPI_SOURCE;
+  tag_ = held_->status.MPI_TAG;
 }
 
 MPI_Comm Detour::comm() const noexcept {
@@ -268,8 +243,7 @@ Answer give_out(Held* held, int* flag, MPI_Message* message, MPI_Status* status)
   }
   if (!direct::as_message(held)) return taken(MPI_ERR_OTHER);
   *message = held->message;
-  held->given_out = true;
-  direct::append(held);
+  direct::give(held);
   return taken(MPI_SUCCESS);
 }
 
@@ -295,12 +269,10 @@ Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* sta
     }
     if (found == 0 && flag == nullptr) {
       sched_yield();
-    } else if (found == 0 || direct::bytes_of(own) != direct::kTokenBytes) {
+    } else if (found == 0 || !direct::may_be_token(comm, own) || !direct::hold_up_to(own, comm)) {
       if (flag != nullptr) *flag = found;
       if (found != 0) tell(own, status);
       return watched(MPI_SUCCESS);
-    } else {
-      direct::hold_up_to(own, comm);
     }
   }
 }
@@ -326,8 +298,8 @@ Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* m
       sched_yield();
       continue;
     }
-    const bool may_be_token = found != 0 && direct::bytes_of(own) == direct::kTokenBytes;
-    Held* held = may_be_token ? direct::g_reserve.make() : nullptr;
+    const bool may_be = found != 0 && direct::may_be_token(comm, own);
+    Held* held = may_be ? direct::g_reserve.make() : nullptr;
     if (held == nullptr) {
       if (flag != nullptr) *flag = found;
       if (found != 0) tell(own, status);

@@ -163,7 +163,7 @@ bool read_by_library(const Incoming& incoming, Token* token) noexcept {
 
 // Asked of the system, which says no where a load would be a signal: it reads a mask of signals
 // before it finds that it is told to do nothing with it. (By a pipe it took a descriptor, of which
-// the program may have used the last.) True where it has no answer.
+// the program may have used the last.)
 bool is_readable(const void* begin, int64_t bytes) noexcept {
   constexpr long kNothing = -1;
   constexpr uintptr_t kMask = 8;
@@ -179,19 +179,64 @@ bool is_readable(const void* begin, int64_t bytes) noexcept {
 
 }  // namespace
 
+// An emulator of the system may look at what it is told to do first. No process may read this.
+bool tells_readable() noexcept {
+  constexpr uintptr_t kLastMask = ~uintptr_t{7};
+  static const bool tells = !is_readable(reinterpret_cast<const void*>(kLastMask), 1);
+  return tells;
+}
+
 bool begins_as_token(const std::byte* packed) noexcept {
   static_assert(offsetof(Token, secret) == 0);
   return std::memcmp(packed, &secret(), sizeof(Secret)) == 0;
 }
 
-bool is_token(const Token& token) noexcept {
-  if (token.secret != secret()) return false;
-  const Peer* peer = peer_at(token.sender);
-  return peer != nullptr && token.offset >= 0 && token.bytes > 0 &&
-         token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes <= peer->arena_bytes;
+namespace {
+
+Region* region_of(const Token& token) noexcept {
+  return reinterpret_cast<Region*>(peer_at(token.sender)->arena + token.offset);
 }
 
+// A copy of one may have been overwritten in part.
+bool is_token(const Token& token) noexcept {
+  if (token.secret != secret() || token.id >> kReceiverShift != own_index()) return false;
+  const Peer* peer = peer_at(token.sender);
+  constexpr auto kHead = static_cast<int64_t>(sizeof(Region));
+  return peer != nullptr && token.offset >= kFrontBytes && token.offset % kLine == 0 &&
+         token.offset < peer->arena_bytes - kHead && token.bytes > 0 &&
+         token.bytes <= peer->arena_bytes - kHead - token.offset;
+}
+
+// Copies of tokens stay in memory that libraries and lacuna have used, and get into messages: what
+// looks like one was sent for this receive if its region still has this number and nobody has
+// marked it done.
+bool is_outstanding(const Region& region, const Token& token) noexcept {
+  return region.done.load(std::memory_order_acquire) == 0 &&
+         region.id.load(std::memory_order_acquire) == token.id;
+}
+
+}  // namespace
+
+bool is_outstanding(const Token& token) noexcept {
+  return is_token(token) && is_outstanding(*region_of(token), token);
+}
+
+namespace {
+
+// Not every receive has memory of the program's, as one from nobody.
+bool may_be_read(Incoming& incoming) noexcept {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  if ((incoming.bytes < 0 && !measure(&incoming)) || incoming.bytes < kTokenBytes) return false;
+  if (may_be_on_device(first_byte(incoming))) return true;
+  return next_functions().MPI_Type_get_extent_x(incoming.wire.type, &lb, &extent) == MPI_SUCCESS &&
+         is_readable(first_byte(incoming), elements_of_token(incoming) * extent);
+}
+
+}  // namespace
+
 bool read_token(Incoming& incoming, Token* token) noexcept {
+  if (incoming.by_content && !may_be_read(incoming)) return false;
   if (incoming.whole) {
     if (incoming.bytes > 0 && !incoming.by_library)
       incoming.by_library = may_be_on_device(first_byte(incoming));
@@ -215,29 +260,6 @@ bool read_token(Incoming& incoming, Token* token) noexcept {
   return is_token(*token);
 }
 
-namespace {
-
-// Not every receive has memory of the program's, as one from nobody.
-bool may_be_read(Incoming& incoming) noexcept {
-  MPI_Count lb = 0;
-  MPI_Count extent = 0;
-  if ((incoming.bytes < 0 && !measure(&incoming)) || incoming.bytes < kTokenBytes) return false;
-  if (may_be_on_device(first_byte(incoming))) return true;
-  return next_functions().MPI_Type_get_extent_x(incoming.wire.type, &lb, &extent) == MPI_SUCCESS &&
-         is_readable(first_byte(incoming), elements_of_token(incoming) * extent);
-}
-
-// What lies in memory may also be a token that has been landed, or that was sent from here: then
-// its region has been given back, and perhaps belongs to another one.
-bool is_outstanding(const Token& token) noexcept {
-  auto* region = reinterpret_cast<Region*>(peer_at(token.sender)->arena + token.offset);
-  return token.id >> kReceiverShift == own_index() &&
-         region->done.load(std::memory_order_acquire) == 0 &&
-         __atomic_load_n(&region->token.id, __ATOMIC_ACQUIRE) == token.id;
-}
-
-}  // namespace
-
 bool finds_token(Incoming& incoming) noexcept {
   Token token;
   return may_be_read(incoming) && read_token(incoming, &token) && is_outstanding(token);
@@ -254,20 +276,21 @@ bool can_land_alone(Incoming* incoming) noexcept {
 
 bool land_alone(Incoming& incoming) noexcept {
   Token token;
-  if (incoming.bytes < kTokenBytes || !read_token(incoming, &token) || !is_outstanding(token))
-    return false;
-  land(token, incoming, nullptr);
-  return true;
+  int code = MPI_SUCCESS;
+  return incoming.bytes >= kTokenBytes && read_token(incoming, &token) &&
+         land(token, incoming, nullptr, &code);
 }
 
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
   next_functions().MPI_Status_set_elements_x(status, runtime().byte, bytes);
 }
 
-int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
+bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
   const Peer& peer = *peer_at(token.sender);
-  auto* region = reinterpret_cast<Region*>(peer.arena + token.offset);
+  Region* const region = region_of(token);
+  // First, as it takes the time of a line that nobody has read.
   const Distance news = look_along(*region, token.sender);
+  if (!is_outstanding(*region, token)) return false;
   const std::byte* data = payload(region);
   peer.landed.fetch_add(1, std::memory_order_relaxed);
   const int64_t behind = token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes;
@@ -282,13 +305,13 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   incoming.landed = bytes;
   Waiter waiter(Wait::kPieces, peer);
   bool ok = true;
-  int code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  *code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   if (bytes == 0) {
     // There is room for nothing.
   } else if (incoming.by_library) {
     // Of a ring nothing is used twice, as nothing is said to have been consumed.
     ok = wait_for_more(*region, bytes - 1, &waiter) >= 0;
-    if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) code = MPI_ERR_OTHER;
+    if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) *code = MPI_ERR_OTHER;
   } else if (incoming.plan == nullptr) {
     ok = follow(region, bytes, 1, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
       std::memcpy(dense(incoming) + begin, data + begin - before, static_cast<size_t>(end - begin));
@@ -308,7 +331,8 @@ int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept {
   // What was cut off is still being written, and another thread there may want the region.
   if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
   region->done.store(done_from(news), std::memory_order_release);
-  return ok ? code : MPI_ERR_OTHER;
+  if (!ok) *code = MPI_ERR_OTHER;
+  return true;
 }
 
 }  // namespace lacuna::direct

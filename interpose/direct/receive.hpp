@@ -11,7 +11,8 @@
 
 namespace lacuna::direct {
 
-bool is_token(const Token& token) noexcept;
+// Whether it was sent to this process and has not been landed.
+bool is_outstanding(const Token& token) noexcept;
 
 // Bytes in what a receive or a probe has met.
 inline int64_t bytes_of(const MPI_Status& status) noexcept {
@@ -41,10 +42,13 @@ inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 #endif
 }
 
+// Whether the system says if memory can be read.
+bool tells_readable() noexcept;
+
 // Whether `packed` begins as a token does; what does not is none.
 bool begins_as_token(const std::byte* packed) noexcept;
 
-// Whether what has come, as many bytes as a token has, is one of this job and of a peer.
+// Whether what has come, as many bytes as a token has, looks like one to this process.
 bool read_token(Incoming& incoming, Token* token) noexcept;
 
 // Whether a receive into a predefined type that has ended well, nobody knows with how many bytes,
@@ -57,8 +61,9 @@ bool can_land_alone(Incoming* incoming) noexcept;
 bool land_alone(Incoming& incoming) noexcept;
 
 // Moves the payload of a token to where the receive wants it and sets the count of the status, if
-// any. MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.
-int land(const Token& token, Incoming& incoming, MPI_Status* status) noexcept;
+// any. The code is MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died. False:
+// the token is not outstanding, but was received as data, and nothing has happened.
+bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
 
 // Sets what MPI_Get_count and kin tell of a status, in bytes.
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept;

@@ -50,6 +50,7 @@ struct Region {
   int64_t ring;                                   // whole pieces
   alignas(kLine) std::atomic<uint32_t> done;      // not 0: the receiver needs it no more
   std::atomic<int64_t> consumed;                  // of what is before the ring's end
+  std::atomic<uint64_t> id;                       // of the token that is out; 0: none yet
   alignas(kLine) Token token;                     // where the library sends it from
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);

@@ -205,8 +205,9 @@ int64_t piece_of(int64_t payload_bytes) noexcept {
 }
 
 void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept {
-  region->token = {secret(),      own_index(),        0, offset_of(region),
-                   payload_bytes, announce_token(to), {}};
+  const uint64_t id = announce_token(to);
+  region->token = {secret(), own_index(), 0, offset_of(region), payload_bytes, id, {}};
+  region->id.store(id, std::memory_order_release);
 }
 
 void publish(Region* region, const Plan& plan, const void* buf, int64_t count,

@@ -256,6 +256,42 @@ TOPIC(faults_memory) {
   CHECK(g_failed.load() > 100);
 }
 
+// More messages are probed than can be held: each probe returns, and each message is received as it
+// is; only its size may be that of a token.
+TOPIC(faults_probes) {
+  constexpr int kMessages = 80;
+  MPI_Datatype type = column(kN, 3);
+  Buffer from(type, 2), to(type, 2), expected(type, 2);
+  from.fill(1);
+  for (int i = 0; g_rank == 0 && i < kMessages; ++i)
+    MPI_Send(from.base(), 2, type, 1, i, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (g_rank == 1) {
+    dl_iterate_phdr(find_lacuna, nullptr);
+    const int64_t before = g_failed.load();
+    g_all.store(true);
+    g_until.store(0);
+    for (int i = 0; i < kMessages; ++i) {
+      context("probe " + std::to_string(i));
+      int found = 0;
+      while (found == 0) MPI_Iprobe(0, i, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    }
+    g_until.store(-1);
+    context("");
+    CHECK(!g_direct || g_failed.load() > before);
+    expected.fill(2);
+    MPI_Sendrecv(from.base(), 2, type, 1, 0, expected.base(), 2, type, 1, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    for (int i = 0; i < kMessages; ++i) {
+      to.fill(2);
+      MPI_Recv(to.base(), 2, type, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(to == expected);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&type);
+}
+
 // A rank that lacuna cannot start in does not keep the others waiting, in MPI_Init or later.
 TOPIC(faults_at_start) {
   g_until.store(-1);
