@@ -96,6 +96,8 @@ bool buffers_bytes(Flavour flavour) noexcept;
 bool keeps_buffered(Flavour flavour) noexcept;
 // Whether an error of MPI_Mrecv is told the error handler of the message's communicator.
 bool tells_owner(Flavour flavour) noexcept;
+// Whether the status of a message that is too long has all of its bytes, and not those received.
+bool tells_all_of_truncated(Flavour flavour) noexcept;
 // Whether the status of a request of MPI_Isendrecv is that of what was received.
 bool tells_of_isendrecv(Flavour flavour) noexcept;
 // Whether a receive into contiguous memory that is too short is written past its end

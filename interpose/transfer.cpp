@@ -342,8 +342,7 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
     direct::Token token;
     if (direct::read_token(incoming, &token) && direct::land(token, incoming, status, &code))
       return code;
-    incoming.landed = incoming.bytes;
-    direct::set_bytes(status, incoming.bytes);
+    direct::cut_whole(incoming, status);
     return MPI_ERR_TRUNCATE;
   }
   const Next& next = next_functions();

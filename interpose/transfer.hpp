@@ -62,7 +62,7 @@ struct Incoming {
   bool led = false;      // by a detour (direct/probe.hpp): the status is about these
   int source = 0;
   int tag = 0;
-  int64_t landed = -1;       // bytes of a payload that has been fetched
+  int64_t landed = -1;       // what the status says of a payload that has been fetched
   int failed = MPI_SUCCESS;  // so far in vain; whoever ends the request has to say so
   bool by_content = false;   // the status will not say how much has come
   bool by_library = false;   // nobody but the library can write there

@@ -18,6 +18,7 @@
 #include "interpose/direct/peers.hpp"
 #include "interpose/direct/waiter.hpp"
 #include "interpose/next.hpp"
+#include "interpose/policy.hpp"
 #include "interpose/runtime.hpp"
 
 namespace lacuna::direct {
@@ -285,6 +286,31 @@ void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
   next_functions().MPI_Status_set_elements_x(status, runtime().byte, bytes);
 }
 
+namespace {
+
+// Of so many bytes.
+void tell_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept {
+  incoming.landed =
+      tells_all_of_truncated(runtime().flavour) ? bytes : std::min(bytes, incoming.bytes);
+  if (status != nullptr) set_bytes(status, incoming.landed);
+}
+
+}  // namespace
+
+void cut_whole(Incoming& incoming, MPI_Status* status) noexcept {
+  const std::byte* data = incoming.whole.data();
+  const int64_t bytes = incoming.bytes;
+  if (bytes > 0 && incoming.by_library) {
+    hand_over(data, bytes, incoming);
+  } else if (bytes > 0 && incoming.plan == nullptr) {
+    std::memcpy(dense(incoming), data, static_cast<size_t>(bytes));
+  } else if (bytes > 0) {
+    move_part<false>(*incoming.plan, address(incoming.buf, 0), incoming.count, 0, bytes,
+                     const_cast<std::byte*>(data), bytes);
+  }
+  tell_landed(kTokenBytes, incoming, status);
+}
+
 bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
   const Peer& peer = *peer_at(token.sender);
   Region* const region = region_of(token);
@@ -301,8 +327,7 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
         std::memory_order_relaxed);
   }
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
-  if (status != nullptr) set_bytes(status, bytes);
-  incoming.landed = bytes;
+  tell_landed(token.bytes, incoming, status);
   Waiter waiter(Wait::kPieces, peer);
   bool ok = true;
   *code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;

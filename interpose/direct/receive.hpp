@@ -65,6 +65,9 @@ bool land_alone(Incoming& incoming) noexcept;
 // the token is not outstanding, but was received as data, and nothing has happened.
 bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
 
+// What has come as a whole is no token: as much of it as the receive has room for, which is less.
+void cut_whole(Incoming& incoming, MPI_Status* status) noexcept;
+
 // Sets what MPI_Get_count and kin tell of a status, in bytes.
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept;
 

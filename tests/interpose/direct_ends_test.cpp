@@ -3,6 +3,7 @@
 // How receives of probed messages end that have too little room, and what is said of persistent
 // sends that the library takes for inactive.
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,11 @@ TOPIC(direct_probe_truncation) {
           CHECK(error_class == MPI_SUCCESS || error_class == MPI_ERR_IN_STATUS ||
                 error_class == MPI_ERR_TRUNCATE);
           CHECK(std::all_of(got.begin() + room, got.end(), [](char c) { return c == -1; }));
+          // MPICH 4 receives nothing of its own messages that are too long.
+          const auto size = static_cast<size_t>(room);
+          const bool has_come = std::memcmp(got.data(), data.data(), size) == 0;
+          CHECK(has_come || (plain && std::vector<char>(size, -1) ==
+                                          std::vector<char>(got.begin(), got.begin() + room)));
           std::vector<double> numbers(kCount);
           MPI_Recv(numbers.data(), kCount, MPI_DOUBLE, 0, 2, comm, &status);
           CHECK(std::all_of(numbers.begin(), numbers.end(), [](double n) { return n == 5; }));

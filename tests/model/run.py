@@ -95,6 +95,22 @@ MODELS = [
         },
     ),
     Model(
+        "stale",
+        ("MESSAGES", "REGIONS"),
+        [(4, 1), (4, 2), (5, 2)],
+        {
+            "BREAK_BELIEVED": ((3, 1), WRONG),  # whatever looks like a token is one
+            "BREAK_NO_MARK": ((3, 1), WRONG),  # one that has been landed
+            "BREAK_NO_NUMBER": ((4, 1), WRONG),  # one whose region is another message's
+            "BREAK_MARK_FIRST": ((4, 1), WRONG),  # the mark is taken away before the number
+            "BREAK_NUMBER_STAYS": ((4, 1), WRONG),  # the number is only written over
+            "BREAK_NUMBER_FIRST": ((4, 1), WRONG),  # the number is read before the mark
+            "BREAK_NUMBER_LATE": ((2, 1), WRONG),  # the token goes out before its number is there
+            "BREAK_COUNTED_LATE": ((2, 1), WRONG),  # a probe takes a token for data
+            "BREAK_NEVER_MARKED": ((3, 1), WRONG),  # landed twice
+        },
+    ),
+    Model(
         "exchange",
         ("MEMBERS", "TURNS", "REGIONS", "PIECES", "ROOTED"),
         [(2, 3, 1, 2, 0), (2, 3, 2, 2, 0), (3, 1, 1, 1, 0), (2, 4, 1, 1, 1), (3, 1, 1, 1, 1)],
