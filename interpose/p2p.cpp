@@ -36,9 +36,10 @@ namespace {
 // `receive` gets what comes in, by one call of the library.
 template <typename Receive>
 Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
-                      MPI_Status* status, const Receive& receive) {
+                      bool matched, MPI_Status* status, const Receive& receive) {
   finish_freed_requests();
   Incoming incoming;
+  incoming.matched = matched;
   if (!make_incoming(buf, count, datatype, source, comm, true, &incoming)) return kDeclined;
   OwnStatus own(status);
   const int code = own.finish(incoming, receive(&incoming, own.get()));
@@ -107,7 +108,7 @@ Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
     detour.finish();
     return code;
   };
-  return receive_packed(buf, count, datatype, source, comm, status, receive);
+  return receive_packed(buf, count, datatype, source, comm, false, status, receive);
 }
 
 // A matched message has a source already; the two handles that stand for none are the library's.
@@ -128,7 +129,7 @@ Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
     detour.finish();
     return code;
   };
-  return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, status,
+  return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, status,
                         receive);
 }
 

@@ -62,13 +62,14 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
 // `start` begins to receive packed data and gives the request.
 template <typename Start>
 Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
-                     MPI_Request* request, const Start& start) {
+                     bool matched, MPI_Request* request, const Start& start) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   entry->receive = true;
   Incoming& incoming = entry->incoming;
+  incoming.matched = matched;
   if (!make_incoming(buf, count, datatype, source, comm, false, &incoming)) {
     drop_pending(entry);
     return kDeclined;
@@ -126,7 +127,7 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
     detour.finish();
     return code;
   };
-  return start_receive(buf, count, datatype, source, comm, request, start);
+  return start_receive(buf, count, datatype, source, comm, false, request, start);
 }
 
 Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
@@ -148,7 +149,8 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
     detour.finish();
     return code;
   };
-  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, request, start);
+  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, request,
+                       start);
 }
 
 namespace {

@@ -63,14 +63,15 @@ const direct::Peer* find_peer(const void* buf, MPI_Count count, MPI_Datatype dat
   return direct::peer_of(comm, dest);
 }
 
-bool promise(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
+bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t bytes,
              const Account& account, const direct::Peer& peer, Outgoing* outgoing) noexcept {
   outgoing->region = direct::reserve(bytes);
   if (outgoing->region == nullptr) return false;
   direct::write_token(outgoing->region, bytes, peer);
   outgoing->data = &outgoing->region->token;
   outgoing->wire = {runtime().packed, direct::kTokenBytes};
-  outgoing->plan = &plan;
+  outgoing->plan = plan.get();
+  outgoing->kept = keep_plan(plan);
   outgoing->buf = buf;
   outgoing->count = count;
   outgoing->account = account;
@@ -81,8 +82,8 @@ bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
                  Outgoing* outgoing) noexcept {
   Job job;
   const direct::Peer* peer = find_peer(buf, count, datatype, dest, comm, &job);
-  if (peer == nullptr || !promise(*job.record->plan, buf, count, job.bytes, account_of(*job.record),
-                                  *peer, outgoing)) {
+  if (peer == nullptr ||
+      !promise(job.record->plan, buf, count, job.bytes, account_of(*job.record), *peer, outgoing)) {
     return false;
   }
   log_type(*job.record, Note::kDirect, job.bytes);
@@ -238,7 +239,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
 bool make_token(const SendSource& source, Outgoing* outgoing) noexcept {
   return source.life != 0 && is_open(kP2pSwitch) && is_open(kDirectSwitch) &&
          direct::life_of(source.comm) == source.life &&
-         promise(*source.plan, source.buf, source.count, source.bytes, source.account, *source.peer,
+         promise(source.plan, source.buf, source.count, source.bytes, source.account, *source.peer,
                  outgoing);
 }
 

@@ -27,6 +27,7 @@ struct Outgoing {
   Staging staging;
   direct::Region* region = nullptr;
   const Plan* plan = nullptr;  // of the type in the call, for fill()
+  PlanPtr kept;                // the same
   const void* buf = nullptr;
   MPI_Count count = 0;
   Account account;

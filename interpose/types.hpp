@@ -126,6 +126,9 @@ inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
 // The record for a receive that may meet a token: it is waited for where another thread is just
 // decoding the type. nullptr: the library will refuse the type, or there is no memory.
 const TypeRecord* watched_type(MPI_Datatype datatype) noexcept;
+// What keeps a plan for the rest of a call, during which another thread may free the type.
+inline PlanPtr keep_plan(const PlanPtr& plan) noexcept { return g_gate.threads ? plan : nullptr; }
+
 // What a movement of data of this type in the current call is booked on.
 inline Account account_of(const TypeRecord& record) noexcept {
   return is_watched(kReported | kVerified) ? account_of(record.reported_as) : Account{};
@@ -222,7 +225,7 @@ const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
                                          Operation operation) noexcept;
 
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after
-// the call has ended, or while other threads may free the type, copies the pointer first.
+// the call has ended, or has told others that it has begun (keep_plan()), copies the pointer first.
 struct Job {
   const TypeRecord* record = nullptr;
   int64_t bytes = 0;

@@ -66,6 +66,7 @@ bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lo
   const void* first = nullptr;
   if (!locate(place, count, *record, &lot->bytes, &first) || may_be_on_device(first)) return false;
   lot->plan = record->plan.get();
+  lot->kept = keep_plan(record->plan);
   lot->memory = address(const_cast<void*>(place), lot->plan != nullptr ? 0 : record->true_lb);
   lot->count = count;
   lot->account = account_of(*record);

@@ -19,7 +19,8 @@ namespace lacuna::direct {
 
 // The data of one rank that go to another, or come from it.
 struct Lot {
-  const Plan* plan = nullptr;  // null: contiguous. The type's own: it lives until the call ends
+  const Plan* plan = nullptr;  // null: contiguous
+  PlanPtr kept;                // the same
   std::byte* memory = nullptr;
   int64_t count = 0;
   int64_t bytes = 0;
