@@ -23,7 +23,7 @@ namespace lacuna {
 
 // Arguments as the library gives them: without the heap where they are few, as those of most types
 // are.
-template <typename T>
+template <typename T, size_t kFew>
 class ArgumentList {
  public:
   void resize(size_t n, T value) {
@@ -42,7 +42,6 @@ class ArgumentList {
   T* end() { return data() + size_; }
 
  private:
-  static constexpr size_t kFew = 12;
   T few_[kFew];
   std::vector<T> many_;
   size_t size_ = 0;
@@ -87,10 +86,10 @@ class Contents {
   bool failed_ = false;
   bool integer_addresses_ = false;  // the combiners of MPI-1's Fortran constructors
   Combiner combiner_ = Combiner::kNamed;
-  ArgumentList<int> integers_;
-  ArgumentList<MPI_Aint> addresses_;
-  ArgumentList<MPI_Count> counts_;
-  ArgumentList<MPI_Datatype> datatypes_;
+  ArgumentList<int, 12> integers_;
+  ArgumentList<MPI_Aint, 4> addresses_;
+  ArgumentList<MPI_Count, 4> counts_;
+  ArgumentList<MPI_Datatype, 4> datatypes_;
   size_t next_integer_ = 0;
   size_t next_address_ = 0;
   size_t next_count_ = 0;

@@ -5,7 +5,7 @@
 // mpi4py makes all of its types so.
 #include "mpi/decode.hpp"
 
-#include <limits>
+#include <forward_list>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -36,10 +36,25 @@ class Decoder {
   bool has_f90() const { return has_f90_; }
 
  private:
-  Result<TypePtr> build(Contents& contents, MPI_Datatype handle, int depth);
-  Result<TypePtr> build_struct(Contents& contents, int depth);
-  Result<TypePtr> build_f90(Contents& contents, MPI_Datatype handle);
-  Result<TypePtr> hold_against_library(TypePtr type, MPI_Datatype handle);
+  // A constructor of one child.
+  struct Link {
+    Link(const MpiFunctions& mpi, const PredefinedTypes& predefined, MPI_Datatype made)
+        : handle(made), contents(mpi, predefined, made) {}
+    MPI_Datatype handle;
+    Contents contents;
+  };
+
+  // To the first that has not one child, and what that is. The links, innermost first.
+  Result<TypePtr> descend(MPI_Datatype handle, int depth, std::forward_list<Link>* links);
+  // Not inlined: of a stack that may be small, structs in structs are to take no more than they
+  // must.
+  [[gnu::noinline]] static Result<TypePtr> construct(Contents& contents, TypePtr child);
+  [[gnu::noinline]] Result<TypePtr> build_named(const Predefined& known, MPI_Datatype handle);
+  [[gnu::noinline]] Result<TypePtr> build_struct(Contents& contents, int depth);
+  [[gnu::noinline]] Result<TypePtr> build_value_index(Contents& contents, int depth);
+  [[gnu::noinline]] Result<TypePtr> build_f90(Contents& contents, MPI_Datatype handle);
+  Result<TypePtr> checked(Result<TypePtr> type, const Link& link);
+  [[gnu::noinline]] Result<TypePtr> hold_against_library(TypePtr type, MPI_Datatype handle);
 
   const MpiFunctions& mpi_;
   const PredefinedTypes& predefined_;
@@ -48,48 +63,69 @@ class Decoder {
 };
 
 Result<TypePtr> Decoder::decode(MPI_Datatype handle, int depth) {
-  if (depth > kMaxDepth) return decline("it is nested deeper than 128 constructors");
-  if (const Predefined* known = predefined_.find(handle)) {
-    if (known->basic == nullptr) return decline("a marker of MPI-1 stands where data must be");
-    if (predefined_.is_verified(*known)) return make_named(*known->basic);
-    Result<TypePtr> type = hold_against_library(make_named(*known->basic), handle);
-    // A part that got other bounds from the library is made each time.
-    if (type.ok() && (*type)->combiner == Combiner::kNamed) predefined_.set_verified(*known);
-    return type;
+  std::forward_list<Link> links;
+  Result<TypePtr> type = descend(handle, depth, &links);
+  for (; type.ok() && !links.empty(); links.pop_front()) {
+    Link& link = links.front();
+    type = checked(construct(link.contents, std::move(type).value()), link);
   }
-  if (++parts_ > kMaxParts) return decline("it has more than 32768 parts that are derived types");
-  Contents contents(mpi_, predefined_, handle);
-  if (!contents.ok()) return decline("the library does not tell its contents");
-  Result<TypePtr> type = build(contents, handle, depth);
-  if (!type) return type;
-  if (contents.failed()) return decline("its contents are not what the standard says");
-  return hold_against_library(std::move(type).value(), handle);
+  return type;
 }
 
-Result<TypePtr> Decoder::build(Contents& contents, MPI_Datatype handle, int depth) {
-  switch (contents.combiner()) {
-    case Combiner::kStruct:
-      return build_struct(contents, depth);
-    case Combiner::kF90Real:
-    case Combiner::kF90Complex:
-    case Combiner::kF90Integer:
-      return build_f90(contents, handle);
-    case Combiner::kNamed:
-      return decline("it holds a predefined type that lacuna does not know");
-    case Combiner::kValueIndex: {
-      Result<TypePtr> value = decode(contents.child(0), depth + 1);
-      if (!value) return value;
-      Result<TypePtr> index = decode(contents.child(1), depth + 1);
-      if (!index) return index;
-      return make_value_index(std::move(value).value(), std::move(index).value());
+Result<TypePtr> Decoder::descend(MPI_Datatype handle, int depth, std::forward_list<Link>* links) {
+  for (;; ++depth) {
+    if (depth > kMaxDepth) return decline("it is nested deeper than 128 constructors");
+    if (const Predefined* known = predefined_.find(handle)) return build_named(*known, handle);
+    if (++parts_ > kMaxParts) return decline("it has more than 32768 parts that are derived types");
+    Link& link = links->emplace_front(mpi_, predefined_, handle);
+    Contents& contents = link.contents;
+    if (!contents.ok()) return decline("the library does not tell its contents");
+    const auto leaf = [&](Result<TypePtr> type) {
+      Result<TypePtr> held = checked(std::move(type), link);
+      links->pop_front();
+      return held;
+    };
+    switch (contents.combiner()) {
+      case Combiner::kStruct:
+        return leaf(build_struct(contents, depth));
+      case Combiner::kValueIndex:
+        return leaf(build_value_index(contents, depth));
+      case Combiner::kF90Real:
+      case Combiner::kF90Complex:
+      case Combiner::kF90Integer:
+        return leaf(build_f90(contents, handle));
+      case Combiner::kNamed:
+        return decline("it holds a predefined type that lacuna does not know");
+      default:
+        handle = contents.child(0);
     }
-    default:
-      break;
   }
+}
 
-  Result<TypePtr> decoded = decode(contents.child(0), depth + 1);
-  if (!decoded) return decoded;
-  TypePtr child = std::move(decoded).value();
+Result<TypePtr> Decoder::checked(Result<TypePtr> type, const Link& link) {
+  if (!type) return type;
+  if (link.contents.failed()) return decline("its contents are not what the standard says");
+  return hold_against_library(std::move(type).value(), link.handle);
+}
+
+Result<TypePtr> Decoder::build_named(const Predefined& known, MPI_Datatype handle) {
+  if (known.basic == nullptr) return decline("a marker of MPI-1 stands where data must be");
+  if (predefined_.is_verified(known)) return make_named(*known.basic);
+  Result<TypePtr> type = hold_against_library(make_named(*known.basic), handle);
+  // A part that got other bounds from the library is made each time.
+  if (type.ok() && (*type)->combiner == Combiner::kNamed) predefined_.set_verified(known);
+  return type;
+}
+
+Result<TypePtr> Decoder::build_value_index(Contents& contents, int depth) {
+  Result<TypePtr> value = decode(contents.child(0), depth + 1);
+  if (!value) return value;
+  Result<TypePtr> index = decode(contents.child(1), depth + 1);
+  if (!index) return index;
+  return make_value_index(std::move(value).value(), std::move(index).value());
+}
+
+Result<TypePtr> Decoder::construct(Contents& contents, TypePtr child) {
   switch (contents.combiner()) {
     case Combiner::kDup:
       return make_dup(std::move(child));

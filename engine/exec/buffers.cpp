@@ -2,7 +2,9 @@
 //
 // The pool: one list of free buffers for each size class, four classes to a doubling. Buffers of 2
 // MiB and more are aligned to huge pages and ask for them (on most systems transparent huge pages
-// come by request only; where there are none, small ones serve).
+// come by request only; where there are none, small ones serve). What was used last stays, so that
+// messages that come again find their buffers; but a message that was large once does not cost its
+// size for ever.
 #include "exec/buffers.hpp"
 
 #include <sys/mman.h>
@@ -18,6 +20,9 @@ namespace {
 constexpr int64_t kLeast = 4096;
 constexpr int64_t kMapped = int64_t{128} << 10;  // from here on buffers come from mmap
 constexpr int64_t kHuge = int64_t{2} << 20;
+// Of buffers that nobody has. More than a program's messages take together, as a rule; what is
+// larger takes 10 ms and more to pack, and a fraction of that for fresh pages.
+constexpr int64_t kMostIdle = int64_t{64} << 20;
 constexpr int kSteps = 4;  // classes to a doubling
 constexpr int kClasses = 40 * kSteps;
 
@@ -67,6 +72,10 @@ class Pool {
   Buffer* acquire(int64_t bytes, int64_t cap_bytes) noexcept;
   void release(Buffer* buffer, int64_t most_bytes) noexcept;
   void trim() noexcept;
+  int64_t idle() noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return idle_;
+  }
 
  private:
   void trim_locked() noexcept;
@@ -75,6 +84,7 @@ class Pool {
   std::mutex mutex_;
   Buffer* free_[kClasses] = {};
   int64_t held_ = 0;  // bytes of all buffers, lent or free
+  int64_t idle_ = 0;  // of those that are free
 };
 
 constinit Pool g_pool;
@@ -87,6 +97,7 @@ Buffer* Pool::acquire(int64_t bytes, int64_t cap_bytes) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (Buffer* buffer = free_[size_class]) {
       free_[size_class] = buffer->next;
+      idle_ -= buffer->capacity;
       return buffer;
     }
     if (held_ + capacity > cap_bytes) trim_locked();
@@ -109,10 +120,12 @@ Buffer* Pool::acquire(int64_t bytes, int64_t cap_bytes) noexcept {
 void Pool::release(Buffer* buffer, int64_t most_bytes) noexcept {
   buffer->borrower = nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (held_ > most_bytes) {
+  if (held_ > most_bytes || buffer->capacity > kMostIdle) {
     drop_locked(buffer);
     return;
   }
+  if (idle_ + buffer->capacity > kMostIdle) trim_locked();
+  idle_ += buffer->capacity;
   buffer->next = free_[buffer->size_class];
   free_[buffer->size_class] = buffer;
 }
@@ -130,6 +143,7 @@ void Pool::trim_locked() noexcept {
       drop_locked(buffer);
     }
   }
+  idle_ = 0;
 }
 
 void Pool::trim() noexcept {
@@ -146,6 +160,8 @@ Buffer* acquire_buffer(int64_t bytes, int64_t cap_bytes) noexcept {
 void release_buffer(Buffer* buffer, int64_t most_bytes) noexcept {
   g_pool.release(buffer, most_bytes);
 }
+
+int64_t idle_buffer_bytes() noexcept { return g_pool.idle(); }
 
 void trim_buffers() noexcept { g_pool.trim(); }
 

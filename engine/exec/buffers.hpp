@@ -22,10 +22,13 @@ struct Buffer {
 // At least `bytes` > 0, aligned to 64, and to 2 MiB from there on. Null when memory was refused, or
 // when all buffers, lent and kept, would take more than `cap_bytes`.
 Buffer* acquire_buffer(int64_t bytes, int64_t cap_bytes) noexcept;
-// It is kept, unless all buffers take more than `most_bytes`.
+// It is kept, unless all buffers take more than `most_bytes`, or it is larger than what is kept at
+// most (64 MiB of all that nobody has, those that were used last).
 void release_buffer(Buffer* buffer, int64_t most_bytes = INT64_MAX) noexcept;
 
-// Returns all buffers that nobody has to the system.
+// Bytes of the buffers that nobody has.
+int64_t idle_buffer_bytes() noexcept;
+// Returns them to the system.
 void trim_buffers() noexcept;
 
 }  // namespace lacuna

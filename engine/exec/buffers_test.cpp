@@ -58,6 +58,26 @@ TEST(Buffers, StayBelowTheCap) {
   trim_buffers();
 }
 
+// What nobody has any more is kept up to a bound: what was used last, and nothing that is larger.
+TEST(Buffers, ALargeOneDoesNotStay) {
+  constexpr int64_t kMuch = 512 * kMiB;
+  Buffer* large = acquire_buffer(65 * kMiB, kMuch);
+  ASSERT_NE(large, nullptr);
+  std::memset(large->data, 1, static_cast<size_t>(65 * kMiB));
+  release_buffer(large);
+  EXPECT_EQ(idle_buffer_bytes(), 0);
+  Buffer* some[4];
+  for (Buffer*& buffer : some) buffer = acquire_buffer(20 * kMiB, kMuch);
+  for (Buffer* buffer : some) {
+    ASSERT_NE(buffer, nullptr);
+    release_buffer(buffer);
+    EXPECT_LE(idle_buffer_bytes(), 64 * kMiB);
+  }
+  EXPECT_GE(idle_buffer_bytes(), 20 * kMiB);
+  trim_buffers();
+  EXPECT_EQ(idle_buffer_bytes(), 0);
+}
+
 TEST(Buffers, FromManyThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -8,6 +8,7 @@
 #include "exec/exec.hpp"
 #include "exec/joint.hpp"
 #include "exec/part.hpp"
+#include "kernels/scratch.hpp"
 
 namespace lacuna {
 namespace {
@@ -20,6 +21,10 @@ constexpr double kCursorRunBytes = 256;
 constexpr double kSliceRunBytes = 4096;
 // Of the stream: half of the least first-level cache in use, the rest is for both sides.
 constexpr int64_t kStageBytes = 16384;
+static_assert(kStageBytes <= static_cast<int64_t>(kScratchBytes));
+// And on the stack, of which threads may have little: for what is small, or where no scratch is
+// left. What else takes much of it is in functions of its own, which are not inlined.
+constexpr int64_t kSmallStageBytes = 512;
 
 struct Side {
   const Plan& plan;
@@ -32,7 +37,7 @@ struct Side {
   std::byte* origin() const { return address(mem, plan.offset()); }
 };
 
-bool join(const Side& source, const Side& target, Joint* joint) {
+[[gnu::noinline]] bool join(const Side& source, const Side& target, Joint* joint) {
   Nest from;
   Nest to;
   return from.read(source.root(), source.iterations()) &&
@@ -44,12 +49,19 @@ bool alike(const Side& a, const Side& b) {
          equal(*a.plan.layout().element.node, *b.plan.layout().element.node);
 }
 
-CopyWay choose(const Side& source, const Side& target, Joint* joint) {
+[[gnu::noinline]] bool join(const PlanNode& node, int64_t count, Joint* joint) {
+  Nest nest;
+  return nest.read(node, count) && joint->join(nest, nest);
+}
+
+// joins(): whether they have common digits.
+template <typename Joins>
+CopyWay choose(const Side& source, const Side& target, Joins joins) {
   if (source.count == 0 || target.count == 0 || source.plan.is_empty() || target.plan.is_empty())
     return CopyWay::kNothing;
   if (target.is_run()) return CopyWay::kPack;
   if (source.is_run()) return CopyWay::kUnpack;
-  if (join(source, target, joint)) return CopyWay::kJoint;
+  if (joins()) return CopyWay::kJoint;
   if (alike(source, target)) return CopyWay::kAlike;
   const double from = source.plan.mean_run_bytes();
   const double to = target.plan.mean_run_bytes();
@@ -74,11 +86,7 @@ class Twin {
         std::memcpy(target, source, static_cast<size_t>(node.size));
         return;
       case Kind::kLoop:
-        if (Nest nest; nest.read(node, count)) {
-          Joint joint;
-          joint.join(nest, nest);
-          return joint.run(plan_, source, target, message_bytes_);
-        }
+        if (loops(node, count, source, target)) return;
         for (int64_t i = 0; i < count; ++i) {
           whole(*node.children[0], source, target);
           source = address(source, node.loop.mem_stride);
@@ -105,6 +113,15 @@ class Twin {
   }
 
  private:
+  // False where the node is not loops over one run.
+  [[gnu::noinline]] bool loops(const PlanNode& node, int64_t count, std::byte* source,
+                               std::byte* target) const {
+    Joint joint;
+    if (!join(node, count, &joint)) return false;
+    joint.run(plan_, source, target, message_bytes_);
+    return true;
+  }
+
   void blocks(const PlanNode& node, std::byte* source, std::byte* target) const {
     const PlanNode& child = *node.children[0];
     if (child.kind == Kind::kRun) {
@@ -135,7 +152,7 @@ class Twin {
 
 // The following three answer how far they came: a cursor cannot follow every type to its end.
 
-int64_t by_cursors(const Side& source, const Side& target) {
+[[gnu::noinline]] int64_t by_cursors(const Side& source, const Side& target) {
   Cursor from(source.plan, source.mem, source.count);
   Cursor to(target.plan, target.mem, target.count);
   int64_t done = 0;
@@ -149,7 +166,7 @@ int64_t by_cursors(const Side& source, const Side& target) {
   return done;
 }
 
-int64_t by_target(const Side& source, const Side& target, int64_t total) {
+[[gnu::noinline]] int64_t by_target(const Side& source, const Side& target, int64_t total) {
   int64_t done = 0;
   for (Cursor to(target.plan, target.mem, target.count); to.valid(); to.advance(to.left())) {
     move_part<true>(source.plan, source.mem, source.count, done, done + to.left(), to.at(), total);
@@ -158,7 +175,7 @@ int64_t by_target(const Side& source, const Side& target, int64_t total) {
   return done;
 }
 
-int64_t by_source(const Side& source, const Side& target, int64_t total) {
+[[gnu::noinline]] int64_t by_source(const Side& source, const Side& target, int64_t total) {
   int64_t done = 0;
   for (Cursor from(source.plan, source.mem, source.count); from.valid();
        from.advance(from.left())) {
@@ -169,15 +186,33 @@ int64_t by_source(const Side& source, const Side& target, int64_t total) {
   return done;
 }
 
-void staged(const Side& source, const Side& target, int64_t begin, int64_t total) {
-  alignas(64) std::byte stage[kStageBytes];
+void staged(const Side& source, const Side& target, int64_t begin, int64_t total, std::byte* stage,
+            int64_t stage_bytes) {
   while (begin < total) {
-    const int64_t end = std::min(total, begin + kStageBytes);
+    const int64_t end = std::min(total, begin + stage_bytes);
     // By way of the caches on both sides: pieces are small, and so are their runs.
     move_part<true>(source.plan, source.mem, source.count, begin, end, stage, end - begin);
     move_part<false>(target.plan, target.mem, target.count, begin, end, stage, end - begin);
     begin = end;
   }
+}
+
+[[gnu::noinline]] void staged(const Side& source, const Side& target, int64_t begin,
+                              int64_t total) {
+  if (total - begin > kSmallStageBytes) {
+    const Scratch scratch;
+    if (scratch.data() != nullptr)
+      return staged(source, target, begin, total, scratch.data(), kStageBytes);
+  }
+  alignas(64) std::byte stage[kSmallStageBytes];
+  staged(source, target, begin, total, stage, kSmallStageBytes);
+}
+
+[[gnu::noinline]] bool by_joint(const Side& source, const Side& target, int64_t total) {
+  Joint joint;
+  if (!join(source, target, &joint)) return false;
+  joint.run(source.plan, source.origin(), target.origin(), total);
+  return true;
 }
 
 }  // namespace
@@ -190,8 +225,10 @@ std::string_view copy_way_name(CopyWay way) {
 
 CopyWay copy_way(const Plan& source, int64_t source_count, const Plan& target,
                  int64_t target_count) noexcept {
+  const Side from{source, nullptr, source_count};
+  const Side to{target, nullptr, target_count};
   Joint joint;
-  return choose({source, nullptr, source_count}, {target, nullptr, target_count}, &joint);
+  return choose(from, to, [&] { return join(from, to, &joint); });
 }
 
 void copy(const Plan& source_plan, const void* source_mem, int64_t source_count,
@@ -199,19 +236,17 @@ void copy(const Plan& source_plan, const void* source_mem, int64_t source_count,
   const Side source{source_plan, address(source_mem, 0), source_count};
   const Side target{target_plan, address(target_mem, 0), target_count};
   const int64_t total = source_count * source_plan.size();
-  Joint joint;
   int64_t done = total;
-  switch (choose(source, target, &joint)) {
+  // The joint nest moves as soon as it is found.
+  switch (choose(source, target, [&] { return by_joint(source, target, total); })) {
     case CopyWay::kNothing:
+    case CopyWay::kJoint:
       break;
     case CopyWay::kPack:
       pack(source.plan, source.mem, source.count, target.origin());
       break;
     case CopyWay::kUnpack:
       unpack(target.plan, source.origin(), target.count, target.mem);
-      break;
-    case CopyWay::kJoint:
-      joint.run(source.plan, source.origin(), target.origin(), total);
       break;
     case CopyWay::kAlike:
       Twin(source.plan, total)
@@ -230,7 +265,7 @@ void copy(const Plan& source_plan, const void* source_mem, int64_t source_count,
       done = 0;
       break;
   }
-  staged(source, target, done, total);
+  if (done < total) staged(source, target, done, total);
 }
 
 }  // namespace lacuna

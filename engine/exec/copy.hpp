@@ -2,7 +2,7 @@
 //
 // Copy: from one layout to another. The packed stream of one side becomes the packed stream of the
 // other, which exists nowhere, unless the two layouts have nothing in common: then a few KiB of it
-// at a time do, on the stack.
+// at a time do.
 #ifndef LACUNA_ENGINE_EXEC_COPY_HPP_
 #define LACUNA_ENGINE_EXEC_COPY_HPP_
 

@@ -41,7 +41,7 @@ class Cursor {
 
  private:
   // Types in normal form are seldom nested deeper than three or four.
-  static constexpr int kDepth = 32;
+  static constexpr int kDepth = 16;
 
   struct Level {
     const PlanNode* node;

@@ -139,6 +139,10 @@ void Joint::around(const Choice& choice, int level, const std::byte* source,
     }
     return;
   }
+  move(choice, source, target);
+}
+
+void Joint::move(const Choice& choice, const std::byte* source, std::byte* target) const {
   Move m = choice.move;
   m.src = source;
   m.dst = target;

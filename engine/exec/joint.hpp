@@ -17,7 +17,7 @@ namespace lacuna {
 
 // Loops over one run, innermost first; the first "loop" is the run itself, by bytes.
 struct Nest {
-  static constexpr int kMost = 16;
+  static constexpr int kMost = 10;  // few, as it is on the stack
   struct Digit {
     int64_t count;
     int64_t stride;
@@ -44,6 +44,9 @@ class Joint {
   void push(const Dim& loop);
   Choice choose(const Plan& plan, int64_t message_bytes) const;
   void around(const Choice& choice, int level, const std::byte* source, std::byte* target) const;
+  // Not inlined, as loops around it recurse.
+  [[gnu::noinline]] void move(const Choice& choice, const std::byte* source,
+                              std::byte* target) const;
 
   Dim loops_[2 * Nest::kMost];  // innermost first
   int size_ = 0;

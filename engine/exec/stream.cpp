@@ -343,7 +343,9 @@ typename Stream<kPack>::Slot* Stream<kPack>::new_slot(std::byte* place) {
   }
   try {
     begins_.push_back(part_.begin);
-    slots_.push_back({part_, place, 0, {}});
+    Slot& made = slots_.emplace_back();  // not by way of the stack
+    made.group = part_;
+    made.place = place;
   } catch (const std::bad_alloc&) {
     begins_.resize(slots_.size());
     places_.give(place);

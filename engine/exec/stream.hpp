@@ -76,7 +76,7 @@ class Stream {
   // A group in a buffer.
   struct Slot {
     StreamPart group;
-    std::byte* place;
+    std::byte* place = nullptr;
     int64_t given = 0;  // packing: bytes that pieces took
     Spans held;         // unpacking: what came, until all of it did
   };

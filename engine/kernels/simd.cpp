@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -29,6 +30,7 @@
 #include "kernels/element.hpp"
 #include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/scratch.hpp"
 #include "kernels/words.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -78,11 +78,23 @@ struct Tile {
 #else
   static constexpr bool kShifts = false;
 #endif
+  struct Lanes {
+    static constexpr size_t kLanesInVector = static_cast<size_t>(kBytes) / sizeof(T);
+    constexpr Lanes() {
+      for (size_t i = 0; i < std::size(from); ++i) {
+        for (size_t j = 0; j < kLanesInVector; ++j)
+          from[i][j] = static_cast<T>(i * (static_cast<size_t>(kWidth) / sizeof(T)) + j);
+      }
+    }
+    alignas(64) T from[static_cast<size_t>(kN)][kLanesInVector] = {};
+  };
+  static constexpr Lanes kLanes{};
 
   // Lane numbers for `shifted`: elements first, first + 1, ... of the two vectors, 0 <= first < kN.
+  // From a table: those of kN columns would be a KiB of the stack.
   [[gnu::always_inline]] static inline V lanes_from(int64_t first) {
     const D d;
-    return hn::Iota(d, static_cast<T>(first * static_cast<int64_t>(kWidth / sizeof(T))));
+    return hn::Load(d, kLanes.from[first]);
   }
 
   [[gnu::always_inline]] static inline V shifted(V low, V high, V lanes) {

@@ -58,8 +58,10 @@ class Transposer : private TransposePieces<kWidth> {
     } else if (has_lines && TileW::kShifts && rows_ >= 3 * kLine) {
       stream ? lines<true, true>() : lines<false, true>();
     } else {
+      const Scratch scratch;
+      if (scratch.data() == nullptr) return short_columns();
       const int64_t tiled_cols = cols_ / kN * kN;
-      staged(tiled_cols, stream);
+      staged(scratch.data(), tiled_cols, stream);
       edge(0, rows_, tiled_cols, cols_);
     }
     if (stream) hwy::FlushStream();
@@ -90,6 +92,7 @@ class Transposer : private TransposePieces<kWidth> {
   static constexpr int64_t kMaxTileRows = 512 / kWidth < 64 ? 512 / kWidth : 64;
   static constexpr int64_t kStagePitch =
       (kMaxTileRows + kLine) * kWidth + 64;  // 64: rows off the same cache set
+  static_assert(kStageCols * kStagePitch <= static_cast<int64_t>(kScratchBytes));
 
   // Line k of a column is its elements [start + k*kLine, + kLine), where start is the column's own
   // first line boundary. Blocks of columns and lines; kShift: the columns' starts differ.
@@ -241,8 +244,7 @@ class Transposer : private TransposePieces<kWidth> {
   // Through the buffer. Block k takes source rows [k*T, (k+1)*T + overlap) and completes rows [k*T
   // + s, (k+1)*T + s) of each destination row, where s is that row's own shift to a line boundary;
   // the first and last blocks take the ends.
-  void staged(int64_t tiled_cols, bool stream) const {
-    alignas(64) std::byte stage[kStageCols * kStagePitch];
+  void staged(std::byte* stage, int64_t tiled_cols, bool stream) const {
     const int64_t tiled_rows = rows_ / kN * kN;
     const int64_t overlap = stream ? kLine : 0;
     const int64_t block_rows = tile_rows_ < kMaxTileRows ? tile_rows_ : kMaxTileRows;
@@ -302,7 +304,10 @@ void transpose(const Move& m) noexcept {
     return strided<kWidth>(few);
   }
   if constexpr (kWidth <= 2) {
-    if (gathers_columns(m, true)) return gather_narrow_columns<kWidth>(m);
+    if (gathers_columns(m, true)) {
+      const Scratch scratch;
+      if (scratch.data() != nullptr) return gather_narrow_columns<kWidth>(m, scratch.data());
+    }
   }
   Transposer<kWidth>(m).run(m.stream);
 }

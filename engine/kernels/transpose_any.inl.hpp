@@ -138,7 +138,8 @@ struct SpreadTiles {
 template <typename Rows, int64_t kMove>
 class GatheringTransposer {
  public:
-  explicit GatheringTransposer(const Move& m) : m_(m), rows_(m.width), one_(m.width) {
+  GatheringTransposer(const Move& m, std::byte* stage)
+      : m_(m), stage_(stage), rows_(m.width), one_(m.width) {
     for (int64_t c = 0; c < m.outer.count; c += kCols) {
       const int64_t left = m.outer.count - c;
       strip(c, left < kCols ? left : kCols, left <= kCols);
@@ -155,10 +156,15 @@ class GatheringTransposer {
   // An odd number of lines, or columns would meet in a few places of the first level: what is left
   // of a line, what gathers, and what the last move writes too much.
   static constexpr int64_t kPitch = kGathered + 128;
+  static_assert(kCols * kPitch <= static_cast<int64_t>(kScratchBytes));
   static constexpr int64_t kAskedRows = Rows::kRows > 1 ? Rows::kRows : 4;
 
   void strip(int64_t c0, int64_t cols, bool is_last) const {
-    alignas(64) std::byte stage[kCols * kPitch];
+    // Copies, which what is written to the buffer cannot change.
+    std::byte* const stage = stage_;
+    const Rows mover = rows_;
+    const OneRow<kMove> one = one_;
+    const bool stream = m_.stream;
     std::byte* at[kCols];  // where the next row goes
     const int64_t width = m_.width;
     const int64_t rows = m_.inner.count;
@@ -172,19 +178,19 @@ class GatheringTransposer {
       const int64_t n = rows - r < most ? rows - r : most;
       int64_t i = 0;
       for (; i + Rows::kRows <= n; i += Rows::kRows) {
-        if (m_.stream && r + i + kAskedRows < rows) {
+        if (stream && r + i + kAskedRows < rows) {
           for (int64_t k = 0; k < Rows::kRows; ++k)
             ask(src + (kAskedRows + k) * pitch, cols * width);
         }
-        rows_.move(src, pitch, at, i * width, cols, is_last);
+        mover.move(src, pitch, at, i * width, cols, is_last);
         src += Rows::kRows * pitch;
       }
       for (; i < n; ++i) {
-        one_.move(src, pitch, at, i * width, cols, is_last);
+        one.move(src, pitch, at, i * width, cols, is_last);
         src += pitch;
       }
       for (int64_t c = 0; c < cols; ++c) {
-        at[c] = leave(stage + c * kPitch, at[c] + n * width,
+        at[c] = leave(stream, stage + c * kPitch, at[c] + n * width,
                       first + c * m_.outer.dst_stride + r * width, r == 0, r + n == rows,
                       at[c] - (stage + c * kPitch));
       }
@@ -194,8 +200,8 @@ class GatheringTransposer {
   // Writes the whole lines of a column's bytes [stage + from, end), which go to dst; its first and
   // last line as far as they are the column's. Where the next go. (By copy_run_stream and copy_run,
   // which ask for each piece what is known here, 1.05 to 1.18 times as long.)
-  std::byte* leave(std::byte* stage, std::byte* end, std::byte* dst, bool is_first, bool is_end,
-                   int64_t from) const {
+  static std::byte* leave(bool stream, std::byte* stage, std::byte* end, std::byte* dst,
+                          bool is_first, bool is_end, int64_t from) {
     const int64_t gathered = end - stage;
     const int64_t lines = gathered & -64;
     std::byte* const out = dst - from;  // of the line in which the column's bytes begin
@@ -204,7 +210,7 @@ class GatheringTransposer {
       begin = 64;
       if (!is_end || gathered >= 64) copy_run(dst, stage + from, 64 - from);
     }
-    if (m_.stream) {
+    if (stream) {
       for (int64_t i = begin; i < lines; i += 64) stream_line(out + i, stage + i);
     } else {
       for (int64_t i = begin; i < lines; i += 64) copy_vector<64>(out + i, stage + i);
@@ -233,6 +239,7 @@ class GatheringTransposer {
   }
 
   const Move& m_;
+  std::byte* const stage_;
   Rows rows_;
   OneRow<kMove> one_;
 };
@@ -249,45 +256,51 @@ inline bool gathers_columns(const Move& m, bool has_tiles) {
 }
 
 template <int64_t kMove>
-void gather_columns(const Move& m) noexcept {
-  GatheringTransposer<OneRow<kMove>, kMove>{m};
+void gather_columns(const Move& m, std::byte* stage) noexcept {
+  GatheringTransposer<OneRow<kMove>, kMove>(m, stage);
 }
 
 template <int64_t kWidth>
-void gather_narrow_columns(const Move& m) noexcept {
-  GatheringTransposer<TiledRows<NarrowTiles<kWidth>, kWidth>, kWidth>{m};
+void gather_narrow_columns(const Move& m, std::byte* stage) noexcept {
+  GatheringTransposer<TiledRows<NarrowTiles<kWidth>, kWidth>, kWidth>(m, stage);
 }
 
 #if HWY_TARGET == HWY_AVX3
 template <int64_t kLane>
-void gather_spread_columns(const Move& m) noexcept {
-  GatheringTransposer<TiledRows<SpreadTiles<kLane>, kLane>, kLane>{m};
+void gather_spread_columns(const Move& m, std::byte* stage) noexcept {
+  GatheringTransposer<TiledRows<SpreadTiles<kLane>, kLane>, kLane>(m, stage);
 }
 #endif
+
+// Loops of runs, of as many rows at a time as stay in the first level.
+[[gnu::noinline]] inline void transpose_by_runs(const Move& m) noexcept {
+  const int64_t rows = m.inner.count;
+  const int64_t most = m.tile_rows > 0 ? m.tile_rows : rows;
+  Move block = m;
+  block.stream = false;
+  for (int64_t r = 0; r < rows; r += most) {
+    block.inner.count = rows - r < most ? rows - r : most;
+    strided_any(block);
+    block.src += most * m.inner.src_stride;
+    block.dst += most * m.inner.dst_stride;
+  }
+}
 
 template <bool kPermutesBytes>
 void transpose_any(const Move& m) noexcept {
   const bool has_tiles = kPermutesBytes && (m.width == 3 || (m.width >= 5 && m.width <= 7));
-  if (!gathers_columns(m, has_tiles)) {
-    // Loops of runs, of as many rows at a time as stay in the first level.
-    const int64_t rows = m.inner.count;
-    const int64_t most = m.tile_rows > 0 ? m.tile_rows : rows;
-    Move block = m;
-    block.stream = false;
-    for (int64_t r = 0; r < rows; r += most) {
-      block.inner.count = rows - r < most ? rows - r : most;
-      strided_any(block);
-      block.src += most * m.inner.src_stride;
-      block.dst += most * m.inner.dst_stride;
-    }
-    return;
-  }
+  if (!gathers_columns(m, has_tiles)) return transpose_by_runs(m);
+  const Scratch scratch;
+  std::byte* const stage = scratch.data();
+  if (stage == nullptr) return transpose_by_runs(m);
 #if HWY_TARGET == HWY_AVX3
-  if (has_tiles) return m.width == 3 ? gather_spread_columns<4>(m) : gather_spread_columns<8>(m);
+  if (has_tiles) {
+    return m.width == 3 ? gather_spread_columns<4>(m, stage) : gather_spread_columns<8>(m, stage);
+  }
 #endif
-  if (m.width <= 4) return gather_columns<4>(m);
-  if (m.width <= 8) return gather_columns<8>(m);
-  if (m.width <= 16) return gather_columns<16>(m);
-  if (m.width <= 32) return gather_columns<32>(m);
-  gather_columns<64>(m);
+  if (m.width <= 4) return gather_columns<4>(m, stage);
+  if (m.width <= 8) return gather_columns<8>(m, stage);
+  if (m.width <= 16) return gather_columns<16>(m, stage);
+  if (m.width <= 32) return gather_columns<32>(m, stage);
+  gather_columns<64>(m, stage);
 }

@@ -121,12 +121,10 @@ class TransposePieces {
       for (int64_t i = 0; i < kN; ++i) {
         first[i] = elements_to_line(t.at_dst(0, c + i), kLine);
         out[i] = t.at_dst(first[i], c + i);
-        lanes[i] = TileW::lanes_from(first[i]);
       }
     }
     int64_t first[kN];
     std::byte* out[kN];
-    V lanes[kN];
   };
 
   // Lines [k0, k1) of the columns [c, c + kN).
@@ -143,8 +141,9 @@ class TransposePieces {
       TileW::load(row, high);
 #pragma GCC unroll 16
       for (int64_t i = 0; i < kN; ++i) {
-        TileW::template store<kStream>(TileW::shifted(low[i], high[i], starts.lanes[i]),
-                                       starts.out[i] + k * 64);
+        TileW::template store<kStream>(
+            TileW::shifted(low[i], high[i], TileW::lanes_from(starts.first[i])),
+            starts.out[i] + k * 64);
         low[i] = high[i];
       }
     }

@@ -16,6 +16,27 @@ namespace {
 
 class Lowering {
  public:
+  // From the innermost types outwards, so that none needs more of the stack than itself.
+  Placed lower_all(const Type& root) {
+    struct Visit {
+      const Type* type;
+      size_t next = 0;  // of its children
+    };
+    std::vector<Visit> path{{&root}};
+    for (;;) {
+      Visit& at = path.back();
+      if (at.next < at.type->children.size()) {
+        const Type* const child = at.type->children[at.next++].get();
+        if (!done_.contains(child)) path.push_back({child});
+        continue;
+      }
+      const Placed placed = lower(*at.type);
+      path.pop_back();
+      if (path.empty()) return placed;
+    }
+  }
+
+ private:
   Placed lower(const Type& type) {
     auto found = done_.find(&type);
     if (found != done_.end()) return found->second;
@@ -24,7 +45,6 @@ class Lowering {
     return placed;
   }
 
- private:
   // `count` consecutive elements of a child, as every block of every constructor is.
   static Placed block(int64_t count, const Type& child, const Placed& element) {
     return make_loop(count, child.extent(), element);
@@ -35,7 +55,7 @@ class Lowering {
     return placed;
   }
 
-  static Placed basic_parts(const Basic& basic) {
+  [[gnu::noinline]] static Placed basic_parts(const Basic& basic) {
     std::vector<int64_t> offsets;
     std::vector<int64_t> lengths;
     for (int i = 0; i < basic.part_count; ++i) {
@@ -45,6 +65,7 @@ class Lowering {
     return make_runs(std::move(offsets), std::move(lengths));
   }
 
+  // What it calls is not inlined, or it would take the stack of all of it.
   Placed lower_new(const Type& type) {
     switch (type.combiner) {
       case Combiner::kNamed:
@@ -82,7 +103,7 @@ class Lowering {
     return {};
   }
 
-  Placed lower_value_index(const Type& type) {
+  [[gnu::noinline]] Placed lower_value_index(const Type& type) {
     if (type.basic != nullptr) return basic_parts(*type.basic);
     const Type& value = *type.children[0];
     const Type& index = *type.children[1];
@@ -92,7 +113,7 @@ class Lowering {
     return make_seq({lower(value), placed_at(offset, lower(index))});
   }
 
-  Placed lower_indexed(const Type& type) {
+  [[gnu::noinline]] Placed lower_indexed(const Type& type) {
     const Type& child = *type.children[0];
     const Placed element = lower(child);
     if (element.empty()) return {};
@@ -122,7 +143,7 @@ class Lowering {
     return make_seq(std::move(parts));
   }
 
-  Placed lower_struct(const Type& type) {
+  [[gnu::noinline]] Placed lower_struct(const Type& type) {
     std::vector<Placed> parts;
     parts.reserve(type.children.size());
     for (size_t i = 0; i < type.children.size(); ++i) {
@@ -133,7 +154,7 @@ class Lowering {
     return make_seq(std::move(parts));
   }
 
-  Placed lower_subarray(const Type& type) {
+  [[gnu::noinline]] Placed lower_subarray(const Type& type) {
     const Type& child = *type.children[0];
     Placed placed = lower(child);
     int64_t stride = child.extent();
@@ -146,7 +167,7 @@ class Lowering {
     return placed;
   }
 
-  Placed lower_darray(const Type& type) {
+  [[gnu::noinline]] Placed lower_darray(const Type& type) {
     const Type& child = *type.children[0];
     Placed placed = lower(child);
     const std::vector<int64_t> coords = darray_coords(type);
@@ -173,7 +194,7 @@ class Lowering {
 
 Layout lower(const Type& type) {
   Layout layout;
-  layout.element = Lowering().lower(type);
+  layout.element = Lowering().lower_all(type);
   layout.extent = type.extent();
   return layout;
 }

@@ -54,7 +54,8 @@ Placed at(int64_t offset, Placed placed) {
 }
 
 // A loop of more than one iteration of a piece it does not continue densely.
-Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
+// (Not inlined, as others below: what recurses is to take little of the stack.)
+[[gnu::noinline]] Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
   const LayoutNode& inner = *child.node;
   LayoutNode node;
   node.kind = Kind::kLoop;
@@ -74,7 +75,7 @@ Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
 
 }  // namespace
 
-NodePtr finish(LayoutNode node) {
+NodePtr finish(LayoutNode&& node) {
   uint64_t h = mix(static_cast<uint64_t>(node.kind), static_cast<uint64_t>(node.size));
   h = mix(h, static_cast<uint64_t>(node.loop.count));
   h = mix(h, static_cast<uint64_t>(node.loop.mem_stride));
@@ -142,6 +143,45 @@ Placed make_loop(int64_t count, int64_t mem_stride, Placed child) {
   return loop_node(count, mem_stride, child);
 }
 
+namespace {
+
+// Copies that are no loop.
+[[gnu::noinline]] Placed blocks_node(std::vector<int64_t>&& mem_offsets, const Placed& child) {
+  const auto n = static_cast<int64_t>(mem_offsets.size());
+  LayoutNode node;
+  node.kind = Kind::kBlocks;
+  node.size = n * child.node->size;
+  node.leaf_runs = n * child.node->leaf_runs;
+  const int64_t first = rebase(mem_offsets);
+  node.mem_offsets = std::move(mem_offsets);
+  node.children = {child.node};
+  return {first + child.offset, finish(std::move(node))};
+}
+
+// Runs that are no loop.
+[[gnu::noinline]] Placed runs_node(std::vector<int64_t>&& mem_offsets,
+                                   const std::vector<int64_t>& lengths) {
+  const int64_t first = rebase(mem_offsets);
+  LayoutNode node;
+  node.leaf_runs = std::ssize(mem_offsets);
+  if (mem_offsets.capacity() / 9 * 8 > mem_offsets.size()) mem_offsets.shrink_to_fit();
+  node.mem_offsets = std::move(mem_offsets);
+  if (std::all_of(lengths.begin(), lengths.end(),
+                  [&](int64_t length) { return length == lengths[0]; })) {
+    node.kind = Kind::kBlocks;
+    node.size = node.leaf_runs * lengths[0];
+    node.children = {make_run(0, lengths[0]).node};
+  } else {
+    node.kind = Kind::kRuns;
+    node.packed_offsets.resize(lengths.size() + 1, 0);
+    std::partial_sum(lengths.begin(), lengths.end(), node.packed_offsets.begin() + 1);
+    node.size = node.packed_offsets.back();
+  }
+  return {first, finish(std::move(node))};
+}
+
+}  // namespace
+
 Placed make_blocks(std::vector<int64_t> mem_offsets, Placed child) {
   const size_t n = mem_offsets.size();
   if (n == 0 || child.empty()) return {};
@@ -168,14 +208,7 @@ Placed make_blocks(std::vector<int64_t> mem_offsets, Placed child) {
     return make_loop(static_cast<int64_t>(n / period), stride,
                      make_blocks(std::move(mem_offsets), std::move(child)));
   }
-  LayoutNode node;
-  node.kind = Kind::kBlocks;
-  node.size = static_cast<int64_t>(n) * child.node->size;
-  node.leaf_runs = static_cast<int64_t>(n) * child.node->leaf_runs;
-  const int64_t first = rebase(mem_offsets);
-  node.mem_offsets = std::move(mem_offsets);
-  node.children = {child.node};
-  return {first + child.offset, finish(std::move(node))};
+  return blocks_node(std::move(mem_offsets), child);
 }
 
 Placed make_runs(std::vector<int64_t> mem_offsets, std::vector<int64_t> lengths) {
@@ -203,22 +236,7 @@ Placed make_runs(std::vector<int64_t> mem_offsets, std::vector<int64_t> lengths)
     return loop_node(static_cast<int64_t>(n / period), stride,
                      make_runs(std::move(mem_offsets), std::move(lengths)));
   }
-  const int64_t first = rebase(mem_offsets);
-  LayoutNode node;
-  node.leaf_runs = static_cast<int64_t>(n);
-  node.mem_offsets = std::move(mem_offsets);
-  if (std::all_of(lengths.begin(), lengths.end(),
-                  [&](int64_t length) { return length == lengths[0]; })) {
-    node.kind = Kind::kBlocks;
-    node.size = node.leaf_runs * lengths[0];
-    node.children = {make_run(0, lengths[0]).node};
-  } else {
-    node.kind = Kind::kRuns;
-    node.packed_offsets.resize(n + 1, 0);
-    std::partial_sum(lengths.begin(), lengths.end(), node.packed_offsets.begin() + 1);
-    node.size = node.packed_offsets.back();
-  }
-  return {first, finish(std::move(node))};
+  return runs_node(std::move(mem_offsets), lengths);
 }
 
 }  // namespace lacuna

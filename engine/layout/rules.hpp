@@ -17,7 +17,7 @@ namespace lacuna {
 inline constexpr int64_t kMaxSpelledRuns = 16;
 
 // The node with its hash.
-NodePtr finish(LayoutNode node);
+NodePtr finish(LayoutNode&& node);
 
 // Makes offsets relative to the first, and returns that.
 int64_t rebase(std::vector<int64_t>& offsets);

@@ -48,8 +48,8 @@ PlanCache::Entry* PlanCache::find(Set& set, const Type& type, uint64_t hash,
 }
 
 PlanPtr PlanCache::find_or_make(const TypePtr& type, uint64_t hash, const KernelTable& kernels,
-                                const Machine& host) {
-  if (type->tree_bytes > most_bytes_ / 8) return make_plan(type, kernels, host);
+                                const Machine& host, Keeps large) {
+  if (type->tree_bytes > most_bytes_ / 8) return make_plan(type, kernels, host, large);
   Set& set = set_of(hash);
   {
     const Lock lock(set);
@@ -102,10 +102,10 @@ void PlanCache::make_room(size_t first_set) {
   }
 }
 
-PlanPtr cached_plan(const TypePtr& type) {
+PlanPtr cached_plan(const TypePtr& type, Keeps large) {
   // Never destroyed: types may be used to the last instruction of the process.
   static PlanCache& cache = *new PlanCache(kSets, kMostBytes);
-  return cache.find_or_make(type, default_kernels(), machine());
+  return cache.find_or_make(type, default_kernels(), machine(), large);
 }
 
 }  // namespace lacuna

@@ -31,12 +31,14 @@ class PlanCache {
   // The plan of this structure for these kernels and this machine (by their addresses), made if
   // need be. As long as no more is asked of the cache than it holds, equal types have the same
   // plan.
-  PlanPtr find_or_make(const TypePtr& type, const KernelTable& kernels, const Machine& host) {
-    return find_or_make(type, type->hash, kernels, host);
+  // What is too large to be kept is planned with this (Keeps).
+  PlanPtr find_or_make(const TypePtr& type, const KernelTable& kernels, const Machine& host,
+                       Keeps large = Keeps::kType) {
+    return find_or_make(type, type->hash, kernels, host, large);
   }
   // The same with the hash from elsewhere: for the tests of what happens when two are equal.
   PlanPtr find_or_make(const TypePtr& type, uint64_t hash, const KernelTable& kernels,
-                       const Machine& host);
+                       const Machine& host, Keeps large = Keeps::kType);
 
   // About the memory of all that is kept.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -69,7 +71,7 @@ class PlanCache {
 };
 
 // From the cache of the process: with the default kernels, for this machine.
-PlanPtr cached_plan(const TypePtr& type);
+PlanPtr cached_plan(const TypePtr& type, Keeps large = Keeps::kType);
 
 }  // namespace lacuna
 

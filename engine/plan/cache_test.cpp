@@ -135,6 +135,25 @@ TEST(PlanCache, BytesAreBounded) {
 }
 
 // A tree of over a million nodes, of which 26 exist: comparing two of them must not walk it.
+// What is too large to be kept does not keep its type's lists either, where nobody wants them.
+TEST(PlanCache, OutlinesHaveTheNumbersAlone) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < 1000; ++i) places.push_back(i * i);
+  const TypePtr type =
+      make_indexed_block(3, std::move(places), make_named(*find_basic("int"))).value();
+  PlanCache cache(1, 1 << 12);
+  const PlanPtr whole = cache.find_or_make(type, default_kernels(), machine());
+  EXPECT_TRUE(equal(whole->type(), *type));
+  const PlanPtr plan = cache.find_or_make(type, default_kernels(), machine(), Keeps::kOutline);
+  EXPECT_TRUE(plan->type().displacements.empty());
+  EXPECT_EQ(plan->type().size_bytes, type->size_bytes);
+  EXPECT_EQ(plan->type().true_lb, type->true_lb);
+  EXPECT_EQ(plan->type().true_ub, type->true_ub);
+  EXPECT_EQ(plan->type().extent(), type->extent());
+  EXPECT_LT(plan->memory_bytes(), whole->memory_bytes() - 8000);
+  EXPECT_TRUE(equal(*plan->layout().element.node, *whole->layout().element.node));
+}
+
 TEST(PlanCache, SharedChildrenAreNotWalkedAgainAndAgain) {
   const auto deep = [] {
     TypePtr type = parsed("int");

@@ -61,21 +61,25 @@ class Builder {
   Builder(const KernelTable& kernels, const Machine& machine)
       : kernels_(kernels), machine_(machine) {}
 
-  PlanNodePtr build(const NodePtr& layout) {
-    auto found = done_.find(layout.get());
-    if (found != done_.end()) return found->second;
-    PlanNode node;
-    node.layout = layout;
-    node.kind = layout->kind;
-    node.size = layout->size;
-    node.loop = layout->loop;
-    for (const NodePtr& child : layout->children) node.children.push_back(build(child));
-    PlanNodePtr built = finish(std::move(node));
-    done_.emplace(layout.get(), built);
-    memory_bytes_ += static_cast<int64_t>(
-        2 * sizeof(PlanNode) + 8 * (layout->mem_offsets.size() + layout->packed_offsets.size()) +
-        2 * sizeof(NodePtr) * layout->children.size());
-    return built;
+  // Children first, without recursion: nests may be deep, and stacks small.
+  PlanNodePtr build(const NodePtr& root) {
+    struct Visit {
+      const NodePtr* layout;
+      size_t next = 0;  // of its children
+    };
+    std::vector<Visit> path{{&root}};
+    while (!path.empty()) {
+      Visit& at = path.back();
+      const LayoutNode& layout = **at.layout;
+      if (done_.contains(&layout)) {
+        path.pop_back();
+      } else if (at.next < layout.children.size()) {
+        path.push_back({&layout.children[at.next++]});
+      } else {
+        done_.emplace(&layout, make(*at.layout));
+      }
+    }
+    return done_[root.get()];
   }
 
   // About the memory of what was built, and of the layout.
@@ -83,28 +87,42 @@ class Builder {
 
   // `count` elements, `extent` apart, with the count left open.
   PlanNodePtr build_repeat(const NodePtr& element, int64_t extent) {
-    PlanNode node;
-    node.layout = element;
-    node.kind = Kind::kLoop;
-    node.size = element->size;
+    const auto node = std::make_shared<PlanNode>();
+    node->layout = element;
+    node->kind = Kind::kLoop;
+    node->size = element->size;
     const Loop& own = element->loop;
     if (element->kind == Kind::kLoop && extent == wrapping_mul(own.count, own.mem_stride)) {
-      node.loop = own;  // elements continue the loop
-      node.children = {build(element->children[0])};
+      node->loop = own;  // elements continue the loop
+      node->children = {build(element->children[0])};
     } else {
-      node.loop = {1, extent, element->size};
-      node.children = {build(element)};
+      node->loop = {1, extent, element->size};
+      node->children = {build(element)};
     }
-    return finish(std::move(node));
+    finish(*node);
+    return node;
   }
 
  private:
-  PlanNodePtr finish(PlanNode node) {
-    node.sweep = select_sweep(node, kernels_, machine_);
-    if (node.sweep.how == Sweep::How::kEach) {
-      for (const PlanNodePtr& child : node.children) node.pieces.push_back(piece(*child));
-    }
-    return std::make_shared<const PlanNode>(std::move(node));
+  // Of children that are built.
+  PlanNodePtr make(const NodePtr& layout) {
+    const auto node = std::make_shared<PlanNode>();
+    node->layout = layout;
+    node->kind = layout->kind;
+    node->size = layout->size;
+    node->loop = layout->loop;
+    for (const NodePtr& child : layout->children) node->children.push_back(done_[child.get()]);
+    finish(*node);
+    memory_bytes_ += static_cast<int64_t>(
+        2 * sizeof(PlanNode) + 8 * (layout->mem_offsets.size() + layout->packed_offsets.size()) +
+        2 * sizeof(NodePtr) * layout->children.size());
+    return node;
+  }
+
+  void finish(PlanNode& node) {
+    select_sweep(node, kernels_, machine_);
+    if (node.sweep.how != Sweep::How::kEach) return;
+    for (const PlanNodePtr& child : node.children) node.pieces.push_back(piece(*child));
   }
 
   std::shared_ptr<const FewMoves> piece(const PlanNode& child) {
@@ -126,6 +144,30 @@ class Builder {
   int64_t memory_bytes_ = 0;
 };
 
+// As bytes, whatever it was.
+TypePtr outline_of(const Type& type) {
+  auto outline = make_ref<Type>();
+  outline->basic = find_basic("byte");
+  outline->size_bytes = type.size_bytes;
+  outline->lb = type.lb;
+  outline->ub = type.ub;
+  outline->true_lb = type.true_lb;
+  outline->true_ub = type.true_ub;
+  outline->alignment_bytes = type.alignment_bytes;
+  outline->lb_marker = type.lb_marker;
+  outline->ub_marker = type.ub_marker;
+  outline->signature = type.signature;
+  outline->hash = type.hash;
+  outline->tree_bytes = static_cast<int64_t>(sizeof(Type));
+  return outline;
+}
+
+// Not inlined: make_plan would have one more on the stack meanwhile.
+[[gnu::noinline]] void set_few_moves(const Layout& layout, const KernelTable& kernels,
+                                     FewMoves* few) {
+  *few = FewMoves(layout, kernels);
+}
+
 }  // namespace
 
 double Plan::mean_run_bytes() const {
@@ -141,10 +183,10 @@ const KernelTable& default_kernels() {
   return table;
 }
 
-PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host) {
+PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host, Keeps keeps) {
   auto plan = make_ref<Plan>();
   plan->layout_ = lower(*type);
-  plan->type_ = std::move(type);
+  plan->type_ = keeps == Keeps::kType ? std::move(type) : outline_of(*type);
   plan->machine_ = &host;
   plan->kernels_ = &kernels;
   plan->size_ = plan->layout_.size();
@@ -154,7 +196,7 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host)
     plan->single_ = builder.build(element);
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
-    plan->few_ = FewMoves(plan->layout_, kernels);
+    set_few_moves(plan->layout_, kernels, &plan->few_);
     plan->few_.serve(most_spelled(plan->repeat_->sweep, plan->size_));
     plan->memory_bytes_ = builder.memory_bytes();
   }

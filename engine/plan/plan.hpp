@@ -102,6 +102,10 @@ struct PlanNode {
 };
 using PlanNodePtr = std::shared_ptr<const PlanNode>;
 
+// What type() of a plan is. The outline has the numbers alone (sizes, bounds, signature): of a type
+// with long lists, which the layout has too, nothing else stays.
+enum class Keeps : uint8_t { kType, kOutline };
+
 // All of a plan but its few moves: what plans of one type with other moves have in common.
 class PlanParts {
  protected:
@@ -150,7 +154,7 @@ class Plan : public RefCounted, private PlanParts {
   const FewMoves& few() const { return few_; }
 
  private:
-  friend Ref<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&);
+  friend Ref<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&, Keeps);
   friend Ref<const Plan> with_compiled_moves(const Plan& plan, CompiledMoves moves);
 
   FewMoves few_;
@@ -163,7 +167,7 @@ const KernelTable& default_kernels();
 // O(nodes of the type + entries of its index lists). Always a new one; cache.hpp knows those that
 // were made.
 PlanPtr make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
-                  const Machine& host = machine());
+                  const Machine& host = machine(), Keeps keeps = Keeps::kType);
 
 // The same plan, by whose functions small messages go, where that pays; null: it does not. The
 // functions are the program's, which must not be unloaded while the plan lives.
@@ -185,9 +189,9 @@ struct Tiles {
 };
 Tiles transpose_tiles(int64_t width, const Machine& machine);
 
-// Chooses how the nest that starts with `node`'s loop, or the list that it is, is moved
-// (select.cpp).
-Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine);
+// Chooses how the nest that starts with `node`'s loop, or the list that it is, is moved: its sweep,
+// which is a new one (select.cpp).
+void select_sweep(PlanNode& node, const KernelTable& kernels, const Machine& machine);
 
 }  // namespace lacuna
 

@@ -94,6 +94,22 @@ bool can_gather(int64_t width, const Loop& inner, const KernelTable& kernels,
          inner.count * width >= kLeastLines * machine.line_bytes;
 }
 
+// What explain says of one. Not inlined: strings that are put together take the stack, of which
+// threads may have little.
+[[gnu::noinline]] std::string why_transpose(const Sweep& sweep, int64_t pages, bool is_gathered,
+                                            const Machine& machine) {
+  const std::string rows =
+      sweep.tile_rows == 0 || sweep.tile_rows >= sweep.inner.count ? "all" : text(sweep.tile_rows);
+  return "columns are neighbours in memory (stride = width = " + text(sweep.width) +
+         "): tiles read and write whole lines; a column touches " + text(pages) +
+         " pages against " + text(machine.tlb_entries) + " TLB entries; " +
+         (is_gathered ? "strips of columns gather in a buffer, or loops of runs take " + rows +
+                            " rows at a time"
+                      : "tiles take " + rows + " rows by one page of columns") +
+         "; outputs from " + text(machine.stream_transpose_bytes) +
+         " bytes on leave by non-temporal stores";
+}
+
 // A loop whose blocks are neighbours in memory, outside one that strides: a transpose. Whole lines
 // are read and written once if both are tiled.
 bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
@@ -115,16 +131,7 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
     sweep.four_lines_bytes = tiles.four_lines_bytes;
     sweep.diagonals_bytes = tiles.diagonals_bytes;
     if (is_gathered) set_ahead(sweep, sweep.width, kernels.masks, machine);
-    const std::string rows =
-        sweep.tile_rows == 0 || sweep.tile_rows >= inner.count ? "all" : text(sweep.tile_rows);
-    sweep.why = "columns are neighbours in memory (stride = width = " + text(sweep.width) +
-                "): tiles read and write whole lines; a column touches " + text(touched.pages) +
-                " pages against " + text(machine.tlb_entries) + " TLB entries; " +
-                (is_gathered ? "strips of columns gather in a buffer, or loops of runs take " +
-                                   rows + " rows at a time"
-                             : "tiles take " + rows + " rows by one page of columns") +
-                "; outputs from " + text(machine.stream_transpose_bytes) +
-                " bytes on leave by non-temporal stores";
+    sweep.why = why_transpose(sweep, touched.pages, is_gathered, machine);
     nest.loops.pop_back();
     place_outer(sweep, nest, i);
     place_rest(sweep, nest);
@@ -202,6 +209,32 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
   return true;
 }
 
+// What explain says of them, `in_row` at a time.
+[[gnu::noinline]] std::string why_fields(const Fields& found, int64_t in_row) {
+  const bool single = found.fields.size() == 1;
+  const auto way = [&](const FieldTable& table, bool is_permuted, const std::string& by_table) {
+    const bool has_moves = found.moves.pack != nullptr;
+    const std::string otherwise =
+        !table.steps.empty()     ? by_table
+        : found.words != nullptr ? std::string(has_moves ? "words" : "words, element by element")
+        : goes_by_list(found, in_row) ? "a list of words, four elements at a time"
+        : single                      ? "a loop of runs"
+                                      : "a pass per field";
+    if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;
+    const bool is_all = table.steps.empty() && found.words == nullptr;
+    return "one permute for each element" + (is_all ? "" : ", far away by " + otherwise);
+  };
+  return (single ? "runs of " + text(found.size) + " bytes at a stride of "
+                 : "elements of " + text(static_cast<int64_t>(found.fields.size())) + " fields, " +
+                       text(found.size) + " bytes in ") +
+         text(found.extent) + ": packed by " +
+         way(found.gather, found.gather_permuted,
+             (found.gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
+                 text(found.gather.steps_per_store) + " loads") +
+         ", unpacked by " +
+         way(found.scatter, found.scatter_permuted, "vectors stored under masks");
+}
+
 // Elements of a few small fields: whole vectors of them, where tables serve; a list of fields
 // in any case. The elements are the iterations of the innermost loop, or of one outside it that
 // makes short inner loops part of the element.
@@ -253,27 +286,7 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   // A single run that no table serves is a plain loop of runs.
   const bool single = found->fields.size() == 1;
   const int64_t in_row = sweep.own == Sweep::Own::kInner ? INT64_MAX : sweep.inner.count;
-  const auto way = [&](const FieldTable& table, bool is_permuted, const std::string& by_table) {
-    const bool has_moves = found->moves.pack != nullptr;
-    const std::string otherwise =
-        !table.steps.empty()      ? by_table
-        : found->words != nullptr ? std::string(has_moves ? "words" : "words, element by element")
-        : goes_by_list(*found, in_row) ? "a list of words, four elements at a time"
-        : single                       ? "a loop of runs"
-                                       : "a pass per field";
-    if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;
-    const bool is_all = table.steps.empty() && found->words == nullptr;
-    return "one permute for each element" + (is_all ? "" : ", far away by " + otherwise);
-  };
-  sweep.why = (single ? "runs of " + text(found->size) + " bytes at a stride of "
-                      : "elements of " + text(static_cast<int64_t>(found->fields.size())) +
-                            " fields, " + text(found->size) + " bytes in ") +
-              text(found->extent) + ": packed by " +
-              way(found->gather, found->gather_permuted,
-                  (found->gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
-                      text(found->gather.steps_per_store) + " loads") +
-              ", unpacked by " +
-              way(found->scatter, found->scatter_permuted, "vectors stored under masks");
+  sweep.why = why_fields(*found, in_row);
   set_ahead(sweep, found->span, kernels.masks, machine);
   set_kernels(sweep, kernels,
               single && found->gather.steps.empty() ? Shape::kStrided : Shape::kGatherFields,
@@ -310,7 +323,7 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   const LayoutNode& list = *nest.leaf->layout;
   sweep.list = &list;
   sweep.width = list.kind == Kind::kBlocks ? list.children[0]->size : 0;
-  if (nest.leaf->sweep.list != nullptr) {  // the list's own sweep has looked already
+  if (!nest.loops.empty() && nest.leaf->sweep.list != nullptr) {  // which has looked already
     sweep.places = nest.leaf->sweep.places;
     sweep.width = nest.leaf->sweep.width;
   } else {
@@ -351,8 +364,8 @@ Tiles transpose_tiles(int64_t width, const Machine& machine) {
           has_diagonals ? machine.four_lines_bytes / 16 * width : 0};
 }
 
-Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machine& machine) {
-  Sweep sweep;
+void select_sweep(PlanNode& node, const KernelTable& kernels, const Machine& machine) {
+  Sweep& sweep = node.sweep;
   Nest nest = unfold(node);
   const PlanNode& leaf = *nest.leaf;
   if (leaf.kind == Kind::kRun) {
@@ -377,7 +390,6 @@ Sweep select_sweep(const PlanNode& node, const KernelTable& kernels, const Machi
     sweep.why = "pieces of different shapes, one by one";
   }
   prepare_moves(sweep, kernels, machine);
-  return sweep;
 }
 
 }  // namespace lacuna
