@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 extern "C" void* __libc_stack_end;  // NOLINT: the loader's name
@@ -36,8 +37,8 @@ int read_load_count(dl_phdr_info* info, size_t, void* count) {
 }
 
 struct Found {
-  char cuda[4096];
-  bool others;
+  char* cuda = nullptr;  // a copy
+  bool others = false;
 };
 
 bool is_called(const char* path, const char* name) {
@@ -47,9 +48,9 @@ bool is_called(const char* path, const char* name) {
 
 int look_at_object(dl_phdr_info* info, size_t, void* data) {
   auto* found = static_cast<Found*>(data);
-  if (is_called(info->dlpi_name, "libcuda.so") &&
-      std::strlen(info->dlpi_name) < sizeof(found->cuda)) {
-    std::strcpy(found->cuda, info->dlpi_name);
+  if (found->cuda == nullptr && is_called(info->dlpi_name, "libcuda.so")) {
+    found->cuda = strdup(info->dlpi_name);
+    if (found->cuda == nullptr) found->others = true;
   }
   found->others = found->others || is_called(info->dlpi_name, "libamdhip64.so") ||
                   is_called(info->dlpi_name, "libze_loader.so") ||
@@ -66,11 +67,12 @@ PointerAttributeFn find_pointer_attribute(const char* path) {
 
 // What cannot be asked counts as anything.
 void look_again(unsigned long long loads) noexcept {
-  Found found{};
+  Found found;
   dl_iterate_phdr(look_at_object, &found);
   Runtimes runtimes = found.others ? Runtimes::kOthers : Runtimes::kNone;
-  if (found.cuda[0] != 0) {
+  if (found.cuda != nullptr) {
     const PointerAttributeFn ask = find_pointer_attribute(found.cuda);
+    std::free(found.cuda);
     g_pointer_attribute.store(ask, std::memory_order_release);
     if (ask == nullptr) runtimes = Runtimes::kOthers;
     if (runtimes == Runtimes::kNone) runtimes = Runtimes::kCuda;

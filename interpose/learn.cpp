@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 #include "base/options.hpp"
 #include "interpose/gate.hpp"
@@ -61,9 +63,10 @@ void learn_library(const Next& next, Runtime* rt) {
   rt->win_null = MPI_WIN_NULL;
   rt->errors_are_fatal = MPI_ERRORS_ARE_FATAL;
   rt->errors_return = MPI_ERRORS_RETURN;
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');  // 8 KiB: not on the stack
   int length = 0;
-  next.MPI_Get_library_version(version, &length);
+  next.MPI_Get_library_version(text.data(), &length);
+  const std::string_view version = text.c_str();
   rt->flavour = flavour_of(version);
   rt->mpich_major = mpich_major_of(version);
   name_library(version, rt->library);

@@ -95,7 +95,8 @@ void refuse_foreign_next() {
 // Where it does not: the first loaded library of this ABI. (dlopen after the iteration, which holds
 // the loader's lock.)
 void* open_library() {
-  Candidates found{};
+  static constinit Candidates found{};  // as the caller has the lock
+  found.count = 0;
   dl_iterate_phdr(look_for_library, &found);
   const char* foreign_path = nullptr;
   const char* foreign_family = nullptr;

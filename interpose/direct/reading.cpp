@@ -101,20 +101,21 @@ struct Batch {
   }
 };
 
+// Not inlined: two batches are 2 KiB of the stack.
 template <typename Ours>
-bool read(int32_t pid, Theirs* from, Ours to, int64_t bytes) noexcept {
+[[gnu::noinline]] bool read(int32_t pid, Theirs* from, Ours* to, int64_t bytes) noexcept {
   while (bytes > 0) {
     Batch theirs;
     Batch ours;
     int64_t asked = 0;
     while (asked < bytes && !theirs.is_full() && !ours.is_full()) {
-      if (!to.valid()) return false;  // nested deeper than it can follow
-      const int64_t piece = std::min({from->left(), to.left(), bytes - asked});
+      if (!to->valid()) return false;  // nested deeper than it can follow
+      const int64_t piece = std::min({from->left(), to->left(), bytes - asked});
       theirs.add(from->at(), piece);
-      ours.add(to.at(), piece);
+      ours.add(to->at(), piece);
       asked += piece;
       from->advance(piece, asked < bytes);
-      to.advance(piece);
+      to->advance(piece);
     }
     if (process_vm_readv(pid, ours.runs, ours.count, theirs.runs, theirs.count, 0) != asked)
       return false;
@@ -128,7 +129,8 @@ bool read_aside(int32_t pid, Theirs* from, int64_t bytes, const Lot& lot) noexce
   if (!aside) return false;
   for (int64_t begin = 0; begin < bytes; begin += kAside) {
     const int64_t end = std::min(bytes, begin + kAside);
-    if (!read(pid, from, Straight(aside.data(), end - begin), end - begin)) return false;
+    Straight to(aside.data(), end - begin);
+    if (!read(pid, from, &to, end - begin)) return false;
     move_part<false>(*lot.plan, lot.memory, lot.count, begin, end, aside.data(), bytes);
   }
   return true;
@@ -210,9 +212,11 @@ bool read_runs(int32_t pid, const iovec* runs, int64_t bytes, const Lot& lot) no
   Theirs from(runs);
   bool ok = false;
   if (is_run(lot)) {
-    ok = read(pid, &from, Straight(first_byte(lot), bytes), bytes);
+    Straight to(first_byte(lot), bytes);
+    ok = read(pid, &from, &to, bytes);
   } else if (has_long_runs(lot)) {
-    ok = read(pid, &from, Cursor(*lot.plan, lot.memory, lot.count), bytes);
+    Cursor to(*lot.plan, lot.memory, lot.count);
+    ok = read(pid, &from, &to, bytes);
   } else {
     ok = read_aside(pid, &from, bytes, lot);
   }
