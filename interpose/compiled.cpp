@@ -83,7 +83,7 @@ std::string text_of(const Registered& registered) {
 
 }  // namespace
 
-PlanPtr plan_with_registered(uintptr_t handle, const PlanPtr& plan) {
+PlanPtr plan_with_registered(uintptr_t handle, const Type& decoded, const PlanPtr& plan) {
   if (g_count.load(std::memory_order_acquire) == 0) return nullptr;
   Registered found;
   {
@@ -94,7 +94,7 @@ PlanPtr plan_with_registered(uintptr_t handle, const PlanPtr& plan) {
     slot.handle = 0;
   }
   const Result<TypePtr> type = parse_type(text_of(found));
-  if (!type || !equal(**type, plan->type())) {
+  if (!type || !equal(**type, decoded)) {
     g_others.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }

@@ -24,7 +24,7 @@ struct CompiledCounts {
 
 // A plan by what is registered for the handle; null: nothing, or it does not fit or pay. May throw
 // std::bad_alloc.
-PlanPtr plan_with_registered(uintptr_t handle, const PlanPtr& plan);
+PlanPtr plan_with_registered(uintptr_t handle, const Type& decoded, const PlanPtr& plan);
 
 void count_compiled_move() noexcept;
 CompiledCounts compiled_counts() noexcept;

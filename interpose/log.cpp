@@ -17,8 +17,6 @@
 namespace lacuna {
 namespace {
 
-constexpr size_t kLongestText = 300;
-
 std::string_view sentence_of(Note note) {
   switch (note) {
     case Note::kTaken:
@@ -117,8 +115,7 @@ void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept {
 void say_of_type(const TypeRecord& record, Note note) noexcept try {
   const uint32_t bit = 1U << static_cast<unsigned>(note);
   if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
-  std::string sentence = record.text.substr(0, kLongestText);
-  if (record.text.size() > kLongestText) sentence += "...";
+  std::string sentence = record.text;
   log_once(sentence.append(": ").append(sentence_of(note)));
 } catch (...) {
 }

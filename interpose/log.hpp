@@ -14,6 +14,9 @@ namespace lacuna {
 
 bool log_wanted() noexcept;
 
+// Of a type: from here on its lists are cut (print_type).
+inline constexpr size_t kLongestText = 300;
+
 // "lacuna[rank]: <sentence>".
 void log_line(std::string_view sentence) noexcept;
 

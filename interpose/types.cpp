@@ -166,8 +166,10 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   if (drops_padding(rt.flavour, *type))
     return fill_undecoded(
         record, "the library sends the padding of long double in some messages only", begin);
-  if (is_watched(kLogged)) record->text = print_type(*type);
-  const PlanPtr plan = cached_plan(type);
+  if (is_watched(kLogged)) record->text = print_type(*type, kLongestText);
+  // Who watches may want to see the type itself again.
+  const bool is_watched_type = is_watched(kReported | kVerified | kCosted);
+  const PlanPtr plan = cached_plan(type, is_watched_type ? Keeps::kType : Keeps::kOutline);
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;
@@ -180,7 +182,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   } else if (plan->is_contiguous()) {
     record->note = Note::kContiguous;
   } else {
-    const PlanPtr compiled = plan_with_registered(handle_bits(datatype), plan);
+    const PlanPtr compiled = plan_with_registered(handle_bits(datatype), *type, plan);
     record->plan = compiled != nullptr ? compiled : plan;
     record->one_pattern = pattern_of(plan->root(1));
     record->many_pattern = pattern_of(plan->root(2));

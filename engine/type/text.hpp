@@ -23,7 +23,9 @@ namespace lacuna {
 // its name.
 Result<TypePtr> parse_type(std::string_view text);
 
-std::string print_type(const Type& type);
+// From about `most_bytes` on lists are not spelled out any more but say how many entries they have:
+// "[0, 3, ... 1000000 entries]". That is for people, and no text of a type.
+std::string print_type(const Type& type, size_t most_bytes = std::string::npos);
 
 }  // namespace lacuna
 

@@ -15,11 +15,16 @@ using detail::ParameterKind;
 
 class Printer {
  public:
+  explicit Printer(size_t most) : most_(most) {}
   std::string take() && { return std::move(text_); }
 
   void type(const Type& type) {
     if (type.combiner == Combiner::kNamed) {
       text_ += type.basic->name;
+      return;
+    }
+    if (is_full()) {
+      text_ += "...";
       return;
     }
     for (const detail::Constructor& constructor : detail::kConstructors) {
@@ -82,6 +87,10 @@ class Printer {
     bool first = true;
     for (const auto& entry : entries) {
       if (!first) text_ += ", ";
+      if (is_full()) {
+        text_ += "... " + std::to_string(entries.size()) + " entries";
+        break;
+      }
       first = false;
       print(entry);
     }
@@ -98,13 +107,16 @@ class Printer {
     return unasked.ok() && (*unasked)->basic == type.basic;
   }
 
+  bool is_full() const { return text_.size() >= most_; }
+
+  size_t most_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string print_type(const Type& type) {
-  Printer printer;
+std::string print_type(const Type& type, size_t most_bytes) {
+  Printer printer(most_bytes);
   printer.type(type);
   return std::move(printer).take();
 }

@@ -230,5 +230,17 @@ TEST(Text, EqualTellsTypesApart) {
   }
 }
 
+// For people: of long lists the beginning, and how many entries there are.
+TEST(Text, LongOnesAreCut) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < 100000; ++i) places.push_back(i * 3);
+  const TypePtr type =
+      make_indexed_block(1, std::move(places), make_named(*find_basic("int"))).value();
+  EXPECT_EQ(print_type(*type, 30), "indexed_block(1, [0, 3, 6, 9, ... 100000 entries], int)");
+  EXPECT_LT(print_type(*make_struct({1, 1}, {0, 1 << 20}, {type, type}).value(), 300).size(), 400U);
+  const TypePtr small = make_vector(3, 1, 2, make_named(*find_basic("int"))).value();
+  EXPECT_EQ(print_type(*small, 300), print_type(*small));
+}
+
 }  // namespace
 }  // namespace lacuna
