@@ -52,11 +52,11 @@ int64_t g_begin_ns = 0;
 pid_t g_process = 0;  // 0: there is nothing to report, or it is done
 
 std::string program_name() {
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  std::string path(4096, '\0');
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
   if (length <= 0) return "?";
-  const std::string whole(path, static_cast<size_t>(length));
-  return whole.substr(whole.rfind('/') + 1);
+  path.resize(static_cast<size_t>(length));
+  return path.substr(path.rfind('/') + 1);
 }
 
 Report mine() {
@@ -81,16 +81,20 @@ bool write_all(int file, const std::string& text) {
   return true;
 }
 
-// Whole or not at all. A job that was spawned by another writes beside it.
+// Whole or not at all. A job that was spawned by another writes beside it. Folders may be
+// everybody's: what lies at the name already, as a link that somebody has put there, is not written
+// to.
 void write_file(std::string path, const Report& report) {
   if (runtime().spawned) path.append(".").append(std::to_string(getpid()));
-  const std::string unfinished = path + ".unfinished";
-  const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const std::string unfinished = path + "." + std::to_string(getpid()) + ".unfinished";
+  unlink(unfinished.c_str());
+  const int file =
+      open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   bool good = file >= 0 && write_all(file, report_json(report));
   good = file >= 0 && close(file) == 0 && good;
   if (good && rename(unfinished.c_str(), path.c_str()) == 0) return;
   const std::string why = std::strerror(errno);
-  unlink(unfinished.c_str());
+  if (file >= 0) unlink(unfinished.c_str());
   log_line("LACUNA_REPORT: cannot write " + path + ": " + why +
            "; remedy: name a file in a folder that rank 0 may write to");
 }

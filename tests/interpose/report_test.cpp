@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A program whose calls are known one by one: what tests/cli/test_watch.py expects in its report.
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "harness.hpp"
@@ -21,6 +25,29 @@ MPI_Datatype made(int stride) {
 }
 
 }  // namespace
+
+// Whoever may write to the folder has put links where the report is going to be written: to a file
+// that has to stay what it is, as the test looks afterwards.
+TOPIC(report_beside_links) {
+  MPI_Datatype type = made(kN);
+  std::vector<double> from(kN * kN), to(kN);
+  int position = 0;
+  MPI_Pack(from.data(), 1, type, to.data(), kN * 8, &position, MPI_COMM_WORLD);
+  MPI_Type_free(&type);
+  if (g_rank != 0) return;
+  const char* name = std::getenv("LACUNA_REPORT");
+  CHECK(name != nullptr);
+  if (name == nullptr) return;
+  const std::string path = name, victim = path + ".victim";
+  std::FILE* file = std::fopen(victim.c_str(), "w");
+  CHECK(file != nullptr && std::fputs("kept", file) >= 0 && std::fclose(file) == 0);
+  unlink(path.c_str());
+  for (const std::string& link :
+       {path, path + ".unfinished", path + "." + std::to_string(getpid()) + ".unfinished"}) {
+    unlink(link.c_str());
+    CHECK(symlink(victim.c_str(), link.c_str()) == 0);
+  }
+}
 
 // In each rank, with the next and the one before: 100 sends and receives of a column, 10 of a
 // contiguous type, 5 of nothing, 50 packs of a type made anew each time, 20 nonblocking ones, and
