@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/options.hpp"
@@ -50,11 +51,11 @@ bool open_all(std::span<const Card> cards, int own, Node* node) noexcept try {
     left -= card.arena_bytes;
     peer.pid = card.pid;
     peer.rank = card.rank;
-    peer.arena_bytes = card.arena_bytes;
+    peer.arena.bytes = card.arena_bytes;
     if (static_cast<int>(i) == own) continue;
     if (left >= 0)
-      peer.arena = open_arena(card.pid, card.descriptor, card.arena_bytes, card.secret);
-    ok = peer.arena != nullptr;
+      peer.arena.begin = open_arena(card.pid, card.descriptor, card.arena_bytes, card.secret);
+    ok = peer.arena.begin != nullptr;
   }
   return ok;
 } catch (const std::bad_alloc&) {
@@ -66,7 +67,8 @@ void close_all(const Node& node) noexcept {
   forget_peers();
   if (node.peers != nullptr) {
     for (Peer& peer : *node.peers) {
-      if (peer.arena != nullptr) munmap(peer.arena, static_cast<size_t>(peer.arena_bytes));
+      if (peer.arena.begin != nullptr)
+        munmap(peer.arena.begin, static_cast<size_t>(peer.arena.bytes));
     }
     delete node.peers;
   }
@@ -128,12 +130,12 @@ bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
 
 Agreement agree(bool willing) noexcept try {
   const Next& next = next_functions();
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  std::string version(MPI_MAX_LIBRARY_VERSION_STRING, '\0');  // 8 KiB: not on the stack
   int length = 0;
   int rank = 0;
-  next.MPI_Get_library_version(version, &length);
+  next.MPI_Get_library_version(version.data(), &length);
   next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const int ranks = ranks_on_node(flavour_of(version));
+  const int ranks = ranks_on_node(flavour_of(version.c_str()));
   if (ranks == 1) return Agreement::kAlone;
   if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
   const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));

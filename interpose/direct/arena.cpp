@@ -13,7 +13,6 @@
 #include <mutex>
 #include <string_view>
 
-#include "interpose/direct/distance.hpp"
 #include "interpose/limits.hpp"
 #include "machine/machine.hpp"
 
@@ -47,6 +46,11 @@ int64_t round_of(const Machine& host) noexcept {
   return minds_distance(host) ? std::clamp(2 * host.l2_bytes, kRound, kMostRound) : kRound;
 }
 
+// Pages that stay: half of an arena, unless it is larger. Messages that need more are of a size
+// that few programs send; they find fresh pages, which take a tenth of their time.
+constexpr int64_t kKept = int64_t{64} << 20;
+constexpr int64_t kPage = 4096;  // where they are larger, the system refuses to take such back
+
 constexpr char kName[] = "lacuna-arena";  // in /proc; not one to open it by
 
 struct Span {
@@ -57,7 +61,8 @@ struct Span {
 constinit std::mutex g_mutex;
 constinit std::byte* g_base = nullptr;
 constinit int64_t g_bytes = 0;
-constinit int64_t g_backed = 0;  // bytes that the system has given pages for
+constinit int64_t g_open = 0;    // bytes that may be accessed
+constinit int64_t g_backed = 0;  // of those that stay, bytes that the system has given pages for
 constinit int g_descriptor = -1;
 constinit bool g_needs_descriptor = false;  // to have pages
 constinit Span g_out[kMostOut] = {};
@@ -110,18 +115,32 @@ int enter_pages(std::byte* begin, int64_t bytes) noexcept {
 
 constinit bool g_shows_page = false;
 
+bool allow_access(std::byte* begin, int64_t bytes) noexcept {
+  return mprotect(begin, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE) == 0;
+}
+
 // A page that the system refused at its first use would be a signal.
-bool back(int64_t end) noexcept {
-  if (end <= g_backed) return true;
-  const int64_t wanted = whole_steps(end, g_bytes);
-  const int refused = enter_pages(g_base + g_backed, wanted - g_backed);
-  g_needs_descriptor = refused == EINVAL;
-  if (refused != 0 && (refused != EINVAL || g_descriptor < 0 ||
-                       fallocate(g_descriptor, 0, g_backed, wanted - g_backed) != 0)) {
-    return false;
+bool get_pages(int64_t begin, int64_t end) noexcept {
+  if (end > g_open) {
+    const int64_t wanted = whole_steps(end, g_bytes);
+    if (!allow_access(g_base + g_open, wanted - g_open)) return false;
+    g_open = wanted;
   }
-  g_backed = wanted;
-  return true;
+  const int refused = enter_pages(g_base + begin, end - begin);
+  g_needs_descriptor = g_needs_descriptor || refused == EINVAL;
+  return refused == 0 || (refused == EINVAL && g_descriptor >= 0 &&
+                          fallocate(g_descriptor, 0, begin, end - begin) == 0);
+}
+
+// What does not stay is asked for each time.
+bool back(int64_t begin, int64_t end) noexcept {
+  const int64_t stays = std::min(end, kKept);
+  if (stays > g_backed) {
+    const int64_t wanted = whole_steps(stays, g_bytes);
+    if (!get_pages(g_backed, wanted)) return false;
+    g_backed = wanted;
+  }
+  return end <= kKept || get_pages(std::max(begin / kPage * kPage, kKept), end);
 }
 
 // Where a program has closed its standard streams, it may write to them all the same, and would
@@ -143,10 +162,18 @@ bool is_an_arena(const char* path) noexcept {
   return name.starts_with(kPrefix) && name.substr(kPrefix.size()).starts_with(kName);
 }
 
+// The first pages may be accessed. A program that has asked for all its future memory to be locked
+// has not meant this, and what is locked counts as a whole.
 std::byte* map(int descriptor, int64_t bytes) noexcept {
-  void* found =
-      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  return found != MAP_FAILED ? static_cast<std::byte*>(found) : nullptr;
+  const auto length = static_cast<size_t>(bytes);
+  void* const found = mmap(nullptr, length, PROT_NONE, MAP_SHARED, descriptor, 0);
+  if (found == MAP_FAILED) return nullptr;
+  munlock(found, length);
+  madvise(found, length, MADV_DONTDUMP);
+  auto* const base = static_cast<std::byte*>(found);
+  if (allow_access(base, kFrontBytes)) return base;
+  munmap(found, length);
+  return nullptr;
 }
 
 }  // namespace
@@ -176,9 +203,10 @@ bool make_arena(int64_t bytes) noexcept {
   }
   g_base = base;
   g_bytes = bytes;
+  g_open = kFrontBytes;
   g_round = round_of(machine());
   g_descriptor = descriptor;
-  if (!back(kFrontBytes)) return false;
+  if (!back(0, kFrontBytes)) return false;
   // Where pages are larger, receives are always asked what they bring.
   if (mmap(&g_token_page, sizeof(g_token_page), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor,
            kSeatBytes) == MAP_FAILED) {
@@ -207,7 +235,7 @@ void drop_arena() noexcept {
   if (g_base == nullptr) return;
   munmap(g_base, static_cast<size_t>(g_bytes));
   g_base = nullptr;
-  g_bytes = g_backed = 0;
+  g_bytes = g_open = g_backed = 0;
   if (!g_shows_page) return;
   g_shows_page = false;
   mmap(&g_token_page, sizeof(g_token_page), PROT_READ | PROT_WRITE,
@@ -229,13 +257,17 @@ std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes, const Secret& 
   return nullptr;
 }
 
-int64_t enter_arena(std::byte* arena, int64_t arena_bytes, int64_t entered, int64_t begin,
-                    int64_t end) noexcept {
-  constexpr int64_t kPage = 4096;
-  const int64_t from = std::max(entered, begin / kPage * kPage);
-  const int64_t to = whole_steps(end, arena_bytes);
-  enter_pages(arena + from, to - from);
-  return to;
+Region* enter_region(const OpenArena& arena, int64_t offset, int64_t bytes) noexcept {
+  const int64_t end = offset + static_cast<int64_t>(sizeof(Region)) + bytes;
+  const int64_t entered = arena.entered.load(std::memory_order_acquire);
+  if (end > entered) {
+    const int64_t from = std::max(entered, offset / kPage * kPage);
+    const int64_t to = whole_steps(end, arena.bytes);
+    if (!allow_access(arena.begin + entered, to - entered)) return nullptr;
+    enter_pages(arena.begin + from, to - from);
+    arena.entered.store(to, std::memory_order_release);
+  }
+  return reinterpret_cast<Region*>(arena.begin + offset);
 }
 
 Region* reserve(int64_t payload_bytes) noexcept {
@@ -248,7 +280,7 @@ Region* reserve(int64_t payload_bytes) noexcept {
   if (g_count == kMostOut) return nullptr;
   int64_t begin = find_gap(g_next + bytes <= g_round ? g_next : kFrontBytes, bytes);
   if (g_bytes - begin < bytes) begin = find_gap(kFrontBytes, bytes);
-  if (g_bytes - begin < bytes || !back(begin + bytes)) return nullptr;
+  if (g_bytes - begin < bytes || !back(begin, begin + bytes)) return nullptr;
   g_next = begin + bytes;
   int at = g_count++;
   for (; at > 0 && g_out[at - 1].begin > begin; --at) g_out[at] = g_out[at - 1];
@@ -259,11 +291,21 @@ Region* reserve(int64_t payload_bytes) noexcept {
   region->published.store(0, std::memory_order_relaxed);
   region->ring_end.store(0, std::memory_order_relaxed);
   region->consumed.store(0, std::memory_order_relaxed);
+  const int64_t kept = std::max(begin + static_cast<int64_t>(sizeof(Region)), kKept) + kPage - 1;
+  region->bytes = bytes - static_cast<int64_t>(sizeof(Region));
+  region->idle_from = kept / kPage * kPage - begin;
+  region->idle_bytes = (begin + bytes) / kPage * kPage - begin - region->idle_from;
   region->done.store(0, std::memory_order_release);
   return region;
 }
 
-void release(Region* region) noexcept { region->done.store(kDone, std::memory_order_release); }
+void release(Region* region, uint32_t mark) noexcept {
+  if (region->idle_bytes > 0) {
+    madvise(reinterpret_cast<std::byte*>(region) + region->idle_from,
+            static_cast<size_t>(region->idle_bytes), MADV_REMOVE);
+  }
+  region->done.store(mark, std::memory_order_release);
+}
 
 int64_t offset_of(const Region* region) noexcept {
   return reinterpret_cast<const std::byte*>(region) - g_base;

@@ -3,7 +3,12 @@
 // Arena: the shared memory of a rank, in which it places what it sends. It has no name, so nothing
 // is left behind however a job ends; the other ranks of the node open it by /proc/<pid>/fd. Its
 // size is fixed (LACUNA_ARENA_MB); pages are the system's until they are used first, and
-// short messages use the first ones only, so that those in use stay warm.
+// short messages use the first ones only, so that those in use stay warm. Of the others most go
+// back when their region does.
+//
+// What has not been used yet is mapped without access, by its owner and by the others: a program
+// that locks its memory (mlockall) would have all pages of what it may access. Nor is any of it in
+// core dumps.
 #ifndef LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ARENA_HPP_
 
@@ -11,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interpose/direct/distance.hpp"
 #include "interpose/direct/region.hpp"
 #include "interpose/next.hpp"
 
@@ -63,16 +69,23 @@ void drop_arena() noexcept;
 // number means another process, or this one.
 std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes, const Secret& owner) noexcept;
 
-// A region of another process's arena is about to be read, the first one that ends behind
-// `entered`: its pages, and those that others will soon be in, are entered in this process's tables
-// at once. What has been entered then.
-int64_t enter_arena(std::byte* arena, int64_t arena_bytes, int64_t entered, int64_t begin,
-                    int64_t end) noexcept;
+// Another process's arena, as far as this process has access to it.
+struct OpenArena {
+  std::byte* begin = nullptr;
+  int64_t bytes = 0;
+  // Up to here; of threads that come at once, either is right.
+  mutable std::atomic<int64_t> entered{0};
+};
+// Its region at `offset`, with so many bytes behind it, to which this process has access then; the
+// pages, and those that others will soon be in, are entered in its tables at once. Null: the system
+// refuses.
+Region* enter_region(const OpenArena& arena, int64_t offset, int64_t bytes) noexcept;
 
 // Room for a payload, to be given back by the receiver's mark or by release(). Null: none, or too
 // many are out. Any thread.
 Region* reserve(int64_t payload_bytes) noexcept;
-void release(Region* region) noexcept;
+// The mark, by whoever uses it last, in whatever process: the pages that are not kept go first.
+void release(Region* region, uint32_t mark = kDone) noexcept;
 int64_t offset_of(const Region* region) noexcept;
 
 }  // namespace lacuna::direct

@@ -7,14 +7,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "interpose/direct/region.hpp"
+#include "mpi/header.hpp"
+#include "source_id.gen.hpp"
 
 namespace lacuna::direct {
 
 struct Card {
-  uint64_t build;  // of lacuna: no two builds speak to each other
+  uint64_t build;  // of lacuna: others do not speak to each other
   uint64_t tools;  // tools_below()
   Secret secret;   // that of the first rank counts
   int64_t arena_bytes;
@@ -25,10 +28,13 @@ struct Card {
   uint64_t sample_there;  // in its memory, for others to read
 };
 
+// Of the same sources, whenever and wherever they were compiled.
 inline uint64_t build_id() noexcept {
-  constexpr char kBuild[] = __DATE__ __TIME__;
-  uint64_t hash = 14695981039346656037U;  // FNV-1a
-  for (const char c : kBuild) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211U;
+  // And what differs where one source is compiled for two binary interfaces.
+  constexpr uint64_t kSizes[] = {sizeof(Card), sizeof(Region), sizeof(MPI_Datatype),
+                                 sizeof(MPI_Status), sizeof(void*)};
+  uint64_t hash = kSourceId;
+  for (const uint64_t size : kSizes) hash = (hash ^ size) * 1099511628211U;  // as in FNV-1a
   return hash;
 }
 
@@ -37,17 +43,24 @@ inline bool is_same(const Card& a, const Card& b) noexcept {
 }
 
 // Of each rank of the node: without asking for memory where they are few, as all must come to the
-// end of the agreement, also who is refused some.
+// end of the agreement, also who is refused some. Nor with much of the stack, which may be small:
+// what is large is there once for the process, which agrees once.
 template <typename T>
 class OfAll {
  public:
   explicit OfAll(int ranks) : many_(ranks > kFew ? static_cast<size_t>(ranks) : 0), ranks_(ranks) {}
-  T* data() noexcept { return many_.empty() ? few_ : many_.data(); }
+  T* data() noexcept { return many_.empty() ? storage_.few : many_.data(); }
   std::span<const T> all() noexcept { return {data(), static_cast<size_t>(ranks_)}; }
 
  private:
   static constexpr int kFew = 128;
-  T few_[kFew];
+  struct Own {
+    T few[kFew];
+  };
+  struct Shared {
+    static inline T few[kFew];
+  };
+  std::conditional_t<sizeof(T) <= 16, Own, Shared> storage_;
   std::vector<T> many_;
   int ranks_;
 };

@@ -187,7 +187,7 @@ const Peer* find_peer(const Ranks& ranks, int rank) noexcept {
 
 // Of the tokens that a peer has sent here.
 bool has_landed_all(const Peer& peer) noexcept {
-  const auto& sent = token_page(peer.arena).sent[g_index];
+  const auto& sent = token_page(peer.arena.begin).sent[g_index];
   return sent.load(std::memory_order_acquire) == peer.landed.load(std::memory_order_relaxed);
 }
 
@@ -274,7 +274,7 @@ uint64_t announce_token(const Peer& peer) noexcept {
     sent.store(count, std::memory_order_release);
   }
   order_counts_and_words();
-  token_page(peer.arena)
+  token_page(peer.arena.begin)
       .word.store((uint64_t{g_index} + 1) << kReceiverShift | count, std::memory_order_release);
   return index << kReceiverShift | count;
 }
@@ -290,7 +290,7 @@ bool settle_tokens() noexcept {
   const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
   order_counts_and_words();
   for (const Peer& peer : *g_peers) {
-    if (peer.arena != nullptr && !has_landed_all(peer)) return false;
+    if (peer.arena.begin != nullptr && !has_landed_all(peer)) return false;
   }
   g_settled_word = word;
   return true;
@@ -309,7 +309,7 @@ bool peers_read() noexcept { return g_peers_read; }
 const Peer* peer_at(uint32_t index) noexcept {
   if (g_peers == nullptr || index >= g_peers->size()) return nullptr;
   const Peer& peer = (*g_peers)[index];
-  return peer.arena != nullptr ? &peer : nullptr;
+  return peer.arena.begin != nullptr ? &peer : nullptr;
 }
 
 Room* room_on(MPI_Comm comm) noexcept {

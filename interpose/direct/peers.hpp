@@ -10,19 +10,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "interpose/direct/region.hpp"
+#include "interpose/direct/arena.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna::direct {
 
 struct Peer {
-  std::byte* arena = nullptr;
-  int64_t arena_bytes = 0;
+  OpenArena arena;
   int32_t pid = 0;
-  int32_t rank = 0;  // in MPI_COMM_WORLD
-  // Up to where its arena has been entered (arena.hpp); of threads that come at once, either is
-  // right.
-  mutable std::atomic<int64_t> entered_bytes{0};
+  int32_t rank = 0;                         // in MPI_COMM_WORLD
   mutable std::atomic<uint64_t> landed{0};  // of its tokens, here
 };
 

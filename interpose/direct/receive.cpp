@@ -195,7 +195,7 @@ bool begins_as_token(const std::byte* packed) noexcept {
 namespace {
 
 Region* region_of(const Token& token) noexcept {
-  return reinterpret_cast<Region*>(peer_at(token.sender)->arena + token.offset);
+  return enter_region(peer_at(token.sender)->arena, token.offset, 0);
 }
 
 // A copy of one may have been overwritten in part.
@@ -204,8 +204,8 @@ bool is_token(const Token& token) noexcept {
   const Peer* peer = peer_at(token.sender);
   constexpr auto kHead = static_cast<int64_t>(sizeof(Region));
   return peer != nullptr && token.offset >= kFrontBytes && token.offset % kLine == 0 &&
-         token.offset < peer->arena_bytes - kHead && token.bytes > 0 &&
-         token.bytes <= peer->arena_bytes - kHead - token.offset;
+         token.offset < peer->arena.bytes - kHead && token.bytes > 0 &&
+         token.bytes <= peer->arena.bytes - kHead - token.offset;
 }
 
 // Copies of tokens stay in memory that libraries and lacuna have used, and get into messages: what
@@ -219,7 +219,9 @@ bool is_outstanding(const Region& region, const Token& token) noexcept {
 }  // namespace
 
 bool is_outstanding(const Token& token) noexcept {
-  return is_token(token) && is_outstanding(*region_of(token), token);
+  if (!is_token(token)) return false;
+  const Region* const region = region_of(token);
+  return region != nullptr && is_outstanding(*region, token);
 }
 
 namespace {
@@ -314,24 +316,21 @@ void cut_whole(Incoming& incoming, MPI_Status* status) noexcept {
 bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
   const Peer& peer = *peer_at(token.sender);
   Region* const region = region_of(token);
+  if (region == nullptr) return false;
   // First, as it takes the time of a line that nobody has read.
   const Distance news = look_along(*region, token.sender);
   if (!is_outstanding(*region, token)) return false;
   const std::byte* data = payload(region);
   peer.landed.fetch_add(1, std::memory_order_relaxed);
-  const int64_t behind = token.offset + static_cast<int64_t>(sizeof(Region)) + token.bytes;
-  const int64_t entered = peer.entered_bytes.load(std::memory_order_relaxed);
-  if (behind > entered) {
-    peer.entered_bytes.store(
-        enter_arena(peer.arena, peer.arena_bytes, entered, token.offset, behind),
-        std::memory_order_relaxed);
-  }
+  const bool is_entered = enter_region(peer.arena, token.offset, token.bytes) != nullptr;
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   tell_landed(token.bytes, incoming, status);
   Waiter waiter(Wait::kPieces, peer);
   bool ok = true;
   *code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-  if (bytes == 0) {
+  if (!is_entered) {
+    ok = false;
+  } else if (bytes == 0) {
     // There is room for nothing.
   } else if (incoming.by_library) {
     // Of a ring nothing is used twice, as nothing is said to have been consumed.
@@ -355,7 +354,7 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
   }
   // What was cut off is still being written, and another thread there may want the region.
   if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
-  region->done.store(done_from(news), std::memory_order_release);
+  release(region, done_from(news));
   if (!ok) *code = MPI_ERR_OTHER;
   return true;
 }

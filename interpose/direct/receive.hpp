@@ -61,8 +61,8 @@ bool can_land_alone(Incoming* incoming) noexcept;
 bool land_alone(Incoming& incoming) noexcept;
 
 // Moves the payload of a token to where the receive wants it and sets the count of the status, if
-// any. The code is MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died. False:
-// the token is not outstanding, but was received as data, and nothing has happened.
+// any. The code is MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.
+// False: the token is not outstanding, but was received as data, and nothing has happened.
 bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
 
 // What has come as a whole is no token: as much of it as the receive has room for, which is less.

@@ -48,10 +48,15 @@ struct Region {
   alignas(kLine) std::atomic<int64_t> published;  // bytes of payload that are there
   std::atomic<int64_t> ring_end;                  // to be read behind that; 0: no ring
   int64_t ring;                                   // whole pieces
-  alignas(kLine) std::atomic<uint32_t> done;      // not 0: the receiver needs it no more
-  std::atomic<int64_t> consumed;                  // of what is before the ring's end
-  std::atomic<uint64_t> id;                       // of the token that is out; 0: none yet
-  alignas(kLine) Token token;                     // where the library sends it from
+  int64_t bytes;                                  // behind this
+  // Of it, whole pages that go back to the system before it is marked: from here, and how many
+  // bytes (arena.hpp).
+  int64_t idle_from;
+  int64_t idle_bytes;
+  alignas(kLine) std::atomic<uint32_t> done;  // not 0: the receiver needs it no more
+  std::atomic<int64_t> consumed;              // of what is before the ring's end
+  std::atomic<uint64_t> id;                   // of the token that is out; 0: none yet
+  alignas(kLine) Token token;                 // where the library sends it from
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 

@@ -37,7 +37,7 @@ uint32_t count_votes() noexcept {
 }
 
 std::byte* arena_of(uint32_t member) noexcept {
-  return member == own_index() ? own_arena() : peer_at(member)->arena;
+  return member == own_index() ? own_arena() : peer_at(member)->arena.begin;
 }
 
 Row& row(uint32_t member, int number) noexcept {

@@ -26,7 +26,7 @@ Lane* lanes_of(Region* region) noexcept {
 }
 
 Region* region_of(const Member& member) noexcept {
-  return reinterpret_cast<Region*>(peer_at(member.peer)->arena + member.offset);
+  return reinterpret_cast<Region*>(peer_at(member.peer)->arena.begin + member.offset);
 }
 
 int64_t up_to_line(int64_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
@@ -125,7 +125,10 @@ int open_inflows(Room* room, const Call& call) noexcept {
     // In a graph that is wrong, a source may have nothing for anybody, and no region.
     member.comes = member.comes && member.offset != 0;
     if (!member.comes) continue;
-    Region* region = region_of(member);
+    const OpenArena& arena = peer_at(member.peer)->arena;
+    Region* region = enter_region(arena, member.offset, 0);
+    if (region != nullptr) region = enter_region(arena, member.offset, region->bytes);
+    if (region == nullptr) return MPI_ERR_OTHER;
     Lane* lanes = lanes_of(region);
     Lane* own = &lanes[room->rank];
     member.inflow.open(member.in, gives_one(call.kind) ? &lanes[i] : own, own, payload(region),
@@ -171,6 +174,7 @@ int run(Room* room, const Call& call) noexcept {
   const size_t own = room->rank;
   const bool one = gives_one(call.kind);
   const int error_class = open_inflows(room, call);
+  if (error_class == MPI_ERR_OTHER) return error_class;
   bool to_all = false;
   for (size_t i = 0; one && i < n; ++i) to_all = to_all || has_window(*room, i);
   const Staging aside = side_of(*room, to_all, one);

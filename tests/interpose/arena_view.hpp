@@ -16,6 +16,7 @@ namespace test {
 struct Mapping {
   const char* begin;
   const char* end;
+  const char* end_of_used;  // what is behind it has not been used yet, and cannot be read
 };
 
 // Calls `line` with each line of a file of /proc.
@@ -33,11 +34,15 @@ inline std::vector<Mapping> arenas() {
   std::vector<Mapping> found;
   each_line("/proc/self/maps", [&](const std::string& line) {
     unsigned long begin = 0, end = 0;
-    // What is only read is a page of this rank's arena once more.
     if (line.find("memfd:lacuna-arena") == std::string::npos) return;
-    if (line.find(" rw-s ") == std::string::npos) return;
     if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) return;
-    found.push_back({reinterpret_cast<const char*>(begin), reinterpret_cast<const char*>(end)});
+    const auto* const last = reinterpret_cast<const char*>(end);
+    // What is only read is a page of this rank's arena once more.
+    if (line.find(" rw-s ") != std::string::npos) {
+      found.push_back({reinterpret_cast<const char*>(begin), last, last});
+    } else if (line.find(" ---s ") != std::string::npos && !found.empty()) {
+      found.back().end = last;
+    }
   });
   return found;
 }
@@ -45,7 +50,7 @@ inline std::vector<Mapping> arenas() {
 // Whether these bytes lie at the beginning of a line in one of the arenas, as a payload does.
 inline bool lies_in_arena(const void* bytes, size_t size) {
   for (const Mapping& arena : arenas()) {
-    for (const char* at = arena.begin; at + size <= arena.end; at += 64) {
+    for (const char* at = arena.begin; at + size <= arena.end_of_used; at += 64) {
       if (std::memcmp(at, bytes, size) == 0) return true;
     }
   }
