@@ -17,7 +17,10 @@ bool is_group(const Comm& comm) { return !comm.inter(); }
 int64_t live(const Program& p) {
   return std::count_if(p.comms.begin(), p.comms.end(), [](const CommPtr& c) { return !c->kept; });
 }
-bool is_full(const Program& p) { return live(p) >= static_cast<int64_t>(kMostComms); }
+// Open MPI's threads, too, wait for each other for ever.
+bool is_full(const Program& p) {
+  return live(p) >= static_cast<int64_t>(kMostComms) || (g_threads && g_quirks.ompi);
+}
 
 // Whether a new communicator is what all believe it to be.
 void check(Program* p, const Comm& comm) {
@@ -240,7 +243,7 @@ void disconnect_one(Program* p, Random* draw) {
 
 // A duplicate that a collective is made on, and freed at once; and again, on others of fewer ranks.
 void passing(Program* p, Random* draw) {
-  const int64_t times = draw->between(1, 3);
+  const int64_t times = g_threads && g_quirks.ompi ? 0 : draw->between(1, 3);
   for (int64_t i = 0; i < times; ++i) {
     const CommPtr from = p->pick(draw, is_group);
     const std::vector<int> some = draw_subset(draw, from->group, 1);

@@ -141,6 +141,7 @@ void freed(Program* p, Random* draw) {
   const bool late = draw->chance(50), frees_sends = draw->chance(60), frees_receives = draw->chance(60) && can_free_receives();
  
   const int64_t numbers = static_cast<int64_t>(draw->next() >> 1);
+  if (g_threads && g_quirks.ompi) return;
   const CommPtr comm = add_comm(p, from->group);
   p->say("freed requests, " + std::string(end < 6 ? "disconnected" : end < 9 ? "behind a barrier" : "until MPI_Finalize") +
          ", on " + comm->text());
