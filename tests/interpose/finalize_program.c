@@ -65,10 +65,11 @@ int main(int argc, char** argv) {
   } else if (rank == 1) {
     MPI_Recv(&word, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     usleep(200000); /* the other one has gone on by now; if it has not, all is well anyway */
-    MPI_Ssend(long_data, 1, long_type, 0, 1, MPI_COMM_WORLD);
+    MPI_Send(long_data, 1, long_type, 0, 1, MPI_COMM_WORLD);
     MPI_Send(short_data, 1, short_type, 0, 2, MPI_COMM_WORLD);
     MPI_Send(part, kShort + kShort / 2, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD);
-    MPI_Send(plain, 1, short_type, 0, 4, MPI_COMM_WORLD);
+    /* The last one tells that all are there: Open MPI, too, may leave some on their way else. */
+    MPI_Ssend(plain, 1, short_type, 0, 4, MPI_COMM_WORLD);
   }
   MPI_Type_free(&long_type);
   MPI_Type_free(&short_type);
