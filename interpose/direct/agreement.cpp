@@ -26,6 +26,8 @@
 #include "interpose/next.hpp"
 #include "interpose/policy.hpp"
 #include "interpose/runtime.hpp"
+#include "mpi/header.hpp"
+#include "source_id.gen.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -36,6 +38,16 @@ struct Sample {
   std::byte rest[kSampleBytes - static_cast<int64_t>(sizeof(Secret))];
 };
 alignas(4096) constinit Sample g_sample = {};
+
+// Of the same sources, whenever and wherever they were compiled.
+uint64_t build_id() noexcept {
+  // And what differs where one source is compiled for two binary interfaces.
+  constexpr uint64_t kSizes[] = {sizeof(Card), sizeof(Region), sizeof(MPI_Datatype),
+                                 sizeof(MPI_Status), sizeof(void*)};
+  uint64_t hash = kSourceId;
+  for (const uint64_t size : kSizes) hash = (hash ^ size) * 1099511628211U;  // as in FNV-1a
+  return hash;
+}
 
 // The cards are complete and the same on all ranks: so is the answer, but for memory and for what
 // open_arena says.

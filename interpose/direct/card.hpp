@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "interpose/direct/region.hpp"
-#include "mpi/header.hpp"
-#include "source_id.gen.hpp"
 
 namespace lacuna::direct {
 
@@ -27,16 +25,6 @@ struct Card {
   int32_t rank;           // in MPI_COMM_WORLD
   uint64_t sample_there;  // in its memory, for others to read
 };
-
-// Of the same sources, whenever and wherever they were compiled.
-inline uint64_t build_id() noexcept {
-  // And what differs where one source is compiled for two binary interfaces.
-  constexpr uint64_t kSizes[] = {sizeof(Card), sizeof(Region), sizeof(MPI_Datatype),
-                                 sizeof(MPI_Status), sizeof(void*)};
-  uint64_t hash = kSourceId;
-  for (const uint64_t size : kSizes) hash = (hash ^ size) * 1099511628211U;  // as in FNV-1a
-  return hash;
-}
 
 inline bool is_same(const Card& a, const Card& b) noexcept {
   return a.build == b.build && a.tools == b.tools && a.willing != 0 && b.willing != 0;
