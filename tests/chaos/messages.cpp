@@ -81,6 +81,8 @@ Batch draw_batch(Program* p, Random* draw) {
     const int64_t sending = draw->between(0, batch.posted_first ? 10 : 8);
     letter.sending = static_cast<Sending>(sending);
     letter.receiving = static_cast<Receiving>(draw->between(0, 8));
+    if (letter.receiving == Receiving::kCancelled && is_without("cancelled"))
+      letter.receiving = Receiving::kRecv;
     if (batch.in_order ? self : !is_posted(letter.receiving) || self)
       if (!is_nonblocking(letter.sending)) letter.sending = Sending::kIsend;
     const bool ready = letter.sending == Sending::kIrsend || letter.sending == Sending::kRsend;
