@@ -194,12 +194,12 @@ void between_groups(Program* p, Random* draw) {
   const CommPtr from = p->pick(draw, [](const Comm& c) { return !c.inter() && c.size() > 1; });
   const int64_t numbers = static_cast<int64_t>(draw->next() >> 1);
   const int tag = p->tag();
-  if (from == nullptr || is_full(*p)) return;
+  // Intel MPI's hang and crash.
+  if (from == nullptr || is_full(*p) || g_quirks.intel) return;
   Random more(static_cast<uint64_t>(numbers));
   const int64_t most = from->size() - 1;
   const size_t first = static_cast<size_t>(more.between(1, most));
-  const bool merge = more.chance(30) && !g_quirks.intel;  // hangs, one time of some
-  const bool merged_high = more.chance(50);
+  const bool merge = more.chance(30), merged_high = more.chance(50);
   const std::vector<int> low(from->group.begin(), from->group.begin() + static_cast<int>(first));
   const std::vector<int> high(from->group.begin() + static_cast<int>(first), from->group.end());
   const CommPtr made = add_comm(p, low);

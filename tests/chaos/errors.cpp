@@ -81,7 +81,7 @@ void truncated(Program* p, Random* draw) {
   const int64_t source_number = draw->between(0, 1 << 20), dest_number = draw->between(1, 1 << 20);
   const Drawn drawn = draw_type(draw);
   const int most = std::max(2, drawn.most(draw->chance(70) ? 3000 : 60000));
-  const int count = static_cast<int>(draw->between(2, most)), room = static_cast<int>(draw->between(0, count - 1));
+  const int count = static_cast<int>(draw->between(2, most)), room = static_cast<int>(draw->between(g_quirks.intel ? 1 : 0, count - 1));
   const int64_t first = draw->between(0, 2), second = draw->between(0, 2);
   int64_t way = draw->between(0, 6);
   const bool changes = draw->chance(40), plain_in = draw->chance(40), plain_out = draw->chance(40);

@@ -61,7 +61,7 @@ void Program::say(const std::string& text) const {
   std::snprintf(g_page->text[at], sizeof(g_page->text[at]), "%s", text.c_str());
   if (g_verbose)
     log_line("# " + std::to_string(seed) + (thread != 0 ? " thread 1" : "") + " step " +
-             std::to_string(step) + ": " + text);
+             std::to_string(step) + ": " + text + ", so far " + std::to_string(digest.value()));
 }
 
 void Program::pause() {
