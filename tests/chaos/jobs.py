@@ -121,14 +121,21 @@ class Job:
             words, environment = run.build(words, asked.target.name, environment)
         self.output = (self.folder / "output").open("wb")
         self.process = subprocess.Popen(
-            words, env=environment, stdin=subprocess.DEVNULL, stdout=self.output,
-            stderr=subprocess.STDOUT, start_new_session=True, cwd=self.folder,
+            words,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self.output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=self.folder,
         )
         if settings.stops and not self.calm:
             self.disturber = subprocess.Popen(
                 [
-                    str(asked.build / "bin" / "chaos_disturb"), str(self.folder),
-                    str(settings.ranks), str(self.first),
+                    str(asked.build / "bin" / "chaos_disturb"),
+                    str(self.folder),
+                    str(settings.ranks),
+                    str(self.first),
                 ],
                 stdin=subprocess.PIPE,
             )
@@ -141,7 +148,9 @@ class Job:
         kind = self.asked.target.kind
         if kind == "openmpi":
             found |= {
-                "OMPI_MCA_btl": "^ofi", "OMPI_MCA_pml": "ob1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                "OMPI_MCA_btl": "^ofi",
+                "OMPI_MCA_pml": "ob1",
+                "OMPI_MCA_mpi_yield_when_idle": "1",
                 "OMPI_MCA_rmaps_default_mapping_policy": ":oversubscribe",
                 "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
                 "PRTE_MCA_hwloc_default_binding_policy": "none",
@@ -262,7 +271,11 @@ def _stack(pid: int) -> list[str]:
     if shutil.which("gdb"):
         done = subprocess.run(
             ["gdb", "-batch", "-nx", "-p", str(pid), "-ex", "thread apply all bt 14"],
-            capture_output=True, text=True, errors="replace", timeout=60, check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
         )
         frames = [line for line in done.stdout.splitlines() if line.startswith("#")]
         if frames:

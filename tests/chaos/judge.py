@@ -32,7 +32,8 @@ class Finding:
 def repeat_line(asked: Asked, finding: Finding) -> str:
     words = [f"{HERE / 'run.py'} --mpi {asked.target.name}"]
     alone = finding.first == finding.seed
-    words.append(f"--seed {finding.seed}" if alone else f"--seeds {finding.first}:{finding.seed + 1}")
+    seeds = f"--seeds {finding.first}:{finding.seed + 1}"
+    words.append(f"--seed {finding.seed}" if alone else seeds)
     fixed = {
         "ranks": lambda v: f"--ranks {v}",
         "stops": lambda v: "--stops" if v else "--no-stops",
@@ -71,7 +72,8 @@ def launch(asked: Asked, first: int, last: int, settings: Settings, calm: bool) 
             at = min(max(at, first), last - 1)
         told = job.places if job.hung else ""
         if code not in (0, None):
-            where = "\n".join(f"  rank {p[1]}: seed {p[3][0]}, step {p[4][0]}: {p[5][0]}" for p in pages)
+            lines_of = (f"  rank {p[1]}: seed {p[3][0]}, step {p[4][0]}: {p[5][0]}" for p in pages)
+            where = "\n".join(lines_of)
             told = f"{where}\n{job.complaint()}"
         return Outcome(lines, job.hung, -1 if code is None else code, told, at)
 
@@ -109,7 +111,8 @@ def _under_lacuna(
         ours = launch(asked, at, last, settings, False)
         whole = not ours.hung and ours.code == 0
         upto = last if whole else ours.at
-        findings += _differences(at, upto, settings, native, ours, whole and at == first and native.code == 0)
+        is_all = whole and at == first and native.code == 0
+        findings += _differences(at, upto, settings, native, ours, is_all)
         if whole:
             break
         what = "hangs" if ours.hung else f"dies ({ours.code})"
@@ -176,5 +179,6 @@ def shrink(asked: Asked, seed: int, times: int) -> int:
             left_out.add(step)
             print(f"without step {step} it still fails", flush=True)
     words = ",".join(str(step) for step in sorted(left_out))
-    print(f"{sys.argv[0]} --mpi {asked.target.name} --seed {seed} --leave-out {words}  # block {seed // BLOCK}")
+    command = f"{sys.argv[0]} --mpi {asked.target.name} --seed {seed} --leave-out {words}"
+    print(f"{command}  # block {seed // BLOCK}")
     return 0

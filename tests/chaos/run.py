@@ -69,8 +69,15 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
         fixed["threads"] = given.threads
     options = dict(word.partition("=")[::2] for word in given.set)
     asked = Asked(
-        target, given.build, fixed, options, given.without, given.leave_out, given.patience,
-        given.keep, given.steady,
+        target,
+        given.build,
+        fixed,
+        options,
+        given.without,
+        given.leave_out,
+        given.patience,
+        given.keep,
+        given.steady,
     )
     return given, asked
 
@@ -119,10 +126,9 @@ def main() -> int:
             break
     ours = [finding for finding in findings if not finding.native]
     seconds = time.monotonic() - started
-    print(
-        f"{asked.target.name}: {programs} programs in {seconds:.0f} s: {len(ours)} fail"
-        + (f", {len(findings) - len(ours)} of the library alone" if len(findings) > len(ours) else "")
-    )
+    others = len(findings) - len(ours)
+    alone = f", {others} of the library alone" if others > 0 else ""
+    print(f"{asked.target.name}: {programs} programs in {seconds:.0f} s: {len(ours)} fail{alone}")
     return 1 if ours else 0
 
 
