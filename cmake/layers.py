@@ -21,6 +21,7 @@ ENGINE = {
     "layout": {"base", "type", "layout", "public"},
     "machine": {"base", "type", "layout", "machine", "public"},
     "kernels": {"base", "type", "layout", "kernels", "public"},
+    "gpu": {"base", "type", "layout", "gpu", "public"},
     "plan": _BELOW_PLAN | {"plan", "public"},
     "exec": _BELOW_PLAN | {"plan", "exec", "public"},
     "api": _BELOW_PLAN | {"plan", "exec", "api", "public"},

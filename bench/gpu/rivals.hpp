@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What lacuna's kernels are compared with on a device: kernels by hand for each family, as a good
+// programmer would write them for that one type, and a thread for each basic element that divides by
+// the counts of all loops at run time, as yaksa's generated kernels do.
+#ifndef LACUNA_BENCH_GPU_RIVALS_HPP_
+#define LACUNA_BENCH_GPU_RIVALS_HPP_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lacuna::bench {
+
+// `count` runs of `run` bytes (a power of two, at least 8), `stride` bytes apart.
+void hand_strided(bool is_pack, std::byte* mem, std::byte* packed, int64_t count, int64_t run,
+                  int64_t stride, cudaStream_t stream);
+void element_strided(bool is_pack, std::byte* mem, std::byte* packed, int64_t count, int64_t run,
+                     int64_t stride, cudaStream_t stream);
+// At offsets[i], which lies on the device.
+void hand_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t count, int64_t run,
+                 const int64_t* offsets, cudaStream_t stream);
+void element_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t count, int64_t run,
+                    const int64_t* offsets, cudaStream_t stream);
+// A matrix of n by n doubles.
+void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n, cudaStream_t stream);
+void element_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
+                       cudaStream_t stream);
+void empty(cudaStream_t stream);
+
+// Words that depend on their place and a salt; how many of two memories differ, added to *differing.
+void fill(std::byte* at, size_t bytes, uint64_t salt, cudaStream_t stream);
+void compare(const std::byte* a, const std::byte* b, size_t bytes, unsigned long long* differing,
+             cudaStream_t stream);
+
+}  // namespace lacuna::bench
+
+#endif  // LACUNA_BENCH_GPU_RIVALS_HPP_

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Message -> launch: the width of the words, which kernel, and how many blocks.
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "gpu/plan.hpp"
+
+namespace lacuna::gpu {
+namespace {
+
+// Below so many words blocks are smaller, so that all multiprocessors have some.
+constexpr uint64_t kWordsForWholeBlocks = uint64_t{1} << 20;
+constexpr uint64_t kWordsForHalfBlocks = uint64_t{1} << 18;
+// Elements of at most so many bytes go by tiles, and those at least so far apart are transposed:
+// what a read of one of them brings in are sectors of 32 bytes.
+constexpr int64_t kSector = 32;
+constexpr uint32_t kLeastOfTile = 4;  // iterations of either loop
+constexpr int64_t kTileBytes = 32768;
+constexpr int64_t kSmallTileBytes = 8192;
+constexpr uint32_t kMostShared = 49152;
+constexpr int64_t kMessageForLargeTiles = int64_t{16} << 20;
+
+int word_log(uint32_t plan_log, const void* mem, const std::byte* stream, int64_t begin, int64_t end,
+             int most_log) {
+  const uint64_t places = reinterpret_cast<uintptr_t>(mem) | reinterpret_cast<uintptr_t>(stream) |
+                          static_cast<uint64_t>(begin) | static_cast<uint64_t>(end) |
+                          (uint64_t{1} << most_log);
+  return std::min(static_cast<int>(plan_log), std::countr_zero(places));
+}
+
+// The number of the piece's words that come before byte `at` of the stream, a multiple of the words.
+uint64_t words_before(const PieceRow& row, int log, int64_t at) {
+  const Piece& piece = row.piece;
+  const uint32_t leaf = row.words[log].count;
+  uint64_t each = leaf;  // words of an iteration, from the outermost on
+  for (const Digit& digit : piece.digits) each *= digit.count.count;
+  uint64_t before = 0;
+  int64_t rest = at - piece.packed;
+  if (rest <= 0) return 0;
+  for (const Digit& digit : piece.digits) {
+    each /= digit.count.count;
+    if (digit.count.count == 1) continue;
+    const int64_t i = std::min<int64_t>(digit.count.count, rest / digit.packed_stride);
+    before += static_cast<uint64_t>(i) * each;
+    if (i == digit.count.count) return before;
+    rest -= i * digit.packed_stride;
+  }
+  return before + static_cast<uint64_t>(std::min<int64_t>(leaf, rest >> log));
+}
+
+struct Pair {
+  int near = -1;
+  int last = -1;
+};
+
+// The loops of a transpose: the one of neighbours in the stream is far apart in memory, another one
+// near.
+Pair transposed(const PieceRow& row) {
+  const Piece& piece = row.piece;
+  if (piece.ranked.groups != nullptr || piece.leaf_bytes > kSector) return {};
+  const int last = kMostLoops - 1;
+  const Digit& digit = piece.digits[last];
+  if (digit.table.entries != nullptr || digit.count.count < kLeastOfTile) return {};
+  int near = -1;
+  for (int k = 0; k < last; ++k) {
+    if (piece.digits[k].table.entries != nullptr) return {};
+    if (piece.digits[k].count.count < kLeastOfTile) continue;
+    if (near < 0 ||
+        std::abs(piece.digits[k].mem_stride) < std::abs(piece.digits[near].mem_stride))
+      near = k;
+  }
+  if (near < 0 || std::abs(piece.digits[near].mem_stride) > kSector ||
+      std::abs(digit.mem_stride) < 2 * std::abs(piece.digits[near].mem_stride) ||
+      std::abs(digit.mem_stride) <= kSector)
+    return {};
+  return {near, last};
+}
+
+TileLoop tile_loop(const Digit& digit) {
+  TileLoop loop;
+  loop.mem_stride = digit.mem_stride;
+  loop.packed_stride = digit.packed_stride;
+  loop.count = digit.count.count;
+  return loop;
+}
+
+// Keeps those iterations of the outermost loop that [begin, end) touches.
+void narrow_outermost(Piece& piece, int64_t begin, int64_t end) {
+  Digit& digit = piece.digits[kMostLoops - loops_of(piece)];
+  const int64_t from = std::max<int64_t>(0, begin - piece.packed) / digit.packed_stride;
+  const int64_t to =
+      std::min<int64_t>(digit.count.count, (end - piece.packed - 1) / digit.packed_stride + 1);
+  piece.mem += from * digit.mem_stride;
+  piece.packed += from * digit.packed_stride;
+  digit.count = make_divisor(static_cast<uint32_t>(to - from));
+}
+
+bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, Launch& launch) {
+  PieceRow row = plan.rows[0];
+  const bool clipped = begin != 0 || end != plan.size;
+  Pair pair = transposed(row);
+  if (pair.near < 0) return false;
+  if (clipped) {
+    narrow_outermost(row.piece, begin, end);
+    pair = transposed(row);
+    if (pair.near < 0) return false;
+  }
+  TilesJob& job = launch.tiles;
+  job.piece = row.piece;
+  job.near = tile_loop(row.piece.digits[pair.near]);
+  job.last = tile_loop(row.piece.digits[pair.last]);
+  job.piece.digits[pair.near] = job.piece.digits[pair.last] = Digit{};
+  const int64_t element = row.piece.leaf_bytes;
+  job.parts = static_cast<uint32_t>(element >> launch.log);
+  launch.parts = job.parts == 1 ? 1 : 0;
+  const int64_t bytes =
+      end - begin < kMessageForLargeTiles ? kSmallTileBytes : kTileBytes;
+  // As square as the counts allow.
+  const auto bits = [](int64_t x) { return static_cast<int>(std::bit_width(static_cast<uint64_t>(x))); };
+  const int log = bits(bytes / element) - 1;
+  const int near_most = bits(job.near.count - 1);
+  const int last_most = bits(job.last.count - 1);
+  int near_log = std::min(near_most, (log + 1) / 2);
+  int last_log = std::min(last_most, log - near_log);
+  near_log = std::min(near_most, log - last_log);
+  job.near.log = static_cast<uint32_t>(near_log);
+  job.near.tiles = make_divisor(((job.near.count - 1) >> near_log) + 1);
+  // No two rows begin in the same bank.
+  const uint32_t pad = launch.log == 0 ? 4 : launch.log == 1 ? 2 : 1;
+  const uint32_t line = job.parts << near_log;
+  job.pitch = launch.log < 2 ? (line + pad - 1) / pad * pad + pad : line | 1;
+  job.begin = begin;
+  job.end = end;
+  job.clipped = clipped ? 1 : 0;
+  while ((job.pitch << last_log) << launch.log > kMostShared) --last_log;
+  job.last.log = static_cast<uint32_t>(last_log);
+  job.last.tiles = make_divisor(((job.last.count - 1) >> last_log) + 1);
+  launch.shared_bytes = (job.pitch << last_log) << launch.log;
+  launch.blocks = uint64_t{job.near.tiles.count} * job.last.tiles.count;
+  for (const Digit& digit : job.piece.digits) launch.blocks *= digit.count.count;
+  launch.threads = kTileThreads;
+  return true;
+}
+
+void choose_words(const DevicePlan& plan, int64_t begin, int64_t end, Launch& launch) {
+  const PieceRow& row = plan.rows[0];
+  const int loops = loops_of(row.piece);
+  launch.way = Launch::Way::kWords;
+  launch.ranked = row.piece.ranked.groups != nullptr;
+  bool is_wide = launch.ranked && row.piece.ranked.shifts.scale == 0;
+  for (const Digit& digit : row.piece.digits) {
+    const bool is_table = digit.table.entries != nullptr;
+    launch.tables = launch.tables || is_table;
+    is_wide = is_wide || (is_table && digit.table.scale == 0);
+  }
+  if (is_wide) {
+    launch.loops = kMostLoops;
+  } else if (launch.ranked) {
+    launch.loops = loops <= 1 && !launch.tables ? 1 : kMostLoops;
+  } else if (launch.tables) {
+    launch.loops = loops <= 2 ? loops : kMostLoops;
+  } else {
+    launch.loops = loops <= 3 ? std::max(loops, 1) : kMostLoops;
+  }
+  WordsJob& job = launch.words;
+  job.piece = row.piece;
+  job.words = row.words[launch.log];
+  job.first = words_before(row, launch.log, begin);
+  job.last = words_before(row, launch.log, end);
+  const uint64_t words = job.last - job.first;
+  launch.threads = words >= kWordsForWholeBlocks ? 256 : words >= kWordsForHalfBlocks ? 128 : 64;
+  launch.blocks = (words - 1) / (kUnroll * launch.threads) + 1;
+}
+
+}  // namespace
+
+Message message_of(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
+                   int64_t end, int most_log) {
+  Message message;
+  message.plan = plan.view;
+  message.mem = static_cast<std::byte*>(const_cast<void*>(mem));
+  message.packed = static_cast<std::byte*>(const_cast<void*>(packed)) - begin;
+  message.begin = begin;
+  message.end = end;
+  message.log = static_cast<uint32_t>(word_log(4, mem, message.packed, begin, end, most_log));
+  return message;
+}
+
+Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
+              int64_t end, int most_log) {
+  Launch launch;
+  if (begin >= end) return launch;
+  std::byte* const from = static_cast<std::byte*>(const_cast<void*>(mem));
+  std::byte* const stream = static_cast<std::byte*>(const_cast<void*>(packed)) - begin;
+  if (plan.is_run()) {
+    launch.way = Launch::Way::kRun;
+    return launch;
+  }
+  if (plan.rows.size() > 1) {
+    launch.way = Launch::Way::kMany;
+    launch.message = message_of(plan, mem, packed, begin, end, most_log);
+    launch.blocks = tiles_of(plan, launch.message);
+    return launch;
+  }
+  launch.log = word_log(plan.log, mem, stream, begin, end, most_log);
+  if (choose_tiles(plan, begin, end, launch)) {
+    launch.way = Launch::Way::kTiles;
+    launch.tiles.mem = from;
+    launch.tiles.packed = stream;
+  } else {
+    choose_words(plan, begin, end, launch);
+    launch.words.mem = from;
+    launch.words.packed = stream;
+  }
+  return launch;
+}
+
+CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan& to,
+                 const void* to_mem, int* log, int most_log) {
+  const PieceRow& a = *from.whole_piece();
+  const PieceRow& b = *to.whole_piece();
+  *log = word_log(std::min(from.log, to.log), from_mem, static_cast<const std::byte*>(to_mem), 0, 0,
+                  most_log);
+  CopyJob job;
+  job.from = a.piece;
+  job.to = b.piece;
+  job.from_words = a.words[*log];
+  job.to_words = b.words[*log];
+  job.from_mem = static_cast<const std::byte*>(from_mem);
+  job.to_mem = static_cast<std::byte*>(const_cast<void*>(to_mem));
+  job.last = static_cast<uint64_t>(from.size) >> *log;
+  return job;
+}
+
+}  // namespace lacuna::gpu

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The kernels' bodies on the host's grid against the typemap: random types, whole and in random
+// slices, packed, unpacked, from layout to layout and many messages in one launch, at any width of
+// words, between guard pages, with every byte of every gap compared afterwards.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "gpu/host_grid.hpp"
+#include "property/case.hpp"
+#include "type/text.hpp"
+
+namespace lacuna::gpu {
+namespace {
+
+using testing::Case;
+using testing::Choices;
+using testing::differ;
+using testing::Expected;
+using testing::Guarded;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr uint64_t kSeedsOfShard = 500;
+#else
+constexpr uint64_t kSeedsOfShard = 5000;
+#endif
+
+TEST(Divisor, DividesAsTheProcessorDoes) {
+  Choices choices(1);
+  for (int i = 0; i < 200000; ++i) {
+    const auto count =
+        static_cast<uint32_t>(1 + (choices.next() >> (34 + choices.below(30))));
+    const Divisor divisor = make_divisor(count);
+    const uint64_t wide = choices.next() >> (1 + choices.below(60));
+    const auto narrow = static_cast<uint32_t>(choices.next() >> (33 + choices.below(30)));
+    ASSERT_EQ(quotient(wide, divisor), wide / count);
+    ASSERT_EQ(quotient(narrow, divisor), narrow / count);
+    const uint64_t edge = wide / count * count;
+    if (edge > 0) {
+      ASSERT_EQ(quotient(edge - 1, divisor), (edge - 1) / count) << count;
+    }
+    ASSERT_EQ(quotient(edge, divisor), edge / count) << count;
+  }
+  for (const uint32_t count : {uint32_t{1} << 30, (uint32_t{1} << 30) - 1, uint32_t{3}}) {
+    const Divisor divisor = make_divisor(count);
+    for (const uint64_t x : {(uint64_t{1} << 63) - 1, uint64_t{count} * 5 - 1, uint64_t{count} * 5})
+      ASSERT_EQ(quotient(x, divisor), x / count);
+    ASSERT_EQ(quotient((uint32_t{1} << 31) - 1, divisor), ((uint32_t{1} << 31) - 1) / count);
+  }
+}
+
+// A plan and its tables on the host.
+struct Placed {
+  DevicePlan plan;
+  std::unique_ptr<std::byte[]> image;
+};
+
+Result<Placed> placed_plan(const Type& type, int64_t count) {
+  auto made = make_device_plan(type, count);
+  if (!made) return made.error();
+  Placed placed;
+  placed.plan = std::move(made).value();
+  const size_t bytes = image_bytes(placed.plan);
+  placed.image = std::make_unique<std::byte[]>(bytes);
+  place(placed.plan, placed.image.get());
+  if (placed.plan.image.size() > bytes) return Error{LACUNA_INTERNAL, "the image is too large"};
+  std::memcpy(placed.image.get(), placed.plan.image.data(), placed.plan.image.size());
+  return placed;
+}
+
+struct Seen {
+  std::set<std::string> ways;
+  void note(const Launch& launch) {
+    static const char* const kNames[] = {"nothing", "run", "words", "tiles", "many"};
+    std::string name = kNames[static_cast<int>(launch.way)];
+    if (launch.way == Launch::Way::kWords) {
+      name += launch.ranked ? " ranked " : launch.tables ? " listed " : " strided ";
+      name += std::to_string(launch.loops);
+    }
+    if (launch.way == Launch::Way::kTiles) name += launch.parts == 1 ? " of words" : " of parts";
+    ways.insert(name);
+  }
+};
+
+class Check {
+ public:
+  Check(const Case& c, Seen& seen) : case_(c), expected_(c), choices_(c.seed + 7), seen_(seen) {}
+
+  std::string all() {
+    auto made = placed_plan(*case_.type, case_.count);
+    if (!made) return made.error().message;
+    placed_ = std::move(made).value();
+    if (placed_.plan.size != expected_.packed_bytes()) return "its size is wrong";
+    std::string wrong = pack();
+    if (wrong.empty() && case_.receivable) wrong = unpack();
+    if (wrong.empty()) wrong = many();
+    if (wrong.empty()) wrong = copy();
+    return wrong;
+  }
+
+ private:
+  // Guarded memory, now and then away from alignment.
+  struct Buffer {
+    Buffer(size_t bytes, Choices& choices)
+        : pad(choices.below(3) == 0 ? static_cast<size_t>(choices.below(16)) : 0),
+          upper(choices.below(2) == 0),
+          guarded(bytes + pad, upper) {}
+    std::byte* data() const { return guarded.data() + (upper ? 0 : pad); }
+    size_t pad;
+    bool upper;
+    Guarded guarded;
+  };
+
+  int most_log() { return choices_.below(3) == 0 ? static_cast<int>(choices_.below(5)) : 4; }
+
+  // Whole, or cut at random places, half of them at multiples of 16.
+  std::vector<std::pair<int64_t, int64_t>> slices(bool whole) {
+    const int64_t total = expected_.packed_bytes();
+    std::vector<int64_t> cuts = {0, total};
+    const int64_t unit = choices_.below(2) == 0 ? 16 : 1;
+    for (int64_t i = whole ? 0 : choices_.below(6); i > 0; --i)
+      cuts.push_back(choices_.below(total + 1) / unit * unit);
+    std::sort(cuts.begin(), cuts.end());
+    std::vector<std::pair<int64_t, int64_t>> result;
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) result.emplace_back(cuts[i], cuts[i + 1]);
+    return result;
+  }
+
+  std::string pack() {
+    const auto bytes = static_cast<size_t>(expected_.packed_bytes());
+    const Buffer mem(expected_.span(), choices_);
+    expected_.fill(mem.data(), expected_.span(), 1);
+    const Buffer packed(bytes, choices_);
+    for (const bool whole : {true, false}) {
+      if (bytes > 0) std::memset(packed.data(), 0x5A, bytes);
+      for (const auto& [begin, end] : slices(whole)) {
+        std::byte* const to = packed.data() + begin;
+        const Launch launch =
+            choose(placed_.plan, mem.data() - expected_.low(), to, begin, end, most_log());
+        seen_.note(launch);
+        run_on_host<true>(placed_.plan, launch, mem.data() - expected_.low(), to, begin, end);
+      }
+      const std::string wrong = differ(whole ? "pack" : "pack in slices", packed.data(),
+                                       expected_.packed().data(), bytes);
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  std::string unpack() {
+    const auto bytes = static_cast<size_t>(expected_.packed_bytes());
+    const Buffer mem(expected_.span(), choices_);
+    const Buffer packed(bytes, choices_);
+    if (bytes > 0) std::memcpy(packed.data(), expected_.packed().data(), bytes);
+    const std::vector<std::byte> want = expected_.unpacked();
+    for (const bool whole : {true, false}) {
+      expected_.fill(mem.data(), expected_.span(), 2);
+      for (const auto& [begin, end] : slices(whole)) {
+        std::byte* const from = packed.data() + begin;
+        const Launch launch =
+            choose(placed_.plan, mem.data() - expected_.low(), from, begin, end, most_log());
+        run_on_host<false>(placed_.plan, launch, mem.data() - expected_.low(), from, begin, end);
+      }
+      const std::string wrong =
+          differ(whole ? "unpack" : "unpack in slices", mem.data(), want.data(), want.size());
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  // The slices of a message as the messages of one launch.
+  std::string many() {
+    const auto bytes = static_cast<size_t>(expected_.packed_bytes());
+    if (bytes == 0) return "";
+    const Buffer mem(expected_.span(), choices_);
+    expected_.fill(mem.data(), expected_.span(), 1);
+    const Buffer packed(bytes, choices_);
+    std::vector<Message> messages;
+    uint32_t tiles = 0;
+    for (const auto& [begin, end] : slices(false)) {
+      if (begin == end) continue;
+      Message message = message_of(placed_.plan, mem.data() - expected_.low(),
+                                   packed.data() + begin, begin, end, most_log());
+      message.first_tile = tiles;
+      tiles += tiles_of(placed_.plan, message);
+      messages.push_back(message);
+    }
+    many_on_host<true>(messages.data(), static_cast<uint32_t>(messages.size()), tiles);
+    std::string wrong = differ("many packed", packed.data(), expected_.packed().data(), bytes);
+    if (!wrong.empty() || !case_.receivable) return wrong;
+    expected_.fill(mem.data(), expected_.span(), 2);
+    const std::vector<std::byte> want = expected_.unpacked();
+    many_on_host<false>(messages.data(), static_cast<uint32_t>(messages.size()), tiles);
+    return differ("many unpacked", mem.data(), want.data(), want.size());
+  }
+
+  // To runs at a stride, or to the same type.
+  std::string copy() {
+    const int64_t bytes = expected_.packed_bytes();
+    if (bytes == 0 || placed_.plan.whole_piece() == nullptr) return "";
+    Case other = case_;
+    if (!case_.receivable || choices_.below(2) == 0) {
+      int64_t run = 1 + choices_.below(std::min<int64_t>(bytes, 256));
+      while (bytes % run != 0) --run;
+      other.count = 1;
+      other.receivable = true;
+      other.type = make_hvector(bytes / run, run, run + choices_.below(3) * 8,
+                                parse_type("byte").value())
+                       .value();
+    }
+    const Expected target(other);
+    auto to = placed_plan(*other.type, other.count);
+    if (!to) return to.error().message;
+    if (to.value().plan.whole_piece() == nullptr) return "";
+    const Buffer from_mem(expected_.span(), choices_);
+    const Buffer to_mem(target.span(), choices_);
+    expected_.fill(from_mem.data(), expected_.span(), 1);
+    target.fill(to_mem.data(), target.span(), 2);
+    int log = 0;
+    const Placed placed_to = std::move(to).value();
+    const CopyJob job = copy_job(placed_.plan, from_mem.data() - expected_.low(), placed_to.plan,
+                                 to_mem.data() - target.low(), &log, most_log());
+    with_log(log, HostCopy{job});
+    const std::vector<std::byte> want = target.unpacked(expected_.packed());
+    return differ("copy", to_mem.data(), want.data(), want.size());
+  }
+
+  const Case& case_;
+  Expected expected_;
+  Choices choices_;
+  Seen& seen_;
+  Placed placed_;
+};
+
+// Most cases with less memory: filling and comparing it is what takes time.
+Case small(Case c) {
+  constexpr int64_t kMostSpan = int64_t{1} << 16;
+  if (c.seed % 16 == 0) return c;
+  const int64_t extent = std::max<int64_t>(1, std::abs(c.type->extent()));
+  c.count = std::min(c.count, std::max<int64_t>(1, kMostSpan / extent));
+  return c;
+}
+
+class GpuTypes : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(GpuTypes, AreMovedAsTheTypemapSays) {
+  Seen seen;
+  for (uint64_t i = 0; i < kSeedsOfShard; ++i) {
+    const Case c = small(testing::make_case(GetParam() * kSeedsOfShard + i));
+    const std::string wrong = Check(c, seen).all();
+    if (wrong.empty()) continue;
+    const Placed placed = placed_plan(*c.type, c.count).value();
+    FAIL() << testing::repro(c) << "\n" << wrong << "\n" << text_of(placed.plan);
+  }
+  for (const char* way : {"run", "words strided 1", "words strided 2", "words strided 3",
+                          "words strided 6", "words listed 1", "words listed 2", "words ranked 1",
+                          "words ranked 6", "tiles of words", "many"})
+    EXPECT_TRUE(seen.ways.contains(way)) << way;
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, GpuTypes, ::testing::Values(0, 1, 2, 3));
+
+std::string text_of_plan(const char* type, int64_t count) {
+  return text_of(placed_plan(*parse_type(type).value(), count).value().plan);
+}
+
+TEST(GpuPlan, KeepsLoops) {
+  EXPECT_EQ(text_of_plan("vector(1000, 1, 4, double)", 1),
+            "loop 1000 mem +32 packed +8, run of 8 bytes\n");
+  EXPECT_EQ(text_of_plan("resized(0, 8, vector(64, 1, 64, double))", 64),
+            "loop 64 mem +8 packed +512, loop 64 mem +512 packed +8, run of 8 bytes\n");
+}
+
+TEST(GpuPlan, TakesRecordsAsRankedRuns) {
+  EXPECT_EQ(text_of_plan("resized(0, 40, struct([1, 1], [0, 24], [double, int]))", 1000),
+            "loop 1000 mem +40 packed +12, runs of 12 bytes\n");
+}
+
+TEST(GpuPlan, ChoosesTilesForTransposes) {
+  const Placed placed =
+      placed_plan(*parse_type("resized(0, 8, vector(640, 1, 640, double))").value(), 640).value();
+  alignas(16) static std::byte memory[16];
+  const Launch launch = choose(placed.plan, memory, memory, 0, placed.plan.size);
+  EXPECT_EQ(launch.way, Launch::Way::kTiles);
+  EXPECT_EQ(launch.log, 3);
+}
+
+TEST(GpuPlan, TakesTheWidestWords) {
+  const Placed placed = placed_plan(*parse_type("vector(9, 2, 4, double)").value(), 1).value();
+  alignas(16) static std::byte memory[32];
+  EXPECT_EQ(choose(placed.plan, memory, memory, 0, placed.plan.size).log, 4);
+  EXPECT_EQ(choose(placed.plan, memory + 8, memory, 0, placed.plan.size).log, 3);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 8, 8, placed.plan.size).log, 3);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 1, 1, placed.plan.size).log, 0);
+}
+
+// Counts that are no digits, and offsets beyond 32 bits: places alone, no bytes.
+TEST(GpuPlan, SplitsWhatIsTooLong) {
+  const std::string text = text_of_plan("vector(3000000000, 1, 2, byte)", 1);
+  EXPECT_EQ(text,
+            "loop 5 mem +1073741824 packed +536870912, loop 536870912 mem +2 packed +1, run of 1 "
+            "bytes\nloop 315645440 mem +2 packed +1, run of 1 bytes\n");
+  const Placed placed =
+      placed_plan(*parse_type("vector(3000000000, 1, 2, byte)").value(), 1).value();
+  const PieceRow& row = placed.plan.rows[0];
+  const Locator<2, false, false> locator(row.piece, row.words[0], 2684354559u - 3);
+  EXPECT_EQ(locator.at(row.piece, row.words[0], 0, 3).mem, 2 * int64_t{2684354559});
+  EXPECT_EQ(locator.at(row.piece, row.words[0], 0, 3).packed, 2684354559);
+}
+
+TEST(GpuPlan, DeclinesWhatItCannotHold) {
+  EXPECT_EQ(make_device_plan(*parse_type("double").value(), -1).error().status,
+            LACUNA_INVALID_ARGUMENT);
+  EXPECT_EQ(make_device_plan(*parse_type("double").value(), int64_t{1} << 62).error().status,
+            LACUNA_OVERFLOW);
+}
+
+}  // namespace
+}  // namespace lacuna::gpu

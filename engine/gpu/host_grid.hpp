@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The grid of a launch run on the host, block by block and thread by thread, for tests where there
+// is no device.
+#ifndef LACUNA_ENGINE_GPU_HOST_GRID_HPP_
+#define LACUNA_ENGINE_GPU_HOST_GRID_HPP_
+
+#include <cstring>
+#include <vector>
+
+#include "gpu/plan.hpp"
+
+namespace lacuna::gpu {
+
+template <bool kPack>
+struct HostWords {
+  const Launch& launch;
+  template <int kLog, int kLoops, bool kTables, bool kRanked>
+  void operator()() const {
+    for (uint64_t block = 0; block < launch.blocks; ++block) {
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        move_words<kLog, kLoops, kTables, kRanked, kPack>(launch.words, block, thread,
+                                                          launch.threads);
+    }
+  }
+};
+
+template <bool kPack>
+struct HostTiles {
+  const Launch& launch;
+  template <int kLog>
+  void operator()() const {
+    if (launch.parts == 1) {
+      run<kLog, 1>();
+    } else {
+      run<kLog, 0>();
+    }
+  }
+  template <int kLog, int kParts>
+  void run() const {
+    using Word = typename WordOf<kLog>::type;
+    for (uint64_t block = 0; block < launch.blocks; ++block) {
+      std::vector<Word> shared(launch.shared_bytes / sizeof(Word));
+      const TileAt at = tile_at(launch.tiles, block);
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        tile_phase<kLog, kParts, kPack, true>(launch.tiles, at, thread, shared.data());
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        tile_phase<kLog, kParts, !kPack, false>(launch.tiles, at, thread, shared.data());
+    }
+  }
+};
+
+// The block that many messages' kernel runs.
+template <bool kPack>
+void many_on_host(const Message* messages, uint32_t n, uint64_t blocks) {
+  for (uint32_t block = 0; block < blocks; ++block) {
+    const Message& message = messages[last_at_most(
+        n, block, [&](uint32_t i) { return messages[i].first_tile; })];
+    const PlanView& plan = *message.plan;
+    const uint32_t* const tiles = plan.tiles[message.log];
+    const uint32_t tile = block - message.first_tile;
+    const uint32_t i = last_at_most(plan.pieces, tile, [&](uint32_t k) { return tiles[k]; });
+    for (uint32_t thread = 0; thread < kThreads; ++thread)
+      move_piece_of<kPack>(plan.rows[i], message, tile - tiles[i], thread);
+  }
+}
+
+template <bool kPack>
+void run_on_host(const DevicePlan& plan, const Launch& launch, void* mem, void* packed,
+                 int64_t begin, int64_t end) {
+  switch (launch.way) {
+    case Launch::Way::kNothing:
+      return;
+    case Launch::Way::kRun: {
+      std::byte* const at = static_cast<std::byte*>(mem) + plan.rows[0].piece.mem + begin;
+      std::memcpy(kPack ? packed : at, kPack ? at : packed, static_cast<size_t>(end - begin));
+      return;
+    }
+    case Launch::Way::kWords:
+      return with_words(launch, HostWords<kPack>{launch});
+    case Launch::Way::kTiles:
+      return with_log(launch.log, HostTiles<kPack>{launch});
+    case Launch::Way::kMany:
+      return many_on_host<kPack>(&launch.message, 1, launch.blocks);
+  }
+}
+
+struct HostCopy {
+  const CopyJob& job;
+  template <int kLog>
+  void operator()() const {
+    const uint64_t blocks = (job.last + kUnroll * kThreads - 1) / (kUnroll * kThreads);
+    for (uint64_t block = 0; block < blocks; ++block) {
+      for (uint32_t thread = 0; thread < kThreads; ++thread)
+        copy_words<kLog>(job, block, thread, kThreads);
+    }
+  }
+};
+
+}  // namespace lacuna::gpu
+
+#endif  // LACUNA_ENGINE_GPU_HOST_GRID_HPP_

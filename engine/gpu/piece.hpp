@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Piece: what a kernel moves, a nest of loops over a run or over a list of runs, as plain data that
+// host and device read alike. Made by pieces.cpp from a layout, followed by words.hpp and tiles.hpp.
+//
+// Words:
+//   digit    the value of one loop in the mixed-radix number of a word. Every loop has both strides,
+//            so the words of a piece may be taken in any order.
+//   word     1, 2, 4, 8 or 16 bytes: the widest that all places of a message are multiples of.
+//   ranked   a leaf of unequal runs. A bit for each unit of the packed stream says whether a run
+//            begins there; the run of a unit is the number of bits up to it (a table of counts for
+//            each 32 units, and one popcount), so that nothing is searched.
+#ifndef LACUNA_ENGINE_GPU_PIECE_HPP_
+#define LACUNA_ENGINE_GPU_PIECE_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define LACUNA_HD __host__ __device__ __forceinline__
+#define LACUNA_UNROLL _Pragma("unroll")
+#define LACUNA_NO_UNROLL _Pragma("unroll 1")
+#else
+#define LACUNA_HD inline
+#define LACUNA_UNROLL
+#define LACUNA_NO_UNROLL
+#endif
+
+namespace lacuna::gpu {
+
+inline constexpr int kMostLoops = 6;
+inline constexpr int kWordSizes = 5;  // 1 << 0 .. 1 << 4 bytes
+// Counts are less, so that a digit and a carry fit the narrow division.
+inline constexpr int64_t kMostCount = int64_t{1} << 30;
+
+// Division by a constant as a multiplication (Granlund and Montgomery 1994): of numbers below 2^31
+// by `narrow`, below 2^63 by `wide`; both are ceil(2^(n + shift) / count).
+struct Divisor {
+  uint64_t wide = uint64_t{1} << 63;
+  uint32_t narrow = uint32_t{1} << 31;
+  uint32_t shift = 0;
+  uint32_t count = 1;
+  uint32_t unused = 0;
+};
+
+LACUNA_HD uint32_t quotient(uint32_t x, const Divisor& d) {
+#if defined(__CUDA_ARCH__)
+  return __umulhi(x + x, d.narrow) >> d.shift;
+#else
+  return static_cast<uint32_t>((uint64_t{x + x} * d.narrow) >> 32) >> d.shift;
+#endif
+}
+
+LACUNA_HD uint64_t quotient(uint64_t x, const Divisor& d) {
+#if defined(__CUDA_ARCH__)
+  return __umul64hi(x + x, d.wide) >> d.shift;
+#else
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<uint64_t>((Wide{x + x} * d.wide) >> 64) >> d.shift;
+#endif
+}
+
+// Offsets as int32 in units of `scale`, or as int64 (scale 0).
+struct Offsets {
+  const void* entries = nullptr;
+  int64_t scale = 0;
+};
+
+// Only where kWide may they be int64: a branch between loads would have them wait for each other.
+template <bool kWide>
+LACUNA_HD int64_t offset_at(const Offsets& offsets, uint32_t i) {
+  if (kWide && offsets.scale == 0) return static_cast<const int64_t*>(offsets.entries)[i];
+  return static_cast<const int32_t*>(offsets.entries)[i] * offsets.scale;
+}
+
+struct Digit {
+  Divisor count;
+  int64_t mem_stride = 0;
+  int64_t packed_stride = 0;
+  Offsets table;  // with entries: the digit's place in memory; the stride is 0
+};
+
+// 32 units of a ranked leaf.
+struct Group {
+  uint32_t begins = 0;  // bit k: a run begins at unit k
+  uint32_t before = 0;  // runs that begin before these units
+};
+
+struct Ranked {
+  const Group* groups = nullptr;
+  Offsets shifts;  // of run i: its place in memory less its place in the packed stream of the leaf
+  uint32_t unit_log = 0;
+  uint32_t unused = 0;
+};
+
+struct Piece {
+  // The outermost loop first, all at the end: those in front have a count of 1.
+  Digit digits[kMostLoops];
+  int64_t mem = 0;  // of the first byte
+  int64_t packed = 0;
+  Ranked ranked;  // with groups: the leaf is these runs, else one run
+  int64_t leaf_bytes = 0;
+};
+
+// With the words of a leaf by the logarithm of their size.
+struct PieceRow {
+  Piece piece;
+  Divisor words[kWordSizes];
+  uint32_t log = 0;  // of the widest words that its own places allow
+  uint32_t unused = 0;
+};
+
+// All pieces of a plan where the kernel for many messages reads them: tiles[log][i] is the first
+// tile of piece i.
+struct PlanView {
+  const PieceRow* rows = nullptr;
+  const uint32_t* tiles[kWordSizes] = {};
+  uint32_t pieces = 0;
+  uint32_t unused = 0;
+};
+
+struct alignas(16) Word16 {
+  uint32_t parts[4];
+};
+
+template <int kLog>
+struct WordOf;
+template <>
+struct WordOf<0> {
+  using type = uint8_t;
+};
+template <>
+struct WordOf<1> {
+  using type = uint16_t;
+};
+template <>
+struct WordOf<2> {
+  using type = uint32_t;
+};
+template <>
+struct WordOf<3> {
+  using type = uint64_t;
+};
+template <>
+struct WordOf<4> {
+  using type = Word16;
+};
+
+template <typename Word>
+LACUNA_HD Word load(const std::byte* at) {
+#if defined(__CUDA_ARCH__)
+  return *reinterpret_cast<const Word*>(at);
+#else
+  if (reinterpret_cast<uintptr_t>(at) % sizeof(Word) != 0) __builtin_trap();
+  Word word;
+  __builtin_memcpy(&word, at, sizeof word);
+  return word;
+#endif
+}
+
+template <typename Word>
+LACUNA_HD void store(std::byte* at, const Word& word) {
+#if defined(__CUDA_ARCH__)
+  *reinterpret_cast<Word*>(at) = word;
+#else
+  if (reinterpret_cast<uintptr_t>(at) % sizeof(Word) != 0) __builtin_trap();
+  __builtin_memcpy(at, &word, sizeof word);
+#endif
+}
+
+LACUNA_HD uint32_t bits_of(uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<uint32_t>(__popc(mask));
+#else
+  return static_cast<uint32_t>(__builtin_popcount(mask));
+#endif
+}
+
+}  // namespace lacuna::gpu
+
+#endif  // LACUNA_ENGINE_GPU_PIECE_HPP_

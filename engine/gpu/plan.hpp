@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Device plans, the host's part: from a type and a count to pieces and their tables, and from a
+// message to a launch. Knows no CUDA: the unit tests run the launches on the host.
+#ifndef LACUNA_ENGINE_GPU_PLAN_HPP_
+#define LACUNA_ENGINE_GPU_PLAN_HPP_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "gpu/tiles.hpp"
+#include "gpu/words.hpp"
+#include "type/type.hpp"
+
+namespace lacuna::gpu {
+
+Divisor make_divisor(uint32_t count);
+
+// A plan for `count` elements. Its tables are an image that is put somewhere as a whole (place).
+struct DevicePlan {
+  int64_t size = 0;
+  int64_t count = 0;
+  std::vector<PieceRow> rows;
+  std::vector<uint32_t> tiles[kWordSizes];  // PlanView::tiles, and the number of all at the end
+  uint32_t log = 4;                         // the widest words that all rows allow
+  // Where there are several pieces, the whole message as one, for copies; it may have none.
+  std::optional<PieceRow> whole;
+
+  std::vector<std::byte> image;
+  const PlanView* view = nullptr;  // where the image was put
+
+  bool is_run() const;
+  // The piece that is the whole message, dense in the stream; null: none.
+  const PieceRow* whole_piece() const {
+    return rows.size() == 1 ? rows.data() : whole ? &*whole : nullptr;
+  }
+};
+
+// Of a piece, those that count.
+int loops_of(const Piece& piece);
+
+// O(nodes of the layout + entries of its lists). Pointers of the plan are offsets in the image until
+// it is placed.
+Result<DevicePlan> make_device_plan(const Type& type, int64_t count);
+// Once: the image will be at `base`, in that many bytes.
+size_t image_bytes(const DevicePlan& plan);
+void place(DevicePlan& plan, std::byte* base);
+
+// "2 pieces\nloop 1024 mem +8192 packed +8, run 8\n...".
+std::string text_of(const DevicePlan& plan);
+
+// ---- launches ----
+
+struct Launch {
+  enum class Way : uint8_t {
+    kNothing,
+    kRun,    // one copy of contiguous bytes
+    kWords,  // move_words
+    kTiles,  // tile_phase
+    kMany,   // move_piece
+  };
+  Way way = Way::kNothing;
+  int log = 0;
+  // kWords: which Locator. kTiles: parts of an element, 0: not 1.
+  int loops = 1;
+  bool tables = false;
+  bool ranked = false;
+  int parts = 0;
+  uint64_t blocks = 0;
+  uint32_t threads = kThreads;
+  uint32_t shared_bytes = 0;
+  WordsJob words;
+  TilesJob tiles;
+  Message message;
+};
+
+inline constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;
+
+// Bytes [begin, end) of the packed stream, the first of which is at `packed`. `most_log` narrows the
+// words, for tests.
+Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
+              int64_t end, int most_log = 4);
+// One message of many; first_tile is 0.
+Message message_of(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
+                   int64_t end, int most_log = 4);
+inline uint32_t tiles_of(const DevicePlan& plan, const Message& message) {
+  return plan.tiles[message.log].empty() ? 0 : plan.tiles[message.log].back();
+}
+// Both plans have as many bytes and a whole piece. The logarithm of the words' size is in *log.
+CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan& to,
+                 const void* to_mem, int* log, int most_log = 4);
+
+// Calls f.template operator()<kLog, kLoops, kTables, kRanked>() as the launch says.
+template <int kLog, typename F>
+void with_words_of(const Launch& launch, F& f) {
+  if (launch.ranked) {
+    if (launch.loops == 1) return f.template operator()<kLog, 1, false, true>();
+    return f.template operator()<kLog, kMostLoops, true, true>();
+  }
+  if (launch.tables) {
+    if (launch.loops == 1) return f.template operator()<kLog, 1, true, false>();
+    if (launch.loops == 2) return f.template operator()<kLog, 2, true, false>();
+    return f.template operator()<kLog, kMostLoops, true, false>();
+  }
+  switch (launch.loops) {
+    case 1:
+      return f.template operator()<kLog, 1, false, false>();
+    case 2:
+      return f.template operator()<kLog, 2, false, false>();
+    case 3:
+      return f.template operator()<kLog, 3, false, false>();
+    default:
+      return f.template operator()<kLog, kMostLoops, false, false>();
+  }
+}
+
+template <typename F>
+void with_words(const Launch& launch, F f) {
+  switch (launch.log) {
+    case 0:
+      return with_words_of<0>(launch, f);
+    case 1:
+      return with_words_of<1>(launch, f);
+    case 2:
+      return with_words_of<2>(launch, f);
+    case 3:
+      return with_words_of<3>(launch, f);
+    default:
+      return with_words_of<4>(launch, f);
+  }
+}
+
+// Calls f.template operator()<kLog>().
+template <typename F>
+void with_log(int log, F f) {
+  switch (log) {
+    case 0:
+      return f.template operator()<0>();
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 3:
+      return f.template operator()<3>();
+    default:
+      return f.template operator()<4>();
+  }
+}
+
+}  // namespace lacuna::gpu
+
+#endif  // LACUNA_ENGINE_GPU_PLAN_HPP_
