@@ -125,6 +125,20 @@ __global__ void transpose_kernel(double* mem, double* packed, int n) {
   }
 }
 
+template <bool kPack>
+__global__ void record_kernel(unsigned* mem, unsigned* packed, int64_t words) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= words) return;
+  const int64_t record = i / 3;
+  const int64_t word = i - record * 3;
+  unsigned* const at = mem + record * 6 + (word == 2 ? 4 : word);
+  if (kPack) {
+    packed[i] = *at;
+  } else {
+    *at = packed[i];
+  }
+}
+
 __global__ void empty_kernel() {}
 
 __device__ uint64_t word_at(uint64_t i, uint64_t salt) {
@@ -185,6 +199,16 @@ void element_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t 
                        cudaStream_t stream) {
   by_element<false>(is_pack, mem, packed, static_cast<uint64_t>(n), 8, n, 8, n * 8, nullptr,
                     stream);
+}
+
+void hand_record(bool is_pack, std::byte* mem, std::byte* packed, int64_t count,
+                 cudaStream_t stream) {
+  auto* const m = reinterpret_cast<unsigned*>(mem);
+  auto* const p = reinterpret_cast<unsigned*>(packed);
+  if (is_pack)
+    record_kernel<true><<<blocks_for(count * 3), kThreads, 0, stream>>>(m, p, count * 3);
+  else
+    record_kernel<false><<<blocks_for(count * 3), kThreads, 0, stream>>>(m, p, count * 3);
 }
 
 void empty(cudaStream_t stream) { empty_kernel<<<1, 32, 0, stream>>>(); }

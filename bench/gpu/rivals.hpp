@@ -27,6 +27,9 @@ void element_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t cou
 void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n, cudaStream_t stream);
 void element_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
                        cudaStream_t stream);
+// Records of 24 bytes, of which 8 at 0 and 4 at 16 are data.
+void hand_record(bool is_pack, std::byte* mem, std::byte* packed, int64_t count,
+                 cudaStream_t stream);
 void empty(cudaStream_t stream);
 
 // Words that depend on their place and a salt; how many of two memories differ, added to *differing.

@@ -20,6 +20,7 @@ constexpr uint32_t kLeastOfTile = 4;  // iterations of either loop
 constexpr int64_t kTileBytes = 32768;
 constexpr int64_t kSmallTileBytes = 8192;
 constexpr uint32_t kMostShared = 49152;
+constexpr int kMostTileLog = 8;  // rows of at most kTileThreads elements
 constexpr int64_t kMessageForLargeTiles = int64_t{16} << 20;
 
 int word_log(uint32_t plan_log, const void* mem, const std::byte* stream, int64_t begin, int64_t end,
@@ -120,8 +121,8 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
   // As square as the counts allow.
   const auto bits = [](int64_t x) { return static_cast<int>(std::bit_width(static_cast<uint64_t>(x))); };
   const int log = bits(bytes / element) - 1;
-  const int near_most = bits(job.near.count - 1);
-  const int last_most = bits(job.last.count - 1);
+  const int near_most = std::min(bits(job.near.count - 1), kMostTileLog);
+  const int last_most = std::min(bits(job.last.count - 1), kMostTileLog);
   int near_log = std::min(near_most, (log + 1) / 2);
   int last_log = std::min(last_most, log - near_log);
   near_log = std::min(near_most, log - last_log);
@@ -149,13 +150,9 @@ void choose_words(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
   const int loops = loops_of(row.piece);
   launch.way = Launch::Way::kWords;
   launch.ranked = row.piece.ranked.groups != nullptr;
-  bool is_wide = launch.ranked && row.piece.ranked.shifts.scale == 0;
-  for (const Digit& digit : row.piece.digits) {
-    const bool is_table = digit.table.entries != nullptr;
-    launch.tables = launch.tables || is_table;
-    is_wide = is_wide || (is_table && digit.table.scale == 0);
-  }
-  if (is_wide) {
+  for (const Digit& digit : row.piece.digits)
+    launch.tables = launch.tables || digit.table.entries != nullptr;
+  if (row.lists == 2) {
     launch.loops = kMostLoops;
   } else if (launch.ranked) {
     launch.loops = loops <= 1 && !launch.tables ? 1 : kMostLoops;
@@ -179,12 +176,14 @@ void choose_words(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
 Message message_of(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
                    int64_t end, int most_log) {
   Message message;
-  message.plan = plan.view;
   message.mem = static_cast<std::byte*>(const_cast<void*>(mem));
   message.packed = static_cast<std::byte*>(const_cast<void*>(packed)) - begin;
   message.begin = begin;
   message.end = end;
   message.log = static_cast<uint32_t>(word_log(4, mem, message.packed, begin, end, most_log));
+  message.rows = plan.placed_rows;
+  message.tiles = plan.placed_tiles[message.log];
+  message.pieces = static_cast<uint32_t>(plan.rows.size());
   return message;
 }
 
@@ -211,8 +210,8 @@ Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64
     launch.tiles.packed = stream;
   } else {
     choose_words(plan, begin, end, launch);
-    launch.words.mem = from;
-    launch.words.packed = stream;
+    launch.words.mem = from + launch.words.piece.mem;
+    launch.words.packed = stream + launch.words.piece.packed;
   }
   return launch;
 }
@@ -228,8 +227,8 @@ CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan&
   job.to = b.piece;
   job.from_words = a.words[*log];
   job.to_words = b.words[*log];
-  job.from_mem = static_cast<const std::byte*>(from_mem);
-  job.to_mem = static_cast<std::byte*>(const_cast<void*>(to_mem));
+  job.from_mem = static_cast<const std::byte*>(from_mem) + a.piece.mem;
+  job.to_mem = static_cast<std::byte*>(const_cast<void*>(to_mem)) + b.piece.mem;
   job.last = static_cast<uint64_t>(from.size) >> *log;
   return job;
 }

@@ -10,8 +10,8 @@
 #include <memory>
 #include <set>
 
+#include "gpu/cases.hpp"
 #include "gpu/host_grid.hpp"
-#include "property/case.hpp"
 #include "type/text.hpp"
 
 namespace lacuna::gpu {
@@ -236,21 +236,12 @@ class Check {
   Placed placed_;
 };
 
-// Most cases with less memory: filling and comparing it is what takes time.
-Case small(Case c) {
-  constexpr int64_t kMostSpan = int64_t{1} << 16;
-  if (c.seed % 16 == 0) return c;
-  const int64_t extent = std::max<int64_t>(1, std::abs(c.type->extent()));
-  c.count = std::min(c.count, std::max<int64_t>(1, kMostSpan / extent));
-  return c;
-}
-
 class GpuTypes : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(GpuTypes, AreMovedAsTheTypemapSays) {
   Seen seen;
   for (uint64_t i = 0; i < kSeedsOfShard; ++i) {
-    const Case c = small(testing::make_case(GetParam() * kSeedsOfShard + i));
+    const Case c = testing::device_case(GetParam() * kSeedsOfShard + i);
     const std::string wrong = Check(c, seen).all();
     if (wrong.empty()) continue;
     const Placed placed = placed_plan(*c.type, c.count).value();
@@ -306,9 +297,11 @@ TEST(GpuPlan, SplitsWhatIsTooLong) {
   const Placed placed =
       placed_plan(*parse_type("vector(3000000000, 1, 2, byte)").value(), 1).value();
   const PieceRow& row = placed.plan.rows[0];
-  const Locator<2, false, false> locator(row.piece, row.words[0], 2684354559u - 3);
-  EXPECT_EQ(locator.at(row.piece, row.words[0], 0, 3).mem, 2 * int64_t{2684354559});
-  EXPECT_EQ(locator.at(row.piece, row.words[0], 0, 3).packed, 2684354559);
+  const Digit* const loops = row.piece.digits + (kMostLoops - 2);
+  const Locator<2, false, false> locator(loops, row.words[0], 2684354559u - 3);
+  const Place place = locator.at(loops, row.piece.ranked, row.words[0], 0, 3);
+  EXPECT_EQ(place.mem, 2 * int64_t{2684354559});
+  EXPECT_EQ(place.packed, 2684354559);
 }
 
 TEST(GpuPlan, DeclinesWhatItCannotHold) {

@@ -17,10 +17,10 @@ struct HostWords {
   const Launch& launch;
   template <int kLog, int kLoops, bool kTables, bool kRanked>
   void operator()() const {
+    const WordsJobOf<kLoops> job = narrowed<kLoops>(launch.words);
     for (uint64_t block = 0; block < launch.blocks; ++block) {
       for (uint32_t thread = 0; thread < launch.threads; ++thread)
-        move_words<kLog, kLoops, kTables, kRanked, kPack>(launch.words, block, thread,
-                                                          launch.threads);
+        move_words<kLog, kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
     }
   }
 };
@@ -30,22 +30,21 @@ struct HostTiles {
   const Launch& launch;
   template <int kLog>
   void operator()() const {
-    if (launch.parts == 1) {
-      run<kLog, 1>();
-    } else {
-      run<kLog, 0>();
-    }
+    const bool is_flat = loops_of(launch.tiles.piece) == 0;
+    if (launch.parts == 1) return is_flat ? run<kLog, 1, 0>() : run<kLog, 1, kMostLoops>();
+    return is_flat ? run<kLog, 0, 0>() : run<kLog, 0, kMostLoops>();
   }
-  template <int kLog, int kParts>
+  template <int kLog, int kParts, int kOuter>
   void run() const {
     using Word = typename WordOf<kLog>::type;
+    const TilesJobOf<kOuter> job = narrowed<kOuter>(launch.tiles);
     for (uint64_t block = 0; block < launch.blocks; ++block) {
       std::vector<Word> shared(launch.shared_bytes / sizeof(Word));
-      const TileAt at = tile_at(launch.tiles, block);
+      const TileAt at = tile_at(job, block);
       for (uint32_t thread = 0; thread < launch.threads; ++thread)
-        tile_phase<kLog, kParts, kPack, true>(launch.tiles, at, thread, shared.data());
+        tile_phase<kLog, kParts, kPack, true>(job, at, thread, shared.data());
       for (uint32_t thread = 0; thread < launch.threads; ++thread)
-        tile_phase<kLog, kParts, !kPack, false>(launch.tiles, at, thread, shared.data());
+        tile_phase<kLog, kParts, !kPack, false>(job, at, thread, shared.data());
     }
   }
 };
@@ -56,12 +55,11 @@ void many_on_host(const Message* messages, uint32_t n, uint64_t blocks) {
   for (uint32_t block = 0; block < blocks; ++block) {
     const Message& message = messages[last_at_most(
         n, block, [&](uint32_t i) { return messages[i].first_tile; })];
-    const PlanView& plan = *message.plan;
-    const uint32_t* const tiles = plan.tiles[message.log];
     const uint32_t tile = block - message.first_tile;
-    const uint32_t i = last_at_most(plan.pieces, tile, [&](uint32_t k) { return tiles[k]; });
+    const uint32_t i =
+        last_at_most(message.pieces, tile, [&](uint32_t k) { return message.tiles[k]; });
     for (uint32_t thread = 0; thread < kThreads; ++thread)
-      move_piece_of<kPack>(plan.rows[i], message, tile - tiles[i], thread);
+      move_piece_of<kPack>(message.rows[i], message, tile - message.tiles[i], thread);
   }
 }
 

@@ -9,12 +9,14 @@ namespace lacuna::gpu {
 namespace {
 
 template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack>
-__global__ void __launch_bounds__(256) words_kernel(const __grid_constant__ WordsJob job) {
+__global__ void __launch_bounds__(256)
+    words_kernel(const __grid_constant__ WordsJobOf<kLoops> job) {
   move_words<kLog, kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
 }
 
-template <int kLog, int kParts, bool kPack>
-__global__ void __launch_bounds__(kTileThreads) tiles_kernel(const __grid_constant__ TilesJob job) {
+template <int kLog, int kParts, bool kPack, int kOuter>
+__global__ void __launch_bounds__(kTileThreads)
+    tiles_kernel(const __grid_constant__ TilesJobOf<kOuter> job) {
   using Word = typename WordOf<kLog>::type;
   extern __shared__ Word16 memory[];
   Word* const shared = reinterpret_cast<Word*>(memory);
@@ -38,14 +40,13 @@ __global__ void __launch_bounds__(kThreads, 4)
   const uint32_t block = blockIdx.x;
   const Message& message = many.messages[last_at_most(
       many.count, block, [&](uint32_t i) { return many.messages[i].first_tile; })];
-  const PlanView& plan = *message.plan;
-  const uint32_t* const tiles = plan.tiles[message.log];
   const uint32_t tile = block - message.first_tile;
-  const uint32_t i = last_at_most(plan.pieces, tile, [&](uint32_t k) { return tiles[k]; });
-  const auto* const from = reinterpret_cast<const uint64_t*>(plan.rows + i);
+  const uint32_t i =
+      last_at_most(message.pieces, tile, [&](uint32_t k) { return message.tiles[k]; });
+  const auto* const from = reinterpret_cast<const uint64_t*>(message.rows + i);
   for (uint32_t k = threadIdx.x; k < sizeof(PieceRow) / 8; k += kThreads)
     reinterpret_cast<uint64_t*>(&row)[k] = from[k];
-  const uint32_t first = tiles[i];
+  const uint32_t first = i == 0 ? 0 : message.tiles[i];
   __syncthreads();
   move_piece_of<kPack>(row, message, tile - first, threadIdx.x);
 }
@@ -64,22 +65,35 @@ cudaError_t start(const void* kernel, uint64_t blocks, uint32_t threads, uint32_
 }
 
 template <bool kPack>
-struct WordsKernel {
-  const void** kernel;
+struct StartWords {
+  const Launch& launch;
+  cudaStream_t stream;
+  cudaError_t* error;
   template <int kLog, int kLoops, bool kTables, bool kRanked>
   void operator()() const {
-    *kernel = reinterpret_cast<const void*>(&words_kernel<kLog, kLoops, kTables, kRanked, kPack>);
+    const void* const kernel =
+        reinterpret_cast<const void*>(&words_kernel<kLog, kLoops, kTables, kRanked, kPack>);
+    *error = start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
   }
 };
 
 template <bool kPack>
-struct TilesKernel {
-  const void** kernel;
-  int parts;
+struct StartTiles {
+  const Launch& launch;
+  cudaStream_t stream;
+  cudaError_t* error;
   template <int kLog>
   void operator()() const {
-    *kernel = parts == 1 ? reinterpret_cast<const void*>(&tiles_kernel<kLog, 1, kPack>)
-                         : reinterpret_cast<const void*>(&tiles_kernel<kLog, 0, kPack>);
+    const bool is_flat = loops_of(launch.tiles.piece) == 0;
+    if (launch.parts == 1) return is_flat ? run<kLog, 1, 0>() : run<kLog, 1, kMostLoops>();
+    return is_flat ? run<kLog, 0, 0>() : run<kLog, 0, kMostLoops>();
+  }
+  template <int kLog, int kParts, int kOuter>
+  void run() const {
+    const void* const kernel =
+        reinterpret_cast<const void*>(&tiles_kernel<kLog, kParts, kPack, kOuter>);
+    *error = start(kernel, launch.blocks, launch.threads, launch.shared_bytes,
+                   narrowed<kOuter>(launch.tiles), stream);
   }
 };
 
@@ -108,28 +122,29 @@ cudaError_t enqueue_many(const Message* messages, uint32_t n, uint64_t blocks, b
                          cudaStream_t stream) {
   if (blocks > kMostBlocks) return cudaErrorInvalidConfiguration;
   if (n <= 1) return enqueue_up_to<1>(messages, n, blocks, is_pack, stream);
-  if (n <= 32) return enqueue_up_to<32>(messages, n, blocks, is_pack, stream);
+  if (n <= 16) return enqueue_up_to<16>(messages, n, blocks, is_pack, stream);
+  if (n <= 96) return enqueue_up_to<96>(messages, n, blocks, is_pack, stream);
   return enqueue_up_to<kMostMessages>(messages, n, blocks, is_pack, stream);
 }
 
 cudaError_t enqueue(const Launch& launch, bool is_pack, cudaStream_t stream) {
   if (launch.blocks > kMostBlocks) return cudaErrorInvalidConfiguration;
-  const void* kernel = nullptr;
+  cudaError_t error = cudaSuccess;
   if (launch.way == Launch::Way::kWords) {
     if (is_pack) {
-      with_words(launch, WordsKernel<true>{&kernel});
+      with_words(launch, StartWords<true>{launch, stream, &error});
     } else {
-      with_words(launch, WordsKernel<false>{&kernel});
+      with_words(launch, StartWords<false>{launch, stream, &error});
     }
-    return start(kernel, launch.blocks, launch.threads, 0, launch.words, stream);
+    return error;
   }
   if (launch.way == Launch::Way::kTiles) {
     if (is_pack) {
-      with_log(launch.log, TilesKernel<true>{&kernel, launch.parts});
+      with_log(launch.log, StartTiles<true>{launch, stream, &error});
     } else {
-      with_log(launch.log, TilesKernel<false>{&kernel, launch.parts});
+      with_log(launch.log, StartTiles<false>{launch, stream, &error});
     }
-    return start(kernel, launch.blocks, launch.threads, launch.shared_bytes, launch.tiles, stream);
+    return error;
   }
   return enqueue_many(&launch.message, 1, launch.blocks, is_pack, stream);
 }

@@ -11,7 +11,7 @@
 namespace lacuna::gpu {
 
 // As many fit the parameters of one launch.
-inline constexpr uint32_t kMostMessages = 512;
+inline constexpr uint32_t kMostMessages = 480;
 
 // kWords, kTiles and kMany.
 cudaError_t enqueue(const Launch& launch, bool is_pack, cudaStream_t stream);

@@ -74,10 +74,10 @@ LACUNA_HD int64_t offset_at(const Offsets& offsets, uint32_t i) {
 }
 
 struct Digit {
-  Divisor count;
   int64_t mem_stride = 0;
   int64_t packed_stride = 0;
   Offsets table;  // with entries: the digit's place in memory; the stride is 0
+  Divisor count;
 };
 
 // 32 units of a ranked leaf.
@@ -93,30 +93,37 @@ struct Ranked {
   uint32_t unused = 0;
 };
 
-struct Piece {
+template <int kLoops>
+struct PieceOf {
   // The outermost loop first, all at the end: those in front have a count of 1.
-  Digit digits[kMostLoops];
+  Digit digits[static_cast<size_t>(kLoops == 0 ? 1 : kLoops)];
   int64_t mem = 0;  // of the first byte
   int64_t packed = 0;
   Ranked ranked;  // with groups: the leaf is these runs, else one run
   int64_t leaf_bytes = 0;
 };
+using Piece = PieceOf<kMostLoops>;
+
+// A piece of at most kLoops loops as a kernel gets it that knows that: each line of parameters that
+// it need not read saves a small message a tenth of a microsecond.
+template <int kLoops>
+PieceOf<kLoops> narrowed(const Piece& piece) {
+  PieceOf<kLoops> made;
+  for (int k = 0; k < kLoops; ++k) made.digits[k] = piece.digits[kMostLoops - kLoops + k];
+  made.mem = piece.mem;
+  made.packed = piece.packed;
+  made.ranked = piece.ranked;
+  made.leaf_bytes = piece.leaf_bytes;
+  return made;
+}
 
 // With the words of a leaf by the logarithm of their size.
 struct PieceRow {
   Piece piece;
   Divisor words[kWordSizes];
-  uint32_t log = 0;  // of the widest words that its own places allow
-  uint32_t unused = 0;
-};
-
-// All pieces of a plan where the kernel for many messages reads them: tiles[log][i] is the first
-// tile of piece i.
-struct PlanView {
-  const PieceRow* rows = nullptr;
-  const uint32_t* tiles[kWordSizes] = {};
-  uint32_t pieces = 0;
-  uint32_t unused = 0;
+  uint32_t log = 0;    // of the widest words that its own places allow
+  uint16_t lists = 0;  // 1: tables or a ranked leaf; 2: with wide offsets
+  uint16_t is_simple = 0;  // neither, and at most kSimpleLoops loops
 };
 
 struct alignas(16) Word16 {

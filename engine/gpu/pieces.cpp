@@ -194,6 +194,10 @@ class Lowering {
     return true;
   }
 
+  static void note_list(PieceRow& row, const Offsets& offsets) {
+    row.lists = std::max<uint16_t>(row.lists, offsets.scale == 0 ? 2 : 1);
+  }
+
   void add(const Nest& nest, int64_t leaf_bytes, const Ranked& ranked, uint64_t mask) {
     PieceRow row;
     Piece& piece = row.piece;
@@ -205,11 +209,14 @@ class Lowering {
     for (size_t k = 0; k < loops; ++k) {
       const Digit& from = nest.digits[k];
       piece.digits[kMostLoops - loops + k] = from;
+      if (from.table.entries != nullptr) note_list(row, from.table);
       if (from.count.count == 1) continue;
       mask |= static_cast<uint64_t>(from.packed_stride);
       mask |= from.table.entries == nullptr ? static_cast<uint64_t>(from.mem_stride)
                                             : masks_.at(from.table.entries);
     }
+    if (ranked.groups != nullptr) note_list(row, ranked.shifts);
+    row.is_simple = row.lists == 0 && loops_of(piece) <= kSimpleLoops ? 1 : 0;
     mask |= static_cast<uint64_t>(piece.mem | piece.packed | leaf_bytes);
     row.log = static_cast<uint32_t>(std::countr_zero(mask | 16));
     for (uint32_t k = 0; k <= row.log; ++k)
@@ -369,22 +376,19 @@ size_t image_bytes(const DevicePlan& plan) {
   size_t bytes = aligned(plan.image.size()) + aligned(plan.rows.size() * sizeof(PieceRow));
   for (const std::vector<uint32_t>& tiles : plan.tiles)
     bytes += aligned(tiles.size() * sizeof(uint32_t));
-  return bytes + sizeof(PlanView);
+  return bytes;
 }
 
 void place(DevicePlan& plan, std::byte* base) {
   for (PieceRow& row : plan.rows) move_pointers(row, base);
   if (plan.whole) move_pointers(*plan.whole, base);
-  PlanView view;
-  view.pieces = static_cast<uint32_t>(plan.rows.size());
   const auto at = [&](size_t offset) { return base + offset; };
-  view.rows = reinterpret_cast<const PieceRow*>(
+  plan.placed_rows = reinterpret_cast<const PieceRow*>(
       at(append(plan.image, plan.rows.data(), plan.rows.size() * sizeof(PieceRow))));
   for (int log = 0; log < kWordSizes; ++log) {
-    view.tiles[log] = reinterpret_cast<const uint32_t*>(at(
+    plan.placed_tiles[log] = reinterpret_cast<const uint32_t*>(at(
         append(plan.image, plan.tiles[log].data(), plan.tiles[log].size() * sizeof(uint32_t))));
   }
-  plan.view = reinterpret_cast<const PlanView*>(at(append(plan.image, &view, sizeof view)));
 }
 
 std::string text_of(const DevicePlan& plan) {

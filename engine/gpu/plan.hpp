@@ -23,13 +23,16 @@ struct DevicePlan {
   int64_t size = 0;
   int64_t count = 0;
   std::vector<PieceRow> rows;
-  std::vector<uint32_t> tiles[kWordSizes];  // PlanView::tiles, and the number of all at the end
+  // By the words of a message: the first tile of each row, and the number of all at the end.
+  std::vector<uint32_t> tiles[kWordSizes];
   uint32_t log = 4;                         // the widest words that all rows allow
   // Where there are several pieces, the whole message as one, for copies; it may have none.
   std::optional<PieceRow> whole;
 
   std::vector<std::byte> image;
-  const PlanView* view = nullptr;  // where the image was put
+  // Where the kernel for many messages reads them.
+  const PieceRow* placed_rows = nullptr;
+  const uint32_t* placed_tiles[kWordSizes] = {};
 
   bool is_run() const;
   // The piece that is the whole message, dense in the stream; null: none.

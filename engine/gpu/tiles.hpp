@@ -21,9 +21,10 @@ struct TileLoop {
   Divisor tiles;
 };
 
-// Elements of `parts` words at two loops, under those that `piece` still has.
-struct TilesJob {
-  Piece piece;
+// Elements of `parts` words at two loops, under those that `piece` still has (kOuter: 0 or
+// kMostLoops).
+template <int kOuter>
+struct TilesJobOf {
   TileLoop near;  // neighbours in memory
   TileLoop last;  // neighbours in the packed stream
   std::byte* mem = nullptr;
@@ -34,7 +35,25 @@ struct TilesJob {
   uint32_t pitch = 0;    // words of shared memory from one of `last` to the next
   uint32_t clipped = 0;  // whether [begin, end) is not the whole
   uint32_t unused = 0;
+  PieceOf<kOuter> piece;
 };
+using TilesJob = TilesJobOf<kMostLoops>;
+
+template <int kOuter>
+TilesJobOf<kOuter> narrowed(const TilesJob& job) {
+  TilesJobOf<kOuter> made;
+  made.near = job.near;
+  made.last = job.last;
+  made.mem = job.mem;
+  made.packed = job.packed;
+  made.begin = job.begin;
+  made.end = job.end;
+  made.parts = job.parts;
+  made.pitch = job.pitch;
+  made.clipped = job.clipped;
+  made.piece = narrowed<kOuter>(job.piece);
+  return made;
+}
 
 // The same for all threads of a block.
 struct TileAt {
@@ -44,13 +63,21 @@ struct TileAt {
   uint32_t lasts;
 };
 
-LACUNA_HD TileAt tile_at(const TilesJob& job, uint64_t tile) {
+template <int kOuter>
+LACUNA_HD TileAt tile_at(const TilesJobOf<kOuter>& job, uint64_t tile) {
   const uint64_t row = quotient(tile, job.near.tiles);
   const auto near = static_cast<uint32_t>(tile - row * job.near.tiles.count) << job.near.log;
-  const uint64_t outer = quotient(row, job.last.tiles);
-  const auto last = static_cast<uint32_t>(row - outer * job.last.tiles.count) << job.last.log;
-  const Locator<kMostLoops, false, false> locator(job.piece, Divisor{}, outer);
-  const Place place = locator.at(job.piece, Divisor{}, 0, 0);
+  Place place = {job.piece.mem, job.piece.packed};
+  uint64_t in_outer = row;
+  if constexpr (kOuter != 0) {
+    const uint64_t outer = quotient(row, job.last.tiles);
+    in_outer -= outer * job.last.tiles.count;
+    const Locator<kOuter, false, false> locator(job.piece.digits, Divisor{}, outer);
+    const Place outer_place = locator.at(job.piece.digits, job.piece.ranked, Divisor{}, 0, 0);
+    place.mem += outer_place.mem;
+    place.packed += outer_place.packed;
+  }
+  const auto last = static_cast<uint32_t>(in_outer) << job.last.log;
   TileAt at;
   at.mem = place.mem + near * job.near.mem_stride + last * job.last.mem_stride;
   at.packed = place.packed + near * job.near.packed_stride + last * job.last.packed_stride;
@@ -62,63 +89,59 @@ LACUNA_HD TileAt tile_at(const TilesJob& job, uint64_t tile) {
 }
 
 // One phase: from memory to the tile or back (kMem), or the same with the packed stream. kParts: of
-// an element, 0: as the job says.
-template <int kLog, int kParts, bool kMem, bool kIntoTile>
-LACUNA_HD void tile_phase(const TilesJob& job, const TileAt& at, uint32_t thread,
+// an element, 0: as the job says. A thread has the same place along a row of the tile in all its
+// rounds (rows have at most kTileThreads elements).
+template <int kLog, int kParts, bool kMem, bool kIntoTile, int kOuter>
+LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint32_t thread,
                           typename WordOf<kLog>::type* shared) {
   using Word = typename WordOf<kLog>::type;
   const uint32_t parts = kParts != 0 ? kParts : job.parts;
-  const uint32_t log = kMem ? job.near.log : job.last.log;
-  const uint32_t elements = uint32_t{1} << (job.near.log + job.last.log);
-  std::byte* const base = kMem ? job.mem + at.mem : job.packed + at.packed;
-  for (uint32_t first = thread; first < elements; first += kTileUnroll * kTileThreads) {
-    std::byte* global[kTileUnroll];
-    Word* inside[kTileUnroll];
-    bool is_there[kTileUnroll];
-LACUNA_UNROLL
-    for (uint32_t u = 0; u < kTileUnroll; ++u) {
-      const uint32_t element = first + u * kTileThreads;
-      const uint32_t low = element & ((uint32_t{1} << log) - 1);
-      const uint32_t high = element >> log;
-      const uint32_t near = kMem ? low : high;
-      const uint32_t last = kMem ? high : low;
-      is_there[u] = near < at.nears && last < at.lasts;
-      global[u] = base + (kMem ? near * job.near.mem_stride + last * job.last.mem_stride
-                               : near * job.near.packed_stride + last * job.last.packed_stride);
-      inside[u] = shared + last * job.pitch + near * parts;
-    }
+  const TileLoop& along = kMem ? job.near : job.last;
+  const TileLoop& across = kMem ? job.last : job.near;
+  const uint32_t most = kMem ? at.lasts : at.nears;
+  const uint32_t low = thread & ((uint32_t{1} << along.log) - 1);
+  uint32_t high = thread >> along.log;
+  if (low >= (kMem ? at.nears : at.lasts)) return;
+  const uint32_t step = kTileThreads >> along.log;
+  const int64_t stride = kMem ? across.mem_stride : across.packed_stride;
+  const int64_t global_step = step * stride;
+  const uint32_t inside_step = step * (kMem ? job.pitch : parts);
+  std::byte* global = (kMem ? job.mem + at.mem : job.packed + at.packed) +
+                      low * (kMem ? along.mem_stride : along.packed_stride) + high * stride;
+  Word* inside = shared + (kMem ? high * job.pitch + low * parts : low * job.pitch + high * parts);
+  // Where the element is in the stream, where that is asked.
+  int64_t place = at.packed + low * along.packed_stride + high * across.packed_stride;
+  const int64_t place_step = step * across.packed_stride;
+  const bool is_clipped = (!kMem || !kIntoTile) && job.clipped != 0;
+  for (; high < most; high += kTileUnroll * step) {
     for (uint32_t part = 0; part < parts; ++part) {
       Word words[kTileUnroll];
       bool moves[kTileUnroll];
-LACUNA_UNROLL
+      LACUNA_UNROLL
       for (uint32_t u = 0; u < kTileUnroll; ++u) {
-        moves[u] = is_there[u];
-        if (!kMem && job.clipped != 0) {
-          const int64_t place = global[u] - job.packed + (static_cast<int64_t>(part) << kLog);
-          moves[u] = moves[u] && place >= job.begin && place < job.end;
+        moves[u] = high + u * step < most;
+        if (is_clipped) {
+          const int64_t byte = place + u * place_step + (static_cast<int64_t>(part) << kLog);
+          moves[u] = moves[u] && byte >= job.begin && byte < job.end;
         }
-        if (kMem && !kIntoTile && job.clipped != 0) {
-          // The stream's place from memory's: its loops are walked again.
-          const uint32_t element = first + u * kTileThreads;
-          const uint32_t near = element & ((uint32_t{1} << log) - 1);
-          const uint32_t last = element >> log;
-          const int64_t place = at.packed + near * job.near.packed_stride +
-                                last * job.last.packed_stride + (static_cast<int64_t>(part) << kLog);
-          moves[u] = moves[u] && place >= job.begin && place < job.end;
+        if (moves[u]) {
+          words[u] = kIntoTile ? load<Word>(global + u * global_step + (part << kLog))
+                               : inside[u * inside_step + part];
         }
-        if (moves[u])
-          words[u] = kIntoTile ? load<Word>(global[u] + (part << kLog)) : inside[u][part];
       }
-LACUNA_UNROLL
+      LACUNA_UNROLL
       for (uint32_t u = 0; u < kTileUnroll; ++u) {
         if (!moves[u]) continue;
         if (kIntoTile) {
-          inside[u][part] = words[u];
+          inside[u * inside_step + part] = words[u];
         } else {
-          store(global[u] + (part << kLog), words[u]);
+          store(global + u * global_step + (part << kLog), words[u]);
         }
       }
     }
+    global += kTileUnroll * global_step;
+    inside += kTileUnroll * inside_step;
+    place += kTileUnroll * place_step;
   }
 }
 

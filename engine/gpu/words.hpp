@@ -12,36 +12,45 @@
 namespace lacuna::gpu {
 
 inline constexpr uint32_t kUnroll = 4;
+inline constexpr int kSimpleLoops = 3;
 inline constexpr uint32_t kThreads = 256;  // of the kernel for many messages; others may take fewer
 
 // Words [first, last) of a piece.
-struct WordsJob {
-  Piece piece;
+template <int kLoops>
+struct WordsJobOf {
   Divisor words;
-  std::byte* mem = nullptr;
-  std::byte* packed = nullptr;  // where byte 0 of the packed stream is, or would be
+  std::byte* mem = nullptr;  // where the piece's first byte is, and in the stream is or would be
+  std::byte* packed = nullptr;
   uint64_t first = 0;
   uint64_t last = 0;
+  PieceOf<kLoops> piece;
 };
+using WordsJob = WordsJobOf<kMostLoops>;
+
+template <int kLoops>
+WordsJobOf<kLoops> narrowed(const WordsJob& job) {
+  return {job.words, job.mem, job.packed, job.first, job.last, narrowed<kLoops>(job.piece)};
+}
 
 struct Place {
   int64_t mem;
   int64_t packed;
 };
 
-// Where words are, from a tile's first on. The piece has at most kLoops loops; tables and ranked
-// leaves only where the parameters say so, and wide offsets only where kLoops is kMostLoops.
+// Where words are, from a tile's first on, by a piece's last kLoops digits; the others have a count
+// of 1. Tables and ranked leaves only where the parameters say so, wide offsets only where kLoops is
+// kMostLoops.
 template <int kLoops, bool kTables, bool kRanked>
 struct Locator {
   static constexpr bool kWide = kLoops == kMostLoops;
   uint32_t digits[static_cast<size_t>(kLoops) + 1];
 
-  LACUNA_HD Locator(const Piece& piece, const Divisor& words, uint64_t first) {
+  LACUNA_HD Locator(const Digit* loops, const Divisor& words, uint64_t first) {
     uint64_t rest = quotient(first, words);
     digits[kLoops] = static_cast<uint32_t>(first - rest * words.count);
 LACUNA_UNROLL
     for (int k = kLoops - 1; k > 0; --k) {
-      const Divisor& count = piece.digits[kMostLoops - kLoops + k].count;
+      const Divisor& count = loops[k].count;
       const uint64_t next = quotient(rest, count);
       digits[k] = static_cast<uint32_t>(rest - next * count.count);
       rest = next;
@@ -49,15 +58,16 @@ LACUNA_UNROLL
     digits[0] = static_cast<uint32_t>(rest);
   }
 
-  // Of the word `ahead` of the first.
-  LACUNA_HD Place at(const Piece& piece, const Divisor& words, int log, uint32_t ahead) const {
-    Place place = {piece.mem, piece.packed};
+  // Of the word `ahead` of the first, from the piece's first byte.
+  LACUNA_HD Place at(const Digit* loops, const Ranked& ranked, const Divisor& words, int log,
+                     uint32_t ahead) const {
+    Place place = {0, 0};
     const uint32_t word = digits[kLoops] + ahead;
     uint32_t carry = quotient(word, words);
     const int64_t inside = static_cast<int64_t>(word - carry * words.count) << log;
 LACUNA_UNROLL
     for (int k = kLoops - 1; k >= 0; --k) {
-      const Digit& digit = piece.digits[kMostLoops - kLoops + k];
+      const Digit& digit = loops[k];
       uint32_t i = digits[k] + carry;
       if (k > 0) {
         carry = quotient(i, digit.count);
@@ -70,11 +80,11 @@ LACUNA_UNROLL
     }
     place.packed += inside;
     place.mem += inside;
-    if (kRanked && (!kWide || piece.ranked.groups != nullptr)) {
-      const auto unit = static_cast<uint32_t>(inside >> piece.ranked.unit_log);
-      const Group group = piece.ranked.groups[unit >> 5];
+    if (kRanked && (kLoops < kMostLoops || ranked.groups != nullptr)) {
+      const auto unit = static_cast<uint32_t>(inside >> ranked.unit_log);
+      const Group group = ranked.groups[unit >> 5];
       const uint32_t up_to = group.begins & ((uint32_t{2} << (unit & 31)) - 1);
-      place.mem += offset_at<kWide>(piece.ranked.shifts, group.before + bits_of(up_to) - 1);
+      place.mem += offset_at<kWide>(ranked.shifts, group.before + bits_of(up_to) - 1);
     }
     return place;
   }
@@ -83,18 +93,19 @@ LACUNA_UNROLL
 // One thread of the block that takes `tile`, which has at least one word. Threads behind the last
 // word move that one again.
 template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack>
-LACUNA_HD void move_words(const WordsJob& job, uint64_t tile, uint32_t thread, uint32_t threads) {
+LACUNA_HD void move_words(const WordsJobOf<kLoops>& job, uint64_t tile, uint32_t thread, uint32_t threads) {
   using Word = typename WordOf<kLog>::type;
   const uint64_t first = job.first + tile * (kUnroll * threads);
   const uint64_t left = job.last - first;
   const uint32_t most = (left < kUnroll * threads ? static_cast<uint32_t>(left) : kUnroll * threads) - 1;
-  const Locator<kLoops, kTables, kRanked> locator(job.piece, job.words, first);
+  const Digit* const loops = job.piece.digits;
+  const Locator<kLoops, kTables, kRanked> locator(loops, job.words, first);
   Word words[kUnroll];
   std::byte* to[kUnroll];
 LACUNA_UNROLL
   for (uint32_t u = 0; u < kUnroll; ++u) {
     const uint32_t ahead = thread + u * threads;
-    const Place place = locator.at(job.piece, job.words, kLog, ahead < most ? ahead : most);
+    const Place place = locator.at(loops, job.piece.ranked, job.words, kLog, ahead < most ? ahead : most);
     std::byte* const mem = job.mem + place.mem;
     std::byte* const packed = job.packed + place.packed;
     words[u] = load<Word>(kPack ? mem : packed);
@@ -107,13 +118,16 @@ LACUNA_UNROLL
 // ---- many messages in one launch ----
 
 struct Message {
-  const PlanView* plan = nullptr;
+  const PieceRow* rows = nullptr;
+  const uint32_t* tiles = nullptr;  // the first of each piece, by words of 1 << log bytes
   std::byte* mem = nullptr;
   std::byte* packed = nullptr;  // where byte 0 of the packed stream is, or would be
   int64_t begin = 0;            // of the stream, what is moved
   int64_t end = 0;
+  uint32_t pieces = 0;
   uint32_t log = 0;         // of the widest words that the addresses and the slice allow
   uint32_t first_tile = 0;  // in the launch
+  uint32_t unused = 0;
 };
 
 // The last of `n` ascending numbers, of which the first is at most `value`, that is at most it.
@@ -131,32 +145,49 @@ LACUNA_HD uint32_t last_at_most(uint32_t n, uint32_t value, const At& at) {
   return low;
 }
 
-// One thread of a tile of one piece of a message, as above; words outside [begin, end) stay.
-template <int kLog, bool kPack>
+// One thread of a tile of one piece of a message, as above; words outside [begin, end) stay. As many
+// words at a time as kAtOnce.
+template <int kLog, bool kPack, int kLoops, bool kLists, uint32_t kAtOnce>
 LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t tile,
                           uint32_t thread) {
   using Word = typename WordOf<kLog>::type;
   const Piece& piece = row.piece;
-  const Divisor& words = row.words[kLog];
-  uint64_t all = words.count;
-  for (const Digit& digit : piece.digits) all *= digit.count.count;
+  const Divisor& divisor = row.words[kLog];
+  const Digit* const loops = piece.digits + (kMostLoops - kLoops);
+  uint64_t all = divisor.count;
+  for (int k = 0; k < kLoops; ++k) all *= loops[k].count.count;
   const uint64_t first = tile * (kUnroll * kThreads);
   const uint64_t left = all - first;
-  const Locator<kMostLoops, true, true> locator(piece, words, first);
-LACUNA_NO_UNROLL
-  for (uint32_t u = 0; u < kUnroll; ++u) {
-    const uint32_t ahead = thread + u * kThreads;
-    if (ahead >= left) return;
-    const Place place = locator.at(piece, words, kLog, ahead);
-    if (place.packed < message.begin || place.packed >= message.end) continue;
-    std::byte* const mem = message.mem + place.mem;
-    std::byte* const packed = message.packed + place.packed;
-    if (kPack) {
-      store(packed, load<Word>(mem));
-    } else {
-      store(mem, load<Word>(packed));
+  const uint32_t most = (left < kUnroll * kThreads ? static_cast<uint32_t>(left) : kUnroll * kThreads) - 1;
+  const Locator<kLoops, kLists, kLists> locator(loops, divisor, first);
+  std::byte* const mem = message.mem + piece.mem;
+  std::byte* const packed = message.packed + piece.packed;
+  const int64_t begin = message.begin - piece.packed;
+  const int64_t end = message.end - piece.packed;
+  LACUNA_NO_UNROLL
+  for (uint32_t round = 0; round < kUnroll; round += kAtOnce) {
+    Word words[kAtOnce];
+    Place places[kAtOnce];
+    bool moves[kAtOnce];
+    LACUNA_UNROLL
+    for (uint32_t u = 0; u < kAtOnce; ++u) {
+      const uint32_t ahead = thread + (round + u) * kThreads;
+      places[u] = locator.at(loops, piece.ranked, divisor, kLog, ahead < most ? ahead : most);
+      moves[u] = places[u].packed >= begin && places[u].packed < end;
+      if (moves[u]) words[u] = load<Word>(kPack ? mem + places[u].mem : packed + places[u].packed);
+    }
+    LACUNA_UNROLL
+    for (uint32_t u = 0; u < kAtOnce; ++u) {
+      if (moves[u]) store(kPack ? packed + places[u].packed : mem + places[u].mem, words[u]);
     }
   }
+}
+
+template <int kLog, bool kPack>
+LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t tile,
+                          uint32_t thread) {
+  if (row.is_simple != 0) return move_piece<kLog, kPack, kSimpleLoops, false, kUnroll>(row, message, tile, thread);
+  move_piece<kLog, kPack, kMostLoops, true, 1>(row, message, tile, thread);
 }
 
 template <bool kPack>
@@ -184,7 +215,7 @@ struct CopyJob {
   Piece to;
   Divisor from_words;
   Divisor to_words;
-  const std::byte* from_mem = nullptr;
+  const std::byte* from_mem = nullptr;  // where the pieces' first bytes are
   std::byte* to_mem = nullptr;
   uint64_t last = 0;
 };
@@ -196,19 +227,19 @@ LACUNA_HD void copy_words(const CopyJob& job, uint64_t tile, uint32_t thread, ui
   const uint64_t first = tile * (kUnroll * threads);
   const uint64_t left = job.last - first;
   const uint32_t most = (left < kUnroll * threads ? static_cast<uint32_t>(left) : kUnroll * threads) - 1;
-  const Anywhere from(job.from, job.from_words, first);
-  const Anywhere to(job.to, job.to_words, first);
+  const Anywhere from(job.from.digits, job.from_words, first);
+  const Anywhere to(job.to.digits, job.to_words, first);
   Word words[kUnroll];
 LACUNA_UNROLL
   for (uint32_t u = 0; u < kUnroll; ++u) {
     const uint32_t ahead = thread + u * threads;
     words[u] = load<Word>(
-        job.from_mem + from.at(job.from, job.from_words, kLog, ahead < most ? ahead : most).mem);
+        job.from_mem + from.at(job.from.digits, job.from.ranked, job.from_words, kLog, ahead < most ? ahead : most).mem);
   }
 LACUNA_UNROLL
   for (uint32_t u = 0; u < kUnroll; ++u) {
     const uint32_t ahead = thread + u * threads;
-    store(job.to_mem + to.at(job.to, job.to_words, kLog, ahead < most ? ahead : most).mem, words[u]);
+    store(job.to_mem + to.at(job.to.digits, job.to.ranked, job.to_words, kLog, ahead < most ? ahead : most).mem, words[u]);
   }
 }
 

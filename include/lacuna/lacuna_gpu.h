@@ -64,7 +64,7 @@ typedef struct lacuna_gpu_message {
   void* packed; /* read by unpack */
 } lacuna_gpu_message;
 
-/* One launch for each 512 messages. */
+/* One launch for each 480 messages. */
 LACUNA_API LACUNA_NODISCARD lacuna_status
 lacuna_gpu_pack_many(int64_t count, const lacuna_gpu_message* messages, void* stream);
 LACUNA_API LACUNA_NODISCARD lacuna_status

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "lacuna/lacuna_gpu.h"
-#include "property/case.hpp"
+#include "gpu/cases.hpp"
 
 namespace lacuna::testing {
 namespace {
@@ -84,14 +84,6 @@ struct PlanOf {
   lacuna_gpu_plan* plan = nullptr;
   lacuna_status status;
 };
-
-Case small(Case c) {
-  constexpr int64_t kMostSpan = int64_t{1} << 17;
-  if (c.seed % 32 == 0) return c;
-  const int64_t extent = std::max<int64_t>(1, std::abs(c.type->extent()));
-  c.count = std::min(c.count, std::max<int64_t>(1, kMostSpan / extent));
-  return c;
-}
 
 class Checker {
  public:
@@ -191,7 +183,7 @@ int run(uint64_t first, uint64_t seeds, unsigned threads) {
   const auto work = [&] {
     Checker checker;
     for (uint64_t seed = next++; seed < first + seeds && failures < 5; seed = next++) {
-      const Case c = small(make_case(seed));
+      const Case c = device_case(seed);
       const std::string wrong = checker.check(c);
       if (wrong.empty()) continue;
       ++failures;
