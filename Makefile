@@ -15,7 +15,7 @@
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]')
+CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu')
 
 .PHONY: all demo optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests dev
 

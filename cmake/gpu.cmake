@@ -40,7 +40,7 @@ set_target_properties(lacuna-cuda PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${
 if(LACUNA_TESTS)
   add_executable(lacuna-gpu-check tests/gpu/check.cpp ${lacuna_cuda_objects})
   target_link_libraries(lacuna-gpu-check PRIVATE lacuna_case lacuna_flags CUDA::cudart_static -static-libstdc++ -static-libgcc)
-  add_executable(lacuna-gpu-bench bench/gpu/bench.cu bench/gpu/rivals.cu ${lacuna_cuda_objects})
+  add_executable(lacuna-gpu-bench bench/gpu/bench.cpp bench/gpu/cases.cpp bench/gpu/rivals.cu ${lacuna_cuda_objects})
   target_include_directories(lacuna-gpu-bench PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(lacuna-gpu-bench PRIVATE lacuna_static CUDA::cudart_static -static-libstdc++ -static-libgcc)
 endif()

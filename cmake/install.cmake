@@ -14,12 +14,17 @@ install(FILES cmake/modulefile DESTINATION share/modulefiles/lacuna RENAME ${PRO
 install(FILES LICENSE DESTINATION ${lacuna_share})
 
 # What the command starts and reads. Tests are called lacuna_*.
-install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "lacuna-*")
+install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin USE_SOURCE_PERMISSIONS
+  FILES_MATCHING PATTERN "lacuna-*" PATTERN "lacuna-gpu-check" EXCLUDE)
 foreach(folder optimizer/tables bench/corpus bench/compiled bench/ompi)
   get_filename_component(above ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${lacuna_share}/${above})
 endforeach()
 
+if(TARGET lacuna-cuda)
+  install(FILES include/lacuna/lacuna_gpu.h DESTINATION include/lacuna)
+  install(TARGETS lacuna-cuda LIBRARY DESTINATION lib)
+endif()
 if(LACUNA_MPI)
   install(FILES include/lacuna/lacuna_mpi.h DESTINATION include/lacuna)
   foreach(family ${LACUNA_FAMILIES})

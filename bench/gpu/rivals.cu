@@ -51,14 +51,18 @@ void by_hand(bool is_pack, std::byte* mem, std::byte* packed, int64_t count, int
   const int log = log_of(run / width);
   if (width == 16) {
     if (is_pack)
-      hand_kernel<uint4, true, kListed><<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
+      hand_kernel<uint4, true, kListed>
+          <<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
     else
-      hand_kernel<uint4, false, kListed><<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
+      hand_kernel<uint4, false, kListed>
+          <<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
   } else {
     if (is_pack)
-      hand_kernel<uint2, true, kListed><<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
+      hand_kernel<uint2, true, kListed>
+          <<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
     else
-      hand_kernel<uint2, false, kListed><<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
+      hand_kernel<uint2, false, kListed>
+          <<<blocks, kThreads, 0, stream>>>(m, p, words, log, stride, offsets);
   }
 }
 
@@ -190,9 +194,11 @@ void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
   auto* const m = reinterpret_cast<double*>(mem);
   auto* const p = reinterpret_cast<double*>(packed);
   if (is_pack)
-    transpose_kernel<true><<<dim3(tiles, tiles), dim3(32, 8), 0, stream>>>(m, p, static_cast<int>(n));
+    transpose_kernel<true>
+        <<<dim3(tiles, tiles), dim3(32, 8), 0, stream>>>(m, p, static_cast<int>(n));
   else
-    transpose_kernel<false><<<dim3(tiles, tiles), dim3(32, 8), 0, stream>>>(m, p, static_cast<int>(n));
+    transpose_kernel<false>
+        <<<dim3(tiles, tiles), dim3(32, 8), 0, stream>>>(m, p, static_cast<int>(n));
 }
 
 void element_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What lacuna's kernels are compared with on a device: kernels by hand for each family, as a good
-// programmer would write them for that one type, and a thread for each basic element that divides by
-// the counts of all loops at run time, as yaksa's generated kernels do.
+// programmer would write them for that one type, and a thread for each basic element that divides
+// by the counts of all loops at run time, as yaksa's generated kernels do.
 #ifndef LACUNA_BENCH_GPU_RIVALS_HPP_
 #define LACUNA_BENCH_GPU_RIVALS_HPP_
 
@@ -24,7 +24,8 @@ void hand_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t count,
 void element_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t count, int64_t run,
                     const int64_t* offsets, cudaStream_t stream);
 // A matrix of n by n doubles.
-void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n, cudaStream_t stream);
+void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
+                    cudaStream_t stream);
 void element_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
                        cudaStream_t stream);
 // Records of 24 bytes, of which 8 at 0 and 4 at 16 are data.
@@ -32,7 +33,8 @@ void hand_record(bool is_pack, std::byte* mem, std::byte* packed, int64_t count,
                  cudaStream_t stream);
 void empty(cudaStream_t stream);
 
-// Words that depend on their place and a salt; how many of two memories differ, added to *differing.
+// Words that depend on their place and a salt; how many of two memories differ, added to
+// *differing.
 void fill(std::byte* at, size_t bytes, uint64_t salt, cudaStream_t stream);
 void compare(const std::byte* a, const std::byte* b, size_t bytes, unsigned long long* differing,
              cudaStream_t stream);

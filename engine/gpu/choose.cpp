@@ -23,15 +23,16 @@ constexpr uint32_t kMostShared = 49152;
 constexpr int kMostTileLog = 8;  // rows of at most kTileThreads elements
 constexpr int64_t kMessageForLargeTiles = int64_t{16} << 20;
 
-int word_log(uint32_t plan_log, const void* mem, const std::byte* stream, int64_t begin, int64_t end,
-             int most_log) {
+int word_log(uint32_t plan_log, const void* mem, const std::byte* stream, int64_t begin,
+             int64_t end, int most_log) {
   const uint64_t places = reinterpret_cast<uintptr_t>(mem) | reinterpret_cast<uintptr_t>(stream) |
                           static_cast<uint64_t>(begin) | static_cast<uint64_t>(end) |
                           (uint64_t{1} << most_log);
   return std::min(static_cast<int>(plan_log), std::countr_zero(places));
 }
 
-// The number of the piece's words that come before byte `at` of the stream, a multiple of the words.
+// The number of the piece's words that come before byte `at` of the stream, a multiple of the
+// words.
 uint64_t words_before(const PieceRow& row, int log, int64_t at) {
   const Piece& piece = row.piece;
   const uint32_t leaf = row.words[log].count;
@@ -68,8 +69,7 @@ Pair transposed(const PieceRow& row) {
   for (int k = 0; k < last; ++k) {
     if (piece.digits[k].table.entries != nullptr) return {};
     if (piece.digits[k].count.count < kLeastOfTile) continue;
-    if (near < 0 ||
-        std::abs(piece.digits[k].mem_stride) < std::abs(piece.digits[near].mem_stride))
+    if (near < 0 || std::abs(piece.digits[k].mem_stride) < std::abs(piece.digits[near].mem_stride))
       near = k;
   }
   if (near < 0 || std::abs(piece.digits[near].mem_stride) > kSector ||
@@ -116,10 +116,11 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
   const int64_t element = row.piece.leaf_bytes;
   job.parts = static_cast<uint32_t>(element >> launch.log);
   launch.parts = job.parts == 1 ? 1 : 0;
-  const int64_t bytes =
-      end - begin < kMessageForLargeTiles ? kSmallTileBytes : kTileBytes;
+  const int64_t bytes = end - begin < kMessageForLargeTiles ? kSmallTileBytes : kTileBytes;
   // As square as the counts allow.
-  const auto bits = [](int64_t x) { return static_cast<int>(std::bit_width(static_cast<uint64_t>(x))); };
+  const auto bits = [](int64_t x) {
+    return static_cast<int>(std::bit_width(static_cast<uint64_t>(x)));
+  };
   const int log = bits(bytes / element) - 1;
   const int near_most = std::min(bits(job.near.count - 1), kMostTileLog);
   const int last_most = std::min(bits(job.last.count - 1), kMostTileLog);

@@ -50,7 +50,8 @@ lacuna_status failed(const char* what, cudaError_t error) {
                                : error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver
                                    ? LACUNA_UNSUPPORTED
                                    : LACUNA_INTERNAL;
-  return guarded([&] { return fail(status, std::string(what) + ": " + cudaGetErrorString(error)); });
+  return guarded(
+      [&] { return fail(status, std::string(what) + ": " + cudaGetErrorString(error)); });
 }
 
 lacuna_status done(const char* what, cudaError_t error) {
@@ -59,8 +60,7 @@ lacuna_status done(const char* what, cudaError_t error) {
 
 cudaError_t copy_run(const DevicePlan& plan, bool is_pack, const void* mem, const void* packed,
                      int64_t begin, int64_t end, cudaStream_t stream) {
-  auto* const at =
-      static_cast<std::byte*>(const_cast<void*>(mem)) + plan.rows[0].piece.mem + begin;
+  auto* const at = static_cast<std::byte*>(const_cast<void*>(mem)) + plan.rows[0].piece.mem + begin;
   void* const buffer = const_cast<void*>(packed);
   return cudaMemcpyAsync(is_pack ? buffer : at, is_pack ? at : buffer,
                          static_cast<size_t>(end - begin), cudaMemcpyDefault, stream);
@@ -95,8 +95,7 @@ lacuna_status move_many(int64_t count, const lacuna_gpu_message* messages, bool 
   uint32_t n = 0;
   uint64_t tiles = 0;
   const auto flush = [&] {
-    const cudaError_t error =
-        n == 0 ? cudaSuccess : enqueue_many(table, n, tiles, is_pack, on);
+    const cudaError_t error = n == 0 ? cudaSuccess : enqueue_many(table, n, tiles, is_pack, on);
     n = 0;
     tiles = 0;
     return done("launch", error);
@@ -137,8 +136,8 @@ lacuna_status lacuna_gpu_plan_create(const lacuna_type* type, int64_t count,
     cudaError_t error = cudaMalloc(&device_plan->memory, lacuna::gpu::image_bytes(own));
     if (error != cudaSuccess) return failed("the plan's tables", error);
     lacuna::gpu::place(own, static_cast<std::byte*>(device_plan->memory));
-    error = cudaMemcpy(device_plan->memory, own.image.data(), own.image.size(),
-                       cudaMemcpyHostToDevice);
+    error =
+        cudaMemcpy(device_plan->memory, own.image.data(), own.image.size(), cudaMemcpyHostToDevice);
     if (error != cudaSuccess) {
       cudaFree(device_plan->memory);
       return failed("the plan's tables", error);

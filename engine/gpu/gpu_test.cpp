@@ -32,8 +32,7 @@ constexpr uint64_t kSeedsOfShard = 5000;
 TEST(Divisor, DividesAsTheProcessorDoes) {
   Choices choices(1);
   for (int i = 0; i < 200000; ++i) {
-    const auto count =
-        static_cast<uint32_t>(1 + (choices.next() >> (34 + choices.below(30))));
+    const auto count = static_cast<uint32_t>(1 + (choices.next() >> (34 + choices.below(30))));
     const Divisor divisor = make_divisor(count);
     const uint64_t wide = choices.next() >> (1 + choices.below(60));
     const auto narrow = static_cast<uint32_t>(choices.next() >> (33 + choices.below(30)));
@@ -208,9 +207,9 @@ class Check {
       while (bytes % run != 0) --run;
       other.count = 1;
       other.receivable = true;
-      other.type = make_hvector(bytes / run, run, run + choices_.below(3) * 8,
-                                parse_type("byte").value())
-                       .value();
+      other.type =
+          make_hvector(bytes / run, run, run + choices_.below(3) * 8, parse_type("byte").value())
+              .value();
     }
     const Expected target(other);
     auto to = placed_plan(*other.type, other.count);

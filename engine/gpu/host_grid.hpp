@@ -53,8 +53,8 @@ struct HostTiles {
 template <bool kPack>
 void many_on_host(const Message* messages, uint32_t n, uint64_t blocks) {
   for (uint32_t block = 0; block < blocks; ++block) {
-    const Message& message = messages[last_at_most(
-        n, block, [&](uint32_t i) { return messages[i].first_tile; })];
+    const Message& message =
+        messages[last_at_most(n, block, [&](uint32_t i) { return messages[i].first_tile; })];
     const uint32_t tile = block - message.first_tile;
     const uint32_t i =
         last_at_most(message.pieces, tile, [&](uint32_t k) { return message.tiles[k]; });

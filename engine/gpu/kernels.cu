@@ -73,7 +73,8 @@ struct StartWords {
   void operator()() const {
     const void* const kernel =
         reinterpret_cast<const void*>(&words_kernel<kLog, kLoops, kTables, kRanked, kPack>);
-    *error = start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
+    *error =
+        start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
   }
 };
 

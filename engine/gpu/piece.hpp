@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Piece: what a kernel moves, a nest of loops over a run or over a list of runs, as plain data that
-// host and device read alike. Made by pieces.cpp from a layout, followed by words.hpp and tiles.hpp.
+// host and device read alike. Made by pieces.cpp from a layout, followed by words.hpp and
+// tiles.hpp.
 //
 // Words:
-//   digit    the value of one loop in the mixed-radix number of a word. Every loop has both strides,
+//   digit    the value of one loop in the mixed-radix number of a word. Every loop has both
+//   strides,
 //            so the words of a piece may be taken in any order.
 //   word     1, 2, 4, 8 or 16 bytes: the widest that all places of a message are multiples of.
 //   ranked   a leaf of unequal runs. A bit for each unit of the packed stream says whether a run
@@ -121,8 +123,8 @@ PieceOf<kLoops> narrowed(const Piece& piece) {
 struct PieceRow {
   Piece piece;
   Divisor words[kWordSizes];
-  uint32_t log = 0;    // of the widest words that its own places allow
-  uint16_t lists = 0;  // 1: tables or a ranked leaf; 2: with wide offsets
+  uint32_t log = 0;        // of the widest words that its own places allow
+  uint16_t lists = 0;      // 1: tables or a ranked leaf; 2: with wide offsets
   uint16_t is_simple = 0;  // neither, and at most kSimpleLoops loops
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Layout -> pieces. A path of the layout from the root to a run or a list is a piece: its loops and
-// lists of equal entries become digits. What is below a sequence of short runs is spelled out as one
-// ranked leaf, so that records are read and written in the order of the stream; longer parts become
-// pieces of their own.
+// lists of equal entries become digits. What is below a sequence of short runs is spelled out as
+// one ranked leaf, so that records are read and written in the order of the stream; longer parts
+// become pieces of their own.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -38,15 +38,6 @@ struct Run {
   int64_t packed;
   int64_t bytes;
 };
-
-size_t aligned(size_t bytes) { return (bytes + 15) / 16 * 16; }
-
-size_t append(std::vector<std::byte>& image, const void* bytes, size_t size) {
-  const size_t at = aligned(image.size());
-  image.resize(at + size);
-  std::memcpy(image.data() + at, bytes, size);
-  return at;
-}
 
 class Lowering {
  public:
@@ -83,10 +74,9 @@ class Lowering {
     if (node.leaf_runs > kMostSpelled || nest.digits.size() > kMostLoops) return false;
     std::vector<Run> runs;
     runs.reserve(static_cast<size_t>(node.leaf_runs));
-    for_each_run({0, std::make_shared<const LayoutNode>(node)},
-                 [&](int64_t mem, int64_t packed, int64_t bytes) {
-                   runs.push_back({mem, packed, bytes});
-                 });
+    for_each_run(
+        {0, std::make_shared<const LayoutNode>(node)},
+        [&](int64_t mem, int64_t packed, int64_t bytes) { runs.push_back({mem, packed, bytes}); });
     for (size_t begin = 0; begin < runs.size();) {
       size_t end = begin + 1;
       while (end < runs.size() &&
@@ -292,8 +282,8 @@ bool count_tiles(DevicePlan& plan) {
     uint64_t all = 0;
     for (size_t i = 0; i < plan.rows.size(); ++i) {
       tiles.push_back(static_cast<uint32_t>(all));
-      uint64_t words = static_cast<uint64_t>(plan.rows[i].piece.leaf_bytes) >>
-                       std::min(log, plan.rows[i].log);
+      uint64_t words =
+          static_cast<uint64_t>(plan.rows[i].piece.leaf_bytes) >> std::min(log, plan.rows[i].log);
       for (const Digit& digit : plan.rows[i].piece.digits) words *= digit.count.count;
       all += (words - 1) / (kUnroll * kThreads) + 1;
       if (all > kMostBlocks) return false;
@@ -302,24 +292,6 @@ bool count_tiles(DevicePlan& plan) {
   }
   return true;
 }
-
-template <typename T>
-void move_pointer(const T*& pointer, const std::byte* base) {
-  if (pointer != nullptr)
-    pointer = reinterpret_cast<const T*>(base + (reinterpret_cast<uintptr_t>(pointer) - 1));
-}
-
-void move_pointers(PieceRow& row, const std::byte* base) {
-  for (Digit& digit : row.piece.digits) {
-    if (digit.table.entries != nullptr)
-      digit.table.entries = base + (reinterpret_cast<uintptr_t>(digit.table.entries) - 1);
-  }
-  move_pointer(row.piece.ranked.groups, base);
-  if (row.piece.ranked.groups != nullptr)
-    row.piece.ranked.shifts.entries =
-        base + (reinterpret_cast<uintptr_t>(row.piece.ranked.shifts.entries) - 1);
-}
-
 
 }  // namespace
 
@@ -370,43 +342,6 @@ Result<DevicePlan> make_device_plan(const Type& type, int64_t count) {
   if (!count_tiles(plan))
     return Error{LACUNA_UNSUPPORTED, "the message is too large for one launch"};
   return plan;
-}
-
-size_t image_bytes(const DevicePlan& plan) {
-  size_t bytes = aligned(plan.image.size()) + aligned(plan.rows.size() * sizeof(PieceRow));
-  for (const std::vector<uint32_t>& tiles : plan.tiles)
-    bytes += aligned(tiles.size() * sizeof(uint32_t));
-  return bytes;
-}
-
-void place(DevicePlan& plan, std::byte* base) {
-  for (PieceRow& row : plan.rows) move_pointers(row, base);
-  if (plan.whole) move_pointers(*plan.whole, base);
-  const auto at = [&](size_t offset) { return base + offset; };
-  plan.placed_rows = reinterpret_cast<const PieceRow*>(
-      at(append(plan.image, plan.rows.data(), plan.rows.size() * sizeof(PieceRow))));
-  for (int log = 0; log < kWordSizes; ++log) {
-    plan.placed_tiles[log] = reinterpret_cast<const uint32_t*>(at(
-        append(plan.image, plan.tiles[log].data(), plan.tiles[log].size() * sizeof(uint32_t))));
-  }
-}
-
-std::string text_of(const DevicePlan& plan) {
-  std::string text;
-  for (const PieceRow& row : plan.rows) {
-    const Piece& piece = row.piece;
-    for (int k = kMostLoops - loops_of(piece); k < kMostLoops; ++k) {
-      const Digit& digit = piece.digits[k];
-      text += (digit.table.entries != nullptr
-                   ? "list " + std::to_string(digit.count.count)
-                   : "loop " + std::to_string(digit.count.count) + " mem +" +
-                         std::to_string(digit.mem_stride)) +
-              " packed +" + std::to_string(digit.packed_stride) + ", ";
-    }
-    text += (piece.ranked.groups != nullptr ? "runs of " : "run of ") +
-            std::to_string(piece.leaf_bytes) + " bytes\n";
-  }
-  return text;
 }
 
 }  // namespace lacuna::gpu

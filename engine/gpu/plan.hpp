@@ -25,7 +25,7 @@ struct DevicePlan {
   std::vector<PieceRow> rows;
   // By the words of a message: the first tile of each row, and the number of all at the end.
   std::vector<uint32_t> tiles[kWordSizes];
-  uint32_t log = 4;                         // the widest words that all rows allow
+  uint32_t log = 4;  // the widest words that all rows allow
   // Where there are several pieces, the whole message as one, for copies; it may have none.
   std::optional<PieceRow> whole;
 
@@ -44,9 +44,11 @@ struct DevicePlan {
 // Of a piece, those that count.
 int loops_of(const Piece& piece);
 
-// O(nodes of the layout + entries of its lists). Pointers of the plan are offsets in the image until
-// it is placed.
+// O(nodes of the layout + entries of its lists). Pointers of the plan are offsets in the image
+// until it is placed.
 Result<DevicePlan> make_device_plan(const Type& type, int64_t count);
+// Puts bytes at the image's end; answers where, a multiple of 16.
+size_t append(std::vector<std::byte>& image, const void* bytes, size_t size);
 // Once: the image will be at `base`, in that many bytes.
 size_t image_bytes(const DevicePlan& plan);
 void place(DevicePlan& plan, std::byte* base);
@@ -81,8 +83,8 @@ struct Launch {
 
 inline constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;
 
-// Bytes [begin, end) of the packed stream, the first of which is at `packed`. `most_log` narrows the
-// words, for tests.
+// Bytes [begin, end) of the packed stream, the first of which is at `packed`. `most_log` narrows
+// the words, for tests.
 Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
               int64_t end, int most_log = 4);
 // One message of many; first_tile is 0.

@@ -38,8 +38,8 @@ struct Place {
 };
 
 // Where words are, from a tile's first on, by a piece's last kLoops digits; the others have a count
-// of 1. Tables and ranked leaves only where the parameters say so, wide offsets only where kLoops is
-// kMostLoops.
+// of 1. Tables and ranked leaves only where the parameters say so, wide offsets only where kLoops
+// is kMostLoops.
 template <int kLoops, bool kTables, bool kRanked>
 struct Locator {
   static constexpr bool kWide = kLoops == kMostLoops;
@@ -48,7 +48,7 @@ struct Locator {
   LACUNA_HD Locator(const Digit* loops, const Divisor& words, uint64_t first) {
     uint64_t rest = quotient(first, words);
     digits[kLoops] = static_cast<uint32_t>(first - rest * words.count);
-LACUNA_UNROLL
+    LACUNA_UNROLL
     for (int k = kLoops - 1; k > 0; --k) {
       const Divisor& count = loops[k].count;
       const uint64_t next = quotient(rest, count);
@@ -65,7 +65,7 @@ LACUNA_UNROLL
     const uint32_t word = digits[kLoops] + ahead;
     uint32_t carry = quotient(word, words);
     const int64_t inside = static_cast<int64_t>(word - carry * words.count) << log;
-LACUNA_UNROLL
+    LACUNA_UNROLL
     for (int k = kLoops - 1; k >= 0; --k) {
       const Digit& digit = loops[k];
       uint32_t i = digits[k] + carry;
@@ -93,25 +93,28 @@ LACUNA_UNROLL
 // One thread of the block that takes `tile`, which has at least one word. Threads behind the last
 // word move that one again.
 template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack>
-LACUNA_HD void move_words(const WordsJobOf<kLoops>& job, uint64_t tile, uint32_t thread, uint32_t threads) {
+LACUNA_HD void move_words(const WordsJobOf<kLoops>& job, uint64_t tile, uint32_t thread,
+                          uint32_t threads) {
   using Word = typename WordOf<kLog>::type;
   const uint64_t first = job.first + tile * (kUnroll * threads);
   const uint64_t left = job.last - first;
-  const uint32_t most = (left < kUnroll * threads ? static_cast<uint32_t>(left) : kUnroll * threads) - 1;
+  const uint32_t most =
+      (left < kUnroll * threads ? static_cast<uint32_t>(left) : kUnroll * threads) - 1;
   const Digit* const loops = job.piece.digits;
   const Locator<kLoops, kTables, kRanked> locator(loops, job.words, first);
   Word words[kUnroll];
   std::byte* to[kUnroll];
-LACUNA_UNROLL
+  LACUNA_UNROLL
   for (uint32_t u = 0; u < kUnroll; ++u) {
     const uint32_t ahead = thread + u * threads;
-    const Place place = locator.at(loops, job.piece.ranked, job.words, kLog, ahead < most ? ahead : most);
+    const Place place =
+        locator.at(loops, job.piece.ranked, job.words, kLog, ahead < most ? ahead : most);
     std::byte* const mem = job.mem + place.mem;
     std::byte* const packed = job.packed + place.packed;
     words[u] = load<Word>(kPack ? mem : packed);
     to[u] = kPack ? packed : mem;
   }
-LACUNA_UNROLL
+  LACUNA_UNROLL
   for (uint32_t u = 0; u < kUnroll; ++u) store(to[u], words[u]);
 }
 
@@ -145,8 +148,8 @@ LACUNA_HD uint32_t last_at_most(uint32_t n, uint32_t value, const At& at) {
   return low;
 }
 
-// One thread of a tile of one piece of a message, as above; words outside [begin, end) stay. As many
-// words at a time as kAtOnce.
+// One thread of a tile of one piece of a message, as above; words outside [begin, end) stay. As
+// many words at a time as kAtOnce.
 template <int kLog, bool kPack, int kLoops, bool kLists, uint32_t kAtOnce>
 LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t tile,
                           uint32_t thread) {
@@ -158,7 +161,8 @@ LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t 
   for (int k = 0; k < kLoops; ++k) all *= loops[k].count.count;
   const uint64_t first = tile * (kUnroll * kThreads);
   const uint64_t left = all - first;
-  const uint32_t most = (left < kUnroll * kThreads ? static_cast<uint32_t>(left) : kUnroll * kThreads) - 1;
+  const uint32_t most =
+      (left < kUnroll * kThreads ? static_cast<uint32_t>(left) : kUnroll * kThreads) - 1;
   const Locator<kLoops, kLists, kLists> locator(loops, divisor, first);
   std::byte* const mem = message.mem + piece.mem;
   std::byte* const packed = message.packed + piece.packed;
@@ -186,7 +190,8 @@ LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t 
 template <int kLog, bool kPack>
 LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t tile,
                           uint32_t thread) {
-  if (row.is_simple != 0) return move_piece<kLog, kPack, kSimpleLoops, false, kUnroll>(row, message, tile, thread);
+  if (row.is_simple != 0)
+    return move_piece<kLog, kPack, kSimpleLoops, false, kUnroll>(row, message, tile, thread);
   move_piece<kLog, kPack, kMostLoops, true, 1>(row, message, tile, thread);
 }
 
@@ -226,20 +231,25 @@ LACUNA_HD void copy_words(const CopyJob& job, uint64_t tile, uint32_t thread, ui
   using Anywhere = Locator<kMostLoops, true, true>;
   const uint64_t first = tile * (kUnroll * threads);
   const uint64_t left = job.last - first;
-  const uint32_t most = (left < kUnroll * threads ? static_cast<uint32_t>(left) : kUnroll * threads) - 1;
+  const uint32_t most =
+      (left < kUnroll * threads ? static_cast<uint32_t>(left) : kUnroll * threads) - 1;
   const Anywhere from(job.from.digits, job.from_words, first);
   const Anywhere to(job.to.digits, job.to_words, first);
   Word words[kUnroll];
-LACUNA_UNROLL
+  LACUNA_UNROLL
   for (uint32_t u = 0; u < kUnroll; ++u) {
     const uint32_t ahead = thread + u * threads;
-    words[u] = load<Word>(
-        job.from_mem + from.at(job.from.digits, job.from.ranked, job.from_words, kLog, ahead < most ? ahead : most).mem);
+    words[u] = load<Word>(job.from_mem + from.at(job.from.digits, job.from.ranked, job.from_words,
+                                                 kLog, ahead < most ? ahead : most)
+                                             .mem);
   }
-LACUNA_UNROLL
+  LACUNA_UNROLL
   for (uint32_t u = 0; u < kUnroll; ++u) {
     const uint32_t ahead = thread + u * threads;
-    store(job.to_mem + to.at(job.to.digits, job.to.ranked, job.to_words, kLog, ahead < most ? ahead : most).mem, words[u]);
+    store(job.to_mem +
+              to.at(job.to.digits, job.to.ranked, job.to_words, kLog, ahead < most ? ahead : most)
+                  .mem,
+          words[u]);
   }
 }
 

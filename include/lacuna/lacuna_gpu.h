@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * lacuna_gpu.h: datatypes in a CUDA device's memory (liblacuna-cuda.so). A device plan is made once
- * from a type and a count; its calls enqueue one launch or copy on a stream and return. They neither
- * allocate nor synchronise, so that they can be captured in a graph.
+ * from a type and a count; its calls enqueue one launch or copy on a stream and return. They
+ * neither allocate nor synchronise, so that they can be captured in a graph.
  *
  *   lacuna_gpu_plan* plan;
  *   lacuna_gpu_plan_create(column, 1000, &plan);
  *   lacuna_gpu_pack(plan, matrix, 0, bytes, buffer, stream);
  *
  * Rules of every function: as in lacuna.h, but that the reason of a failure is in
- * lacuna_gpu_last_error. `stream` is a cudaStream_t (NULL: the default stream). Memory may be of the
- * device, mapped memory of the host, or a peer's, wherever a kernel on the plan's device may reach
- * it. The plan's device must be the current one in each call. Whether a launch went well on the
- * device is told by the stream, as for every kernel.
+ * lacuna_gpu_last_error. `stream` is a cudaStream_t (NULL: the default stream). Memory may be of
+ * the device, mapped memory of the host, or a peer's, wherever a kernel on the plan's device may
+ * reach it. The plan's device must be the current one in each call. Whether a launch went well on
+ * the device is told by the stream, as for every kernel.
  */
 #ifndef LACUNA_LACUNA_GPU_H_
 #define LACUNA_LACUNA_GPU_H_
@@ -50,8 +50,9 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_unpack(const lacuna_gpu_pla
                                                             const void* packed, int64_t begin,
                                                             int64_t end, void* mem, void* stream);
 
-/* The packed stream of `from` becomes that of `to`, without a buffer between them. Both have as many
- * bytes; the memories do not overlap. LACUNA_UNSUPPORTED: a type has too many runs for that. */
+/* The packed stream of `from` becomes that of `to`, without a buffer between them. Both have as
+ * many bytes; the memories do not overlap. LACUNA_UNSUPPORTED: a type has too many runs for that.
+ */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_copy(const lacuna_gpu_plan* from,
                                                           const void* from_mem,
                                                           const lacuna_gpu_plan* to, void* to_mem,
@@ -65,10 +66,12 @@ typedef struct lacuna_gpu_message {
 } lacuna_gpu_message;
 
 /* One launch for each 480 messages. */
-LACUNA_API LACUNA_NODISCARD lacuna_status
-lacuna_gpu_pack_many(int64_t count, const lacuna_gpu_message* messages, void* stream);
-LACUNA_API LACUNA_NODISCARD lacuna_status
-lacuna_gpu_unpack_many(int64_t count, const lacuna_gpu_message* messages, void* stream);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_pack_many(int64_t count,
+                                                               const lacuna_gpu_message* messages,
+                                                               void* stream);
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_unpack_many(int64_t count,
+                                                                 const lacuna_gpu_message* messages,
+                                                                 void* stream);
 
 /* What went wrong in the last failing call of this thread. */
 LACUNA_API const char* lacuna_gpu_last_error(void);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lacuna-gpu-check: random types on a device against the typemap, through lacuna_gpu.h: whole and in
-// slices, packed, unpacked, from layout to layout and many messages in one launch, at any alignment,
-// with the bytes of all gaps and of margins around each buffer compared afterwards; and the same
-// calls captured in a graph.
+// lacuna-gpu-check: random types on a device against the typemap, through lacuna_gpu.h: whole and
+// in slices, packed, unpacked, from layout to layout and many messages in one launch, at any
+// alignment, with the bytes of all gaps and of margins around each buffer compared afterwards; and
+// the same calls captured in a graph.
 //
 //   lacuna-gpu-check [--first SEED] [--seeds N] [--threads N]
 #include <cuda_runtime_api.h>
@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "lacuna/lacuna_gpu.h"
 #include "gpu/cases.hpp"
+#include "lacuna/lacuna_gpu.h"
 
 namespace lacuna::testing {
 namespace {
@@ -103,23 +103,31 @@ class Checker {
     expected.fill(mem_.host(), expected.span(), 1);
     mem_.send();
     packed_.send();
-    std::string wrong = run(way, c, choices, [&](int64_t begin, int64_t end) {
-      return lacuna_gpu_pack(own.plan, origin, begin, end, packed_.data() + begin, stream_);
-    }, expected.packed_bytes(), [&] {
-      const lacuna_gpu_message message = {own.plan, origin, packed_.data()};
-      return lacuna_gpu_pack_many(1, &message, stream_);
-    });
+    std::string wrong = run(
+        way, c, choices,
+        [&](int64_t begin, int64_t end) {
+          return lacuna_gpu_pack(own.plan, origin, begin, end, packed_.data() + begin, stream_);
+        },
+        expected.packed_bytes(),
+        [&] {
+          const lacuna_gpu_message message = {own.plan, origin, packed_.data()};
+          return lacuna_gpu_pack_many(1, &message, stream_);
+        });
     if (wrong.empty()) wrong = packed_.differs("pack", expected.packed().data());
     if (!wrong.empty() || !c.receivable) return wrong;
     expected.fill(mem_.host(), expected.span(), 2);
     mem_.send();
     const std::vector<std::byte> want = expected.unpacked();
-    wrong = run(way, c, choices, [&](int64_t begin, int64_t end) {
-      return lacuna_gpu_unpack(own.plan, packed_.data() + begin, begin, end, origin, stream_);
-    }, expected.packed_bytes(), [&] {
-      const lacuna_gpu_message message = {own.plan, origin, packed_.data()};
-      return lacuna_gpu_unpack_many(1, &message, stream_);
-    });
+    wrong = run(
+        way, c, choices,
+        [&](int64_t begin, int64_t end) {
+          return lacuna_gpu_unpack(own.plan, packed_.data() + begin, begin, end, origin, stream_);
+        },
+        expected.packed_bytes(),
+        [&] {
+          const lacuna_gpu_message message = {own.plan, origin, packed_.data()};
+          return lacuna_gpu_unpack_many(1, &message, stream_);
+        });
     if (wrong.empty()) wrong = mem_.differs("unpack", want.data());
     if (!wrong.empty() || bytes == 0) return wrong;
     // From layout to layout: into other memory of the same type.
@@ -128,8 +136,8 @@ class Checker {
     other_.send();
     expected.fill(mem_.host(), expected.span(), 2);
     mem_.send();
-    const lacuna_status status = lacuna_gpu_copy(own.plan, other_.data() - expected.low(), own.plan,
-                                                 origin, stream_);
+    const lacuna_status status =
+        lacuna_gpu_copy(own.plan, other_.data() - expected.low(), own.plan, origin, stream_);
     if (status == LACUNA_UNSUPPORTED) return "";
     if (status != LACUNA_OK) return std::string("copy: ") + lacuna_gpu_last_error();
     return mem_.differs("copy", want.data());

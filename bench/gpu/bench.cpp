@@ -8,51 +8,17 @@
 //   lacuna-gpu-bench [--json FILE] [--quick] [--own] [--sectors]
 //
 // --own: no rivals. --sectors: asks the device to fetch single sectors into its cache.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <map>
-#include <string>
 #include <vector>
 
+#include "bench/gpu/cases.hpp"
 #include "bench/gpu/rivals.hpp"
-#include "lacuna/lacuna_gpu.h"
 
 namespace lacuna::bench {
 namespace {
-
-constexpr size_t kMemBytes = size_t{9} << 30;
-constexpr size_t kPackedBytes = size_t{5} << 29;
-constexpr size_t kMiB = size_t{1} << 20;
-constexpr size_t kBeyondCache = 160 * kMiB;  // of all buffers that a row goes round
-
-void need(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "lacuna-gpu-bench: %s: %s\n", what, cudaGetErrorString(error));
-  std::exit(3);
-}
-
-void need(lacuna_status status, const char* what) {
-  if (status == LACUNA_OK) return;
-  std::fprintf(stderr, "lacuna-gpu-bench: %s: %s\n", what, lacuna_gpu_last_error());
-  std::exit(4);
-}
-
-struct Device {
-  cudaStream_t stream = nullptr;
-  std::byte* mem = nullptr;
-  std::byte* packed = nullptr;
-  std::byte* other = nullptr;  // as large as packed
-  unsigned long long* differing = nullptr;
-  int failures = 0;
-};
-Device device;
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -62,7 +28,8 @@ double median(std::vector<double> values) {
 // f(i) enqueues the i-th of several equal operations on other buffers; microseconds for one.
 using Operation = std::function<void(int)>;
 double time_of(const Operation& f, size_t bytes_touched) {
-  const int buffers = static_cast<int>(std::clamp<size_t>(kBeyondCache / std::max<size_t>(bytes_touched, 1) + 1, 2, 64));
+  const int buffers = static_cast<int>(
+      std::clamp<size_t>(kBeyondCache / std::max<size_t>(bytes_touched, 1) + 1, 2, 64));
   cudaEvent_t begin;
   cudaEvent_t end;
   cudaEventCreate(&begin);
@@ -111,26 +78,13 @@ double copy_time(double bytes) {
   const double time = time_of(
       [&](int i) {
         const size_t at = size * static_cast<size_t>(i);
-        need(cudaMemcpyAsync(device.mem + kMemBytes / 2 + at, device.mem + at, size, cudaMemcpyDeviceToDevice, device.stream), "copy");
+        need(cudaMemcpyAsync(device.mem + kMemBytes / 2 + at, device.mem + at, size,
+                             cudaMemcpyDeviceToDevice, device.stream),
+             "copy");
       },
       2 * size);
   return known[size] = time;
 }
-
-struct Case {
-  std::string family;
-  int64_t run = 0;
-  int64_t stride = 0;
-  int64_t payload = 0;
-  int64_t span = 0;     // of memory
-  double touched = 0;   // bytes of touched sectors
-  double partly = 0;    // and those of them that hold other bytes
-  lacuna_type* type = nullptr;
-  int64_t count = 1;
-  std::function<void(bool, std::byte*, std::byte*)> hand, element, blocks;
-  std::function<bool(bool, std::byte*, std::byte*)> copy2d;  // whether it could
-  double block_share = 1;  // of the blocks that `blocks` copies
-};
 
 FILE* json = nullptr;
 bool with_all_rivals = true;
@@ -148,20 +102,21 @@ void report(const Case& c, bool is_pack, double own, const std::map<std::string,
       name = rival;
     }
   }
-  std::printf("%-10s %5lld/%-6lld %5.0fM %-6s %8.1f us %6.0f GB/s %4.0f%% %4.0f%%", c.family.c_str(),
-              static_cast<long long>(c.run), static_cast<long long>(c.stride),
+  std::printf("%-10s %5lld/%-6lld %5.0fM %-6s %8.1f us %6.0f GB/s %4.0f%% %4.0f%%",
+              c.family.c_str(), static_cast<long long>(c.run), static_cast<long long>(c.stride),
               static_cast<double>(c.payload) / kMiB, is_pack ? "pack" : "unpack", own,
               static_cast<double>(c.payload) / own / 1000, 100 * ceiling / own,
               100 * with_reads / own);
   for (const auto& [rival, time] : rivals) std::printf(" %s %.2f", rival.c_str(), time / own);
   std::printf("\n");
   if (json == nullptr) return;
-  std::fprintf(json,
-               "%s\n{\"family\": \"%s\", \"run\": %lld, \"stride\": %lld, \"payload\": %lld, "
-               "\"way\": \"%s\", \"us\": %.3f, \"ceiling_us\": %.3f, \"ceiling_with_reads_us\": %.3f",
-               is_first_row ? "" : ",", c.family.c_str(), static_cast<long long>(c.run),
-               static_cast<long long>(c.stride), static_cast<long long>(c.payload),
-               is_pack ? "pack" : "unpack", own, ceiling, with_reads);
+  std::fprintf(
+      json,
+      "%s\n{\"family\": \"%s\", \"run\": %lld, \"stride\": %lld, \"payload\": %lld, "
+      "\"way\": \"%s\", \"us\": %.3f, \"ceiling_us\": %.3f, \"ceiling_with_reads_us\": %.3f",
+      is_first_row ? "" : ",", c.family.c_str(), static_cast<long long>(c.run),
+      static_cast<long long>(c.stride), static_cast<long long>(c.payload),
+      is_pack ? "pack" : "unpack", own, ceiling, with_reads);
   for (const auto& [rival, time] : rivals)
     std::fprintf(json, ", \"%s_us\": %.3f", rival.c_str(), time);
   std::fprintf(json, "}");
@@ -172,7 +127,8 @@ void check(const char* what, const std::byte* a, const std::byte* b, size_t byte
   need(cudaMemsetAsync(device.differing, 0, 8, device.stream), "memset");
   compare(a, b, bytes, device.differing, device.stream);
   unsigned long long differing = 0;
-  need(cudaMemcpyAsync(&differing, device.differing, 8, cudaMemcpyDeviceToHost, device.stream), "copy");
+  need(cudaMemcpyAsync(&differing, device.differing, 8, cudaMemcpyDeviceToHost, device.stream),
+       "copy");
   need(cudaStreamSynchronize(device.stream), what);
   if (differing == 0) return;
   ++device.failures;
@@ -209,16 +165,21 @@ void measure(Case& c, bool with_rivals) {
     }
     const auto timed = [&](const auto& f, double share) {
       if (!f) return 0.0;
-      return share * time_of([&](int i) {
-        const auto n = static_cast<size_t>(i);
-        f(device.mem + span * (n % (kMemBytes / span)), device.packed + stream_bytes * (n % (kPackedBytes / stream_bytes)));
-      }, span + bytes);
+      return share * time_of(
+                         [&](int i) {
+                           const auto n = static_cast<size_t>(i);
+                           f(device.mem + span * (n % (kMemBytes / span)),
+                             device.packed + stream_bytes * (n % (kPackedBytes / stream_bytes)));
+                         },
+                         span + bytes);
     };
     const double time = timed(std::function<void(std::byte*, std::byte*)>(own), 1);
     std::map<std::string, double> rivals;
     const auto rival = [&](const char* name, const auto& f, double share) {
       if (!f || !with_rivals || !with_all_rivals) return;
-      rivals[name] = timed(std::function<void(std::byte*, std::byte*)>([&](std::byte* m, std::byte* p) { f(is_pack, m, p); }), share);
+      rivals[name] = timed(std::function<void(std::byte*, std::byte*)>(
+                               [&](std::byte* m, std::byte* p) { f(is_pack, m, p); }),
+                           share);
     };
     rival("hand", c.hand, 1);
     rival("element", c.element, 1);
@@ -232,158 +193,6 @@ void measure(Case& c, bool with_rivals) {
   }
   lacuna_gpu_plan_destroy(plan);
   lacuna_type_destroy(c.type);
-}
-
-double sectors(int64_t runs, int64_t run, int64_t stride, double* partly) {
-  // Runs begin at multiples of 8; how many sectors they touch, over a period.
-  double all = 0;
-  double part = 0;
-  int64_t last = -1;
-  const int64_t looked = std::min<int64_t>(runs, 4096);
-  for (int64_t i = 0; i < looked; ++i) {
-    for (int64_t s = i * stride / 32; s <= (i * stride + run - 1) / 32; ++s) {
-      const int64_t low = std::max(s * 32, i * stride);
-      const int64_t high = std::min(s * 32 + 32, i * stride + run);
-      if (s != last) ++all;
-      if (high - low < 32 && s != last) ++part;
-      last = s;
-    }
-  }
-  const double scale = static_cast<double>(runs) / static_cast<double>(looked);
-  *partly = stride == run ? 0 : part * 32 * scale;
-  return all * 32 * scale;
-}
-
-Case strided(int64_t run, int64_t stride, int64_t payload) {
-  Case c;
-  c.family = "strided";
-  c.run = run;
-  c.stride = stride;
-  c.payload = payload;
-  const int64_t n = payload / run;
-  c.span = n * stride;
-  c.touched = sectors(n, run, stride, &c.partly);
-  const std::string text = "hvector(" + std::to_string(n) + ", " + std::to_string(run) + ", " +
-                           std::to_string(stride) + ", byte)";
-  need(lacuna_type_parse(text.c_str(), &c.type), "type");
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
-    hand_strided(is_pack, m, p, n, run, stride, device.stream);
-  };
-  c.element = [=](bool is_pack, std::byte* m, std::byte* p) {
-    element_strided(is_pack, m, p, n, run, stride, device.stream);
-  };
-  c.copy2d = [=](bool is_pack, std::byte* m, std::byte* p) {
-    const auto r = static_cast<size_t>(run);
-    const auto s = static_cast<size_t>(stride);
-    return cudaMemcpy2DAsync(is_pack ? p : m, is_pack ? r : s, is_pack ? m : p, is_pack ? s : r, r,
-                             static_cast<size_t>(n), cudaMemcpyDeviceToDevice,
-                             device.stream) == cudaSuccess;
-  };
-  const int64_t some = std::min<int64_t>(n, 64);
-  c.block_share = static_cast<double>(n) / static_cast<double>(some);
-  c.blocks = [=](bool is_pack, std::byte* m, std::byte* p) {
-    for (int64_t i = 0; i < some; ++i)
-      need(cudaMemcpyAsync(is_pack ? p + i * run : m + i * stride,
-                           is_pack ? m + i * stride : p + i * run, static_cast<size_t>(run),
-                           cudaMemcpyDeviceToDevice, device.stream), "block");
-  };
-  return c;
-}
-
-int64_t* device_list = nullptr;
-
-// Runs in ascending order, `mean` apart in the mean, at multiples of 8.
-Case listed(int64_t run, int64_t mean, int64_t payload) {
-  Case c;
-  c.family = "listed";
-  c.run = run;
-  c.stride = mean;
-  c.payload = payload;
-  const int64_t n = payload / run;
-  std::vector<int64_t> offsets(static_cast<size_t>(n));
-  uint64_t state = 12345;
-  int64_t at = 0;
-  int64_t last_sector = -1;
-  const int64_t unit = run < 16 ? 8 : 16;
-  for (int64_t& offset : offsets) {
-    offset = at;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    // A gap of at least a unit, so that no two runs are one.
-    at += run + unit + static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(2 * (mean - run) / unit - 1)) * unit;
-    for (int64_t s = offset / 32; s <= (offset + run - 1) / 32; ++s) {
-      const bool is_whole = s * 32 >= offset && s * 32 + 32 <= offset + run;
-      if (s != last_sector) {
-        c.touched += 32;
-        if (!is_whole) c.partly += 32;
-      }
-      last_sector = s;
-    }
-  }
-  c.span = at;
-  need(cudaMemcpy(device_list, offsets.data(), offsets.size() * 8, cudaMemcpyHostToDevice), "list");
-  lacuna_type* byte = nullptr;
-  need(lacuna_type_parse("byte", &byte), "type");
-  need(lacuna_type_hindexed_block(n, run, offsets.data(), byte, &c.type), "type");
-  lacuna_type_destroy(byte);
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
-    hand_listed(is_pack, m, p, n, run, device_list, device.stream);
-  };
-  c.element = [=](bool is_pack, std::byte* m, std::byte* p) {
-    element_listed(is_pack, m, p, n, run, device_list, device.stream);
-  };
-  return c;
-}
-
-Case transposed(int64_t n) {
-  Case c;
-  c.family = "transposed";
-  c.run = 8;
-  c.stride = n * 8;
-  c.payload = c.span = n * n * 8;
-  c.touched = static_cast<double>(c.payload);
-  const std::string s = std::to_string(n);
-  need(lacuna_type_parse(("resized(0, 8, vector(" + s + ", 1, " + s + ", double))").c_str(), &c.type), "type");
-  c.count = n;
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) { hand_transpose(is_pack, m, p, n, device.stream); };
-  c.element = [=](bool is_pack, std::byte* m, std::byte* p) { element_transpose(is_pack, m, p, n, device.stream); };
-  return c;
-}
-
-// Records of a double and an int in 24 bytes.
-Case records(int64_t payload) {
-  Case c;
-  c.family = "records";
-  c.run = 12;
-  c.stride = 24;
-  const int64_t n = payload / 96 * 8;
-  c.payload = n * 12;
-  c.span = n * 24;
-  c.touched = c.partly = static_cast<double>(c.span);
-  need(lacuna_type_parse("resized(0, 24, struct([1, 1], [0, 16], [double, int]))", &c.type), "type");
-  c.count = n;
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) { hand_record(is_pack, m, p, n, device.stream); };
-  return c;
-}
-
-// A struct of two arrays' parts, in two pieces.
-Case parts(int64_t payload) {
-  Case c;
-  c.family = "parts";
-  c.run = 1024;
-  c.stride = 2048;
-  c.payload = payload;
-  const int64_t n = payload / 4096 / 8;  // 4096 = 3 * 1024 + 1024
-  const int64_t half = n * 8 * 3 * 2048;
-  c.span = half + n * 8 * 2048;
-  c.touched = static_cast<double>(payload);
-  const std::string text = "struct([1, 1], [0, " + std::to_string(half) + "], [hvector(" + std::to_string(24 * n) +
-                           ", 1024, 2048, byte), hvector(" + std::to_string(16 * n) + ", 512, 1024, byte)])";
-  need(lacuna_type_parse(text.c_str(), &c.type), "type");
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
-    hand_strided(is_pack, m, p, 24 * n, 1024, 2048, device.stream);
-    hand_strided(is_pack, m + half, p + 24 * n * 1024, 16 * n, 512, 1024, device.stream);
-  };
-  return c;
 }
 
 double now_us() {
@@ -407,7 +216,8 @@ double enqueue_time(const std::function<void()>& f) {
 void small_row(const char* what, double value, const char* unit) {
   std::printf("%-44s %9.3f %s\n", what, value, unit);
   if (json == nullptr) return;
-  std::fprintf(json, "%s\n{\"family\": \"small\", \"what\": \"%s\", \"value\": %.4f, \"unit\": \"%s\"}",
+  std::fprintf(json,
+               "%s\n{\"family\": \"small\", \"what\": \"%s\", \"value\": %.4f, \"unit\": \"%s\"}",
                is_first_row ? "" : ",", what, value, unit);
   is_first_row = false;
 }
@@ -423,7 +233,8 @@ void small_messages() {
       need(lacuna_gpu_pack(plan, device.mem, 0, bytes, device.packed, device.stream), "pack");
     });
     small_row(bytes == 4096 ? "pack of 4 KiB, enqueued" : "pack of 64 KiB, enqueued", own, "us");
-    small_row(bytes == 4096 ? "pack of 4 KiB / empty launch" : "pack of 64 KiB / empty launch", own / nothing, "times");
+    small_row(bytes == 4096 ? "pack of 4 KiB / empty launch" : "pack of 64 KiB / empty launch",
+              own / nothing, "times");
     if (bytes == 4096) {
       std::vector<lacuna_gpu_message> messages;
       for (int i = 0; i < 512; ++i)
@@ -432,7 +243,9 @@ void small_messages() {
       double whole[3];
       const int64_t counts[] = {1, 64, 480};
       for (int k = 0; k < 3; ++k) {
-        const auto many = [&] { need(lacuna_gpu_pack_many(counts[k], messages.data(), device.stream), "many"); };
+        const auto many = [&] {
+          need(lacuna_gpu_pack_many(counts[k], messages.data(), device.stream), "many");
+        };
         enqueued[k] = enqueue_time(many);
         whole[k] = time_of([&](int) { many(); }, kBeyondCache);
       }
@@ -453,17 +266,24 @@ void mapped_host() {
   constexpr int64_t kMost = int64_t{64} << 20;
   need(cudaHostAlloc(reinterpret_cast<void**>(&host), kMost, cudaHostAllocMapped), "host memory");
   for (int64_t bytes : {int64_t{1} << 20, int64_t{8} << 20, kMost}) {
-    const double engine = time_of([&](int) {
-      need(cudaMemcpyAsync(host, device.mem, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, device.stream), "copy");
-    }, kBeyondCache);
+    const double engine = time_of(
+        [&](int) {
+          need(cudaMemcpyAsync(host, device.mem, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
+                               device.stream),
+               "copy");
+        },
+        kBeyondCache);
     for (const int64_t run : {8, 512}) {
       Case c = strided(run, 2 * run, bytes);
       lacuna_gpu_plan* plan = nullptr;
       need(lacuna_gpu_plan_create(c.type, 1, &plan), "plan");
-      const double own = time_of([&](int) {
-        need(lacuna_gpu_pack(plan, device.mem, 0, bytes, host, device.stream), "pack");
-      }, kBeyondCache);
-      const std::string what = "mapped host, runs of " + std::to_string(run) + ", " + std::to_string(bytes >> 20) + " MiB";
+      const double own = time_of(
+          [&](int) {
+            need(lacuna_gpu_pack(plan, device.mem, 0, bytes, host, device.stream), "pack");
+          },
+          kBeyondCache);
+      const std::string what = "mapped host, runs of " + std::to_string(run) + ", " +
+                               std::to_string(bytes >> 20) + " MiB";
       small_row(what.c_str(), static_cast<double>(bytes) / own / 1000, "GB/s");
       small_row((what + " / copy engine").c_str(), engine / own, "times");
       lacuna_gpu_plan_destroy(plan);
@@ -479,7 +299,7 @@ int run(bool is_quick) {
   need(cudaMalloc(reinterpret_cast<void**>(&device.packed), kPackedBytes), "memory");
   need(cudaMalloc(reinterpret_cast<void**>(&device.other), size_t{1} << 29), "memory");
   need(cudaMalloc(reinterpret_cast<void**>(&device.differing), 8), "memory");
-  need(cudaMalloc(reinterpret_cast<void**>(&device_list), size_t{1} << 28), "memory");
+  need(cudaMalloc(reinterpret_cast<void**>(&device.list), size_t{1} << 28), "memory");
   fill(device.mem, kMemBytes, 1, device.stream);
   fill(device.packed, kPackedBytes, 2, device.stream);
   cudaDeviceProp properties;
@@ -490,16 +310,20 @@ int run(bool is_quick) {
     std::printf("memcpy of %zu MiB: %.1f us, %.0f GB/s read and written\n", mib, us,
                 2e-3 * static_cast<double>(mib * kMiB) / us);
   }
-  std::printf("columns: run/stride, payload, time, payload rate, share of touched sectors at memcpy's rate, "
-              "the same with partly written sectors read; rivals' times over ours\n");
-  const std::vector<int64_t> sizes = is_quick ? std::vector<int64_t>{1, 16, 256} : std::vector<int64_t>{1, 4, 16, 64, 256};
+  std::printf(
+      "columns: run/stride, payload, time, payload rate, share of touched sectors at memcpy's "
+      "rate, "
+      "the same with partly written sectors read; rivals' times over ours\n");
+  const std::vector<int64_t> sizes =
+      is_quick ? std::vector<int64_t>{1, 16, 256} : std::vector<int64_t>{1, 4, 16, 64, 256};
   for (const int64_t mib : sizes) {
     const auto payload = mib * static_cast<int64_t>(kMiB);
     for (const int64_t run : {8, 16, 32, 64, 128, 256, 512, 1024, 4096}) {
       Case c = strided(run, 2 * run, payload);
       measure(c, !is_quick || mib > 1);
     }
-    for (const auto& [run, stride] : {std::pair<int64_t, int64_t>{8, 24}, {8, 128}, {24, 40}, {40, 4096}}) {
+    for (const auto& [run, stride] :
+         {std::pair<int64_t, int64_t>{8, 24}, {8, 128}, {24, 40}, {40, 4096}}) {
       if (run == 40 && mib > 16) continue;
       Case c = strided(run, stride, payload / run * run);
       if (run % 16 != 0 && run != 8) c.hand = c.element;  // not a power of two
