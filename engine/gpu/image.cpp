@@ -33,7 +33,7 @@ void move_pointers(PieceRow& row, const std::byte* base) {
 size_t append(std::vector<std::byte>& image, const void* bytes, size_t size) {
   const size_t at = aligned(image.size());
   image.resize(at + size);
-  std::memcpy(image.data() + at, bytes, size);
+  if (size > 0) std::memcpy(image.data() + at, bytes, size);
   return at;
 }
 
