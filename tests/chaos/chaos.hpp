@@ -184,6 +184,7 @@ extern Page* g_page;
 extern int g_pauses;   // in a thousand calls
 extern int g_refused;  // of so many pieces of memory for lacuna one, or 0
 extern bool g_verbose;
+extern int64_t g_planted_digest;  // into the next step's, and then none
 void log_line(const std::string& line);
 void refuse_memory(bool on);
 bool is_without(const std::string& step);

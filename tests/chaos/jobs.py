@@ -11,11 +11,12 @@ import struct
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from lacuna import mpis, places, run
+from lacuna import doctor, mpis, places, run
+from lacuna.errors import LacunaError
 
 BLOCK = 100  # programs of one launch
 _PAGE = struct.Struct("=iiQQQii400s400s")  # page.hpp
@@ -58,7 +59,7 @@ class Asked:
     patience: float
     keep: Path | None
     steady: bool = False
-    extra: dict[str, str] = field(default_factory=dict)
+    plant: str = ""
 
 
 def settings_of(seed: int, asked: Asked) -> Settings:
@@ -114,6 +115,7 @@ class Job:
         program += ["--leave-out", asked.leave_out] if asked.leave_out else []
         if not self.calm:
             program += ["--pauses", str(settings.pauses), "--refuse", str(settings.refuse)]
+            program += ["--plant", asked.plant] if asked.plant else []
         environment = dict(os.environ) | asked.target.environment() | self._library()
         words = asked.target.command(settings.ranks, program)
         if not self.native:
@@ -209,6 +211,9 @@ class Job:
                     f"  rank {rank}, process {pid}: seed {seeds[thread]}, step {steps[thread]}: "
                     f"{texts[thread]}"
                 )
+            with contextlib.suppress(LacunaError):
+                found = doctor.look(pid)
+                lines += [f"      {line}" for line in doctor.lines([found] if found else [])]
             lines += [f"      {line}" for line in _stack(pid)]
         return "\n".join(lines)
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Usage: chaos FOLDER FIRST LAST [--threads] [--pauses N] [--refuse N] [--starve] [--verbose]
-//              [--without STEP] ... [--leave-out N,N,...]
+//              [--without STEP] ... [--leave-out N,N,...] [--plant hang|difference|death]
 // Runs the programs of the seeds FIRST to LAST - 1 and writes into FOLDER, for each rank, where it
-// is (state.RANK) and a line for each program (log.RANK). run.py is what starts and compares them.
+// is (state.RANK) and a line for each program (log.RANK). run.py is what starts and compares them;
+// a fault is planted in the last rank's fourth program, to see that it is found.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ Page* g_page = nullptr;
 int g_pauses = 0, g_refused = 0;
 bool g_verbose = false, g_threads = false;
 Quirks g_quirks;
+int64_t g_planted_digest = 0;
 std::vector<std::function<void(Digest*)>> g_at_end;
 
 namespace {
@@ -90,6 +92,15 @@ Quirks find_quirks() {
   return quirks;
 }
 
+std::string g_planted;
+
+void plant() {
+  std::snprintf(g_page->text[0], sizeof(g_page->text[0]), "a planted fault");
+  if (g_planted == "hang") pause();
+  if (g_planted == "death") raise(SIGKILL);
+  if (g_planted == "difference") g_planted_digest = 1;
+}
+
 int rank_by_launcher() {
   for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK"})
     if (const char* text = std::getenv(name)) return std::atoi(text);
@@ -136,6 +147,7 @@ int main(int argc, char** argv) {
     if (word == "--pauses") g_pauses = std::atoi(value);
     if (word == "--refuse") g_refused = std::atoi(value);
     if (word == "--without") g_without.insert(value);
+    if (word == "--plant") g_planted = value;
     if (word == "--leave-out") {
       for (const char* at = value; *at != 0; at += strcspn(at, ","), at += *at == ',')
         g_left_out.insert(std::atoi(at));
@@ -166,7 +178,10 @@ int main(int argc, char** argv) {
   {
     std::unique_ptr<test::Ballast> ballast;
     if (starve) ballast = std::make_unique<test::Ballast>();
-    for (uint64_t seed = first; seed < last; ++seed) run_seed(seed, MPI_COMM_WORLD);
+    for (uint64_t seed = first; seed < last; ++seed) {
+      run_seed(seed, MPI_COMM_WORLD);
+      if (seed == first + 2 && number == test::g_size - 1) plant();
+    }
   }
   void* detached = nullptr;
   int bytes = 0;

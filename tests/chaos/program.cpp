@@ -205,6 +205,8 @@ void Program::run() {
     }
     say(next.name);
     next.run(this, &draw);
+    if (g_planted_digest != 0) digest.add(label(1000), g_planted_digest);
+    g_planted_digest = 0;
     add(next.name);
   }
   end();

@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
-from jobs import BLOCK, Asked, Job, Settings, settings_of  # noqa: E402
+from jobs import BLOCK, Asked, Job, settings_of  # noqa: E402
 from judge import Finding, compare, repeat_line, shrink  # noqa: E402
 
 from lacuna import mpis, places  # noqa: E402
@@ -54,6 +54,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser.add_argument("--steady", action="store_true", help="the library against itself")
     parser.add_argument("--shrink", action="store_true", help="which steps of --seed are needed")
     parser.add_argument("--verbose", action="store_true", help="each step of --seed")
+    parser.add_argument("--plant", default="", help="hang, death or difference: a fault to be found")
     given = parser.parse_args()
     target = mpis.installed(given.mpi, given.mpi_root)
     fixed: dict[str, object] = {}
@@ -78,6 +79,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
         given.patience,
         given.keep,
         given.steady,
+        given.plant,
     )
     return given, asked
 
@@ -92,10 +94,6 @@ def blocks_of(given: argparse.Namespace, end: float | None):
         upto = min((at // BLOCK + 1) * BLOCK, last if end is None else sys.maxsize)
         yield at, upto
         at = upto
-
-
-def told(settings: Settings) -> str:
-    return settings.told()
 
 
 def main() -> int:
