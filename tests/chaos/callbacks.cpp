@@ -38,19 +38,19 @@ int in_the_middle(Action* a) {
 }
 
 // A macro, as the jump must be this function's own.
-#define ACT(a)                                                        \
-  if (!(a)->tail) return in_the_middle(a);                            \
-  switch ((a)->what) {                                                \
-    case Action::kBcast:                                              \
-      return MPI_Bcast((a)->buffer, (a)->count, (a)->type, (a)->rank, (a)->comm); \
-    case Action::kBarrier:                                            \
-      return MPI_Barrier((a)->comm);                                  \
-    case Action::kSend:                                               \
+#define ACT(a)                                                                             \
+  if (!(a)->tail) return in_the_middle(a);                                                 \
+  switch ((a)->what) {                                                                     \
+    case Action::kBcast:                                                                   \
+      return MPI_Bcast((a)->buffer, (a)->count, (a)->type, (a)->rank, (a)->comm);          \
+    case Action::kBarrier:                                                                 \
+      return MPI_Barrier((a)->comm);                                                       \
+    case Action::kSend:                                                                    \
       return MPI_Send((a)->buffer, (a)->count, (a)->type, (a)->rank, (a)->tag, (a)->comm); \
-    case Action::kWait:                                               \
-      return MPI_Wait(&(a)->request, MPI_STATUS_IGNORE);              \
-    default:                                                          \
-      return MPI_SUCCESS;                                             \
+    case Action::kWait:                                                                    \
+      return MPI_Wait(&(a)->request, MPI_STATUS_IGNORE);                                   \
+    default:                                                                               \
+      return MPI_SUCCESS;                                                                  \
   }
 
 int of_comm(MPI_Comm, int, void* value, void*) { ACT(static_cast<Action*>(value)) }
@@ -77,7 +77,16 @@ int acting_query(void* extra, MPI_Status* status) {
   ACT(static_cast<Action*>(extra))
 }
 
-enum Trigger { kCommFree, kDeleteAttr, kCommDup, kTypeFree, kTypeDup, kQuery, kFreeRequest, kTriggers };
+enum Trigger {
+  kCommFree,
+  kDeleteAttr,
+  kCommDup,
+  kTypeFree,
+  kTypeDup,
+  kQuery,
+  kFreeRequest,
+  kTriggers
+};
 
 // Calls MPI so that it calls the action.
 void trigger(Program* p, Trigger how, Action* action) {
@@ -121,7 +130,8 @@ void trigger(Program* p, Trigger how, Action* action) {
     }
     default:
       p->ok(MPI_Grequest_start(how == kQuery ? acting_query : plain_query,
-                               how == kQuery ? nothing_more : freed_request, cancelled_request, action, &request));
+                               how == kQuery ? nothing_more : freed_request, cancelled_request,
+                               action, &request));
       p->ok(MPI_Grequest_complete(request));
       p->ok(MPI_Wait(&request, &status));
       int count = 0;
@@ -133,18 +143,24 @@ void trigger(Program* p, Trigger how, Action* action) {
 void in_callbacks(Program* p, Random* draw) {
   const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter(); });
   const Drawn drawn = draw_type(draw);
-  const int count = static_cast<int>(draw->magnitude(1, drawn.most(draw->chance(80) ? 5000 : 100000)));
-  const int64_t what = draw->between(0, 2), how = draw->between(0, kTriggers - 1), root = draw->between(0, 1 << 20);
+  const int count =
+      static_cast<int>(draw->magnitude(1, drawn.most(draw->chance(80) ? 5000 : 100000)));
+  const int64_t what = draw->between(0, 2), how = draw->between(0, kTriggers - 1),
+                root = draw->between(0, 1 << 20);
   const int64_t dest_number = draw->between(1, 1 << 20);
   const uint64_t who = draw->next();
   const bool tail = draw->chance(60);
   const int tag = p->tag();
   if (g_threads) return;
-  static const char* const kHow[] = {"MPI_Comm_free", "MPI_Comm_delete_attr", "MPI_Comm_dup", "MPI_Type_free",
-                                     "MPI_Type_dup", "query", "free"};
-  p->say(std::string("in a callback of ") + kHow[how] + (tail ? ", as its last statement, " : ", ") +
-         (what == 0 ? "a bcast" : what == 1 ? "a barrier" : "a message") + " on " + comm->text() + " of " +
-         std::to_string(count) + " " + drawn.text());
+  static const char* const kHow[] = {"MPI_Comm_free", "MPI_Comm_delete_attr", "MPI_Comm_dup",
+                                     "MPI_Type_free", "MPI_Type_dup",         "query",
+                                     "free"};
+  p->say(std::string("in a callback of ") + kHow[how] +
+         (tail ? ", as its last statement, " : ", ") +
+         (what == 0   ? "a bcast"
+          : what == 1 ? "a barrier"
+                      : "a message") +
+         " on " + comm->text() + " of " + std::to_string(count) + " " + drawn.text());
   if (comm->handle == MPI_COMM_NULL) return;
   const int n = comm->size(), me = comm->rank_of(p->rank);
   const Handle type(drawn, false);
@@ -159,10 +175,14 @@ void in_callbacks(Program* p, Random* draw) {
   action.tag = tag;
   action.what = what == 0 ? Action::kBcast : Action::kBarrier;
   if (what == 2) {
-    const int source = action.rank, dest = n == 1 ? source : (source + 1 + static_cast<int>(dest_number % (n - 1))) % n;
-    action.what = me == source && n > 1 ? Action::kSend : me == dest ? Action::kWait : Action::kNothing;
+    const int source = action.rank,
+              dest = n == 1 ? source : (source + 1 + static_cast<int>(dest_number % (n - 1))) % n;
+    action.what = me == source && n > 1 ? Action::kSend
+                  : me == dest          ? Action::kWait
+                                        : Action::kNothing;
     action.rank = dest;
-    if (me == dest) MPI_Irecv(memory.base(), count, type.get(), source, tag, comm->handle, &action.request);
+    if (me == dest)
+      MPI_Irecv(memory.base(), count, type.get(), source, tag, comm->handle, &action.request);
     if (n == 1) p->ok(MPI_Send(memory.base(), 0, MPI_INT, dest, tag, comm->handle));
   }
   if ((who >> p->rank & 1) != 0) {

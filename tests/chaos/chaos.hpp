@@ -50,6 +50,7 @@ struct Drawn {
   int most(int64_t bytes) const;
 };
 Drawn draw_type(Random* draw);
+int64_t draw_size(Random* draw);  // bytes of a message, about
 
 // This rank's handle of a type, made anew. `plain`: without gaps, of the same signature, where that
 // is all of one kind.
@@ -86,12 +87,12 @@ class Memory {
 // A communicator, as all ranks know it, also those outside of it. Ranks are the program's.
 struct Comm {
   int id = 0;
-  std::vector<int> group;                      // by rank in it
-  std::vector<int> other;                      // the other group, of an intercommunicator
+  std::vector<int> group;                          // by rank in it
+  std::vector<int> other;                          // the other group, of an intercommunicator
   std::vector<std::vector<int>> sources, targets;  // neighbours, by rank, in a topology
-  bool kept = false;                           // MPI_COMM_WORLD and kin
-  MPI_Comm handle = MPI_COMM_NULL;             // in its ranks
-  bool buffered = false;                       // MPI_Bsend and kin were used on it
+  bool kept = false;                               // MPI_COMM_WORLD and kin
+  MPI_Comm handle = MPI_COMM_NULL;                 // in its ranks
+  bool buffered = false;                           // MPI_Bsend and kin were used on it
 
   bool inter() const { return !other.empty(); }
   bool topology() const { return !sources.empty(); }
@@ -147,7 +148,9 @@ class Program {
   // A call that must succeed: what it says otherwise is digested. Perhaps a pause.
   void ok(int code);
   int tag();  // that no other message has
-  uint64_t label(uint64_t number) const { return mix(seed * 1000 + static_cast<uint64_t>(step), number); }
+  uint64_t label(uint64_t number) const {
+    return mix(seed * 1000 + static_cast<uint64_t>(step), number);
+  }
 
   // What a status says; a probe's says nothing of cancellation.
   void note(uint64_t label, const MPI_Status& status, MPI_Datatype type, bool of_probe = false);
@@ -169,7 +172,7 @@ struct Step {
   void (*run)(Program*, Random*);
 };
 // By file.
-extern const std::vector<Step> kCommSteps, kCollectiveSteps, kMessageSteps, kRequestSteps,
+extern const std::vector<Step> kCommSteps, kCollectiveSteps, kMessageSteps, kExchangeSteps, kRequestSteps,
     kErrorSteps, kCallbackSteps;
 
 // The sequence that a step says for comms; collectives.cpp

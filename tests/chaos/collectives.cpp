@@ -16,27 +16,58 @@ namespace {
 #else
 #define INIT(function, ...) function(__VA_ARGS__, MPI_INFO_NULL, &request)
 #endif
-#define START(name, iname, ...)                   \
-  switch (way) {                                  \
-    case Way::kNonblocking:                       \
-      return MPI_##iname(__VA_ARGS__, &request);  \
-    case Way::kPersistent:                        \
+#define START(name, iname, ...)                    \
+  switch (way) {                                   \
+    case Way::kNonblocking:                        \
+      return MPI_##iname(__VA_ARGS__, &request);   \
+    case Way::kPersistent:                         \
       return INIT(MPI_##name##_init, __VA_ARGS__); \
-    default:                                      \
-      return MPI_##name(__VA_ARGS__);             \
+    default:                                       \
+      return MPI_##name(__VA_ARGS__);              \
   }
 
 enum class Way { kBlocking, kNonblocking, kPersistent };
 enum Kind {
-  kBcast, kGather, kGatherv, kScatter, kScatterv, kAllgather, kAllgatherv, kAlltoall, kAlltoallv,
-  kAlltoallw, kBarrier, kReduce, kAllreduce, kScan, kKinds,
-  kNeighborAllgather = kKinds, kNeighborAllgatherv, kNeighborAlltoall, kNeighborAlltoallv,
+  kBcast,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAllgather,
+  kAllgatherv,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kBarrier,
+  kReduce,
+  kAllreduce,
+  kScan,
+  kKinds,
+  kNeighborAllgather = kKinds,
+  kNeighborAllgatherv,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
   kNeighborAlltoallw
 };
-const char* const kNames[] = {"bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv",
-                              "alltoall", "alltoallv", "alltoallw", "barrier", "reduce", "allreduce", "scan",
-                              "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
-                              "neighbor_alltoallv", "neighbor_alltoallw"};
+const char* const kNames[] = {"bcast",
+                              "gather",
+                              "gatherv",
+                              "scatter",
+                              "scatterv",
+                              "allgather",
+                              "allgatherv",
+                              "alltoall",
+                              "alltoallv",
+                              "alltoallw",
+                              "barrier",
+                              "reduce",
+                              "allreduce",
+                              "scan",
+                              "neighbor_allgather",
+                              "neighbor_allgatherv",
+                              "neighbor_alltoall",
+                              "neighbor_alltoallv",
+                              "neighbor_alltoallw"};
 
 bool is_rooted(int kind) {
   return kind == kBcast || kind == kGather || kind == kGatherv || kind == kScatter ||
@@ -55,7 +86,7 @@ struct Call {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
   bool is_root = false;
-  int root_here = 0;  // as this rank gives it
+  int root_here = 0;    // as this rank gives it
   int out = 0, in = 0;  // whom data go to and come from
   Handle type, same;
   Memory send, recv;
@@ -85,8 +116,9 @@ int Call::start() {
     case kBcast:
       START(Bcast, Ibcast, is_root ? s : r, count, t, root_here, comm)
     case kGather:
-      START(Gather, Igather, in_place && is_root ? MPI_IN_PLACE : s, count, t, is_root ? r : nullptr,
-            is_root ? count : 0, is_root ? u : MPI_DATATYPE_NULL, root_here, comm)
+      START(Gather, Igather, in_place && is_root ? MPI_IN_PLACE : s, count, t,
+            is_root ? r : nullptr, is_root ? count : 0, is_root ? u : MPI_DATATYPE_NULL, root_here,
+            comm)
     case kGatherv:
       START(Gatherv, Igatherv, in_place && is_root ? MPI_IN_PLACE : s, out_lists.counts[0], t, r,
             in_lists.counts.data(), in_lists.places.data(), u, root_here, comm)
@@ -112,14 +144,14 @@ int Call::start() {
             out_lists.types.data(), r, in_lists.counts.data(), in_lists.bytes.data(),
             in_lists.types.data(), comm)
     case kReduce:
-      START(Reduce, Ireduce, in_place && is_root ? MPI_IN_PLACE : numbers_out.data(), numbers_in.data(),
-            static_cast<int>(numbers_in.size()), MPI_INT, op, root_here, comm)
+      START(Reduce, Ireduce, in_place && is_root ? MPI_IN_PLACE : numbers_out.data(),
+            numbers_in.data(), static_cast<int>(numbers_in.size()), MPI_INT, op, root_here, comm)
     case kAllreduce:
       START(Allreduce, Iallreduce, in_place ? MPI_IN_PLACE : numbers_out.data(), numbers_in.data(),
             static_cast<int>(numbers_in.size()), MPI_INT, op, comm)
     case kScan:
-      START(Scan, Iscan, numbers_out.data(), numbers_in.data(), static_cast<int>(numbers_in.size()), MPI_INT,
-            op, comm)
+      START(Scan, Iscan, numbers_out.data(), numbers_in.data(), static_cast<int>(numbers_in.size()),
+            MPI_INT, op, comm)
     case kNeighborAllgather:
       START(Neighbor_allgather, Ineighbor_allgather, s, count, t, r, count, u, comm)
     case kNeighborAllgatherv:
@@ -128,8 +160,8 @@ int Call::start() {
     case kNeighborAlltoall:
       START(Neighbor_alltoall, Ineighbor_alltoall, s, count, t, r, count, u, comm)
     case kNeighborAlltoallv:
-      START(Neighbor_alltoallv, Ineighbor_alltoallv, s, out_lists.counts.data(), out_lists.places.data(),
-            t, r, in_lists.counts.data(), in_lists.places.data(), u, comm)
+      START(Neighbor_alltoallv, Ineighbor_alltoallv, s, out_lists.counts.data(),
+            out_lists.places.data(), t, r, in_lists.counts.data(), in_lists.places.data(), u, comm)
     case kNeighborAlltoallw:
       START(Neighbor_alltoallw, Ineighbor_alltoallw, s, out_lists.counts.data(),
             out_lists.long_bytes.data(), out_lists.types.data(), r, in_lists.counts.data(),
@@ -166,7 +198,8 @@ void prepare(Program* p, const Comm& comm, Call* call) {
   const bool low = comm.rank_of(p->rank) >= 0;
   int me = 0;
   MPI_Comm_rank(comm.handle, &me);
-  call->out = call->in = comm.inter() ? static_cast<int>((low ? comm.other : comm.group).size()) : comm.size();
+  call->out = call->in =
+      comm.inter() ? static_cast<int>((low ? comm.other : comm.group).size()) : comm.size();
   const bool neighbors = call->kind >= kKinds;
   if (neighbors) {
     call->out = static_cast<int>(comm.targets[static_cast<size_t>(me)].size());
@@ -186,15 +219,15 @@ void prepare(Program* p, const Comm& comm, Call* call) {
   const uint64_t seed = p->label(static_cast<uint64_t>(p->rank));
   call->send = Memory(call->type.get(), most, seed);
   call->recv = Memory(call->type.get(), most, seed + 1);
-  // From rank i to rank j of a communicator, of the groups between two; all are `count` to neighbours
-  // (how many an edge has must be known at both its ends).
+  // From rank i to rank j of a communicator, of the groups between two; all are `count` to
+  // neighbours (how many an edge has must be known at both its ends).
   const auto between = [&](int from, int to, bool from_low) {
     return call->amount(from + (from_low ? 0 : 20), to + (from_low ? 20 : 0));
   };
   const bool one_sided = call->kind == kGatherv || call->kind == kAllgatherv;
   fill(&call->sent, *call, call->out, call->type, call->same, [&](int i) {
     if (neighbors) return call->count;
-    if (one_sided) return between(me, 0, low);           // what this rank gives, to whomever
+    if (one_sided) return between(me, 0, low);  // what this rank gives, to whomever
     if (call->kind == kScatterv) return between(0, i, low);
     return between(me, i, low);
   });
@@ -234,7 +267,8 @@ Call draw_call(Program* p, Random* draw, const Comm& comm) {
   // MPICH's of groups bring garbage in the gaps of what is gathered.
   if (comm.inter() && (call.way == Way::kPersistent || !g_quirks.ompi)) call.way = Way::kBlocking;
   call.drawn = draw_type(draw);
-  // Intel MPI's MPI_Gather writes beyond its own memory where data do not begin at the address given.
+  // Intel MPI's MPI_Gather writes beyond its own memory where data do not begin at the address
+  // given.
   for (int i = 0; i < 20 && g_quirks.intel && call.drawn.type->true_lb != 0; ++i)
     call.drawn = draw_type(draw);
   const int64_t size = draw->between(0, 99);
@@ -254,7 +288,8 @@ Call draw_call(Program* p, Random* draw, const Comm& comm) {
   call.plain = draw->chance(40) ? draw->next() : 0;
   // MPICH and its kin cut it at multiples of the receiving type's extent, which must be the same.
   if (call.kind == kAllgatherv && !g_quirks.ompi) call.plain = 0;
-  if (call.kind == kNeighborAlltoallw && g_quirks.ompi) call.way = Way::kBlocking;  // MPI_ERR_INTERN
+  if (call.kind == kNeighborAlltoallw && g_quirks.ompi)
+    call.way = Way::kBlocking;  // MPI_ERR_INTERN
   // Those of two threads bring wrong bytes, now and then.
   if (g_threads && g_quirks.ompi && call.way == Way::kNonblocking) call.way = Way::kBlocking;
   static_cast<void>(p);
@@ -327,6 +362,7 @@ void several(Program* p, Random* draw) {
 
 }  // namespace
 
-const std::vector<Step> kCollectiveSteps = {{"collective", 20, collective}, {"several", 10, several}};
+const std::vector<Step> kCollectiveSteps = {{"collective", 20, collective},
+                                            {"several", 10, several}};
 
 }  // namespace chaos

@@ -31,7 +31,8 @@ void check(Program* p, const Comm& comm) {
   if (comm.inter()) MPI_Comm_remote_size(comm.handle, &other);
   const bool mine = comm.rank_of(p->rank) >= 0;
   const std::vector<int>& group = mine ? comm.group : comm.other;
-  const int expected = static_cast<int>(std::find(group.begin(), group.end(), p->rank) - group.begin());
+  const int expected =
+      static_cast<int>(std::find(group.begin(), group.end(), p->rank) - group.begin());
   if (rank != expected || size != static_cast<int>(group.size()))
     p->digest.add(p->label(998), rank + 100);
   p->digest.add(p->label(997), other);
@@ -51,7 +52,8 @@ void duplicate(Program* p, Random* draw) {
   made->other = from->other;
   made->sources = from->sources;
   made->targets = from->targets;
-  p->say("dup, kind " + std::to_string(kind) + ", of " + from->text() + " to " + std::to_string(made->id));
+  p->say("dup, kind " + std::to_string(kind) + ", of " + from->text() + " to " +
+         std::to_string(made->id));
   if (from->handle == MPI_COMM_NULL) return;
   if (kind == 0 && !from->inter()) {
     Item item;
@@ -112,7 +114,8 @@ void of_group(Program* p, Random* draw) {
   const int tag = p->tag();
   if (is_full(*p)) return;
   const CommPtr made = add_comm(p, some);
-  p->say(std::string(alone ? "create_group" : "create") + " from " + from->text() + ": " + made->text());
+  p->say(std::string(alone ? "create_group" : "create") + " from " + from->text() + ": " +
+         made->text());
   const bool mine = made->rank_of(p->rank) >= 0;
   if (from->handle == MPI_COMM_NULL || (alone && !mine)) return;
   MPI_Group all, group;
@@ -181,7 +184,7 @@ void graph(Program* p, Random* draw) {
   p->say("graph of " + from->text());
   if (from->handle == MPI_COMM_NULL) return;
   const size_t me = static_cast<size_t>(from->rank_of(p->rank));
-  std::vector<int> &in = made->sources[me], &out = made->targets[me];
+  std::vector<int>&in = made->sources[me], &out = made->targets[me];
   in.reserve(1);
   out.reserve(1);
   p->ok(MPI_Dist_graph_create_adjacent(from->handle, static_cast<int>(in.size()), in.data(),
@@ -276,7 +279,8 @@ void drop_comm(Program* p, const CommPtr& comm, bool disconnect) {
   // MPICH waits for ever for what was sent from the attached buffer.
   if (!g_quirks.ompi && comm->buffered) disconnect = false;
   if (g_quirks.ompi && g_threads) disconnect = false;  // hangs
-  // As for MPI_Finalize. Collectives that are pending when it is freed crash Open MPI and Intel MPI.
+  // As for MPI_Finalize. Collectives that are pending when it is freed crash Open MPI and Intel
+  // MPI.
   if (disconnect || !g_quirks.mpich) p->finish_of(comm->id, !disconnect);
   if (comm->handle != MPI_COMM_NULL) {
     p->ok(disconnect ? MPI_Comm_disconnect(&comm->handle) : MPI_Comm_free(&comm->handle));
@@ -297,11 +301,10 @@ std::vector<int> draw_subset(Random* draw, const std::vector<int>& of, size_t le
 }
 
 const std::vector<Step> kCommSteps = {
-    {"dup", 5, duplicate},        {"split", 5, split},
-    {"group", 5, of_group},       {"self", 3, of_self},
-    {"grid", 2, grid},            {"graph", 2, graph},
-    {"inter", 3, between_groups}, {"free", 8, free_one},
-    {"disconnect", 3, disconnect_one}, {"passing", 8, passing},
+    {"dup", 5, duplicate},        {"split", 5, split},   {"group", 5, of_group},
+    {"self", 3, of_self},         {"grid", 2, grid},     {"graph", 2, graph},
+    {"inter", 3, between_groups}, {"free", 8, free_one}, {"disconnect", 3, disconnect_one},
+    {"passing", 8, passing},
 };
 
 }  // namespace chaos

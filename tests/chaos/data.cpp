@@ -45,7 +45,8 @@ bool is_tame(const lacuna::Type& type) {
   if (type.combiner == lacuna::Combiner::kDarray) return false;
   if (type.basic != nullptr && (type.basic->size_bytes >= 16 || type.basic->part_count > 1))
     return false;
-  if (type.combiner == lacuna::Combiner::kF90Real || type.combiner == lacuna::Combiner::kF90Complex ||
+  if (type.combiner == lacuna::Combiner::kF90Real ||
+      type.combiner == lacuna::Combiner::kF90Complex ||
       type.combiner == lacuna::Combiner::kF90Integer ||
       type.combiner == lacuna::Combiner::kValueIndex)
     return false;
@@ -101,10 +102,16 @@ Drawn draw_type(Random* draw) {
       "vector(" + text(many) + ", " + text(block) + ", " + text(block + gap) + ", " + child + ")";
   // With the gap behind it, or not.
   const auto vector_type = lacuna::parse_type(vector);
-  if (kind < 7 || !vector_type) return of_type(vector_type ? *vector_type : lacuna::make_named(*lacuna::find_basic("int")));
+  if (kind < 7 || !vector_type)
+    return of_type(vector_type ? *vector_type : lacuna::make_named(*lacuna::find_basic("int")));
   const int64_t extent = ((*vector_type)->ub + 63) / 64 * 64;
   const auto resized = lacuna::make_resized(0, extent, *vector_type);
   return of_type(resized ? *resized : *vector_type);
+}
+
+int64_t draw_size(Random* draw) {
+  const int64_t size = draw->between(0, 999);
+  return size < 600 ? 1000 : size < 850 ? 6000 : size < 970 ? 70000 : size < 996 ? 500000 : 3000000;
 }
 
 std::string Drawn::text() const { return lacuna::print_type(*type).substr(0, 120); }

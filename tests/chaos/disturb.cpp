@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
     const bool aims = random.chance(60);
     if (aims) {
       const uint64_t before = __atomic_load_n(&page->ticks, __ATOMIC_RELAXED);
-      for (int i = 0; i < 200 && __atomic_load_n(&page->ticks, __ATOMIC_RELAXED) == before; ++i) wait_ns(20000);
+      for (int i = 0; i < 200 && __atomic_load_n(&page->ticks, __ATOMIC_RELAXED) == before; ++i)
+        wait_ns(20000);
     }
     wait_ns(random.magnitude(1, aims ? 300000 : 4000000));
     const int64_t kind = random.between(0, 99);

@@ -45,13 +45,15 @@ struct Watched {
   explicit Watched(Program* program) : p(program), before{g_handled[0], g_handled[1]} {}
   // `of_none`: the library may ask another handler than the communicator's.
   void done(int code, uint64_t number, bool of_none = false) {
-    p->say("class " + std::to_string(class_of(code)) + ", handlers called " + std::to_string(g_handled[0] - before[0]) + " and " +
+    p->say("class " + std::to_string(class_of(code)) + ", handlers called " +
+           std::to_string(g_handled[0] - before[0]) + " and " +
            std::to_string(g_handled[1] - before[1]) + " times");
     const bool seen = g_handled[0] != before[0] || g_handled[1] != before[1];
     if (g_threads) return;  // which count together
     if (of_none && g_quirks.intel) return;
     if (!seen) p->digest.add(p->label(number), class_of(code));
-    for (const int i : {0, 1}) p->digest.add(p->label(number + 1), g_handled[i] - before[i] + 10 * i);
+    for (const int i : {0, 1})
+      p->digest.add(p->label(number + 1), g_handled[i] - before[i] + 10 * i);
   }
 };
 
@@ -77,11 +79,13 @@ void survive_everywhere(bool survive) {
 
 // A message that is longer than what there is room for.
 void truncated(Program* p, Random* draw) {
-  const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter() && !c.kept && c.size() > 1; });
+  const CommPtr comm =
+      p->pick(draw, [](const Comm& c) { return !c.inter() && !c.kept && c.size() > 1; });
   const int64_t source_number = draw->between(0, 1 << 20), dest_number = draw->between(1, 1 << 20);
   const Drawn drawn = draw_type(draw);
   const int most = std::max(2, drawn.most(draw->chance(70) ? 3000 : 60000));
-  const int count = static_cast<int>(draw->between(2, most)), room = static_cast<int>(draw->between(g_quirks.intel ? 1 : 0, count - 1));
+  const int count = static_cast<int>(draw->between(2, most)),
+            room = static_cast<int>(draw->between(g_quirks.intel ? 1 : 0, count - 1));
   const int64_t first = draw->between(0, 2), second = draw->between(0, 2);
   int64_t way = draw->between(0, 6);
   const bool changes = draw->chance(40), plain_in = draw->chance(40), plain_out = draw->chance(40);
@@ -92,8 +96,9 @@ void truncated(Program* p, Random* draw) {
   const int n = comm->size(), me = comm->rank_of(p->rank);
   const int source = static_cast<int>(source_number % n);
   const int dest = (source + 1 + static_cast<int>(dest_number % (n - 1))) % n;
-  p->say("truncated by " + std::to_string(way) + " on " + comm->text() + ", " + std::to_string(count) + " into " +
-         std::to_string(room) + " of " + drawn.text() + ", handlers " + std::to_string(first) +
+  p->say("truncated by " + std::to_string(way) + " on " + comm->text() + ", " +
+         std::to_string(count) + " into " + std::to_string(room) + " of " + drawn.text() +
+         ", handlers " + std::to_string(first) +
          (changes ? ", then " + std::to_string(second) : ""));
   if (all_return || me == dest) set_handler(comm->handle, first);
   if (me == source) {
@@ -127,8 +132,8 @@ void truncated(Program* p, Random* draw) {
         code = MPI_Mrecv(base, room, type.get(), &message, &status);
         break;
       case 3:
-        code = MPI_Sendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, base, room, type.get(), source, tag,
-                            comm->handle, &status);
+        code = MPI_Sendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, base, room, type.get(), source,
+                            tag, comm->handle, &status);
         break;
       default: {
         MPI_Irecv(base, room, type.get(), source, tag, comm->handle, &request);
@@ -137,7 +142,8 @@ void truncated(Program* p, Random* draw) {
         if (way == 5) code = MPI_Waitall(1, &request, &status);
         if (way == 5) p->digest.add(p->label(19), class_of(status.MPI_ERROR));
         if (way == 6)
-          for (int flag = 0; flag == 0 && code == MPI_SUCCESS;) code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+          for (int flag = 0; flag == 0 && code == MPI_SUCCESS;)
+            code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
       }
     }
     watched.done(code, 16, of_none);
@@ -155,12 +161,14 @@ void truncated(Program* p, Random* draw) {
 void wrong(Program* p, Random* draw) {
   const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter() && !c.kept; });
   const Drawn drawn = draw_type(draw);
-  const int64_t kind = draw->between(0, 8), handler = draw->between(0, 2), who = draw->between(0, 7);
+  const int64_t kind = draw->between(0, 8), handler = draw->between(0, 2),
+                who = draw->between(0, 7);
   const int tag = p->tag();
   if (comm == nullptr || comm->handle == MPI_COMM_NULL) return;
   const bool by_all = kind == 6;  // a collective
   if (!by_all && comm->rank_of(p->rank) != who % comm->size()) return;
-  p->say("wrong arguments " + std::to_string(kind) + " on " + comm->text() + " with " + drawn.text());
+  p->say("wrong arguments " + std::to_string(kind) + " on " + comm->text() + " with " +
+         drawn.text());
   set_handler(comm->handle, handler);
   const Handle type(drawn, false);
   Memory memory(type.get(), 2, p->label(22));
@@ -199,7 +207,8 @@ void wrong(Program* p, Random* draw) {
       MPI_Type_free(&open);
       break;
     default:
-      code = MPI_Sendrecv(base, 1, type.get(), n + 7, tag, base, 0, type.get(), me, tag, comm->handle, &status);
+      code = MPI_Sendrecv(base, 1, type.get(), n + 7, tag, base, 0, type.get(), me, tag,
+                          comm->handle, &status);
   }
   watched.done(code, 23);
   memory.digest(&p->digest, p->label(25));
@@ -208,6 +217,7 @@ void wrong(Program* p, Random* draw) {
 
 }  // namespace
 
-const std::vector<Step> kErrorSteps = {{"handler", 3, change_handler}, {"truncated", 4, truncated}, {"wrong", 3, wrong}};
+const std::vector<Step> kErrorSteps = {
+    {"handler", 3, change_handler}, {"truncated", 4, truncated}, {"wrong", 3, wrong}};
 
 }  // namespace chaos

@@ -27,7 +27,9 @@ namespace test {
 int g_rank = 0, g_size = 0;  // what ballast.hpp and complete.cpp want of the harness
 bool g_direct = false;
 void check(bool ok, const char* what, const char* file, int line) {
-  if (!ok) chaos::log_line(std::string("# check failed: ") + what + " " + file + " " + std::to_string(line));
+  if (!ok)
+    chaos::log_line(std::string("# check failed: ") + what + " " + file + " " +
+                    std::to_string(line));
 }
 }  // namespace test
 
@@ -86,9 +88,9 @@ Quirks find_quirks() {
   quirks.intel = std::strstr(version, "Intel") != nullptr;
   quirks.ompi = std::strstr(version, "Open MPI") != nullptr;
   quirks.mpich = !quirks.intel && !quirks.ompi;
-  quirks.persistent_collectives =
-      !quirks.intel && std::strncmp(version, "MPICH Version:\t4.0", 18) != 0 &&
-      std::strstr(version, "Open MPI v4") == nullptr;
+  quirks.persistent_collectives = !quirks.intel &&
+                                  std::strncmp(version, "MPICH Version:\t4.0", 18) != 0 &&
+                                  std::strstr(version, "Open MPI v4") == nullptr;
   return quirks;
 }
 
@@ -155,8 +157,8 @@ int main(int argc, char** argv) {
   }
   const int number = rank_by_launcher();
   g_page = open_page(folder, number);
-  g_log = open((folder + "/log." + std::to_string(number)).c_str(),
-               O_WRONLY | O_CREAT | O_APPEND, 0600);
+  g_log = open((folder + "/log." + std::to_string(number)).c_str(), O_WRONLY | O_CREAT | O_APPEND,
+               0600);
   if (g_page == nullptr || g_log < 0) return 4;
   g_page->rank = number;
   g_page->pid = getpid();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What all steps share: communicators and requests of a program, and how it goes through its steps.
-#include "chaos.hpp"
-
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <numeric>
+
+#include "chaos.hpp"
 
 namespace chaos {
 
@@ -102,7 +102,7 @@ void Program::note(uint64_t label_, const MPI_Status& status, MPI_Datatype type,
 
 test::How Program::how(bool persistent) {
   using test::How;
-  static constexpr How kOfPersistent[] = {How::kWait,    How::kWaitall, How::kWaitany,
+  static constexpr How kOfPersistent[] = {How::kWait,     How::kWaitall, How::kWaitany,
                                           How::kWaitsome, How::kTestany, How::kTestsome};
   if (persistent) return kOfPersistent[noise.between(0, 5)];
   return static_cast<How>(noise.between(0, static_cast<int64_t>(How::kGetStatus)));
@@ -154,7 +154,7 @@ namespace {
 const std::vector<Step>& all_steps() {
   static const std::vector<Step> all = [] {
     std::vector<Step> found;
-    for (const auto* some : {&kCommSteps, &kCollectiveSteps, &kMessageSteps, &kRequestSteps,
+    for (const auto* some : {&kCommSteps, &kCollectiveSteps, &kMessageSteps, &kExchangeSteps, &kRequestSteps,
                              &kErrorSteps, &kCallbackSteps})
       found.insert(found.end(), some->begin(), some->end());
     return found;

@@ -40,7 +40,8 @@ struct Pair {
 // Two ranks of a communicator that fits.
 Pair draw_pair(Program* p, Random* draw, bool may_be_self) {
   Pair pair;
-  pair.comm = p->pick(draw, [&](const Comm& c) { return !c.inter() && (may_be_self || c.size() > 1); });
+  pair.comm =
+      p->pick(draw, [&](const Comm& c) { return !c.inter() && (may_be_self || c.size() > 1); });
   const int64_t source = draw->between(0, 1 << 20), dest = draw->between(1, 1 << 20);
   if (pair.comm == nullptr) return pair;
   const int n = pair.comm->size();
@@ -56,13 +57,16 @@ Pair draw_pair(Program* p, Random* draw, bool may_be_self) {
 void channel(Program* p, Random* draw) {
   const Pair pair = draw_pair(p, draw, true);
   const Drawn drawn = draw_type(draw);
-  const int64_t mode = draw->between(0, 2), rounds = draw->between(1, 6), several = draw->between(1, 3);
-  const int count = static_cast<int>(draw->magnitude(1, drawn.most(draw->chance(80) ? 3000 : 60000)));
+  const int64_t mode = draw->between(0, 2), rounds = draw->between(1, 6),
+                several = draw->between(1, 3);
+  const int count =
+      static_cast<int>(draw->magnitude(1, drawn.most(draw->chance(80) ? 3000 : 60000)));
   const bool plain = draw->chance(30);
   const int tag = p->tag();
   if (pair.comm == nullptr) return;
-  p->say("persistent " + std::to_string(mode) + " on " + pair.comm->text() + ", " + std::to_string(pair.source) +
-         " to " + std::to_string(pair.dest) + " of " + std::to_string(count) + " " + drawn.text());
+  p->say("persistent " + std::to_string(mode) + " on " + pair.comm->text() + ", " +
+         std::to_string(pair.source) + " to " + std::to_string(pair.dest) + " of " +
+         std::to_string(count) + " " + drawn.text());
   if (mode == 2) pair.comm->buffered = true;
   if (!pair.sends && !pair.receives) return;
   const MPI_Comm comm = pair.comm->handle;
@@ -75,7 +79,8 @@ void channel(Program* p, Random* draw) {
     if (pair.receives) {
       in.emplace_back(in_type.get(), count, seed);
       requests.emplace_back();
-      p->ok(MPI_Recv_init(in.back().base(), count, in_type.get(), pair.source, tag, comm, &requests.back()));
+      p->ok(MPI_Recv_init(in.back().base(), count, in_type.get(), pair.source, tag, comm,
+                          &requests.back()));
     }
     if (pair.sends) {
       out.emplace_back(out_type.get(), count, seed + 1);
@@ -116,7 +121,8 @@ void never(Program* p, Random* draw) {
     MPI_Recv_init(memory.base(), count, type.get(), pair.source, tag, pair.comm->handle, &request);
     p->ok(MPI_Start(&request));
   } else {
-    p->ok(MPI_Irecv(memory.base(), count, type.get(), pair.source, tag, pair.comm->handle, &request));
+    p->ok(
+        MPI_Irecv(memory.base(), count, type.get(), pair.source, tag, pair.comm->handle, &request));
   }
   p->ok(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
   p->digest.add(p->label(5), flag);
@@ -138,12 +144,16 @@ void freed(Program* p, Random* draw) {
   // Open MPI's MPI_Comm_disconnect does not wait for receives.
   const bool waits = !g_quirks.ompi;
   const int64_t end = draw->between(0, 9), number = draw->between(1, 4);
-  const bool late = draw->chance(50), frees_sends = draw->chance(60), frees_receives = draw->chance(60) && can_free_receives();
- 
+  const bool late = draw->chance(50), frees_sends = draw->chance(60),
+             frees_receives = draw->chance(60) && can_free_receives();
+
   const int64_t numbers = static_cast<int64_t>(draw->next() >> 1);
   if (g_threads && g_quirks.ompi) return;
   const CommPtr comm = add_comm(p, from->group);
-  p->say("freed requests, " + std::string(end < 6 ? "disconnected" : end < 9 ? "behind a barrier" : "until MPI_Finalize") +
+  p->say("freed requests, " +
+         std::string(end < 6   ? "disconnected"
+                     : end < 9 ? "behind a barrier"
+                               : "until MPI_Finalize") +
          ", on " + comm->text());
   if (from->handle != MPI_COMM_NULL) p->ok(MPI_Comm_dup(from->handle, &comm->handle));
   struct Received {
@@ -160,18 +170,24 @@ void freed(Program* p, Random* draw) {
     const int dest = static_cast<int>(more.between(0, n - 1));
     const Drawn drawn = draw_type(&more);
     const bool skipped = g_quirks.intel && source == dest;  // which crashes
-    const int count = static_cast<int>(more.magnitude(1, drawn.most(more.chance(80) ? 5000 : 500000)));
+    const int count =
+        static_cast<int>(more.magnitude(1, drawn.most(more.chance(80) ? 5000 : 500000)));
     const int tag = static_cast<int>(i);
     const int64_t mode = more.between(0, g_quirks.ompi ? 2 : 1) * (g_quirks.ompi ? 1 : 2);
-    p->say("freed requests on " + comm->text() + ", " + std::to_string(source) + " to " + std::to_string(dest) + ", mode " +
-           std::to_string(mode) + ", " + std::to_string(count) + " of " + drawn.text() + (frees_receives ? ", receives" : "") +
-           (frees_sends ? ", sends" : "") + (late ? ", late" : "") + (end < 6 ? ", disconnected" : end < 9 ? "" : ", at the end"));
+    p->say("freed requests on " + comm->text() + ", " + std::to_string(source) + " to " +
+           std::to_string(dest) + ", mode " + std::to_string(mode) + ", " + std::to_string(count) +
+           " of " + drawn.text() + (frees_receives ? ", receives" : "") +
+           (frees_sends ? ", sends" : "") + (late ? ", late" : "") +
+           (end < 6   ? ", disconnected"
+            : end < 9 ? ""
+                      : ", at the end"));
     if (me == dest && !skipped) {
       auto one = std::make_shared<Received>();
       one->type = Handle(drawn, false);
       one->memory = Memory(one->type.get(), count, mix(p->label(8), static_cast<uint64_t>(i)));
       MPI_Request request;
-      p->ok(MPI_Irecv(one->memory.base(), count, one->type.get(), source, tag, comm->handle, &request));
+      p->ok(MPI_Irecv(one->memory.base(), count, one->type.get(), source, tag, comm->handle,
+                      &request));
       if (frees_receives) {
         p->ok(MPI_Request_free(&request));
       } else {
@@ -221,7 +237,9 @@ void freed(Program* p, Random* draw) {
   }
   for (size_t i = 0; i < received.size(); ++i) {
     if (frees_receives && !waits) {
-      g_at_end.push_back([one = received[i], label = p->label(10) + i](Digest* digest) { one->memory.digest(digest, label); });
+      g_at_end.push_back([one = received[i], label = p->label(10) + i](Digest* digest) {
+        one->memory.digest(digest, label);
+      });
       received[i]->type.free();
     } else {
       received[i]->memory.digest(&p->digest, p->label(10) + i);
@@ -251,7 +269,8 @@ void until_told(Program* p, Random* draw) {
     for (sent = 1; stop == 0;) {
       int n = 0, indices[2] = {0, 0}, flag = 0;
       if (way == 0) MPI_Waitsome(2, requests, &n, indices, MPI_STATUSES_IGNORE);
-      if (way == 2) MPI_Testsome(2, requests, &n, indices, MPI_STATUSES_IGNORE);  // MPICH's never tells
+      if (way == 2)
+        MPI_Testsome(2, requests, &n, indices, MPI_STATUSES_IGNORE);  // MPICH's never tells
       if (way == 1) {
         MPI_Test(&requests[1], &flag, MPI_STATUS_IGNORE);
         if (stop != 0) break;
@@ -294,7 +313,10 @@ void until_told(Program* p, Random* draw) {
 
 }  // namespace
 
-const std::vector<Step> kRequestSteps = {{"complete", 12, complete_some}, {"channel", 6, channel},
-                                         {"never", 4, never}, {"freed", 5, freed}, {"until_told", 1, until_told}};
+const std::vector<Step> kRequestSteps = {{"complete", 12, complete_some},
+                                         {"channel", 6, channel},
+                                         {"never", 4, never},
+                                         {"freed", 5, freed},
+                                         {"until_told", 1, until_told}};
 
 }  // namespace chaos

@@ -54,7 +54,9 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser.add_argument("--steady", action="store_true", help="the library against itself")
     parser.add_argument("--shrink", action="store_true", help="which steps of --seed are needed")
     parser.add_argument("--verbose", action="store_true", help="each step of --seed")
-    parser.add_argument("--plant", default="", help="hang, death or difference: a fault to be found")
+    parser.add_argument(
+        "--plant", default="", help="hang, death or difference: a fault to be found"
+    )
     given = parser.parse_args()
     target = mpis.installed(given.mpi, given.mpi_root)
     fixed: dict[str, object] = {}
