@@ -288,10 +288,8 @@ int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   return answer.taken ? answer.code : kUnsupported;
 }
 
-// What is over without the library's request is past cancelling.
 Answer take_cancel(MPI_Request* request) {
-  const PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
-  return entry != nullptr && entry->early != 0 ? taken(MPI_SUCCESS) : kDeclined;
+  return request != nullptr && is_past_cancelling(*request) ? taken(MPI_SUCCESS) : kDeclined;
 }
 
 Answer take_request_free(MPI_Request* request) {

@@ -130,6 +130,17 @@ PendingRequest* find_persistent(MPI_Request request) noexcept {
   return nullptr;
 }
 
+bool is_past_cancelling(MPI_Request request) noexcept {
+  const uintptr_t key = handle_bits(request);
+  const size_t bucket = bucket_of(key);
+  const BucketLock lock(bucket);
+  for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
+    if (entry->key == key && (entry->persistent ? entry->early != 0 : entry->incoming.led))
+      return true;
+  }
+  return false;
+}
+
 void activate(PendingRequest* entry) noexcept {
   if (entry->active) return;
   entry->active = true;

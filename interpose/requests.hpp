@@ -91,6 +91,9 @@ void add_persistent(PendingRequest* entry, MPI_Request request) noexcept;
 void remove_persistent(PendingRequest* entry) noexcept;
 // The entry of a persistent request, not claimed; nullptr if it is not lacuna's.
 PendingRequest* find_persistent(MPI_Request request) noexcept;
+// Its message has been taken out of the library's queue. (Intel MPI would still cancel the receive
+// that lacuna has led to it, and lose the message.)
+bool is_past_cancelling(MPI_Request request) noexcept;
 void activate(PendingRequest* entry) noexcept;
 
 // The entry of a request, claimed; nullptr if it is not lacuna's, or inactive.

@@ -25,7 +25,7 @@ const auto Isendrecv_replace =
 // way and by whatever kind of receive.
 TOPIC(direct_probe) {
   MPI_Datatype type = column(kCount, 3);
-  for (int way = 0; way < 8; ++way) {
+  for (int way = 0; way < 10; ++way) {
     context("way " + std::to_string(way));
     if (g_rank == 0) {
       for (int i = 0; i < 3; ++i) MPI_Send(numbers(i).data(), 1, type, 1, 7, MPI_COMM_WORLD);
@@ -66,6 +66,15 @@ TOPIC(direct_probe) {
             MPI_Waitany(1, &request, &index, &received);
             CHECK(index == 0);
             MPI_Request_free(&request);
+            break;
+          }
+          case 3: {  // cancelled, which is too late
+            MPI_Irecv(got.data(), kCount, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, &request);
+            CHECK(MPI_Cancel(&request) == MPI_SUCCESS);
+            MPI_Wait(&request, &received);
+            int cancelled = 1;
+            MPI_Test_cancelled(&received, &cancelled);
+            CHECK(cancelled == 0);
             break;
           }
           default: {
