@@ -135,11 +135,19 @@ Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
 
 namespace {
 
+// Whether it has failed tells the request: MPICH 5 returns MPI_SUCCESS after errors that the
+// program's own handler has seen.
 int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm) {
+                    MPI_Comm comm, bool* failed) {
   const Next& next = next_functions();
-  return fits_int(count) ? next.MPI_Send(buf, static_cast<int>(count), datatype, dest, tag, comm)
-                         : next.MPI_Send_c(buf, count, datatype, dest, tag, comm);
+  MPI_Request request = runtime().request_null;
+  int code =
+      fits_int(count)
+          ? next.MPI_Isend(buf, static_cast<int>(count), datatype, dest, tag, comm, &request)
+          : next.MPI_Isend_c(buf, count, datatype, dest, tag, comm, &request);
+  *failed = code != MPI_SUCCESS || request == runtime().request_null;
+  if (!*failed) code = next.MPI_Wait(&request, MPI_STATUS_IGNORE);
+  return code;
 }
 
 // What comes in is here already: first that, then the sending half, which may wait for its peer.
@@ -158,7 +166,8 @@ int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
                                                   recvtag, where, status);
     detour->finish();
   }
-  const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  bool failed = false;
+  const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm, &failed);
   return code != MPI_SUCCESS ? code : sent;
 }
 
@@ -170,15 +179,19 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                      int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   finish_freed_requests();
   if (must_post(source)) {
+    const bool sends = direct::can_match(dest, sendtag, comm) && dest != MPI_ANY_SOURCE &&
+                       sendtag != MPI_ANY_TAG;
+    if ((!sends && dest != MPI_PROC_NULL) || !direct::can_match(source, recvtag, comm))
+      return kDeclined;  // the library's error
     MPI_Request request = runtime().request_null;
     int code = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
-    if (code != MPI_SUCCESS) return watched(code);
+    if (code != MPI_SUCCESS || request == runtime().request_null) return watched(code);
     const Answer sent =
         take_send(SendMode::kStandard, sendbuf, sendcount, sendtype, dest, sendtag, comm);
-    code =
-        sent.taken ? sent.code : send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
-    if (code != MPI_SUCCESS && request != runtime().request_null)
-      next_functions().MPI_Cancel(&request);
+    bool failed = sent.taken && sent.code != MPI_SUCCESS;
+    code = sent.taken ? sent.code
+                      : send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm, &failed);
+    if (failed && request != runtime().request_null) next_functions().MPI_Cancel(&request);
     const int received = wait_for(&request, status, MPI_SUCCESS);
     return watched(code != MPI_SUCCESS ? code : received);
   }

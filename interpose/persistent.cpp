@@ -12,6 +12,7 @@
 // called active although the library has ended it: that costs time, but does nothing, as the status
 // of an inactive request is the empty one. To be called inactive wrongly would lose data.
 #include <atomic>
+#include <utility>
 
 #include "interpose/bodies.hpp"
 #include "interpose/direct/probe.hpp"
@@ -185,24 +186,26 @@ Answer take_start(MPI_Request* request) {
 Answer take_startall(int count, MPI_Request* requests) {
   finish_freed_requests();
   if (requests == nullptr) return kDeclined;
-  const Next& next = next_functions();
   bool any = false;
-  bool together = true;
   const direct::Posting posting;
+  int begun = 0;  // so many are started, or have gone early
+  const auto start_up_to = [&](int end) {
+    const int first = std::exchange(begun, end);
+    return end > first ? next_functions().MPI_Startall(end - first, requests + first) : MPI_SUCCESS;
+  };
   for (int i = 0; i < count; ++i) {
     PendingRequest* entry = find_persistent(requests[i]);
     if (entry == nullptr) continue;
     any = true;
-    together = begin(entry) && together;
+    // A message that goes early must not overtake those of the requests before it.
+    int code = entry->source.life != 0 ? start_up_to(i) : MPI_SUCCESS;
+    if (code == MPI_SUCCESS && !begin(entry)) {
+      code = start_up_to(i);
+      begun = i + 1;
+    }
+    if (code != MPI_SUCCESS) return taken(code);
   }
-  if (!any) return kDeclined;
-  if (together) return taken(next.MPI_Startall(count, requests));
-  for (int i = 0; i < count; ++i) {
-    const PendingRequest* entry = find_persistent(requests[i]);
-    if (entry != nullptr && entry->early != 0) continue;
-    if (const int code = next.MPI_Start(&requests[i]); code != MPI_SUCCESS) return taken(code);
-  }
-  return taken(MPI_SUCCESS);
+  return any ? taken(start_up_to(count)) : kDeclined;
 }
 
 }  // namespace lacuna

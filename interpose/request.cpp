@@ -179,10 +179,10 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
                                 sendtag, comm, &sent)
                : next.MPI_Isend_c(outgoing.data, wire.count, wire.type, dest, sendtag, comm, &sent);
   }
-  if (code != MPI_SUCCESS || sent == runtime().request_null) {
+  if (sent == runtime().request_null) {
     outgoing.give_up();
     drop_pending(entry);
-    if (code != MPI_SUCCESS) return taken(code);
+    if (dest != MPI_PROC_NULL) return taken(code);
   } else {
     outgoing.fill();
     entry->outgoing = std::move(outgoing.staging);

@@ -153,16 +153,16 @@ bool is_tag(int tag) noexcept {
          found != 0 && tag <= *most;
 }
 
+bool takes_turns() noexcept { return g_gate.threads && receives_direct(); }
+
+}  // namespace
+
 bool can_match(int source, int tag, MPI_Comm comm) {
   Group group;
   int code = MPI_SUCCESS;
   return comm != MPI_COMM_NULL && is_tag(tag) && ask_group(comm, &group, &code) &&
          (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
 }
-
-bool takes_turns() noexcept { return g_gate.threads && receives_direct(); }
-
-}  // namespace
 
 Posting::Posting() noexcept : locked_(takes_turns()) {
   if (locked_) g_taking.lock();

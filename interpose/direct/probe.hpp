@@ -19,6 +19,9 @@ namespace lacuna::direct {
 // Whether anything is held at all.
 inline bool any_held() noexcept { return g_gate.held_back.load(std::memory_order_acquire) != 0; }
 
+// Whether a receive with these arguments is none that the library raises an error for.
+bool can_match(int source, int tag, MPI_Comm comm);
+
 // Where threads may probe and receive at once: nothing is taken out of the library's queue between
 // the look at what is held and the moment when the library knows of the receive. Else a message
 // that goes by in between would be missed for ever. So it is held around a call that cannot wait.

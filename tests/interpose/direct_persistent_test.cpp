@@ -114,3 +114,35 @@ TOPIC(direct_persistent_room) {
   }
   MPI_Type_free(&type);
 }
+
+// What goes early does not overtake what goes by the library and was started before it.
+TOPIC(direct_persistent_order) {
+  MPI_Datatype type = column(kCount, 2);
+  constexpr int kMessages = 4;
+  if (g_rank == 0) {
+    std::vector<double> data(static_cast<size_t>(kCount) * 2);
+    fill(&data, 0);
+    const std::vector<double> plain(kCount, -1);
+    std::vector<MPI_Request> requests(kMessages, MPI_REQUEST_NULL);
+    for (int i = 0; i < kMessages; ++i) {
+      if (i % 2 == 0) {
+        MPI_Send_init(plain.data(), kCount, MPI_DOUBLE, 1, kTag, MPI_COMM_WORLD, &requests[i]);
+      } else {
+        MPI_Send_init(data.data(), 1, type, 1, kTag, MPI_COMM_WORLD, &requests[i]);
+      }
+    }
+    CHECK(MPI_Startall(kMessages, requests.data()) == MPI_SUCCESS);
+    MPI_Waitall(kMessages, requests.data(), MPI_STATUSES_IGNORE);
+    for (MPI_Request& request : requests) MPI_Request_free(&request);
+  }
+  if (g_rank == 1) {
+    for (int i = 0; i < kMessages; ++i) {
+      context("message " + std::to_string(i));
+      std::vector<double> got(kCount);
+      MPI_Recv(got.data(), kCount, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(got[1] == (i % 2 == 0 ? -1 : 2));
+    }
+  }
+  context("");
+  MPI_Type_free(&type);
+}
