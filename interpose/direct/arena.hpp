@@ -41,6 +41,7 @@ inline constexpr size_t kMostTold = 504;  // peers
 struct alignas(kSeatBytes) TokenPage {
   std::atomic<uint64_t> word;                            // by whoever has sent a token here last
   Secret owner;                                          // by which others know whose arena it is
+  std::atomic<uint32_t> left_rooms;                      // this rank takes part in none any more
   alignas(kLine) std::atomic<uint64_t> sent[kMostTold];  // from here to each peer
 };
 static_assert(sizeof(TokenPage) == kSeatBytes);

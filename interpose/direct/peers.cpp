@@ -45,6 +45,15 @@ struct Ranks {
   Ranks* next_free = nullptr;
 };
 
+// What a look at a communicator needs, there from the start: also a rank that is refused memory has
+// to do what the others wait for. Used while g_learning is held.
+struct Lookup {
+  std::vector<int> here;   // the peers' ranks in MPI_COMM_WORLD
+  std::vector<int> there;  // those in the communicator, or MPI_UNDEFINED
+  std::vector<Offer> offers;
+};
+constinit Lookup* g_lookup = nullptr;
+
 constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
 constinit std::mutex g_learning;  // held while the library is asked
@@ -52,12 +61,14 @@ constinit std::mutex g_mutex;     // a leaf, as the library may call forget_comm
 constinit Ranks* g_free = nullptr;
 constinit Ranks* g_closing = nullptr;  // of freed communicators, whose rooms are still read
 constinit std::atomic<uint64_t> g_lives{0};
+constinit char g_refused = 0;  // the attribute of a communicator whose room was refused here
 
 size_t slot_of(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
 }
 
 int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
+  if (value == &g_refused) return MPI_SUCCESS;
   auto* ranks = static_cast<Ranks*>(value);
   close_room(&ranks->room);
   const std::lock_guard<std::mutex> lock(g_mutex);
@@ -99,11 +110,12 @@ Ranks* new_ranks() {
   return new Ranks;
 }
 
-// Which ranks of `comm` are on this node, but for this one, and, where they all are, who they are.
-bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
+// Which ranks of `comm` the peers are. `whole`: all of it are peers, and so it has a room.
+bool look_up(MPI_Comm comm, bool* whole) noexcept {
   const Next& next = next_functions();
-  found->clear();
-  *room = Room{};
+  std::vector<int>& there = g_lookup->there;
+  std::fill(there.begin(), there.end(), MPI_UNDEFINED);
+  *whole = false;
   if (!has_plain_ranks(comm)) return true;
   int inter = 0;
   MPI_Group group;
@@ -112,59 +124,79 @@ bool find_ranks(MPI_Comm comm, std::vector<NodeRank>* found, Room* room) {
       MPI_SUCCESS) {
     return false;
   }
-  const int n = static_cast<int>(g_peers->size());
-  std::vector<int> here(g_peers->size());
-  for (size_t i = 0; i < here.size(); ++i) here[i] = (*g_peers)[i].rank;
-  std::vector<int> there(g_peers->size(), MPI_UNDEFINED);
-  const bool ok =
-      next.MPI_Group_translate_ranks(g_world, n, here.data(), group, there.data()) == MPI_SUCCESS;
+  const auto n = static_cast<int>(there.size());
+  const bool ok = next.MPI_Group_translate_ranks(g_world, n, g_lookup->here.data(), group,
+                                                 there.data()) == MPI_SUCCESS;
   int size = 0;
   next.MPI_Group_size(group, &size);
   next.MPI_Group_free(&group);
-  for (int i = 0; ok && i < n; ++i) {
-    const int rank = there[static_cast<size_t>(i)];
-    if (rank != MPI_UNDEFINED && i != static_cast<int>(g_index))
-      found->push_back({rank, static_cast<uint32_t>(i)});
-  }
-  std::sort(found->begin(), found->end());
-  if (!ok || inter != 0 || found->size() + 1 != static_cast<size_t>(size)) return ok;
-  room->members.resize(found->size() + 1);
-  room->offers.resize(room->members.size());
-  for (int i = 0; i < n; ++i) {
-    const int rank = there[static_cast<size_t>(i)];
-    if (rank == MPI_UNDEFINED) continue;
-    room->members[static_cast<size_t>(rank)].peer = static_cast<uint32_t>(i);
-    if (i == static_cast<int>(g_index)) room->rank = static_cast<size_t>(rank);
-  }
+  *whole = ok && inter == 0 && n - std::count(there.begin(), there.end(), MPI_UNDEFINED) == size;
   return ok;
+}
+
+// Null: no memory.
+Ranks* make_ranks(bool whole) noexcept try {
+  Ranks* const ranks = new_ranks();
+  const std::vector<int>& there = g_lookup->there;
+  Room room;
+  std::vector<NodeRank>& found = ranks->peers;
+  try {
+    found.clear();
+    for (uint32_t i = 0; i < there.size(); ++i) {
+      if (there[i] != MPI_UNDEFINED && i != g_index) found.push_back({there[i], i});
+    }
+    std::sort(found.begin(), found.end());
+    room.members.resize(whole ? found.size() + 1 : 0);
+    room.offers.resize(room.members.size());
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    ranks->next_free = g_free;
+    g_free = ranks;
+    return nullptr;
+  }
+  for (uint32_t i = 0; whole && i < there.size(); ++i) {
+    if (there[i] == MPI_UNDEFINED) continue;
+    room.members[static_cast<size_t>(there[i])].peer = i;
+    if (i == g_index) room.rank = static_cast<size_t>(there[i]);
+  }
+  ranks->room = std::move(room);
+  return ranks;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 // One thread at a time: of two that meet a communicator first, the second one's ranks would take
 // the place of those that the first one has, whose room then ends under it. A message can do
 // without (`waits` is false), and rather does, as the library may have called back with locks held;
 // a collective cannot, as others wait for it.
-Ranks* learn(MPI_Comm comm, bool waits) try {
+Ranks* learn(MPI_Comm comm, bool waits) noexcept {
   auto lock = std::unique_lock(g_learning, std::defer_lock);
   if (g_gate.threads && waits) lock.lock();
   if (g_gate.threads && !waits && !lock.try_lock()) return nullptr;
   const Next& next = next_functions();
-  Ranks* ranks = nullptr;
+  void* value = nullptr;
   int found = -1;
   if (!is_communicator(comm) ||
-      next.MPI_Comm_get_attr(comm, g_keyval, &ranks, &found) != MPI_SUCCESS || found < 0) {
+      next.MPI_Comm_get_attr(comm, g_keyval, &value, &found) != MPI_SUCCESS || found < 0) {
     return nullptr;
   }
-  if (found == 0) {
-    ranks = new_ranks();
-    if (!find_ranks(comm, &ranks->peers, &ranks->room)) return nullptr;
+  auto* ranks = static_cast<Ranks*>(value);
+  if (found == 0 || value == &g_refused) {
+    bool whole = false;
+    if (!look_up(comm, &whole)) return nullptr;
+    ranks = make_ranks(whole);
+    if (ranks == nullptr && found == 0 && whole && waits) {
+      refuse_room(comm, g_lookup->offers.data());
+      next.MPI_Comm_set_attr(comm, g_keyval, &g_refused);
+    }
+    if (ranks == nullptr) return nullptr;
+    if (found != 0) ranks->room.number = Room::kRefused;
     if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
     ranks->life.store(++g_lives, std::memory_order_relaxed);
     ranks->handle.store(handle_bits(comm), std::memory_order_release);
   }
   g_cache[slot_of(handle_bits(comm))].store(ranks, std::memory_order_release);
   return ranks;
-} catch (const std::bad_alloc&) {
-  return nullptr;
 }
 
 Ranks* known_ranks(MPI_Comm comm) noexcept {
@@ -224,12 +256,17 @@ void free_handles() noexcept {
 
 }  // namespace
 
-bool start_peers(const Node& node) noexcept {
+bool start_peers(const Node& node) noexcept try {
   g_peers = node.peers;
   g_index = node.index;
   g_secret = node.secret;
+  const size_t n = node.peers->size();
+  g_lookup = new Lookup{std::vector<int>(n), std::vector<int>(n), std::vector<Offer>(n)};
+  for (size_t i = 0; i < n; ++i) g_lookup->here[i] = (*g_peers)[i].rank;
   g_started = make_handles();
   return g_started;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 void read_peers() noexcept { g_peers_read = true; }

@@ -25,6 +25,7 @@ static_assert(kRooms == 32);
 
 // By their numbers.
 constinit std::atomic<uint32_t> g_used{0};
+constexpr uint32_t kAllUsed = ~uint32_t{0};
 
 constinit std::atomic<uint32_t> g_votes{0};
 
@@ -91,10 +92,24 @@ void give_up(int number) noexcept {
   g_used.fetch_and(~(uint32_t{1} << number), std::memory_order_release);
 }
 
-// Tells all members, and learns what they tell.
-bool tell(MPI_Comm comm, Room* room, const Offer& own) noexcept {
-  return next_functions().MPI_Allgather(&own, sizeof(own), MPI_BYTE, room->offers.data(),
-                                        sizeof(own), MPI_BYTE, comm) == MPI_SUCCESS;
+// Whether a rank takes part in nothing any more: it says no in the rooms that it has, and has no
+// seat in one that the others may have.
+constinit std::atomic<bool> g_left{false};
+bool has_left(uint32_t member) noexcept {
+  return token_page(arena_of(member)).left_rooms.load(std::memory_order_acquire) != 0;
+}
+void leave_rooms() noexcept {
+  g_left.store(true, std::memory_order_relaxed);
+  token_page(own_arena()).left_rooms.store(1, std::memory_order_release);
+}
+
+// Tells all members, and learns what they tell. Where that fails here, it may have succeeded
+// elsewhere: the others then have a room, in which they would wait for this rank.
+bool tell(MPI_Comm comm, Offer* of_all, const Offer& own) noexcept {
+  const bool ok = next_functions().MPI_Allgather(&own, sizeof(own), MPI_BYTE, of_all, sizeof(own),
+                                                 MPI_BYTE, comm) == MPI_SUCCESS;
+  if (!ok) leave_rooms();
+  return ok;
 }
 
 // One that is free in all arenas. Where some member has threads, another thread may have taken it
@@ -103,9 +118,10 @@ bool tell(MPI_Comm comm, Room* room, const Offer& own) noexcept {
 void agree_on_number(MPI_Comm comm, Room* room) noexcept {
   const int tries = room->number;
   room->number = Room::kRefused;
-  const Offer own{g_used.load(std::memory_order_acquire), g_gate.threads ? 1U : 0,
-                  last_turn_said()};
-  if (!tell(comm, room, own)) return;
+  const bool left = g_left.load(std::memory_order_relaxed);
+  const uint32_t own_used = left ? kAllUsed : g_used.load(std::memory_order_acquire);
+  const Offer own{own_used, g_gate.threads ? 1U : 0, last_turn_said()};
+  if (!tell(comm, room->offers.data(), own)) return;
   uint32_t used = 0;
   bool threads = false;
   uint64_t last_turn = 0;
@@ -123,11 +139,12 @@ void agree_on_number(MPI_Comm comm, Room* room) noexcept {
   if (threads) {
     // The last turns once more: what is on the seats now is from before.
     const Offer got{is_mine ? 1U : 0, 1, last_turn_said()};
-    const bool all =
-        tell(comm, room, got) && std::all_of(room->offers.begin(), room->offers.end(),
-                                             [](const Offer& offer) { return offer.used != 0; });
+    const bool told = tell(comm, room->offers.data(), got);
+    const bool all = told && std::all_of(room->offers.begin(), room->offers.end(),
+                                         [](const Offer& offer) { return offer.used != 0; });
     if (!all) {
       if (is_mine) give_up(number);
+      if (!told) return;
       room->number = tries > Room::kLastTry ? tries - 1 : Room::kRefused;
       return;
     }
@@ -266,7 +283,7 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
     room->taken = 0;
   }
   const Habit& habit = habit_of(room, call);
-  const bool is_on = is_open(kCollectiveSwitch);
+  const bool is_on = is_open(kCollectiveSwitch) && !g_left.load(std::memory_order_relaxed);
   const bool is_open_now = is_due && is_on;
   room->shut_until = 0;
   if (is_open_now && room->turn >= habit.closed_until) return Door::kOpen;
@@ -275,6 +292,10 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
   // Of other calls the gate knows the types.
   const bool has_types = call.kind == Kind::kAlltoallw || call.kind == Kind::kNeighborAlltoallw;
   return has_types && is_open_now && habit.is_small ? Door::kPassed : Door::kClosed;
+}
+
+void refuse_room(MPI_Comm comm, Offer* of_all) noexcept {
+  tell(comm, of_all, Offer{kAllUsed, g_gate.threads ? 1U : 0, last_turn_said()});
 }
 
 void remember_passed(const Call& call, Room* room, Mark out, Mark in) noexcept {
@@ -321,6 +342,7 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
     while (room->members[i].heard) ++i;
     return i;
   };
+  bool is_in_vain = false;
   for (size_t left = room->members.size(); left > 0 && !refused;) {
     const size_t before = left;
     for (Member& member : room->members) {
@@ -341,9 +363,13 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
       all |= word;
       --left;
     }
-    if (left == before && !refused) {
+    if (left != before) {
+      is_in_vain = false;
+    } else if (!refused) {
+      refused = is_in_vain;  // what it said before it left has been looked for once more
       *alive = waiter.wait(late);
       if (!*alive) return false;
+      is_in_vain = waiter.is_long() && has_left(room->members[late()].peer);
     }
   }
   const bool taken = !refused && (all & kGaps) != 0 && (all & kEnough) != 0;

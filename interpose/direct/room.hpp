@@ -76,9 +76,9 @@ struct Gain {
 
 // What the members tell each other to find a number that is free in all arenas.
 struct Offer {
-  uint32_t used;     // a bit for each number; or, of one number, whether it is this member's now
-  uint32_t threads;  // whether it has some
-  uint64_t last_turn;
+  uint32_t used = 0;  // a bit for each number; or, of one number, whether it is this member's now
+  uint32_t threads = 0;  // whether it has some
+  uint64_t last_turn = 0;
 };
 
 // A rank, and its part in the current call.
@@ -157,6 +157,9 @@ enum class Door : uint8_t {
 // kUnknownBytes on all: where they are few, there is no vote. Collective when first called.
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
 inline constexpr int64_t kUnknownBytes = std::numeric_limits<int64_t>::max();
+// In the place of the first enter_room(), by a rank that has no memory for a room: all others wait
+// for what it offers, and find that there is to be none. `of_all`: to be overwritten, one of each.
+void refuse_room(MPI_Comm comm, Offer* of_all) noexcept;
 // The communicator is being freed. Others may still be reading this member's seats: a slow one
 // reads late that a turn was taken.
 void close_room(Room* room) noexcept;

@@ -18,7 +18,9 @@ namespace {
 
 // What a region's payload begins with; the lanes of all members follow.
 struct Hall {
-  alignas(kLine) std::atomic<uint32_t> readers;  // that are not through yet
+  // That are not through yet: the members that something is for, and the owner, who looks at their
+  // lanes. Who is the last gives the region back, which another thread may then have at once.
+  alignas(kLine) std::atomic<uint32_t> users;
 };
 
 Lane* lanes_of(Region* region) noexcept {
@@ -97,7 +99,7 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
   *region = reserve(bytes);
   if (*region == nullptr) return false;
   std::byte* const start = payload(*region);
-  new (start) Hall{readers};
+  new (start) Hall{readers + 1};
   const std::span<Lane> lanes(lanes_of(*region), n);
   int64_t offset = front;
   for (size_t i = 0; i < n; ++i) {
@@ -138,14 +140,18 @@ int open_inflows(Room* room, const Call& call) noexcept {
   return error_class;
 }
 
-void leave(Room* room) noexcept {
-  for (size_t i = 0; i < room->members.size(); ++i) {
-    Member& member = room->members[i];
-    if (i == room->rank || !member.comes || !member.inflow.is_expected()) continue;
-    Region* region = region_of(member);
-    auto* hall = reinterpret_cast<Hall*>(payload(region));
-    if (hall->readers.fetch_sub(1, std::memory_order_acq_rel) == 1) release(region);
+void leave(Region* region) noexcept {
+  auto* hall = reinterpret_cast<Hall*>(payload(region));
+  if (hall->users.fetch_sub(1, std::memory_order_acq_rel) == 1) release(region);
+}
+
+// `own`: this rank's region, or null.
+void leave_all(const Room& room, Region* own) noexcept {
+  for (size_t i = 0; i < room.members.size(); ++i) {
+    const Member& member = room.members[i];
+    if (i != room.rank && member.comes && member.inflow.is_expected()) leave(region_of(member));
   }
+  if (own != nullptr) leave(own);
 }
 
 // For what goes past the caches; where there is none, it goes as it does elsewhere.
@@ -168,8 +174,8 @@ size_t first_late(const Room& room, bool one) noexcept {
   return room.rank;
 }
 
-// An error class.
-int run(Room* room, const Call& call) noexcept {
+// `region`: this rank's, or null. An error class.
+int run(Room* room, const Call& call, Region* region) noexcept {
   const size_t n = room->members.size();
   const size_t own = room->rank;
   const bool one = gives_one(call.kind);
@@ -210,7 +216,7 @@ int run(Room* room, const Call& call) noexcept {
       return MPI_ERR_OTHER;
     }
   }
-  leave(room);
+  leave_all(*room, region);
   return error_class;
 }
 
@@ -259,7 +265,7 @@ bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noe
     for_each_lot(*room, call, [](const Lot& lot) {
       if (lot.with_gaps != nullptr) log_type(*lot.with_gaps, Note::kDirect, lot.bytes);
     });
-    *error_class = run(room, call);
+    *error_class = run(room, call, region);
     return true;
   }
   if (region != nullptr) release(region);

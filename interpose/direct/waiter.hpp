@@ -48,6 +48,7 @@ class Waiter {
   bool wait() noexcept {
     return wait([] { return size_t{0}; });
   }
+  bool is_long() const noexcept { return since_ns_ != 0; }
   // A part has come.
   void reset() noexcept {
     rounds_ = 0;
