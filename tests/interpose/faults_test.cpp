@@ -292,6 +292,66 @@ TOPIC(faults_probes) {
   MPI_Type_free(&type);
 }
 
+// The first collective of a communicator, with `arm` in rank 1 alone: it ends, and brings the same
+// as without lacuna. So does the next one, by messages, too.
+void meet_on_new_communicator(const std::function<void()>& arm,
+                              const std::function<void()>& disarm) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Datatype type = new_type();
+  Buffer from(type, 1), to(type, 2), expected(type, 2);
+  from.fill(g_rank);
+  to.fill(8);
+  expected.fill(8);
+  lacuna(false);
+  MPI_Allgather(from.base(), 1, type, expected.base(), 1, type, MPI_COMM_WORLD);
+  lacuna(true);
+  if (g_rank == 1) arm();
+  MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
+  if (g_rank == 1) disarm();
+  CHECK(to == expected);
+  to.fill(8);
+  MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
+  CHECK(to == expected);
+  MPI_Sendrecv(from.base(), 1, type, 1 - g_rank, 0, to.base(), 1, type, 1 - g_rank, 0, comm,
+               MPI_STATUS_IGNORE);
+  MPI_Type_free(&type);
+  MPI_Comm_free(&comm);
+}
+
+// A rank that is refused memory does not let the others wait for it in a room.
+TOPIC(faults_rooms) {
+  dl_iterate_phdr(find_lacuna, nullptr);
+  for (const bool all : {false, true}) {
+    bool any = true;
+    int64_t at = 0;
+    for (; any && at < 200; ++at) {
+      context((all ? "from allocation " : "allocation ") + std::to_string(at));
+      const int64_t before = g_failed.load();
+      meet_on_new_communicator(
+          [&] {
+            g_all.store(all);
+            g_until.store(at);
+          },
+          [] { g_until.store(-1); });
+      any = anywhere(g_failed.load() > before);
+    }
+    context("");
+    CHECK(at > 1 && !any);
+  }
+}
+
+// The collective by which a room comes about fails in one rank alone, which has no room then.
+TOPIC(faults_rooms_refused) {
+  for (int i = 0; i < 3; ++i) {
+    context("communicator " + std::to_string(i));
+    meet_on_new_communicator([] { faulty_refusal = kFailAllgather; },
+                             [] { faulty_refusal = kRefuseNothing; });
+  }
+  context("");
+  CHECK(anywhere(faulty_refused > 0));
+}
+
 // A rank that lacuna cannot start in does not keep the others waiting, in MPI_Init or later.
 TOPIC(faults_at_start) {
   g_until.store(-1);

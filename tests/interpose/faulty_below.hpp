@@ -15,7 +15,8 @@ enum Refusal {
   kRefuseContents,
   kRefuseContiguous,  // what packed data travel as, too, where it is a type of lacuna's own
   kRefuseCommit,
-  kRefusals
+  kRefusals,
+  kFailAllgather,  // once, and here alone: the others have what they need of this rank
 };
 extern int faulty_refusal;  // what is refused
 extern int faulty_refused;  // how often it was
