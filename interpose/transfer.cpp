@@ -99,10 +99,17 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->buf = buf;
   incoming->count = count;
   incoming->wire = {datatype, count};
+  incoming->type.name(datatype);
   incoming->bytes = -1;
   if (plainly_predefined(datatype)) return true;
   const TypeRecord* record = watched_type(datatype);
-  if (record == nullptr) return false;
+  const auto leave_to_library = [&] {
+    incoming->by_library = true;
+    if (!blocking) incoming->type.keep();
+    return true;
+  };
+  // No memory: the sender may have had some.
+  if (record == nullptr) return is_committed(datatype) && leave_to_library();
   incoming->account = account_of(*record);
   incoming->untold = Untold(*record);
   const TypeRecord* packed = packed_receive(*record);
@@ -111,14 +118,14 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   } else if (record->plan == nullptr && record->note == Note::kPredefined) {
     return true;  // it is asked for its size when a token has come
   } else if (record->note == Note::kUndecoded) {
-    incoming->by_library = true;
-    return true;
+    return leave_to_library();
   }
   if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &incoming->bytes))
     return false;
   incoming->lb = record->true_lb;
   incoming->plan = record->plan;
-  if (packed == nullptr || may_be_on_device(address(buf, record->true_lb))) return true;
+  if (may_be_on_device(address(buf, record->true_lb))) return leave_to_library();
+  if (packed == nullptr) return true;
   Wire wire = wire_of({record, incoming->bytes});
   guard(&wire);  // it must be packed all the same
   if (incoming->bytes > 0 && is_countable(wire))

@@ -10,6 +10,7 @@
 #include "interpose/direct/probe.hpp"
 #include "interpose/direct/region.hpp"
 #include "interpose/log.hpp"
+#include "interpose/received_type.hpp"
 #include "interpose/staging.hpp"
 #include "interpose/types.hpp"
 
@@ -52,6 +53,7 @@ struct Incoming {
   void* data = nullptr;  // of the staging; without one, of the program, where the direct path may
                          // find a token in it
   Wire wire;
+  ReceivedType type;  // where it is `watched`
   Staging staging;
   Staging whole;  // for a message that was held, and is longer than what there is room for
   PlanPtr plan;   // null: contiguous, if not `by_library`

@@ -114,9 +114,10 @@ TypeRecord* attached_record(MPI_Datatype datatype) noexcept {
 
 thread_local bool t_probe_failed = false;
 
-// Whether the library takes the type for communication, asked where the answer has no consequences:
-// packing nothing, on a communicator of our own that returns errors. Tells invalid handles and
-// uncommitted types alike, on all known libraries.
+}  // namespace
+
+// Asked where the answer has no consequences: packing nothing, on a communicator of our own that
+// returns errors. Tells invalid handles and uncommitted types alike, on all known libraries.
 bool is_committed(MPI_Datatype datatype) noexcept {
   char nothing = 0;
   int position = 0;
@@ -125,6 +126,8 @@ bool is_committed(MPI_Datatype datatype) noexcept {
                                              runtime().probe_comm);
   return code == MPI_SUCCESS && !t_probe_failed;
 }
+
+namespace {
 
 // The report looks at calls on all types, and says what it took to learn them. The hash that it
 // knows this one by, the first time; 0: it has been told.

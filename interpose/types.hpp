@@ -123,6 +123,9 @@ inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
   return record != nullptr ? record : detail::learn_type(datatype);
 }
 
+// Whether the library takes the type for communication.
+bool is_committed(MPI_Datatype datatype) noexcept;
+
 // The record for a receive that may meet a token: it is waited for where another thread is just
 // decoding the type. nullptr: the library will refuse the type, or there is no memory.
 const TypeRecord* watched_type(MPI_Datatype datatype) noexcept;

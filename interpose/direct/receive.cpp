@@ -85,8 +85,8 @@ int move_by_library(const Incoming& incoming, int64_t first, int64_t count, int6
     void* const mem = address(incoming.buf, first * extent);
     int position = 0;
     const int code =
-        kPack ? next.MPI_Pack(mem, now, incoming.wire.type, packed, bytes, &position, self)
-              : next.MPI_Unpack(packed, bytes, &position, mem, now, incoming.wire.type, self);
+        kPack ? next.MPI_Pack(mem, now, incoming.type.handle(), packed, bytes, &position, self)
+              : next.MPI_Unpack(packed, bytes, &position, mem, now, incoming.type.handle(), self);
     if (code != MPI_SUCCESS) return code;
     first += now;
     count -= now;
@@ -100,7 +100,7 @@ int move_by_library(const Incoming& incoming, int64_t first, int64_t count, int6
 int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
   MPI_Count lb = 0;
   MPI_Count extent = 0;
-  if (next_functions().MPI_Type_get_extent_x(incoming.wire.type, &lb, &extent) != MPI_SUCCESS)
+  if (next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) != MPI_SUCCESS)
     return MPI_ERR_OTHER;
   const int64_t size = incoming.bytes / incoming.count;
   const int64_t whole = bytes / size;
@@ -129,8 +129,8 @@ bool measure(Incoming* incoming) noexcept {
   MPI_Count size = 0;
   MPI_Count lb = 0;
   MPI_Count extent = 0;
-  if (next.MPI_Type_size_x(incoming->wire.type, &size) != MPI_SUCCESS ||
-      next.MPI_Type_get_extent_x(incoming->wire.type, &lb, &extent) != MPI_SUCCESS ||
+  if (next.MPI_Type_size_x(incoming->type.handle(), &size) != MPI_SUCCESS ||
+      next.MPI_Type_get_extent_x(incoming->type.handle(), &lb, &extent) != MPI_SUCCESS ||
       __builtin_mul_overflow(static_cast<int64_t>(incoming->count), static_cast<int64_t>(size),
                              &incoming->bytes)) {
     return false;
@@ -154,7 +154,7 @@ bool read_by_library(const Incoming& incoming, Token* token) noexcept {
   const int64_t bytes = incoming.bytes / incoming.count * count;
   const Staging packed = borrow_staging(bytes, false);
   if (!packed ||
-      next_functions().MPI_Type_get_extent_x(incoming.wire.type, &lb, &extent) != MPI_SUCCESS ||
+      next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) != MPI_SUCCESS ||
       move_by_library<true>(incoming, 0, count, extent, packed.data()) != MPI_SUCCESS) {
     return false;
   }
@@ -232,7 +232,8 @@ bool may_be_read(Incoming& incoming) noexcept {
   MPI_Count extent = 0;
   if ((incoming.bytes < 0 && !measure(&incoming)) || incoming.bytes < kTokenBytes) return false;
   if (may_be_on_device(first_byte(incoming))) return true;
-  return next_functions().MPI_Type_get_extent_x(incoming.wire.type, &lb, &extent) == MPI_SUCCESS &&
+  return next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) ==
+             MPI_SUCCESS &&
          is_readable(first_byte(incoming), elements_of_token(incoming) * extent);
 }
 
