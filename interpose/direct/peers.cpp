@@ -185,11 +185,14 @@ Ranks* learn(MPI_Comm comm, bool waits) noexcept {
     bool whole = false;
     if (!look_up(comm, &whole)) return nullptr;
     ranks = make_ranks(whole);
-    if (ranks == nullptr && found == 0 && whole && waits) {
-      refuse_room(comm, g_lookup->offers.data());
+    if (ranks == nullptr) {
+      if (found != 0 || !whole || !waits) return nullptr;
       next.MPI_Comm_set_attr(comm, g_keyval, &g_refused);
+      // What other ranks' threads do first may need this lock; several may write what nobody reads.
+      if (lock.owns_lock()) lock.unlock();
+      refuse_room(comm, g_lookup->offers.data());
+      return nullptr;
     }
-    if (ranks == nullptr) return nullptr;
     if (found != 0) ranks->room.number = Room::kRefused;
     if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
     ranks->life.store(++g_lives, std::memory_order_relaxed);
