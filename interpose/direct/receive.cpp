@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "base/address.hpp"
 #include "exec/exec.hpp"
@@ -147,18 +148,25 @@ int64_t elements_of_token(const Incoming& incoming) noexcept {
   return (kTokenBytes + size - 1) / size;
 }
 
+// Where memory is refused, which is when types are left to the library: some of the process's own.
+constinit std::mutex g_last_resort_mutex;
+alignas(kLine) constinit std::byte g_last_resort[64 << 10] = {};
+
 bool read_by_library(const Incoming& incoming, Token* token) noexcept {
   MPI_Count lb = 0;
   MPI_Count extent = 0;
   const int64_t count = elements_of_token(incoming);
   const int64_t bytes = incoming.bytes / incoming.count * count;
-  const Staging packed = borrow_staging(bytes, false);
-  if (!packed ||
+  const Staging borrowed = borrow_staging(bytes, false);
+  std::unique_lock<std::mutex> lock(g_last_resort_mutex, std::defer_lock);
+  if (!borrowed) lock.lock();
+  std::byte* const packed = borrowed ? borrowed.data() : g_last_resort;
+  if ((!borrowed && bytes > static_cast<int64_t>(sizeof(g_last_resort))) ||
       next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) != MPI_SUCCESS ||
-      move_by_library<true>(incoming, 0, count, extent, packed.data()) != MPI_SUCCESS) {
+      move_by_library<true>(incoming, 0, count, extent, packed) != MPI_SUCCESS) {
     return false;
   }
-  std::memcpy(token, packed.data(), sizeof(*token));
+  std::memcpy(token, packed, sizeof(*token));
   return true;
 }
 
