@@ -33,7 +33,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, intelmpi or mpiabi")
     parser.add_argument("--mpi-root", type=Path, default=places.default_mpi_root())
-    parser.add_argument("--build", type=lambda text: Path(text).resolve(), default=HERE.parents[1] / "build/release")
+    parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build/release")
     parser.add_argument("--seeds", type=numbers_of, default=range(0, BLOCK), help="FIRST:LAST")
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--minutes", type=float, help="new seeds until the time is over")
@@ -73,7 +73,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     options = dict(word.partition("=")[::2] for word in given.set)
     asked = Asked(
         target,
-        given.build,
+        given.build.resolve(),
         fixed,
         options,
         given.without,

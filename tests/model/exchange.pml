@@ -2,7 +2,7 @@
  *
  * Collectives in a room (interpose/direct/room.cpp, turn.cpp, flow.cpp): votes on the seats of each
  * member, then data through a window for each pair, which has room for fewer pieces than there
- * are; the last reader frees the region. All give something to all, or one to all others. A member that
+ * are; the last one to use a region, its readers and its owner, frees it. All give something to all, or one to all others. A member that
  * has no region free, or does not want to take part, says so and goes on at once: then nobody does. Each
  * member goes on to its next turn as soon as it is through with this one.
  *
@@ -28,6 +28,14 @@
 #ifndef ROOTED
 #define ROOTED 0  /* in odd turns member 0 gives, and nobody else */
 #endif
+#ifndef THREADS
+#define THREADS 0 /* members read each other's memory, and each has another thread that reserves, too */
+#endif
+#ifdef BREAK_OWNER_LEAVES
+#define USERS (MEMBERS - 1)
+#else
+#define USERS MEMBERS
+#endif
 #define GIVES(turn, member) (!ROOTED || (turn) % 2 == 0 || (member) == 0)
 #define WINDOW 1  /* pieces */
 #define SEATS 2
@@ -45,7 +53,7 @@ byte seat_region[MEMBERS * SEATS];
 byte window[MEMBERS * REGIONS * MEMBERS];
 byte published[MEMBERS * REGIONS * MEMBERS];
 byte consumed[MEMBERS * REGIONS * MEMBERS];
-byte readers[MEMBERS * REGIONS];
+byte users[MEMBERS * REGIONS];
 bool taken[MEMBERS * REGIONS];
 
 byte decision[TURNS + 1]; /* 0: not yet, 1: no, 2: yes */
@@ -67,7 +75,7 @@ inline reserve() {
   :: mine != NONE ->
     atomic {
       taken[REGION(me, mine)] = true;
-      readers[REGION(me, mine)] = MEMBERS - 1;
+      users[REGION(me, mine)] = USERS;
       j = 0;
       do
       :: j < MEMBERS -> published[LANE(me, mine, j)] = 0; consumed[LANE(me, mine, j)] = 0; j++
@@ -165,7 +173,16 @@ inline exchange() {
       left--
     :: else
     fi
+  od;
+#if THREADS
+  /* The owner looks at the lanes until all have read. */
+  j = 0;
+  do
+  :: j < MEMBERS && j != me && mine != NONE -> (consumed[LANE(me, mine, j)] == PIECES); j++
+  :: j < MEMBERS && (j == me || mine == NONE) -> j++
+  :: else -> break
   od
+#endif
 }
 
 inline leave() {
@@ -173,8 +190,8 @@ inline leave() {
   do
   :: j < MEMBERS && j != me && GIVES(turn, j) ->
     atomic {
-      readers[REGION(j, theirs[j])] = readers[REGION(j, theirs[j])] - 1;
-      last = readers[REGION(j, theirs[j])] == 0
+      users[REGION(j, theirs[j])] = users[REGION(j, theirs[j])] - 1;
+      last = users[REGION(j, theirs[j])] == 0
     }
 #ifdef BREAK_FIRST_READER
     last = true;
@@ -186,7 +203,21 @@ inline leave() {
     j++
   :: j < MEMBERS && !(j != me && GIVES(turn, j)) -> j++
   :: else -> break
-  od
+  od;
+#ifndef BREAK_OWNER_LEAVES
+  if
+  :: mine != NONE ->
+    atomic {
+      users[REGION(me, mine)] = users[REGION(me, mine)] - 1;
+      last = users[REGION(me, mine)] == 0
+    }
+    if
+    :: last -> taken[REGION(me, mine)] = false
+    :: else
+    fi
+  :: else
+  fi
+#endif
 }
 
 /* A message takes the memory of a region that is free, and is through. */
@@ -205,6 +236,22 @@ inline send_something() {
     :: else -> break
     od
   }
+}
+
+/* Another thread of a member has the memory of a region when it is free, once, at any time. */
+proctype Other(byte me) {
+  byte j;
+  do
+  :: atomic {
+      !taken[REGION(me, 0)] ->
+      do
+      :: j < MEMBERS -> window[LANE(me, 0, j)] = NONE; published[LANE(me, 0, j)] = 0; consumed[LANE(me, 0, j)] = 0; j++
+      :: else -> break
+      od
+    }
+    break
+  :: break
+  od
 }
 
 proctype Member(byte me) {
@@ -245,7 +292,12 @@ init {
   atomic {
     byte m;
     do
-    :: m < MEMBERS -> run Member(m); m++
+    :: m < MEMBERS ->
+      run Member(m);
+#if THREADS
+      run Other(m);
+#endif
+      m++
     :: else -> break
     od
   }

@@ -112,20 +112,26 @@ MODELS = [
     ),
     Model(
         "exchange",
-        ("MEMBERS", "TURNS", "REGIONS", "PIECES", "ROOTED"),
-        [(2, 3, 1, 2, 0), (2, 3, 2, 2, 0), (3, 1, 1, 1, 0), (2, 4, 1, 1, 1), (3, 1, 1, 1, 1)],
+        ("MEMBERS", "TURNS", "REGIONS", "PIECES", "ROOTED", "THREADS"),
+        [
+            (2, 3, 1, 2, 0, 0),
+            (2, 3, 2, 2, 0, 0),
+            (3, 1, 1, 1, 0, 0),
+            (2, 4, 1, 1, 1, 0),
+            (3, 1, 1, 1, 1, 0),
+            (2, 2, 1, 1, 0, 1),
+        ],
         {
-            "BREAK_AHEAD": ((2, 3, 1, 2, 0), WRONG),  # a later vote is taken for this one
-            "BREAK_NO_READERS": (
-                (2, 4, 1, 1, 1),
-                WRONG,
-            ),  # the slow one has not read that it was taken
-            "BREAK_TURN_FIRST": ((2, 3, 1, 2, 0), WRONG),  # read before it is written
-            "BREAK_OWN_VOTE": ((2, 3, 1, 2, 0), WRONG),  # the others' do not count
-            "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0), WRONG),  # a piece over one that nobody has read
-            "BREAK_FIRST_READER": ((3, 1, 1, 1, 0), WRONG),  # freed while another one reads
+            "BREAK_AHEAD": ((2, 3, 1, 2, 0, 0), WRONG),  # a later vote is taken for this one
+            # the slow one has not read that it was taken
+            "BREAK_NO_READERS": ((2, 4, 1, 1, 1, 0), WRONG),
+            "BREAK_TURN_FIRST": ((2, 3, 1, 2, 0, 0), WRONG),  # read before it is written
+            "BREAK_OWN_VOTE": ((2, 3, 1, 2, 0, 0), WRONG),  # the others' do not count
+            "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0, 0), WRONG),  # over a piece that nobody has read
+            "BREAK_FIRST_READER": ((3, 1, 1, 1, 0, 0), WRONG),  # freed while another one reads
+            "BREAK_OWNER_LEAVES": ((2, 2, 1, 1, 0, 1), STUCK),  # freed while its owner looks
         },
-        largest=((3, 1, 1, 1, 0),),
+        largest=((3, 1, 1, 1, 0, 0),),
     ),
     Model(
         "rooms",
