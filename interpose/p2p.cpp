@@ -9,6 +9,26 @@
 #include "interpose/transfer.hpp"
 
 namespace lacuna {
+namespace {
+
+int send_packed(SendMode mode, Outgoing* outgoing, int dest, int tag, MPI_Comm comm) {
+  const Next& next = next_functions();
+  const SendFunctions& send = send_functions(mode);
+  const Wire& wire = outgoing->wire;
+  const int code =
+      fits_int(wire.count)
+          ? (next.*send.blocking)(outgoing->data, static_cast<int>(wire.count), wire.type, dest,
+                                  tag, comm)
+          : (next.*send.blocking_c)(outgoing->data, wire.count, wire.type, dest, tag, comm);
+  if (code != MPI_SUCCESS)
+    outgoing->give_up();
+  else
+    outgoing->fill(true);
+  return code;
+}
+
+}  // namespace
+
 Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                  int tag, MPI_Comm comm) {
   finish_freed_requests();
@@ -16,19 +36,7 @@ Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype d
   Outgoing outgoing;
   outgoing.mode = mode;
   if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing)) return kDeclined;
-  const Next& next = next_functions();
-  const SendFunctions& send = send_functions(mode);
-  const Wire& wire = outgoing.wire;
-  const int code =
-      fits_int(wire.count)
-          ? (next.*send.blocking)(outgoing.data, static_cast<int>(wire.count), wire.type, dest, tag,
-                                  comm)
-          : (next.*send.blocking_c)(outgoing.data, wire.count, wire.type, dest, tag, comm);
-  if (code != MPI_SUCCESS)
-    outgoing.give_up();
-  else
-    outgoing.fill(true);
-  return taken(code);
+  return taken(send_packed(mode, &outgoing, dest, tag, comm));
 }
 
 namespace {
@@ -135,19 +143,21 @@ Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
 
 namespace {
 
-// Whether it has failed tells the request: MPICH 5 returns MPI_SUCCESS after errors that the
-// program's own handler has seen.
 int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, bool* failed) {
+                    MPI_Comm comm) {
   const Next& next = next_functions();
-  MPI_Request request = runtime().request_null;
-  int code =
-      fits_int(count)
-          ? next.MPI_Isend(buf, static_cast<int>(count), datatype, dest, tag, comm, &request)
-          : next.MPI_Isend_c(buf, count, datatype, dest, tag, comm, &request);
-  *failed = code != MPI_SUCCESS || request == runtime().request_null;
-  if (!*failed) code = next.MPI_Wait(&request, MPI_STATUS_IGNORE);
-  return code;
+  return fits_int(count) ? next.MPI_Send(buf, static_cast<int>(count), datatype, dest, tag, comm)
+                         : next.MPI_Send_c(buf, count, datatype, dest, tag, comm);
+}
+
+// No request: it has failed, whatever the code says (MPICH 5 returns MPI_SUCCESS after errors that
+// the program's own handler has seen).
+int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                          int tag, MPI_Comm comm, MPI_Request* request) {
+  const Next& next = next_functions();
+  return fits_int(count)
+             ? next.MPI_Isend(buf, static_cast<int>(count), datatype, dest, tag, comm, request)
+             : next.MPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
 }
 
 // What comes in is here already: first that, then the sending half, which may wait for its peer.
@@ -166,9 +176,34 @@ int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
                                                   recvtag, where, status);
     detour->finish();
   }
-  bool failed = false;
-  const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm, &failed);
+  const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
   return code != MPI_SUCCESS ? code : sent;
+}
+
+// The receive is posted before anything is waited for, and nothing is posted where the sending half
+// is a mistake: it would take a message that is another receive's.
+Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                       int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  const bool sends =
+      direct::can_match(dest, sendtag, comm) && dest != MPI_ANY_SOURCE && sendtag != MPI_ANY_TAG;
+  if ((!sends && dest != MPI_PROC_NULL) || !direct::can_match(source, recvtag, comm))
+    return kDeclined;  // the library's error
+  Outgoing outgoing;
+  const bool packs = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
+  MPI_Request sent = runtime().request_null;
+  if (!packs) {
+    const int code =
+        begin_send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm, &sent);
+    if (sent == runtime().request_null) return watched(code);
+  }
+  MPI_Request request = runtime().request_null;
+  int code = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
+  const int other = packs ? send_packed(SendMode::kStandard, &outgoing, dest, sendtag, comm)
+                          : next_functions().MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  if (code == MPI_SUCCESS) code = other;
+  const int received = wait_for(&request, status, MPI_SUCCESS);
+  return watched(code != MPI_SUCCESS ? code : received);
 }
 
 }  // namespace
@@ -179,21 +214,8 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                      int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   finish_freed_requests();
   if (must_post(source)) {
-    const bool sends = direct::can_match(dest, sendtag, comm) && dest != MPI_ANY_SOURCE &&
-                       sendtag != MPI_ANY_TAG;
-    if ((!sends && dest != MPI_PROC_NULL) || !direct::can_match(source, recvtag, comm))
-      return kDeclined;  // the library's error
-    MPI_Request request = runtime().request_null;
-    int code = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
-    if (code != MPI_SUCCESS || request == runtime().request_null) return watched(code);
-    const Answer sent =
-        take_send(SendMode::kStandard, sendbuf, sendcount, sendtype, dest, sendtag, comm);
-    bool failed = sent.taken && sent.code != MPI_SUCCESS;
-    code = sent.taken ? sent.code
-                      : send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm, &failed);
-    if (failed && request != runtime().request_null) next_functions().MPI_Cancel(&request);
-    const int received = wait_for(&request, status, MPI_SUCCESS);
-    return watched(code != MPI_SUCCESS ? code : received);
+    return posted_sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                           recvtype, source, recvtag, comm, status);
   }
   Incoming incoming;
   Outgoing outgoing;

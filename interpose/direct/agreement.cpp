@@ -10,7 +10,6 @@
 #include <cstring>
 #include <new>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/options.hpp"
@@ -142,12 +141,13 @@ bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
 
 Agreement agree(bool willing) noexcept try {
   const Next& next = next_functions();
-  std::string version(MPI_MAX_LIBRARY_VERSION_STRING, '\0');  // 8 KiB: not on the stack
+  // 8 KiB, not on the stack, nor memory that may be refused: the others wait for what comes now.
+  static constinit char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   int rank = 0;
-  next.MPI_Get_library_version(version.data(), &length);
+  next.MPI_Get_library_version(version, &length);
   next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const int ranks = ranks_on_node(flavour_of(version.c_str()));
+  const int ranks = ranks_on_node(flavour_of(version));
   if (ranks == 1) return Agreement::kAlone;
   if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
   const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));
