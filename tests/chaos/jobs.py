@@ -117,6 +117,7 @@ class Job:
             program += ["--pauses", str(settings.pauses), "--refuse", str(settings.refuse)]
             program += ["--plant", asked.plant] if asked.plant else []
         environment = dict(os.environ) | asked.target.environment() | self._library()
+        environment["TMPDIR"] = str(self.folder)  # what a launcher that is killed leaves
         words = asked.target.command(settings.ranks, program)
         if not self.native:
             environment |= dict(settings.options)
