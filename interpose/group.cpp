@@ -87,6 +87,7 @@ bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
   neighbors->targets = static_cast<int>(room.targets.size());
   neighbors->absent_sources = absent(room.sources);
   neighbors->absent_targets = absent(room.targets);
+  neighbors->is_known = true;
   return true;
 } catch (...) {
   *neighbors = Neighbors{};
@@ -207,6 +208,7 @@ bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) {
   } catch (...) {
   }
   if (!known) *neighbors = Neighbors{};
+  neighbors->is_known = known;
   return true;
 }
 
@@ -215,7 +217,8 @@ bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<in
   int topology = MPI_UNDEFINED;
   int code = 0;
   Neighbors known;
-  if (!ask(next.MPI_Topo_test, comm, &topology, &code) || !ask_neighbors(comm, &known, &code))
+  if (!ask(next.MPI_Topo_test, comm, &topology, &code) || !ask_neighbors(comm, &known, &code) ||
+      !known.is_known)
     return false;
   const auto some = [](int n) { return static_cast<size_t>(n) + 1; };  // an address for none, too
   sources->resize(some(known.sources), MPI_PROC_NULL);

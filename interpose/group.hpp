@@ -55,11 +55,12 @@ bool ask_group(MPI_Comm comm, Group* group, int* code);
 struct Neighbors {
   int sources = 0;
   int targets = 0;
+  bool is_known = false;             // else there is no topology, or it could not be asked
   std::vector<char> absent_sources;  // empty: none
   std::vector<char> absent_targets;
 };
 
-// False: as ask_group. Without a topology, or with one that cannot be asked, there are none.
+// False: as ask_group. Where they are not known, there are none.
 bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code);
 
 // Who they are, MPI_PROC_NULL for those that are absent. False: they cannot be asked.

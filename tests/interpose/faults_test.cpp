@@ -353,6 +353,41 @@ TOPIC(faults_rooms) {
   }
 }
 
+// A rank that cannot learn who its neighbours are has not none of them.
+TOPIC(faults_neighbors) {
+  dl_iterate_phdr(find_lacuna, nullptr);
+  for (const bool all : {false, true}) {
+    bool any = true;
+    int64_t at = 0;
+    for (; any && at < 200; ++at) {
+      context((all ? "from allocation " : "allocation ") + std::to_string(at));
+      const int64_t before = g_failed.load();
+      const int no = 0;
+      MPI_Comm comm = MPI_COMM_NULL;
+      MPI_Cart_create(MPI_COMM_WORLD, 1, &g_size, &no, 0, &comm);
+      MPI_Datatype type = new_type();
+      Buffer from(type, 1), to(type, 2), expected(type, 2);
+      from.fill(g_rank);
+      to.fill(8);
+      expected.fill(8);
+      lacuna(false);
+      MPI_Neighbor_allgather(from.base(), 1, type, expected.base(), 1, type, comm);
+      lacuna(true);
+      MPI_Barrier(comm);
+      g_all.store(all);
+      if (g_rank == 1) g_until.store(at);
+      MPI_Neighbor_allgather(from.base(), 1, type, to.base(), 1, type, comm);
+      g_until.store(-1);
+      CHECK(to == expected);
+      MPI_Type_free(&type);
+      MPI_Comm_free(&comm);
+      any = anywhere(g_failed.load() > before);
+    }
+    context("");
+    CHECK(at > 1 && !any);
+  }
+}
+
 // The collective by which a room comes about fails in one rank alone, which has no room then.
 TOPIC(faults_rooms_refused) {
   for (int i = 0; i < 3; ++i) {
