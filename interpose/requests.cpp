@@ -120,25 +120,29 @@ bool outlives_call(PendingRequest* entry, MPI_Request now) noexcept {
   return false;
 }
 
-PendingRequest* find_persistent(MPI_Request request) noexcept {
+namespace {
+
+// The first entry of a request that `fits`, which is asked under the bucket's lock.
+template <typename Fits>
+PendingRequest* find(MPI_Request request, const Fits& fits) noexcept {
   const uintptr_t key = handle_bits(request);
   const size_t bucket = bucket_of(key);
   const BucketLock lock(bucket);
-  for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
-    if (entry->key == key && entry->persistent) return entry;
-  }
-  return nullptr;
+  PendingRequest* entry = g_buckets[bucket];
+  while (entry != nullptr && (entry->key != key || !fits(*entry))) entry = entry->next;
+  return entry;
+}
+
+}  // namespace
+
+PendingRequest* find_persistent(MPI_Request request) noexcept {
+  return find(request, [](const PendingRequest& entry) { return entry.persistent; });
 }
 
 bool is_past_cancelling(MPI_Request request) noexcept {
-  const uintptr_t key = handle_bits(request);
-  const size_t bucket = bucket_of(key);
-  const BucketLock lock(bucket);
-  for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
-    if (entry->key == key && (entry->persistent ? entry->early != 0 : entry->incoming.led))
-      return true;
-  }
-  return false;
+  return find(request, [](const PendingRequest& entry) {
+           return entry.persistent ? entry.early != 0 : entry.incoming.led;
+         }) != nullptr;
 }
 
 void activate(PendingRequest* entry) noexcept {
@@ -200,15 +204,12 @@ PendingRequest* claim_pending(MPI_Request request) noexcept {
   const uintptr_t key = handle_bits(request);
   direct::Watch* watch = detail::find_watch(request);
   if (watch != nullptr && key != 0) make_entry_of(watch);
-  const size_t bucket = bucket_of(key);
-  const BucketLock lock(bucket);
-  for (PendingRequest* entry = g_buckets[bucket]; entry != nullptr; entry = entry->next) {
-    if (entry->key != key || entry->claimed.load(std::memory_order_acquire)) continue;
-    if (entry->persistent && !entry->active) continue;
-    entry->claimed.store(true, std::memory_order_relaxed);
-    return entry;
-  }
-  return nullptr;
+  return find(request, [](PendingRequest& entry) {
+    if (entry.claimed.load(std::memory_order_acquire) || (entry.persistent && !entry.active))
+      return false;
+    entry.claimed.store(true, std::memory_order_relaxed);
+    return true;
+  });
 }
 
 void put_back(PendingRequest* entry) noexcept {

@@ -136,29 +136,22 @@ bool look_up(MPI_Comm comm, bool* whole) noexcept {
 
 // Null: no memory.
 Ranks* make_ranks(bool whole) noexcept try {
-  Ranks* const ranks = new_ranks();
   const std::vector<int>& there = g_lookup->there;
-  Room room;
-  std::vector<NodeRank>& found = ranks->peers;
-  try {
-    found.clear();
-    for (uint32_t i = 0; i < there.size(); ++i) {
-      if (there[i] != MPI_UNDEFINED && i != g_index) found.push_back({there[i], i});
-    }
-    std::sort(found.begin(), found.end());
-    room.members.resize(whole ? found.size() + 1 : 0);
-    room.offers.resize(room.members.size());
-  } catch (const std::bad_alloc&) {
-    const std::lock_guard<std::mutex> lock(g_mutex);
-    ranks->next_free = g_free;
-    g_free = ranks;
-    return nullptr;
+  std::vector<NodeRank> found;
+  for (uint32_t i = 0; i < there.size(); ++i) {
+    if (there[i] != MPI_UNDEFINED && i != g_index) found.push_back({there[i], i});
   }
+  std::sort(found.begin(), found.end());
+  Room room;
+  room.members.resize(whole ? found.size() + 1 : 0);
+  room.offers.resize(room.members.size());
   for (uint32_t i = 0; whole && i < there.size(); ++i) {
     if (there[i] == MPI_UNDEFINED) continue;
     room.members[static_cast<size_t>(there[i])].peer = i;
     if (i == g_index) room.rank = static_cast<size_t>(there[i]);
   }
+  Ranks* const ranks = new_ranks();
+  ranks->peers = std::move(found);
   ranks->room = std::move(room);
   return ranks;
 } catch (const std::bad_alloc&) {

@@ -92,8 +92,8 @@ void give_up(int number) noexcept {
   g_used.fetch_and(~(uint32_t{1} << number), std::memory_order_release);
 }
 
-// Whether a rank takes part in nothing any more: it says no in the rooms that it has, and has no
-// seat in one that the others may have.
+// Set in a rank that votes no in all communicators from now on. Its own flag is kept here, too:
+// each collective call reads it, and peers write to the cache line of the one in the arena.
 constinit std::atomic<bool> g_left{false};
 bool has_left(uint32_t member) noexcept {
   return token_page(arena_of(member)).left_rooms.load(std::memory_order_acquire) != 0;
