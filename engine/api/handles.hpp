@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "plan/plan.hpp"
 #include "type/type.hpp"
@@ -40,17 +41,7 @@ inline lacuna_status invalid(std::string message) {
 // Runs `body`, which returns a status; no exception passes.
 template <typename Body>
 lacuna_status guarded(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return fail(LACUNA_OUT_OF_MEMORY, {});
-  } catch (const std::length_error&) {  // a list that no memory holds: its count was never true
-    return fail(LACUNA_OUT_OF_MEMORY, "a list has more entries than fit into memory");
-  } catch (const std::exception& e) {
-    return fail(LACUNA_INTERNAL, e.what());
-  } catch (...) {
-    return fail(LACUNA_INTERNAL, "unknown exception");
-  }
+  return guarded_by(fail, body);
 }
 
 // Whether `count` elements at `mem` are as they must be (plan_api.cpp).

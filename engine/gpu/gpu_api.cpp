@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "gpu/kernels.hpp"
 #include "lacuna/lacuna_gpu.h"
 
@@ -36,13 +37,7 @@ lacuna_status invalid(const char* message) { return fail(LACUNA_INVALID_ARGUMENT
 
 template <typename Body>
 lacuna_status guarded(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return fail(LACUNA_OUT_OF_MEMORY, {});
-  } catch (...) {
-    return fail(LACUNA_INTERNAL, "unknown exception");
-  }
+  return lacuna::guarded_by(fail, body);
 }
 
 lacuna_status failed(const char* what, cudaError_t error) {

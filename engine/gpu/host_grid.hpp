@@ -28,14 +28,8 @@ struct HostWords {
 template <bool kPack>
 struct HostTiles {
   const Launch& launch;
-  template <int kLog>
-  void operator()() const {
-    const bool is_flat = loops_of(launch.tiles.piece) == 0;
-    if (launch.parts == 1) return is_flat ? run<kLog, 1, 0>() : run<kLog, 1, kMostLoops>();
-    return is_flat ? run<kLog, 0, 0>() : run<kLog, 0, kMostLoops>();
-  }
   template <int kLog, int kParts, int kOuter>
-  void run() const {
+  void operator()() const {
     using Word = typename WordOf<kLog>::type;
     const TilesJobOf<kOuter> job = narrowed<kOuter>(launch.tiles);
     for (uint64_t block = 0; block < launch.blocks; ++block) {
@@ -77,7 +71,7 @@ void run_on_host(const DevicePlan& plan, const Launch& launch, void* mem, void* 
     case Launch::Way::kWords:
       return with_words(launch, HostWords<kPack>{launch});
     case Launch::Way::kTiles:
-      return with_log(launch.log, HostTiles<kPack>{launch});
+      return with_tiles(launch, HostTiles<kPack>{launch});
     case Launch::Way::kMany:
       return many_on_host<kPack>(&launch.message, 1, launch.blocks);
   }

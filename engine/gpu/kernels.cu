@@ -83,14 +83,8 @@ struct StartTiles {
   const Launch& launch;
   cudaStream_t stream;
   cudaError_t* error;
-  template <int kLog>
-  void operator()() const {
-    const bool is_flat = loops_of(launch.tiles.piece) == 0;
-    if (launch.parts == 1) return is_flat ? run<kLog, 1, 0>() : run<kLog, 1, kMostLoops>();
-    return is_flat ? run<kLog, 0, 0>() : run<kLog, 0, kMostLoops>();
-  }
   template <int kLog, int kParts, int kOuter>
-  void run() const {
+  void operator()() const {
     const void* const kernel =
         reinterpret_cast<const void*>(&tiles_kernel<kLog, kParts, kPack, kOuter>);
     *error = start(kernel, launch.blocks, launch.threads, launch.shared_bytes,
@@ -141,9 +135,9 @@ cudaError_t enqueue(const Launch& launch, bool is_pack, cudaStream_t stream) {
   }
   if (launch.way == Launch::Way::kTiles) {
     if (is_pack) {
-      with_log(launch.log, StartTiles<true>{launch, stream, &error});
+      with_tiles(launch, StartTiles<true>{launch, stream, &error});
     } else {
-      with_log(launch.log, StartTiles<false>{launch, stream, &error});
+      with_tiles(launch, StartTiles<false>{launch, stream, &error});
     }
     return error;
   }

@@ -6,8 +6,7 @@
 //
 // Words:
 //   digit    the value of one loop in the mixed-radix number of a word. Every loop has both
-//   strides,
-//            so the words of a piece may be taken in any order.
+//            strides, so the words of a piece may be taken in any order.
 //   word     1, 2, 4, 8 or 16 bytes: the widest that all places of a message are multiples of.
 //   ranked   a leaf of unequal runs. A bit for each unit of the packed stream says whether a run
 //            begins there; the run of a unit is the number of bits up to it (a table of counts for

@@ -97,6 +97,23 @@ inline uint32_t tiles_of(const DevicePlan& plan, const Message& message) {
 CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan& to,
                  const void* to_mem, int* log, int most_log = 4);
 
+// Calls f.template operator()<kLog>().
+template <typename F>
+void with_log(int log, F f) {
+  switch (log) {
+    case 0:
+      return f.template operator()<0>();
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 3:
+      return f.template operator()<3>();
+    default:
+      return f.template operator()<4>();
+  }
+}
+
 // Calls f.template operator()<kLog, kLoops, kTables, kRanked>() as the launch says.
 template <int kLog, typename F>
 void with_words_of(const Launch& launch, F& f) {
@@ -123,35 +140,21 @@ void with_words_of(const Launch& launch, F& f) {
 
 template <typename F>
 void with_words(const Launch& launch, F f) {
-  switch (launch.log) {
-    case 0:
-      return with_words_of<0>(launch, f);
-    case 1:
-      return with_words_of<1>(launch, f);
-    case 2:
-      return with_words_of<2>(launch, f);
-    case 3:
-      return with_words_of<3>(launch, f);
-    default:
-      return with_words_of<4>(launch, f);
-  }
+  with_log(launch.log, [&]<int kLog>() { with_words_of<kLog>(launch, f); });
 }
 
-// Calls f.template operator()<kLog>().
+// The same of f.template operator()<kLog, kParts, kOuter>().
 template <typename F>
-void with_log(int log, F f) {
-  switch (log) {
-    case 0:
-      return f.template operator()<0>();
-    case 1:
-      return f.template operator()<1>();
-    case 2:
-      return f.template operator()<2>();
-    case 3:
-      return f.template operator()<3>();
-    default:
-      return f.template operator()<4>();
-  }
+void with_tiles(const Launch& launch, F f) {
+  const bool is_flat = loops_of(launch.tiles.piece) == 0;
+  with_log(launch.log, [&]<int kLog>() {
+    if (launch.parts == 1) {
+      if (is_flat) return f.template operator()<kLog, 1, 0>();
+      return f.template operator()<kLog, 1, kMostLoops>();
+    }
+    if (is_flat) return f.template operator()<kLog, 0, 0>();
+    return f.template operator()<kLog, 0, kMostLoops>();
+  });
 }
 
 }  // namespace lacuna::gpu

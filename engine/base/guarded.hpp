@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef LACUNA_ENGINE_BASE_GUARDED_HPP_
+#define LACUNA_ENGINE_BASE_GUARDED_HPP_
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "lacuna/lacuna.h"
+
+namespace lacuna {
+
+// Runs `body` of a function of a C interface, which returns a status; no exception passes. `fail`
+// keeps the sentence and returns the status.
+template <typename Fail, typename Body>
+lacuna_status guarded_by(const Fail& fail, const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail(LACUNA_OUT_OF_MEMORY, std::string());
+  } catch (const std::length_error&) {  // a list that no memory holds: its count was never true
+    return fail(LACUNA_OUT_OF_MEMORY, "a list has more entries than fit into memory");
+  } catch (const std::exception& e) {
+    return fail(LACUNA_INTERNAL, e.what());
+  } catch (...) {
+    return fail(LACUNA_INTERNAL, "unknown exception");
+  }
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_ENGINE_BASE_GUARDED_HPP_
