@@ -96,7 +96,8 @@ Quirks find_quirks() {
 
 std::string g_planted;
 
-void plant() {
+void plant(uint64_t seed) {
+  g_page->seed[0] = seed;
   std::snprintf(g_page->text[0], sizeof(g_page->text[0]), "a planted fault");
   if (g_planted == "hang") pause();
   if (g_planted == "death") raise(SIGKILL);
@@ -181,8 +182,8 @@ int main(int argc, char** argv) {
     std::unique_ptr<test::Ballast> ballast;
     if (starve) ballast = std::make_unique<test::Ballast>();
     for (uint64_t seed = first; seed < last; ++seed) {
+      if (seed == first + 3 && number == test::g_size - 1) plant(seed);
       run_seed(seed, MPI_COMM_WORLD);
-      if (seed == first + 2 && number == test::g_size - 1) plant();
     }
   }
   void* detached = nullptr;

@@ -2,74 +2,32 @@
 //
 // Faults: whatever lacuna is refused (memory, at each place where it asks for some; what it asks of
 // the library), calls succeed and bring the same bytes, and nothing is lost.
-//
-// Memory is refused by this program's own malloc, mmap and aligned_alloc, to callers in lacuna's
-// code alone: so each allocation there is, is made to fail once, without a hook in lacuna.
-#include <dlfcn.h>
-#include <link.h>
-#include <malloc.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "faulty_below.hpp"
 #include "harness.hpp"
-
-extern "C" {
-void* __libc_malloc(size_t bytes);
-void* __libc_memalign(size_t alignment, size_t bytes);
-void __libc_free(void* memory);
-}
+#include "refused_memory.hpp"
 
 namespace {
 
-uintptr_t g_begin = 0;  // lacuna's code
-uintptr_t g_end = 0;
 std::atomic<int64_t> g_until{-1};  // allocations that succeed before one fails; below 0: none does
 std::atomic<bool> g_all{false};    // and all after it
 std::atomic<int64_t> g_failed{0};
-std::atomic<int64_t> g_held{0};  // bytes
 
-int find_lacuna(dl_phdr_info* info, size_t, void*) {
-  if (std::strstr(info->dlpi_name, "liblacuna-") == nullptr) return 0;
-  g_begin = UINTPTR_MAX;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
-    const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-    if (begin < g_begin) g_begin = begin;
-    if (begin + info->dlpi_phdr[i].p_memsz > g_end) g_end = begin + info->dlpi_phdr[i].p_memsz;
-  }
-  return 1;
-}
+}  // namespace
 
-bool is_lacuna(const void* caller) {
-  const auto address = reinterpret_cast<uintptr_t>(caller);
-  return address >= g_begin && address < g_end;
-}
-
-bool fails(const void* caller) {
-  if (!is_lacuna(caller) || g_until.load() < 0) return false;
+bool test::is_refused() {
+  if (g_until.load() < 0) return false;
   if (g_until.load() > 0) {
     g_until.fetch_sub(1);
     return false;
   }
   if (!g_all.load()) g_until.store(-1);
   g_failed.fetch_add(1);
-  errno = ENOMEM;
   return true;
 }
-
-void* counted(void* memory, const void* caller) {
-  if (is_lacuna(caller)) g_held.fetch_add(static_cast<int64_t>(malloc_usable_size(memory)));
-  return memory;
-}
-
-}  // namespace
 
 // LACUNA_TEST_REFUSED: in rank 1 lacuna gets so many pieces of memory, and then none, before its
 // start in MPI_Init and until faults_at_start.
@@ -78,34 +36,9 @@ __attribute__((constructor)) static void refuse_at_start() {
   const char* rank = std::getenv("PMI_RANK");
   if (rank == nullptr) rank = std::getenv("OMPI_COMM_WORLD_RANK");
   if (refused == nullptr || rank == nullptr || std::strcmp(rank, "1") != 0) return;
-  dl_iterate_phdr(find_lacuna, nullptr);
+  test::find_lacuna();
   g_all.store(true);
   g_until.store(std::atoi(refused));
-}
-
-#define CALLER __builtin_return_address(0)
-
-extern "C" {
-
-void* malloc(size_t bytes) noexcept {
-  return fails(CALLER) ? nullptr : counted(__libc_malloc(bytes), CALLER);
-}
-
-void free(void* memory) noexcept {
-  if (is_lacuna(CALLER)) g_held.fetch_sub(static_cast<int64_t>(malloc_usable_size(memory)));
-  __libc_free(memory);
-}
-
-void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
-  return fails(CALLER) ? nullptr : counted(__libc_memalign(alignment, bytes), CALLER);
-}
-
-void* mmap(void* address, size_t length, int protection, int flags, int file,
-           off_t offset) noexcept {
-  if (fails(CALLER)) return MAP_FAILED;
-  return reinterpret_cast<void*>(
-      syscall(SYS_mmap, address, length, protection, flags, file, offset));
-}
 }
 
 using namespace test;
@@ -236,33 +169,41 @@ bool brings_the_same(const Scenario& scenario, const std::function<void()>& arm,
   return to == expected;
 }
 
+using Arm = std::function<void()>;
+void disarm() { g_until.store(-1); }
+
+// A round for each allocation that lacuna makes in it, which is refused in this rank if `here`, and
+// all after it where `all` is set. How many rounds there were, until no rank was refused anything.
+int64_t refuse_each(const std::string& name, bool all, bool here, int64_t most,
+                    const std::function<void(const Arm&)>& round) {
+  bool any = true;
+  int64_t at = 0;
+  for (; any && at < most; ++at) {
+    context(name + (all ? " from allocation " : " allocation ") + std::to_string(at));
+    const int64_t before = g_failed.load();
+    round([&] {
+      g_all.store(all);
+      if (here) g_until.store(at);
+    });
+    any = anywhere(g_failed.load() > before);
+  }
+  context(name);
+  CHECK(!any);
+  return at;
+}
+
 }  // namespace
 
 TOPIC(faults_memory) {
-  dl_iterate_phdr(find_lacuna, nullptr);
-  CHECK(g_begin < g_end);
+  find_lacuna();
+  CHECK(knows_lacuna());
   for (const Scenario& scenario : kScenarios) {
     for (const int way : {0, 1, 2, 3}) {
-      const bool all = way % 2 != 0;
       const bool here = way < 2 || g_rank == 1;  // else the other rank has what it asks for
-      int64_t at = 0;
-      bool any = true;
-      for (; any && at < 2000; ++at) {
-        context(std::string(scenario.name) + (way < 2 ? "" : ", in rank 1") +
-                (all ? ", from allocation " : ", allocation ") + std::to_string(at));
-        const int64_t before = g_failed.load();
-        CHECK(brings_the_same(
-            scenario,
-            [&] {
-              g_all.store(all);
-              if (here) g_until.store(at);
-            },
-            [] { g_until.store(-1); }));
-        any = anywhere(g_failed.load() > before);
-      }
-      context(scenario.name);
-      CHECK(at > (g_direct ? 0 : 5));  // a message through shared memory needs little
-      CHECK(!any);
+      const int64_t rounds = refuse_each(
+          std::string(scenario.name) + (way < 2 ? "," : ", in rank 1,"), way % 2 != 0, here, 2000,
+          [&](const Arm& arm) { CHECK(brings_the_same(scenario, arm, disarm)); });
+      CHECK(rounds > (g_direct ? 0 : 5));  // a message through shared memory needs little
     }
   }
   CHECK(g_failed.load() > 100);
@@ -279,7 +220,7 @@ TOPIC(faults_probes) {
     MPI_Send(from.base(), 2, type, 1, i, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
   if (g_rank == 1) {
-    dl_iterate_phdr(find_lacuna, nullptr);
+    find_lacuna();
     const int64_t before = g_failed.load();
     g_all.store(true);
     g_until.store(0);
@@ -333,35 +274,19 @@ void meet_on_new_communicator(const std::function<void()>& arm,
 
 // A rank that is refused memory does not let the others wait for it in a room.
 TOPIC(faults_rooms) {
-  dl_iterate_phdr(find_lacuna, nullptr);
+  find_lacuna();
   for (const bool all : {false, true}) {
-    bool any = true;
-    int64_t at = 0;
-    for (; any && at < 200; ++at) {
-      context((all ? "from allocation " : "allocation ") + std::to_string(at));
-      const int64_t before = g_failed.load();
-      meet_on_new_communicator(
-          [&] {
-            g_all.store(all);
-            g_until.store(at);
-          },
-          [] { g_until.store(-1); });
-      any = anywhere(g_failed.load() > before);
-    }
-    context("");
-    CHECK(at > 1 && !any);
+    const int64_t rounds = refuse_each(
+        "", all, true, 200, [](const Arm& arm) { meet_on_new_communicator(arm, disarm); });
+    CHECK(rounds > 1);
   }
 }
 
 // A rank that cannot learn who its neighbours are has not none of them.
 TOPIC(faults_neighbors) {
-  dl_iterate_phdr(find_lacuna, nullptr);
+  find_lacuna();
   for (const bool all : {false, true}) {
-    bool any = true;
-    int64_t at = 0;
-    for (; any && at < 200; ++at) {
-      context((all ? "from allocation " : "allocation ") + std::to_string(at));
-      const int64_t before = g_failed.load();
+    const int64_t rounds = refuse_each("", all, g_rank == 1, 200, [](const Arm& arm) {
       const int no = 0;
       MPI_Comm comm = MPI_COMM_NULL;
       MPI_Cart_create(MPI_COMM_WORLD, 1, &g_size, &no, 0, &comm);
@@ -374,17 +299,14 @@ TOPIC(faults_neighbors) {
       MPI_Neighbor_allgather(from.base(), 1, type, expected.base(), 1, type, comm);
       lacuna(true);
       MPI_Barrier(comm);
-      g_all.store(all);
-      if (g_rank == 1) g_until.store(at);
+      arm();
       MPI_Neighbor_allgather(from.base(), 1, type, to.base(), 1, type, comm);
-      g_until.store(-1);
+      disarm();
       CHECK(to == expected);
       MPI_Type_free(&type);
       MPI_Comm_free(&comm);
-      any = anywhere(g_failed.load() > before);
-    }
-    context("");
-    CHECK(at > 1 && !any);
+    });
+    CHECK(rounds > 1);
   }
 }
 
@@ -443,11 +365,11 @@ TOPIC(faults_no_leak) {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   };
-  dl_iterate_phdr(find_lacuna, nullptr);
+  find_lacuna();
   cycle(5000);  // until all pools are warm
-  const int64_t before = g_held.load();
+  const int64_t before = bytes_held();
   CHECK(taken_by("MPI_Send", [&] { cycle(kCycles); }) == kCycles);
-  const int64_t grown = g_held.load() - before;
+  const int64_t grown = bytes_held() - before;
   context(std::to_string(grown) + " bytes in " + std::to_string(kCycles) + " cycles");
   CHECK(grown < (64 << 10));
   context("");

@@ -127,7 +127,7 @@ MODELS = [
             "BREAK_NO_READERS": ((2, 4, 1, 1, 1, 0), WRONG),
             "BREAK_TURN_FIRST": ((2, 3, 1, 2, 0, 0), WRONG),  # read before it is written
             "BREAK_OWN_VOTE": ((2, 3, 1, 2, 0, 0), WRONG),  # the others' do not count
-            "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0, 0), WRONG),  # over a piece that nobody has read
+            "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0, 0), WRONG),  # an unread piece is overwritten
             "BREAK_FIRST_READER": ((3, 1, 1, 1, 0, 0), WRONG),  # freed while another one reads
             "BREAK_OWNER_LEAVES": ((2, 2, 1, 1, 0, 1), STUCK),  # freed while its owner looks
         },
