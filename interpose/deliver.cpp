@@ -52,6 +52,9 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
       if (direct::land(token, incoming, status, &code)) return code;
     }
   }
+  if (staged && incoming.by_library) {
+    return direct::hand_over(incoming.staging.data(), received, incoming);
+  }
   if (staged) {
     unpack_for(incoming.account, *incoming.plan, incoming.staging.data(), received, incoming.count,
                incoming.buf);

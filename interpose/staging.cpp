@@ -96,8 +96,29 @@ Staging borrow_staging(int64_t bytes, bool blocking) noexcept {
   return borrow(bytes, blocking, most_bytes());
 }
 
+namespace {
+
+// What is lent where memory is refused: pages that nobody touches before.
+constexpr int64_t kReserved = int64_t{64} << 10;
+constexpr int kReserves = 32;
+alignas(4096) constinit std::byte g_reserved_bytes[kReserves][kReserved] = {};
+constinit std::atomic<bool> g_reserved_lent[kReserves] = {};
+constinit Buffer g_reserved[kReserves] = {};
+
+Staging borrow_reserved(int64_t bytes) noexcept {
+  for (int i = 0; bytes <= kReserved && i < kReserves; ++i) {
+    if (g_reserved_lent[i].exchange(true, std::memory_order_acquire)) continue;
+    g_reserved[i] = {g_reserved_bytes[i], kReserved, 0, nullptr, &g_reserved_lent[i]};
+    return Staging(&g_reserved[i]);
+  }
+  return Staging();
+}
+
+}  // namespace
+
 Staging need_staging(int64_t bytes, bool blocking) noexcept {
-  return borrow(bytes, blocking, std::numeric_limits<int64_t>::max());
+  Staging staging = borrow(bytes, blocking, std::numeric_limits<int64_t>::max());
+  return staging ? std::move(staging) : borrow_reserved(bytes);
 }
 
 void trim_staging() noexcept { trim_buffers(); }

@@ -43,7 +43,7 @@ class Staging {
 // the MPI call.
 Staging borrow_staging(int64_t bytes, bool blocking) noexcept;
 // The same for what cannot be the library's, as it may bring a token: also where all buffers take
-// more than LACUNA_POOL_MB then.
+// more than LACUNA_POOL_MB then; and where memory is refused, some of up to 64 KiB of lacuna's own.
 Staging need_staging(int64_t bytes, bool blocking) noexcept;
 
 // One buffer of kKeptBytes that the process keeps for its only thread: where there are several, it

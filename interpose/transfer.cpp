@@ -102,14 +102,24 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->type.name(datatype);
   incoming->bytes = -1;
   if (plainly_predefined(datatype)) return true;
-  const TypeRecord* record = watched_type(datatype);
-  const auto leave_to_library = [&] {
+  const auto receive_packed = [&](Wire wire) {
+    guard(&wire);  // it must be packed all the same
+    if (incoming->bytes > 0 && is_countable(wire))
+      incoming->staging = need_staging(incoming->bytes, blocking);
+    if (!incoming->staging) return;
+    incoming->data = incoming->staging.data();
+    incoming->wire = wire;
+  };
+  // `as_it_is`: a token comes through the type whole.
+  const auto leave_to_library = [&](bool as_it_is) {
     incoming->by_library = true;
     if (!blocking) incoming->type.keep();
+    if (!as_it_is && direct::measure(incoming)) receive_packed({runtime().packed, incoming->bytes});
     return true;
   };
+  const TypeRecord* record = watched_type(datatype);
   // No memory: the sender may have had some.
-  if (record == nullptr) return is_committed(datatype) && leave_to_library();
+  if (record == nullptr) return is_committed(datatype) && leave_to_library(false);
   incoming->account = account_of(*record);
   incoming->untold = Untold(*record);
   const TypeRecord* packed = packed_receive(*record);
@@ -118,21 +128,14 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   } else if (record->plan == nullptr && record->note == Note::kPredefined) {
     return true;  // it is asked for its size when a token has come
   } else if (record->note == Note::kUndecoded) {
-    return leave_to_library();
+    return leave_to_library(false);
   }
   if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &incoming->bytes))
     return false;
   incoming->lb = record->true_lb;
   incoming->plan = record->plan;
-  if (may_be_on_device(address(buf, record->true_lb))) return leave_to_library();
-  if (packed == nullptr) return true;
-  Wire wire = wire_of({record, incoming->bytes});
-  guard(&wire);  // it must be packed all the same
-  if (incoming->bytes > 0 && is_countable(wire))
-    incoming->staging = need_staging(incoming->bytes, blocking);
-  if (!incoming->staging) return true;
-  incoming->data = incoming->staging.data();
-  incoming->wire = wire;
+  if (may_be_on_device(address(buf, record->true_lb))) return leave_to_library(packed == nullptr);
+  if (packed != nullptr) receive_packed(wire_of({record, incoming->bytes}));
   return true;
 }
 
@@ -304,8 +307,9 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
       return true;
     }
   }
-  if (dest != MPI_PROC_NULL)
-    pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
+  if (dest == MPI_PROC_NULL) return true;
+  if (incoming->by_library) return direct::pack_by_library(*incoming, count, outgoing->data());
+  pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
   return true;
 }
 

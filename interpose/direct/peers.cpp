@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/peers.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -50,9 +52,17 @@ struct Ranks {
 struct Lookup {
   std::vector<int> here;   // the peers' ranks in MPI_COMM_WORLD
   std::vector<int> there;  // those in the communicator, or MPI_UNDEFINED
-  std::vector<Offer> offers;
 };
 constinit Lookup* g_lookup = nullptr;
+
+// What the others offer a rank without memory. The library may pass on what it has received there,
+// so each of several threads has one for itself.
+struct Unheard {
+  std::vector<Offer> offers;
+  std::atomic<bool> in_use{false};
+};
+constexpr size_t kThreadsUnheard = 16;
+constinit std::vector<Unheard>* g_unheard = nullptr;
 
 constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
@@ -158,6 +168,20 @@ Ranks* make_ranks(bool whole) noexcept try {
   return nullptr;
 }
 
+// By a rank that has no memory for it.
+void refuse_room_on(MPI_Comm comm) noexcept {
+  for (size_t i = 0;; i = (i + 1) % g_unheard->size()) {
+    Unheard& unheard = (*g_unheard)[i];
+    if (unheard.in_use.exchange(true, std::memory_order_acquire)) {
+      sched_yield();
+      continue;
+    }
+    refuse_room(comm, unheard.offers.data());
+    unheard.in_use.store(false, std::memory_order_release);
+    return;
+  }
+}
+
 // One thread at a time: of two that meet a communicator first, the second one's ranks would take
 // the place of those that the first one has, whose room then ends under it. A message can do
 // without (`waits` is false), and rather does, as the library may have called back with locks held;
@@ -181,9 +205,9 @@ Ranks* learn(MPI_Comm comm, bool waits) noexcept {
     if (ranks == nullptr) {
       if (found != 0 || !whole || !waits) return nullptr;
       next.MPI_Comm_set_attr(comm, g_keyval, &g_refused);
-      // What other ranks' threads do first may need this lock; several may write what nobody reads.
+      // What other ranks' threads do first may need this lock.
       if (lock.owns_lock()) lock.unlock();
-      refuse_room(comm, g_lookup->offers.data());
+      refuse_room_on(comm);
       return nullptr;
     }
     if (found != 0) ranks->room.number = Room::kRefused;
@@ -257,7 +281,9 @@ bool start_peers(const Node& node) noexcept try {
   g_index = node.index;
   g_secret = node.secret;
   const size_t n = node.peers->size();
-  g_lookup = new Lookup{std::vector<int>(n), std::vector<int>(n), std::vector<Offer>(n)};
+  g_lookup = new Lookup{std::vector<int>(n), std::vector<int>(n)};
+  g_unheard = new std::vector<Unheard>(g_gate.threads ? kThreadsUnheard : 1);
+  for (Unheard& unheard : *g_unheard) unheard.offers.resize(n);
   for (size_t i = 0; i < n; ++i) g_lookup->here[i] = (*g_peers)[i].rank;
   g_started = make_handles();
   return g_started;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
 #include "base/address.hpp"
 #include "exec/exec.hpp"
@@ -96,8 +95,14 @@ int move_by_library(const Incoming& incoming, int64_t first, int64_t count, int6
   return MPI_SUCCESS;
 }
 
-// By the library itself, to where lacuna cannot write (a device, a type that it does not know). Not
-// by a message to itself: MPICH 4.0.2 receives none of over 8 KiB into pairs (policy.cpp).
+const void* first_byte(const Incoming& incoming) noexcept {
+  return incoming.plan == nullptr ? dense(incoming)
+                                  : address(incoming.buf, incoming.plan->offset());
+}
+
+}  // namespace
+
+// Not by a message to itself: MPICH 4.0.2 receives none of over 8 KiB into pairs (policy.cpp).
 int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
   MPI_Count lb = 0;
   MPI_Count extent = 0;
@@ -110,19 +115,20 @@ int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) no
   const int code = move_by_library<false>(incoming, 0, whole, extent, packed);
   if (code != MPI_SUCCESS || rest == 0) return code;
   // A part of an element: the others of its bytes are what they were.
-  const Staging last = borrow_staging(size, false);
+  const Staging last = need_staging(size, false);
   if (!last || move_by_library<true>(incoming, whole, 1, extent, last.data()) != MPI_SUCCESS)
     return MPI_ERR_OTHER;
   std::memcpy(last.data(), data + whole * size, static_cast<size_t>(rest));
   return move_by_library<false>(incoming, whole, 1, extent, last.data());
 }
 
-const void* first_byte(const Incoming& incoming) noexcept {
-  return incoming.plan == nullptr ? dense(incoming)
-                                  : address(incoming.buf, incoming.plan->offset());
+bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed) noexcept {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  return next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) ==
+             MPI_SUCCESS &&
+         move_by_library<true>(incoming, 0, count, extent, packed) == MPI_SUCCESS;
 }
-
-}  // namespace
 
 // Those with gaps are the library's, and so is what could not be decoded.
 bool measure(Incoming* incoming) noexcept {
@@ -148,25 +154,11 @@ int64_t elements_of_token(const Incoming& incoming) noexcept {
   return (kTokenBytes + size - 1) / size;
 }
 
-// Where memory is refused, which is when types are left to the library: some of the process's own.
-constinit std::mutex g_last_resort_mutex;
-alignas(kLine) constinit std::byte g_last_resort[64 << 10] = {};
-
 bool read_by_library(const Incoming& incoming, Token* token) noexcept {
-  MPI_Count lb = 0;
-  MPI_Count extent = 0;
   const int64_t count = elements_of_token(incoming);
-  const int64_t bytes = incoming.bytes / incoming.count * count;
-  const Staging borrowed = borrow_staging(bytes, false);
-  std::unique_lock<std::mutex> lock(g_last_resort_mutex, std::defer_lock);
-  if (!borrowed) lock.lock();
-  std::byte* const packed = borrowed ? borrowed.data() : g_last_resort;
-  if ((!borrowed && bytes > static_cast<int64_t>(sizeof(g_last_resort))) ||
-      next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) != MPI_SUCCESS ||
-      move_by_library<true>(incoming, 0, count, extent, packed) != MPI_SUCCESS) {
-    return false;
-  }
-  std::memcpy(token, packed, sizeof(*token));
+  const Staging packed = need_staging(incoming.bytes / incoming.count * count, false);
+  if (!packed || !pack_by_library(incoming, count, packed.data())) return false;
+  std::memcpy(token, packed.data(), sizeof(*token));
   return true;
 }
 

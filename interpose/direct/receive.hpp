@@ -68,6 +68,13 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
 // What has come as a whole is no token: as much of it as the receive has room for, which is less.
 void cut_whole(Incoming& incoming, MPI_Status* status) noexcept;
 
+// The first `bytes` of a receive's data, by the library itself, to where lacuna cannot write (a
+// device, a type that it does not know). An error class.
+int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept;
+
+// The first `count` elements of a receive's buffer, in the same way, to `packed`.
+bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed) noexcept;
+
 // Sets what MPI_Get_count and kin tell of a status, in bytes.
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept;
 
