@@ -60,6 +60,7 @@ bool open_all(std::span<const Card> cards, int own, Node* node) noexcept try {
     const Card& card = cards[i];
     Peer& peer = (*node->peers)[i];
     left -= card.arena_bytes;
+    node->threads = node->threads || card.threads != 0;
     peer.pid = card.pid;
     peer.rank = card.rank;
     peer.arena.bytes = card.arena_bytes;
@@ -115,6 +116,9 @@ Card own_card(bool willing, int rank, int ranks) noexcept {
   g_sample.secret = card.secret;
   if (own_arena() != nullptr) token_page(own_arena()).owner = card.secret;
   card.sample_there = reinterpret_cast<uint64_t>(&g_sample);
+  int level = MPI_THREAD_SINGLE;
+  next_functions().MPI_Query_thread(&level);
+  card.threads = level == MPI_THREAD_MULTIPLE ? 1 : 0;
   return card;
 }
 

@@ -24,6 +24,7 @@ struct Card {
   int32_t willing;
   int32_t rank;           // in MPI_COMM_WORLD
   uint64_t sample_there;  // in its memory, for others to read
+  uint64_t threads;       // whether it has some
 };
 
 inline bool is_same(const Card& a, const Card& b) noexcept {

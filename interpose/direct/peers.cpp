@@ -24,6 +24,7 @@ namespace {
 constinit Secret g_secret = {};
 constinit uint32_t g_index = 0;
 constinit bool g_peers_read = false;
+constinit bool g_peers_have_threads = false;
 constinit std::vector<Peer>* g_peers = nullptr;
 constinit MPI_Group g_world = {};
 constinit MPI_Request g_idle = {};  // never complete before the end
@@ -280,6 +281,7 @@ bool start_peers(const Node& node) noexcept try {
   g_peers = node.peers;
   g_index = node.index;
   g_secret = node.secret;
+  g_peers_have_threads = node.threads;
   const size_t n = node.peers->size();
   g_lookup = new Lookup{std::vector<int>(n), std::vector<int>(n)};
   g_unheard = new std::vector<Unheard>(g_gate.threads ? kThreadsUnheard : 1);
@@ -362,6 +364,8 @@ uint32_t own_index() noexcept { return g_index; }
 const Peer& own_peer() noexcept { return (*g_peers)[g_index]; }
 
 int32_t own_pid() noexcept { return own_peer().pid; }
+
+bool peers_have_threads() noexcept { return g_peers_have_threads; }
 
 bool peers_read() noexcept { return g_peers_read; }
 

@@ -38,6 +38,7 @@ struct Node {
   std::vector<Peer>* peers = nullptr;  // this process too; as long as the process
   uint32_t index = 0;                  // of this process
   Secret secret = {};
+  bool threads = false;  // some peer has several
 };
 // By the agreement: what is needed of the library, none of it collective. False: it refuses.
 bool start_peers(const Node& node) noexcept;
@@ -60,6 +61,8 @@ const Secret& secret() noexcept;
 uint32_t own_index() noexcept;
 int32_t own_pid() noexcept;
 const Peer& own_peer() noexcept;
+// Whether some peer, perhaps this one, has several threads: all peers say the same.
+bool peers_have_threads() noexcept;
 // Whether all of them may read each other's memory.
 bool peers_read() noexcept;
 // Whether a peer is gone, also where its parent has not yet asked how it ended, which may take as

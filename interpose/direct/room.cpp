@@ -112,45 +112,53 @@ bool tell(MPI_Comm comm, Offer* of_all, const Offer& own) noexcept {
   return ok;
 }
 
-// One that is free in all arenas. Where some member has threads, another thread may have taken it
+constexpr uint64_t kNotNow = 0;
+constexpr uint64_t kMine = 1;
+constexpr uint64_t kNever = kAllUsed;
+
+uint64_t last_turn_of(const std::vector<Offer>& offers) noexcept {
+  uint64_t last = 0;
+  for (const Offer& offer : offers) last = std::max(last, offer.last_turn);
+  return last;
+}
+
+// The first number that is free in all arenas; kRooms: none is.
+int free_number(const std::vector<Offer>& offers) noexcept {
+  uint64_t used = 0;
+  for (const Offer& offer : offers) used |= offer.used;
+  return std::countr_one(used);
+}
+
+// One that is free in all arenas. Where some peer has threads, another thread may have taken it
 // meanwhile, for another room: so they tell each other whether they have got it, and if not all
-// have, it is tried again at the next call.
+// have, it is tried again at the next call. Whatever happens, all tell as often.
 void agree_on_number(MPI_Comm comm, Room* room) noexcept {
   const int tries = room->number;
   room->number = Room::kRefused;
   const bool left = g_left.load(std::memory_order_relaxed);
-  const uint32_t own_used = left ? kAllUsed : g_used.load(std::memory_order_acquire);
-  const Offer own{own_used, g_gate.threads ? 1U : 0, last_turn_said()};
-  if (!tell(comm, room->offers.data(), own)) return;
-  uint32_t used = 0;
-  bool threads = false;
-  uint64_t last_turn = 0;
-  const auto last_of_all = [&] {
-    for (const Offer& offer : room->offers) last_turn = std::max(last_turn, offer.last_turn);
-  };
-  for (const Offer& offer : room->offers) {
-    used |= offer.used;
-    threads = threads || offer.threads != 0;
-  }
-  last_of_all();
-  const int number = std::countr_one(used);
-  if (number >= kRooms) return;
-  const bool is_mine = claim(number);
-  if (threads) {
+  const uint32_t used = left ? kAllUsed : g_used.load(std::memory_order_acquire);
+  std::vector<Offer>& offers = room->offers;
+  const bool told = tell(comm, offers.data(), {used, last_turn_said()});
+  const int number = told ? free_number(offers) : kRooms;
+  const bool is_mine = number < kRooms && claim(number);
+  if (told) room->turn = last_turn_of(offers);
+  if (peers_have_threads()) {
+    const uint64_t got = is_mine ? kMine : number < kRooms ? kNotNow : kNever;
     // The last turns once more: what is on the seats now is from before.
-    const Offer got{is_mine ? 1U : 0, 1, last_turn_said()};
-    const bool told = tell(comm, room->offers.data(), got);
-    const bool all = told && std::all_of(room->offers.begin(), room->offers.end(),
-                                         [](const Offer& offer) { return offer.used != 0; });
-    if (!all) {
+    const bool told_again = tell(comm, offers.data(), {got, last_turn_said()});
+    const auto say = [](uint64_t word) {
+      return [word](const Offer& offer) { return offer.used == word; };
+    };
+    if (!told_again || !std::all_of(offers.begin(), offers.end(), say(kMine))) {
       if (is_mine) give_up(number);
-      if (!told) return;
-      room->number = tries > Room::kLastTry ? tries - 1 : Room::kRefused;
+      const bool again = told_again && tries > Room::kLastTry &&
+                         std::none_of(offers.begin(), offers.end(), say(kNever));
+      if (again) room->number = tries - 1;
       return;
     }
-    last_of_all();
+    room->turn = std::max(room->turn, last_turn_of(offers));
   }
-  room->turn = last_turn;
+  if (!is_mine) return;
   room->number = number;
   room->own = &row(own_index(), number);
 }
@@ -295,7 +303,8 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
 }
 
 void refuse_room(MPI_Comm comm, Offer* of_all) noexcept {
-  tell(comm, of_all, Offer{kAllUsed, g_gate.threads ? 1U : 0, last_turn_said()});
+  const int times = peers_have_threads() ? 2 : 1;
+  for (int i = 0; i < times; ++i) tell(comm, of_all, {kNever, last_turn_said()});
 }
 
 void remember_passed(const Call& call, Room* room, Mark out, Mark in) noexcept {

@@ -76,8 +76,7 @@ struct Gain {
 
 // What the members tell each other to find a number that is free in all arenas.
 struct Offer {
-  uint32_t used = 0;  // a bit for each number; or, of one number, whether it is this member's now
-  uint32_t threads = 0;  // whether it has some
+  uint64_t used = 0;  // a bit for each number; or, of one number, whether it is this member's now
   uint64_t last_turn = 0;
 };
 

@@ -281,7 +281,7 @@ void meet_on_new_communicator(const std::function<void()>& arm,
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Datatype type = new_type();
-  Buffer from(type, 1), to(type, 2), expected(type, 2);
+  Buffer from(type, 1), to(type, g_size), expected(type, g_size);
   from.fill(static_cast<unsigned>(g_rank));
   to.fill(8);
   expected.fill(8);
@@ -295,7 +295,7 @@ void meet_on_new_communicator(const std::function<void()>& arm,
   to.fill(8);
   MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
   CHECK(to == expected);
-  MPI_Sendrecv(from.base(), 1, type, 1 - g_rank, 0, to.base(), 1, type, 1 - g_rank, 0, comm,
+  MPI_Sendrecv(from.base(), 1, type, other(), 0, to.base(), 1, type, other(), 0, comm,
                MPI_STATUS_IGNORE);
   MPI_Type_free(&type);
   MPI_Comm_free(&comm);
