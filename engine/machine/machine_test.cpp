@@ -78,7 +78,8 @@ TEST(Numbers, EachIsItsOwnField) {
   }
   value = 1000;
   for (const Number& number : machine_numbers()) {
-    if (number.flag == nullptr) EXPECT_EQ(number.get(m), value++) << number.name;
+    if (number.flag != nullptr) continue;
+    EXPECT_EQ(number.get(m), value++) << number.name;
   }
   EXPECT_EQ(m.line_bytes, 1000);
   EXPECT_EQ(m.speed(Level::kMemory).random_store_ns, value - 1);
