@@ -49,10 +49,10 @@ bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blockin
 // multiplies by their size, and aborts. (Under the standard ABI MPI_File_iread_shared reads
 // nothing, besides.)
 bool may_start_on_file(bool reads) {
-  const bool is_intel = runtime().flavour == Flavour::kIntelMpi;
-  if (is_intel && reads) return false;
+  const bool is_intel_mpi = runtime().flavour == Flavour::kIntelMpi;
+  if (is_intel_mpi && reads) return false;
 #if defined(LACUNA_MPI_FAMILY_MPIABI)
-  if (is_intel) return false;
+  if (is_intel_mpi) return false;
 #endif
   return keeps_file_requests(runtime().flavour);
 }

@@ -89,7 +89,8 @@ void complain(const Table& table) {
   }
   if (option_flag(OptionId::kCosts) && !report_wanted())
     log_line("LACUNA_COSTS says nothing without LACUNA_REPORT; remedy: set LACUNA_REPORT=1, too");
-  for (const std::string* sentence : {&host_profile().complaint, &table.complaint}) {
+  for (const std::string* sentence :
+       {&cpu_in_force().complaint, &host_profile().complaint, &table.complaint}) {
     if (!sentence->empty()) log_line(*sentence);
   }
 }
@@ -157,6 +158,8 @@ void say_on() {
       .append(", ")
       .append(std::to_string(g_runtime.size));
   sentence += g_runtime.size == 1 ? " rank" : " ranks";
+  const CpuChoice& cpu = cpu_in_force();
+  sentence.append("; CPU: ").append(cpu.row->name).append(" (").append(cpu.why).append(")");
   sentence.append("; table: ").append(g_runtime.table->source).append("; ");
   if (g_always_open != 0)
     sentence += "messages between ranks of a node through shared memory";

@@ -128,6 +128,7 @@ const KernelTable& noting_table() {
                                            &fields<false>,
                                            &fields<true>};
     KernelTable made = default_kernels();
+    for (KernelFn& one : made.lane_gathers) one = nullptr;
     for (int shape = 0; shape < kShapes; ++shape) {
       for (int width = 0; width < kWidths; ++width) {
         KernelFn& one = made.fn[shape][width];

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "machine/cpus.hpp"
+
 namespace lacuna::costs {
 namespace {
 
@@ -32,19 +34,6 @@ constexpr uint64_t kWrite = PERF_COUNT_HW_CACHE_OP_WRITE;
 constexpr uint64_t kAccess = PERF_COUNT_HW_CACHE_RESULT_ACCESS;
 constexpr uint64_t kMiss = PERF_COUNT_HW_CACHE_RESULT_MISS;
 
-// The makers' numbers: L2_RQSTS.MISS (Intel SDM, since Skylake), L2_CACHE_REQ_STAT, data misses
-// (AMD PPR, since Zen 2).
-constexpr uint64_t kIntelL2Misses = 0x3f24;
-constexpr uint64_t kAmdL2Misses = 0x0864;
-
-std::string vendor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("vendor_id", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "";
-}
-
 std::vector<Event> events() {
   constexpr auto kHardware = PERF_TYPE_HARDWARE;
   constexpr auto kCache = PERF_TYPE_HW_CACHE;
@@ -61,9 +50,9 @@ std::vector<Event> events() {
       // The kernel's own, which every machine has.
       {"page_faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
   };
-  const std::string maker = vendor();
-  if (maker == "GenuineIntel") found.push_back({"l2_misses", PERF_TYPE_RAW, kIntelL2Misses});
-  if (maker == "AuthenticAMD") found.push_back({"l2_misses", PERF_TYPE_RAW, kAmdL2Misses});
+  // Of the CPU that counts, whatever row LACUNA_CPU names.
+  const uint64_t l2_misses = choose_cpu("", host_cpu_id()).row->l2_miss_event;
+  if (l2_misses != 0) found.push_back({"l2_misses", PERF_TYPE_RAW, l2_misses});
   return found;
 }
 

@@ -32,6 +32,10 @@ constexpr Option kTable[] = {
     {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
      "The instruction set the kernels use, e.g. `reference`, `ssse3`, `avx2`, `avx3`. Unset, or "
      "one that this machine does not have: the best it has."},
+    {OptionId::kCpu, "LACUNA_CPU", OptionKind::kText, "",
+     "The micro-architecture that choices are made for: `generic`, `golden-cove`, `zen3`, `zen4`, "
+     "`zen5` or `neoverse` (docs/machine.md). Unset, or a name that is none of these: the row of "
+     "this CPU, which `lacuna machine` names."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
      "Most MiB of memory that one process holds for packed data. A call that would need more goes "
      "to the MPI library, but for a receive that must be packed as it may bring a message through "

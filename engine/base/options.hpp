@@ -23,6 +23,7 @@ enum class OptionId : uint8_t {
   kDisableFiles,
   kDisableRma,
   kIsa,
+  kCpu,
   kPoolMb,
   kStreamMb,
   kThreads,

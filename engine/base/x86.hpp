@@ -7,8 +7,6 @@
 #define LACUNA_ENGINE_BASE_X86_HPP_
 
 #if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-
 namespace lacuna {
 
 struct X86Targets {
@@ -32,32 +30,6 @@ inline X86Targets x86_targets() {
   return can;
 }
 
-// For what was measured to be quick on one maker's CPUs and slow on another's.
-inline bool is_intel() {
-  __builtin_cpu_init();
-  return __builtin_cpu_is("intel");
-}
-inline bool is_amd() {
-  __builtin_cpu_init();
-  return __builtin_cpu_is("amd");
-}
-// Family 26 is Zen 5, of which compilers before GCC 14 do not know the name.
-inline bool is_amd_before_zen5() {
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  if (!is_amd() || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
-  const unsigned family = eax >> 8 & 15;
-  return family + (family == 15 ? eax >> 20 & 255 : 0) < 26;
-}
-
-}  // namespace lacuna
-#else
-namespace lacuna {
-inline bool is_intel() { return false; }
-inline bool is_amd() { return false; }
-inline bool is_amd_before_zen5() { return false; }
 }  // namespace lacuna
 #endif
 

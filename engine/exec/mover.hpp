@@ -24,7 +24,8 @@ class Mover {
   Mover(const Machine& machine, int64_t total_bytes, int64_t output_bytes, bool goes_on = false)
       : total_bytes_(total_bytes),
         output_bytes_(output_bytes),
-        ask_runs_(machine.ask_runs),
+        miss_runs_(machine.miss_runs),
+        dram_miss_runs_(machine.dram_miss_runs),
         is_far_(total_bytes >= machine.stream_transpose_bytes),
         goes_on_(goes_on),
         stream_transpose_(output_bytes >= machine.stream_transpose_bytes),
@@ -188,7 +189,7 @@ class Mover {
   Move prepared(const Sweep& sweep) const {
     Move m = kPack ? sweep.pack_move : sweep.unpack_move;
     if ((kPack ? sweep.pack_ahead : sweep.unpack_ahead).hold(total_bytes_, output_bytes_))
-      m.ahead = total_bytes_ < sweep.far_bytes ? ask_runs_ : 2 * ask_runs_;
+      m.ahead = total_bytes_ < sweep.far_bytes ? miss_runs_ : dram_miss_runs_;
     if (!kPack && total_bytes_ >= sweep.masks_below) m.masks = false;
     return m;
   }
@@ -265,7 +266,8 @@ class Mover {
 
   int64_t total_bytes_;
   int64_t output_bytes_;
-  int64_t ask_runs_;
+  int64_t miss_runs_;
+  int64_t dram_miss_runs_;
   bool is_far_;
   bool goes_on_;
   bool stream_transpose_;

@@ -19,7 +19,7 @@ template <bool kPack>
   if (shared_out<kPack>(plan, mem, count, 0, total, packed)) return;
   mem = address(mem, plan.offset());
   if (plan.is_run(count)) {
-    const auto copy_near = plan.kernels().copy_near;
+    const auto copy_near = plan.copy_near();
     if (copy_near != nullptr && total >= kNearRun && total <= plan.machine().l1_bytes / 3)
       return copy_near(kPack ? packed : mem, kPack ? mem : packed, total);
     // The C library's copy knows the machine's best way for one run of any length.

@@ -119,8 +119,7 @@ bool Stream<kPack>::is_assembled(const std::byte* packed, int64_t bytes) {
   const Machine& machine = plan_->machine();
   const bool may_be = kPack && !is_sought_ &&
                       total_ >= std::max(machine.stream_transpose_bytes, machine.l3_bytes / 8) &&
-                      most_bytes_ <= most_group_bytes(machine) &&
-                      machine.store_bytes < machine.line_bytes &&
+                      most_bytes_ <= most_group_bytes(machine) && machine.cheap_fences &&
                       plan_->kernels().copy_past != nullptr;
   if (!may_be) return false;
   const auto origin = reinterpret_cast<uintptr_t>(packed) - static_cast<uintptr_t>(at_);

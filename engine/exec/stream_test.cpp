@@ -85,7 +85,7 @@ TEST(Stream, IsTheMessage) {
 // the second piece of 64 KiB on; and for a while they go to another place.
 void expect_assembled(const std::string& text, const std::vector<int64_t>& lengths) {
   Machine small = planned("int")->machine();
-  small.store_bytes = small.line_bytes / 2;
+  small.cheap_fences = true;
   small.stream_transpose_bytes = 1 << 16;
   small.l2_bytes = 1 << 18;
   small.l3_bytes = 1 << 22;

@@ -215,8 +215,7 @@ void find_movers(const Element&, ElementFn*, ListedElementFn*) {}
 
 bool has_element_moves() {
 #if defined(__x86_64__)
-  // Not timed on Intel's CPUs.
-  return is_amd() && x86_targets().avx3 && __builtin_cpu_supports("avx512vbmi");
+  return x86_targets().avx3 && __builtin_cpu_supports("avx512vbmi");
 #else
   return false;
 #endif

@@ -51,7 +51,7 @@ struct ElementMoves {
 };
 ElementMoves make_element(std::span<const Field> runs, int64_t extent);
 
-// Whether this CPU permutes the bytes of a vector, and has been found to gain by it.
+// Whether this CPU permutes the bytes of a vector.
 bool has_element_moves();
 
 }  // namespace lacuna

@@ -78,7 +78,7 @@ void check(const std::vector<Field>& runs, int64_t span, int64_t extent, int64_t
 }
 
 TEST(Element, MovesTheBytesOfRandomOnes) {
-  if (!has_element_moves()) GTEST_SKIP() << "no permutes of bytes, or slower than moves";
+  if (!has_element_moves()) GTEST_SKIP() << "this CPU has no permutes of bytes";
   std::mt19937 random(1);
   for (int i = 0; i < 4000; ++i) {
     const int64_t span = 2 + static_cast<int64_t>(random() % 127);
@@ -95,7 +95,7 @@ TEST(Element, MovesTheBytesOfRandomOnes) {
 
 // Their lines are asked for longer before.
 TEST(Element, MovesManyListedOnes) {
-  if (!has_element_moves()) GTEST_SKIP() << "no permutes of bytes, or slower than moves";
+  if (!has_element_moves()) GTEST_SKIP() << "this CPU has no permutes of bytes";
   std::vector<int64_t> order((1 << 17) + 100);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(2));

@@ -42,6 +42,7 @@ struct FieldTable {
   int64_t steps_per_store = 0;  // packing: loads that make one stored vector
   int64_t reach = 0;            // bytes from a period's first byte to the end of its farthest load
   bool shuffles = false;        // of bytes, in place of permutes of lanes
+  bool prefetches = false;      // unpacking: the lines of stores are prefetched
   // Fewer elements in a row are moved without the table: less than a period; of shuffles, what
   // would mostly go by moves there all the same (Zen 3, bytes at 2, 64 of them 44 and 59 ns, 256
   // 138 and 104; 12 of 16 bytes, 64 57 and 74 ns, 256 159 and 139), but where each element is a

@@ -201,14 +201,10 @@ void gather_elements(const Move& m) {
   });
 }
 
-// AMD's hardware does not follow stores under masks: their lines are asked for, so far before (Zen
-// 5, cold, a vector for each line, 38 KiB to 2.5 MiB: 1.27 times as fast; warm 1.02 times slower in
-// the first level, else no difference).
+// How far lines are prefetched where the hardware does not follow stores under masks
+// (FieldTable::prefetches). Zen 5, from DRAM, a vector for each line, 38 KiB to 2.5 MiB: 1.27 times
+// as fast; within the L1 1.02 times slower, else no difference.
 constexpr int64_t kStoredAhead = 1024;
-inline bool follows_masks() {
-  static const bool kFollows = !is_amd();
-  return kFollows;
-}
 
 template <typename L>
 [[gnu::always_inline]] inline void scatter_step(const FieldStep& step, bool asks,
@@ -219,8 +215,8 @@ template <typename L>
 
 template <typename L, size_t kSteps>
 void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
-  const bool asks = !follows_masks();
   const FieldTable& t = f.scatter;
+  const bool asks = t.prefetches;
   FieldStep copies[kSteps];  // as in gather_periods
   for (size_t s = 0; s < kSteps; ++s) copies[s] = t.steps[s];
   for (int64_t p = 0; p < periods; ++p) {
@@ -233,8 +229,8 @@ void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std
 
 template <typename L>
 void scatter_periods_any(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
-  const bool asks = !follows_masks();
   const FieldTable& t = f.scatter;
+  const bool asks = t.prefetches;
   for (int64_t p = 0; p < periods; ++p) {
     for (const FieldStep& step : t.steps) scatter_step<L>(step, asks, src, dst);
     src += t.elements * f.size;

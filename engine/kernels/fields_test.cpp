@@ -38,6 +38,7 @@ void check(const KernelTable& table, const Pattern& pattern, int64_t count, int6
   const auto fields = make_fields(pattern.fields, pattern.extent, table.field_bytes,
                                   table.field_lane, table.shuffles);
   if (table.elements) fields->moves = make_element(pattern.fields, pattern.extent);
+  fields->scatter.prefetches = shift % 2 != 0;
   const int64_t row_mem = (count == 0 ? 0 : (count - 1) * pattern.extent + fields->span);
   const int64_t row_packed = count * fields->size;
   const int64_t mem_pitch = row_mem + 12;

@@ -155,7 +155,8 @@ std::string_view width_name(Width width);
 // The shortest run that KernelTable::copy_near is for.
 inline constexpr int64_t kNearRun = 2048;
 
-// All kernels of one instruction set. A null entry declines; the reference has none for kAny shapes
+// All kernels of one instruction set: what it can do, not what is quick on some CPU, which plan/
+// takes from the machine. A null entry declines; the reference has none for kAny shapes
 // it serves all widths.
 struct KernelTable {
   std::string_view isa;  // "reference", "ssse3", "avx2", "avx3", ...
@@ -163,22 +164,14 @@ struct KernelTable {
   int64_t field_bytes = 0;  // vectors for the tables of gather_fields and scatter_fields; 0: none
   int64_t field_lane = 4;   // their narrowest lanes
   bool shuffles = false;    // gather_fields follows tables of shuffles
-  // The longest run of elements that are a single run for which such tables may be quicker than
-  // moves.
-  int64_t field_run = 64;
-  // Runs are better moved under masks than by several moves.
-  bool masks = false;
-  // Half a line is one move (AVX).
-  bool half_line_moves = false;
-  // Elements of several short runs may be moved by one permute each (element.hpp).
-  bool elements = false;
-  // They are so in all caches, not in the first level alone, if that takes fewer cycles than a
-  // table.
-  bool elements_in_caches = false;
-  // They are better moved word by word than by a pass for each run (words.hpp).
-  bool words = false;
-  // For one run of at least kNearRun bytes in the first level, where the C library's memcpy takes
-  // string instructions; null: it does as well.
+  bool masks = false;       // runs can be moved under masks
+  bool half_line_moves = false;  // half a line is one move (AVX)
+  bool elements = false;         // the bytes of a vector can be permuted (element.hpp)
+  bool words = false;            // words can be moved one by one (words.hpp, word_list.hpp)
+  // `gather` of some widths by instructions that gather lanes, in place of a load for each; null:
+  // there are none.
+  KernelFn lane_gathers[kWidths] = {};
+  // For one run of at least kNearRun bytes in the first level.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
   // For one run, its whole lines by non-temporal stores, which have been done before what is stored
   // after fence_past.
@@ -202,8 +195,9 @@ std::span<const KernelTable* const> kernel_tables();
 const KernelTable* find_table(std::string_view isa);
 
 // The most specialised kernel of the table for the width, else the table's for any width, else the
-// reference's.
-Kernel find_kernel(const KernelTable& table, Shape shape, int64_t width);
+// reference's. `gathers_lanes`: by lane_gathers, where the table has one.
+Kernel find_kernel(const KernelTable& table, Shape shape, int64_t width,
+                   bool gathers_lanes = false);
 
 }  // namespace lacuna
 

@@ -136,7 +136,7 @@ TEST_P(Kernels, OneRunPastTheCaches) {
 
 void check_list(const KernelTable& table, bool scatter, int64_t width,
                 const std::vector<int64_t>& offsets, bool narrow, int64_t ahead = 0,
-                bool in_order = false) {
+                bool in_order = false, bool by_lanes = false) {
   const std::vector<int32_t> places(offsets.begin(), offsets.end());
   const int64_t n = static_cast<int64_t>(offsets.size());
   const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
@@ -158,7 +158,8 @@ void check_list(const KernelTable& table, bool scatter, int64_t width,
   } else {
     m.offsets = offsets.data();
   }
-  const Kernel kernel = find_kernel(table, scatter ? Shape::kScatter : Shape::kGather, width);
+  const Kernel kernel =
+      find_kernel(table, scatter ? Shape::kScatter : Shape::kGather, width, by_lanes);
   kernel.fn(m);
   for (int64_t i = 0; i < 2; ++i) {
     for (int64_t j = 0; j < n; ++j) {
@@ -176,7 +177,8 @@ TEST_P(Kernels, GatherInOrder) {
       std::vector<int64_t> offsets;
       for (int64_t i = 0, at = -100; i < n; ++i) offsets.push_back(at += width + i * i % 97);
       for (const bool narrow : {false, true})
-        check_list(*GetParam(), false, width, offsets, narrow, 32, true);
+        for (const bool by_lanes : {false, true})
+          check_list(*GetParam(), false, width, offsets, narrow, 32, true, by_lanes);
     }
   }
 }
@@ -188,6 +190,7 @@ TEST_P(Kernels, GatherAndScatter) {
       for (int64_t i = 0; i < n; ++i) offsets.push_back((i * 3 % n) * (width + 5) - 2 * width);
       for (const bool narrow : {false, true}) {
         check_list(*GetParam(), false, width, offsets, narrow);
+        check_list(*GetParam(), false, width, offsets, narrow, 0, false, true);
         check_list(*GetParam(), true, width, offsets, narrow);
         check_list(*GetParam(), true, width, offsets, narrow, 4);
       }

@@ -62,8 +62,12 @@ const KernelTable* find_table(std::string_view isa) {
   return nullptr;
 }
 
-Kernel find_kernel(const KernelTable& table, Shape shape, int64_t width) {
+Kernel find_kernel(const KernelTable& table, Shape shape, int64_t width, bool gathers_lanes) {
   const Width wanted = width_class(width);
+  if (gathers_lanes && shape == Shape::kGather) {
+    const KernelFn fn = table.lane_gathers[static_cast<int>(wanted)];
+    if (fn != nullptr) return {fn, shape, wanted, table.isa};
+  }
   for (const KernelTable* t : {&table, &kernels::reference_table()}) {
     for (const Width w : {wanted, Width::kAny}) {
       const KernelFn fn = t->fn[static_cast<int>(shape)][static_cast<int>(w)];

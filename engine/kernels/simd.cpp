@@ -109,26 +109,15 @@ inline int64_t field_lane() {
 #endif
 }
 
-// Whether one instruction that gathers lanes is quicker than as many loads.
-inline bool gathers_lanes() {
-#if HWY_TARGET == HWY_AVX3
-  return is_intel();
-#else
-  return false;
-#endif
-}
-
 const KernelTable& table() {
-  static const bool kLanes = gathers_lanes();
   static const KernelTable kTable = {
       kIsa,
       {{&strided<1>, &strided<2>, &strided<4>, &strided<8>, &strided<16>, &strided_any},
        {LACUNA_TRANSPOSE(1), LACUNA_TRANSPOSE(2), LACUNA_TRANSPOSE(4), LACUNA_TRANSPOSE(8),
         LACUNA_TRANSPOSE(16),
         field_lane() == 1 ? LACUNA_TRANSPOSE_ANY(true) : LACUNA_TRANSPOSE_ANY(false)},
-       {&listed<1, false>, &listed<2, false>, kLanes ? &listed<4, false, true> : &listed<4, false>,
-        kLanes ? &listed<8, false, true> : &listed<8, false>, &listed<16, false>,
-        &listed_any<false>},
+       {&listed<1, false>, &listed<2, false>, &listed<4, false>, &listed<8, false>,
+        &listed<16, false>, &listed_any<false>},
        {&listed<1, true>, &listed<2, true>, &listed<4, true>, &listed<8, true>, &listed<16, true>,
         &listed_any<true>},
        {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
@@ -138,16 +127,17 @@ const KernelTable& table() {
       kFieldBytes,
       field_lane(),
       !HWY_HAVE_SCALABLE,
-      // Zen 5, longer single runs by tables and by moves: 12 of 32 bytes unpacked 3.4 and 2.1 us,
-      // 20 of 32 packed 1.6 and 1.3, 52 of 56 packed and unpacked 5.2 and 3.6.
-      is_amd() ? 8 : 64,
-      is_amd() && HWY_TARGET == HWY_AVX3,
+      HWY_TARGET == HWY_AVX3,
       HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3,
       HWY_TARGET == HWY_AVX3 && has_element_moves(),
-      !is_amd_before_zen5(),
-      is_amd(),  // timed on Zen 4
-      // Zen 5, by memcpy and so: 4080 bytes 29 and 17 ns, 16 KiB 105 and 66.
-      is_amd() && HWY_TARGET == HWY_AVX3 ? &copy_near : nullptr,
+      true,
+#if HWY_TARGET == HWY_AVX3
+      {nullptr, nullptr, &listed<4, false, true>, &listed<8, false, true>, nullptr, nullptr},
+      &copy_near,
+#else
+      {},
+      nullptr,
+#endif
       &copy_past,
       &fence_past};
   return kTable;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Asks the C library and the kernel for what the host knows about itself, lets the profile of this
-// CPU override it, and keeps the defaults for what neither says. No hwloc here: this runs inside
-// other people's processes (docs/decisions/0007).
+// Asks the C library and the kernel for what the host knows about itself, takes the habits of the
+// CPU's row, lets the profile of this CPU override both, and keeps the defaults for what none says.
+// No hwloc here: this runs inside other people's processes (docs/decisions/0007).
 #include "machine/machine.hpp"
 
 #include <unistd.h>
 
 #include "base/options.hpp"
-#include "base/x86.hpp"
 #include "machine/profile.hpp"
 
 namespace lacuna {
@@ -54,35 +53,21 @@ void derive_thresholds(Profile& profile) {
   const auto is_measured = [&](std::string_view name) { return source(name) == Source::kMeasured; };
   Machine& m = profile.machine;
   if (is_default("stream_run_bytes")) m.stream_run_bytes = m.l3_bytes / 2;
-  if (is_default("ask_bytes")) m.ask_bytes = is_amd() ? 2 * m.l2_bytes : m.l1_bytes;
-  if (is_default("ask_runs") && is_amd()) m.ask_runs = 32;
-  if (is_default("ask_level") && is_amd()) m.ask_level = 2;
-  if (is_default("store_bytes")) {
-    const bool is_known = is_measured("l1_write_bytes_per_ns") && is_measured("cycle_ns");
+  if (is_default("prefetch_from_bytes"))
+    m.prefetch_from_bytes = m.hides_l2_misses ? 2 * m.l2_bytes : m.l1_bytes;
+  if (is_default("learned_lines") && m.unrolled_from_l2s > 0)
+    m.learned_lines = m.unrolled_from_l2s * m.l2_bytes / m.line_bytes;
+  if (is_default("store_bytes") && is_measured("l1_write_bytes_per_ns") &&
+      is_measured("cycle_ns")) {
     const double in_a_cycle = m.speed(Level::kL1).write_bytes_per_ns * m.cycle_ns;
-    m.store_bytes = (is_known ? in_a_cycle < 48 : is_amd_before_zen5()) ? 32 : 64;
-  }
-  const bool writes_lines = m.store_bytes >= m.line_bytes;  // at once: Zen 5
-  if (is_default("early_stores")) m.early_stores = !is_amd() ? 0 : writes_lines ? 8 : 3;
-  if (is_default("pace_cycles") && is_amd()) m.pace_cycles = 8;
-  if (is_default("library_run_bytes") && is_amd()) m.library_run_bytes = 3072;
-  if (is_default("one_by_one_bytes") && is_amd()) m.one_by_one_bytes = 64;
-  if (is_default("one_by_one_least_bytes") && is_amd()) m.one_by_one_least_bytes = 64;
-  if (is_default("learned_stride_bytes") && is_amd()) m.learned_stride_bytes = 128;
-  if (is_default("one_by_one_lines") && is_amd())
-    m.one_by_one_lines = 2 * m.l2_bytes / m.line_bytes;
-  if (is_default("ask_stride_bytes") && is_amd()) m.ask_stride_bytes = 96;
-  if (is_default("vector_bytes") && is_amd()) m.vector_bytes = 32;
-  if (is_default("tile_rows") && is_amd()) m.tile_rows = int64_t{1} << 20;
-  if (is_default("four_lines_bytes") && is_amd()) m.four_lines_bytes = int64_t{16} << 20;
-  if (is_default("four_lines_narrow_bytes")) {
-    const bool takes_all = is_amd() && !writes_lines;
-    m.four_lines_narrow_bytes = takes_all ? int64_t{1} << 40 : m.four_lines_bytes / 4;
+    m.store_bytes = in_a_cycle < 48 ? 32 : 64;
   }
 }
 
-Profile told_profile() {
+Profile told_profile(const CpuChoice& cpu) {
   Profile profile;
+  profile.row = cpu;
+  static_cast<CpuHabits&>(profile.machine) = cpu.row->habits;
   profile.cpu = host_cpu();
   take(_SC_PAGESIZE, "page_bytes", profile);
 #ifdef _SC_LEVEL1_DCACHE_LINESIZE  // glibc; answers 0 where it does not know (most AArch64 systems)

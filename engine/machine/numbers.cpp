@@ -31,33 +31,40 @@ constexpr WholeRow kWholes[] = {
      kTiB, &Machine::stream_transpose_bytes},
     {"stream_run_bytes", "bytes", "copies of long runs from this size on use non-temporal stores",
      1, kTiB, &Machine::stream_run_bytes},
-    {"ask_bytes", "bytes", "of lines from which unpacking asks for them ahead", 1, kTiB,
-     &Machine::ask_bytes},
-    {"ask_stride_bytes", "bytes", "between lines from which it asks for them", 1, kMiB,
-     &Machine::ask_stride_bytes},
-    {"ask_runs", "runs", "by which their lines are asked for ahead", 1, 1024, &Machine::ask_runs},
-    {"ask_level", "level",
-     "into which lines at multiples of a quarter of a page are asked for; 0: none", 0, 2,
-     &Machine::ask_level},
+    {"prefetch_from_bytes", "bytes", "of lines from which unpacking prefetches them", 1, kTiB,
+     &Machine::prefetch_from_bytes},
+    {"followed_stride_bytes", "bytes", "strides below this the hardware prefetcher follows", 1,
+     kMiB, &Machine::followed_stride_bytes},
+    {"miss_runs", "runs", "moved while a line comes from a cache: the prefetch distance", 1, 1024,
+     &Machine::miss_runs},
+    {"dram_miss_runs", "runs", "moved while a line comes from DRAM", 1, 1024,
+     &Machine::dram_miss_runs},
+    {"conflict_prefetch_level", "level",
+     "of cache into which lines of a few L1 sets can be prefetched; 0: none", 0, 2,
+     &Machine::conflict_prefetch_level},
+    {"conflict_load_cycles", "cycles", "between loads at which lines of one L1 set come fastest", 0,
+     64, &Machine::conflict_load_cycles},
     {"store_bytes", "bytes", "of a vector, written by one store at once", 8, 64,
      &Machine::store_bytes},
-    {"early_stores", "stores",
-     "in the queue for each way of the first level, that fetch their lines", 0, 1024,
-     &Machine::early_stores},
-    {"pace_cycles", "cycles", "between loads of lines that meet in one place of the first level", 0,
-     64, &Machine::pace_cycles},
-    {"library_run_bytes", "bytes", "runs from this size on are left to the C library's memcpy", 129,
-     kTiB, &Machine::library_run_bytes},
-    {"one_by_one_bytes", "bytes", "many runs up to this size are moved by one instruction", 0, 64,
-     &Machine::one_by_one_bytes},
-    {"one_by_one_least_bytes", "bytes", "but not below that", 0, 64,
-     &Machine::one_by_one_least_bytes},
-    {"learned_stride_bytes", "bytes", "of whose multiples those runs' strides must be", 1, kMiB,
+    {"early_stores", "stores", "in the store queue, for each way of the L1, that fetch their lines",
+     0, 1024, &Machine::early_stores},
+    {"fast_memcpy_bytes", "bytes", "runs from this size on are faster by the C library's memcpy",
+     129, kTiB, &Machine::fast_memcpy_bytes},
+    {"fast_memcpy_scatter_bytes", "bytes", "the same when unpacking to places with gaps", 129, kTiB,
+     &Machine::fast_memcpy_scatter_bytes},
+    {"learned_run_bytes", "bytes", "the stride of one load is learned for runs up to this size", 0,
+     64, &Machine::learned_run_bytes},
+    {"learned_run_least_bytes", "bytes", "but shorter runs are faster unrolled", 0, 64,
+     &Machine::learned_run_least_bytes},
+    {"learned_stride_bytes", "bytes", "of whose multiples such strides must be", 1, kMiB,
      &Machine::learned_stride_bytes},
-    {"one_by_one_lines", "lines", "that such runs take at most", 0, kTiB,
-     &Machine::one_by_one_lines},
-    {"vector_bytes", "bytes", "vectors that move long runs beyond the first level", 16, 64,
+    {"unrolled_from_l2s", "L2 sizes", "of lines from which such runs are unrolled; 0: never", 0,
+     1024, &Machine::unrolled_from_l2s},
+    {"learned_lines", "lines", "the same, in lines", 0, kTiB, &Machine::learned_lines},
+    {"vector_bytes", "bytes", "the widest vectors that gain beyond the L1", 16, 64,
      &Machine::vector_bytes},
+    {"permuted_run_bytes", "bytes", "single runs up to this size may be moved by permutes", 0, 64,
+     &Machine::permuted_run_bytes},
     {"tile_rows", "rows", "of a transpose that tiles take; 0: by the TLB", 0, kMiB,
      &Machine::tile_rows},
     {"four_lines_bytes", "bytes",
@@ -67,21 +74,61 @@ constexpr WholeRow kWholes[] = {
      kTiB, &Machine::four_lines_narrow_bytes},
 };
 
+struct FlagRow {
+  const char* name;
+  const char* meaning;
+  bool Machine::* field;
+};
+
+constexpr FlagRow kFlags[] = {
+    {"follows_masked_stores", "the hardware prefetcher follows stores under masks",
+     &Machine::follows_masked_stores},
+    {"follows_ascending_lists", "it follows lists of offsets that ascend",
+     &Machine::follows_ascending_lists},
+    {"hides_l2_misses", "misses that the L2 serves need no prefetch", &Machine::hides_l2_misses},
+    {"short_load_window", "packing runs of more than 16 bytes, and lists, needs prefetches",
+     &Machine::short_load_window},
+    {"wasted_prefetches_cost", "prefetches past the end of short rows cost more than they save",
+     &Machine::wasted_prefetches_cost},
+    {"fast_masked_moves", "masks are faster than several moves", &Machine::fast_masked_moves},
+    {"fast_gathers", "a gather is faster than as many loads", &Machine::fast_gathers},
+    {"fast_byte_permutes", "a permute is faster than a move for each run of a record",
+     &Machine::fast_byte_permutes},
+    {"fast_permutes_beyond_l1", "it is so beyond the L1, too", &Machine::fast_permutes_beyond_l1},
+    {"fast_words", "records are faster word by word than by a pass for each run",
+     &Machine::fast_words},
+    {"narrow_moves_avoid_conflicts", "narrow moves store lines of one L1 set faster",
+     &Machine::narrow_moves_avoid_conflicts},
+    {"conflicts_stall_tiles", "transposes of rows of whole pages are faster along diagonals",
+     &Machine::conflicts_stall_tiles},
+    {"cheap_fences", "a fence after non-temporal stores costs less than a cached copy",
+     &Machine::cheap_fences},
+    {"memcpy_writes_whole_lines", "the C library's memcpy does not read what it writes",
+     &Machine::memcpy_writes_whole_lines},
+    {"slow_memcpy_in_l1", "within the L1 a loop of vectors is faster than memcpy",
+     &Machine::slow_memcpy_in_l1},
+};
+
 struct RealRow {
   const char* name;
+  const char* unit;
   const char* meaning;
   double Machine::* field;
 };
 
 constexpr RealRow kReals[] = {
-    {"tlb_miss_ns", "added to a load whose page is in the second-level TLB only",
+    {"tlb_miss_ns", "ns", "added to a load whose page is in the second-level TLB only",
      &Machine::tlb_miss_ns},
-    {"tlb_walk_ns", "added to a load whose page is in no TLB", &Machine::tlb_walk_ns},
-    {"cycle_ns", "a cycle of the clock", &Machine::cycle_ns},
-    {"memory_same_load_ns", "each of many loads, one from each page, at the same place in all",
+    {"tlb_walk_ns", "ns", "added to a load whose page is in no TLB", &Machine::tlb_walk_ns},
+    {"cycle_ns", "ns", "a cycle of the clock", &Machine::cycle_ns},
+    {"memory_same_load_ns", "ns",
+     "each of many loads, one from each page, at the same place in all",
      &Machine::memory_same_load_ns},
-    {"memory_same_store_ns", "each of many stores, one to each page, at the same place in all",
+    {"memory_same_store_ns", "ns",
+     "each of many stores, one to each page, at the same place in all",
      &Machine::memory_same_store_ns},
+    {"word_cycles", "cycles", "of each word of a record that has several; 0: by its length",
+     &Machine::word_cycles},
 };
 
 struct SpeedRow {
@@ -133,8 +180,13 @@ std::vector<Number> make_numbers() {
     number.whole = row.field;
     all.push_back(number);
   }
+  for (const FlagRow& row : kFlags) {
+    Number number{row.name, "0 or 1", row.meaning, 0, 1};
+    number.flag = row.field;
+    all.push_back(number);
+  }
   for (const RealRow& row : kReals) {
-    Number number{row.name, "ns", row.meaning, kLeastNs, kMostNs};
+    Number number{row.name, row.unit, row.meaning, kLeastNs, kMostNs};
     number.real = row.field;
     all.push_back(number);
   }
@@ -168,6 +220,7 @@ std::string_view source_name(Source source) {
 double Number::get(const Machine& machine) const {
   if (whole != nullptr) return static_cast<double>(machine.*whole);
   if (real != nullptr) return machine.*real;
+  if (flag != nullptr) return machine.*flag ? 1 : 0;
   return machine.levels[static_cast<size_t>(level)].*speed;
 }
 
@@ -176,6 +229,8 @@ void Number::set(Machine& machine, double value) const {
     machine.*whole = static_cast<int64_t>(value);
   } else if (real != nullptr) {
     machine.*real = value;
+  } else if (flag != nullptr) {
+    machine.*flag = value != 0;
   } else {
     machine.levels[static_cast<size_t>(level)].*speed = value;
   }

@@ -24,12 +24,14 @@ struct Number {
   std::string meaning;
   double least = 0;  // outside [least, most] no machine is believed to be
   double most = 0;
-  // Exactly one of the three is set.
+  // Exactly one of the four is set.
   int64_t Machine::* whole = nullptr;
   double Machine::* real = nullptr;
+  bool Machine::* flag = nullptr;  // 0 or 1
   double LevelSpeed::* speed = nullptr;
   Level level = Level::kL1;  // of `speed`
 
+  bool is_whole() const { return whole != nullptr || flag != nullptr; }
   double get(const Machine& machine) const;
   void set(Machine& machine, double value) const;
 };

@@ -50,12 +50,12 @@ std::string take_number(const Number& number, const Json& entry, Profile& profil
     return number.name + " is " + number_text(got) + ", which is not in [" +
            number_text(number.least) + ", " + number_text(number.most) + "] " + number.unit;
   }
-  if (number.whole != nullptr && got != std::floor(got))
+  if (number.is_whole() && got != std::floor(got))
     return number.name + " is " + number_text(got) + ", which is not a whole number";
   Source source = Source::kDefault;
   if (!read_source(string_member(entry, "source"), &source))
     return number.name + " has no source (default, told or measured)";
-  profile.set(number.name, got, source);
+  if (source != Source::kDefault) profile.set(number.name, got, source);
   return {};
 }
 
@@ -119,11 +119,9 @@ Result<Profile> parse_profile(std::string_view text, const Profile& base) {
 Result<Profile> read_profile(const std::string& path, const Profile& base) try {
   const Result<std::string> text = read_small_file(path);
   if (!text) return text.error();
-  Result<Profile> profile = parse_profile(*text, base);
-  if (!profile) return profile;
-  Profile read = std::move(profile).value();
-  read.path = path;
-  return read;
+  Profile at_path = base;
+  at_path.path = path;
+  return parse_profile(*text, at_path);
 } catch (...) {  // memory, or a defect of the parser: the numbers are a help, not a need
   return malformed("reading it failed");
 }
@@ -135,6 +133,11 @@ std::string report_json(const Profile& profile, std::string_view place) {
   OrderedJson report;
   report["lacuna_machine"] = kProfileFormat;
   report["cpu"] = profile.cpu;
+  report["row"] = {{"name", profile.row.row->name},
+                   {"why", profile.row.why},
+                   {"complaint", or_null(profile.row.complaint)}};
+  OrderedJson& rows = report["rows"] = OrderedJson::object();  // what the habits of each stand for
+  for (const Cpu& row : cpu_rows()) rows[std::string(row.name)] = row.origin;
   report["profile"] = or_null(profile.path);
   report["place"] = or_null(place);
   report["complaint"] = or_null(profile.complaint);
@@ -147,7 +150,7 @@ std::string report_json(const Profile& profile, std::string_view place) {
     const double value = all[i].get(profile.machine);
     OrderedJson& entry = numbers[all[i].name];
     entry["value"] =
-        all[i].whole != nullptr ? OrderedJson(static_cast<int64_t>(value)) : OrderedJson(value);
+        all[i].is_whole() ? OrderedJson(static_cast<int64_t>(value)) : OrderedJson(value);
     entry["unit"] = all[i].unit;
     entry["source"] = source_name(profile.sources[i]);
     entry["meaning"] = all[i].meaning;

@@ -8,8 +8,9 @@
 //    "provenance": {"date": "...", "kernel": "...", "lacuna": "...", ...},
 //    "numbers": {"line_bytes": {"value": 64, "source": "told", ...}, ...}, ...}
 //
-// "source" is default, told or measured; names are those of numbers.cpp, unknown ones and all other
-// members are for people and other readers. A file that is not such a thing, is of another CPU, or
+// "source" is default, told or measured; a default is not taken, as the row in force has its own.
+// Names are those of numbers.cpp, unknown ones and all other members are for people and other
+// readers. A file that is not such a thing, is of another CPU, or
 // holds a number that no machine has, is ignored as a whole, with a sentence that says why: half a
 // profile would be harder to understand than none.
 #ifndef LACUNA_ENGINE_MACHINE_PROFILE_HPP_
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "machine/cpus.hpp"
 #include "machine/machine.hpp"
 #include "machine/numbers.hpp"
 
@@ -28,7 +30,8 @@ namespace lacuna {
 struct Profile {
   Machine machine;
   std::vector<Source> sources = std::vector<Source>(machine_numbers().size(), Source::kDefault);
-  std::string cpu;
+  CpuChoice row;          // whose habits are the defaults
+  std::string cpu;        // the name of the model
   std::string path;       // the file that the numbers are from; empty: no file
   std::string complaint;  // why a file that is there was not used, and the remedy; or empty
   std::string date;       // of the measurement, as the file says
@@ -45,8 +48,8 @@ inline constexpr int kProfileFormat = 1;
 // What is in force in this process, read once: machine() is its numbers.
 const Profile& host_profile();
 
-// What the C library tells, and defaults.
-Profile told_profile();
+// What the C library tells, and defaults, with the habits of a row.
+Profile told_profile(const CpuChoice& cpu = cpu_in_force());
 
 // What the numbers above imply for the thresholds that are not measured themselves.
 void derive_thresholds(Profile& profile);

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "plan/moves.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -55,7 +57,7 @@ void set_second_ahead(Sweep& sweep, const Machine& machine) {
   const int64_t all = machine.l3_bytes / machine.line_bytes;
   sweep.pack_ahead = {std::min(4 * room, all) * sweep.width};
   sweep.unpack_ahead = {std::min(2 * room, all) * sweep.width};
-  if (has_rows_of(sweep, 4 * machine.ask_runs)) sweep.far_bytes = 0;
+  if (has_rows_of(sweep, 4 * machine.miss_runs)) sweep.far_bytes = 0;
   sweep.ahead_second = true;
 }
 
@@ -69,19 +71,19 @@ void set_masked_ahead(Sweep& sweep, int64_t stride, const Machine& machine) {
 }
 
 // Packing runs at strides of lines to half a page. Wider than 16 bytes it loses 1.3 on Granite
-// Rapids (40 and 128 bytes) but on AMD's gains, where every other line is skipped at least, and
-// moved under masks, out of the third level. Zen 5, not asked for over asked for, out of memory and
-// out of the third level: 24 bytes at 128 to 576 1.27 to 1.43, 0.63 to 1.1; 40 and 64 bytes 1.1 to
-// 1.5, 1.1 to 1.3; 96 at 256 and more 1.0 to 1.2, 1.05 to 1.4, but at 96 to 192 0.9 to 1.0. In
-// rows of 16 to 64 runs at 192 0.88 to 0.97: what is asked for lies past their ends.
+// Rapids (40 and 128 bytes) but gains where the load window is short, every other line is skipped
+// at least, and, moved under masks, the data are in DRAM. Zen 5, not asked for over asked for, out
+// of memory and out of the third level: 24 bytes at 128 to 576 1.27 to 1.43, 0.63 to 1.1; 40 and 64
+// bytes 1.1 to 1.5, 1.1 to 1.3; 96 at 256 and more 1.0 to 1.2, 1.05 to 1.4, but at 96 to 192 0.9
+// to 1.0. In rows of 16 to 64 runs at 192 0.88 to 0.97: what is asked for lies past their ends.
 void set_pack_ahead(Sweep& sweep, int64_t stride, int64_t beyond_l2, bool masks,
                     const Machine& machine) {
   const int64_t line = machine.line_bytes;
   const int64_t touched = (sweep.width + line - 1) / line * line;
   if (sweep.width <= 16 || sweep.width > 2 * line) {
     sweep.pack_ahead = {beyond_l2};
-  } else if (machine.early_stores > 0 && stride >= 2 * touched &&
-             has_rows_of(sweep, 4 * machine.ask_runs)) {
+  } else if (machine.short_load_window && stride >= 2 * touched &&
+             has_rows_of(sweep, 4 * machine.miss_runs)) {
     const bool by_masks = masks && goes_under_masks(sweep.width, stride);
     sweep.pack_ahead = {by_masks ? filling(machine.l3_bytes, sweep.width, stride, machine)
                                  : beyond_l2};
@@ -115,20 +117,22 @@ bool rises(const std::vector<int64_t>& offsets) {
   return true;
 }
 
-// Packing by lists: AMD's CPUs do not look far enough out of the last level, though loads wait for
-// nothing (Zen 5, 450,000 to a million runs in 64 to 512 MiB, in order and in random order, not
-// asked for over asked for: 4 and 8 bytes 1.05 to 1.22, 40 to 64 bytes 1.2 to 1.5, 128 and 256
-// bytes 1.4 to 1.85, those in 8 MiB, too, 1.05). Half of that level is where it begins to pay:
-// others have a share, and the list and the packed data take one. Where there are no masks, of 12,
-// 24 and 32 bytes 1.24 to 1.8; of 16 0.93 to 1.05. Under masks those lose (0.67 to 1.0): by moves,
-// asked for, they take 0.95 (random order) to 1.2 of what they do under masks. Lines of lists in
-// order one after the other, 4 KiB ahead: 8 bytes up to 1.27 times as fast as by their places
-// (swept_row), in a loop of nothing else every eighth of 24 bytes 4.0 ns a run and 2.6.
-void set_gather_of_amd(Sweep& sweep, int64_t way, bool masks, const Machine& machine) {
+// Packing by lists where the load window is short: it does not reach far enough out of the last
+// level, though loads wait for nothing (Zen 5, 450,000 to a million runs in 64 to 512 MiB, in order
+// and in random order, not asked for over asked for: 4 and 8 bytes 1.05 to 1.22, 40 to 64 bytes 1.2
+// to 1.5, 128 and 256 bytes 1.4 to 1.85, those in 8 MiB, too, 1.05). Half of that level is where it
+// begins to pay: others have a share, and the list and the packed data take one. Where there are no
+// masks, of 12, 24 and 32 bytes 1.24 to 1.8; of 16 0.93 to 1.05. Under masks those lose (0.67
+// to 1.0): by moves, asked for, they take 0.95 (random order) to 1.2 of what they do under masks.
+// Lines of lists in order one after the other, 4 KiB ahead: 8 bytes up to 1.27 times as fast as by
+// their places (swept_row), in a loop of nothing else every eighth of 24 bytes 4.0 ns a run
+// and 2.6.
+void set_gather_ahead(Sweep& sweep, int64_t way, bool masks, const Machine& machine) {
   const bool by_mask = masks && sweep.width > 8 && sweep.width <= 32;
   if (by_mask || sweep.width == 16) return;
   const LayoutNode& list = *sweep.list;
-  const int64_t from = sweep.width > machine.line_bytes ? machine.ask_bytes : machine.l3_bytes / 2;
+  const int64_t from =
+      sweep.width > machine.line_bytes ? machine.prefetch_from_bytes : machine.l3_bytes / 2;
   sweep.pack_ahead = {beyond(from, list, way, sweep.width, machine)};
   sweep.ahead_in_order = sweep.width <= 8 &&
                          way <= 2 * machine.line_bytes * std::ssize(list.mem_offsets) &&
@@ -138,12 +142,12 @@ void set_gather_of_amd(Sweep& sweep, int64_t way, bool masks, const Machine& mac
 // No hardware follows lists: beyond the second level in any case (Zen 5, 20,000 of 24 bytes in 2
 // MiB, in random order, 19 and, not asked for, 26 us).
 int64_t beyond_second(const Sweep& sweep, const Machine& machine) {
-  const int64_t from = std::min(machine.ask_bytes, machine.l2_bytes);
+  const int64_t from = std::min(machine.prefetch_from_bytes, machine.l2_bytes);
   return filling(from, sweep.width, sweep.width + machine.line_bytes, machine);
 }
 
-// Unpacking lists on AMD's CPUs, whose hardware does follow lists in order: those of runs wider
-// than 8 bytes (set_listed_ahead has the others). Zen 5, every other place to every eighth, not
+// Unpacking lists where the hardware follows those that ascend: those of runs wider than 8 bytes
+// (set_listed_ahead has the others). Zen 5, every other place to every eighth, not
 // asked for over asked for, 1 to 16 MiB: 12 bytes 1.0 to 1.6 times as fast, 16 1.0 to 1.36, 20 and
 // 24 1.0 to 1.3, from 32 on level; out of all caches 1.0 to 1.4 (16 bytes 0.9 to 1.1). Every
 // sixteenth level. Out of memory masks keep stores from leaving, in random order, too. By moves,
@@ -151,7 +155,7 @@ int64_t beyond_second(const Sweep& sweep, const Machine& machine) {
 // fourth 4.5 and 6.1, in random order 22.1 and 24.1, but every sixteenth of 64 1.2 times as long;
 // 24 bytes 5.1 and 8.7, 4.0 and 5.2, 11.8 and 14.2. In the third level those in random order win
 // warm (1.06 to 1.17) what they lose out of all caches.
-void set_scatter_of_amd(Sweep& sweep, int64_t way, const Machine& machine) {
+void set_scatter_ahead(Sweep& sweep, int64_t way, const Machine& machine) {
   const LayoutNode& list = *sweep.list;
   const int64_t line = machine.line_bytes;
   if (sweep.width <= 8) {
@@ -177,26 +181,27 @@ void set_scatter_of_amd(Sweep& sweep, int64_t way, const Machine& machine) {
 //     but for whole lines;
 //   - whole lines out of the second level at strides of many lines;
 //   - packing out of the second level.
-// On Zen 5 what is in the second level is not asked for either (machine.ask_bytes): 16 of 128 bytes
-// 2.1 and 2.7 us, 64 of 128 0.74 and 0.81. Nor what takes twice that: 4 bytes at 64, so many lines
-// that they fill it, packed 8.7 and 10.2 us, unpacked 8.4 and 9.3, twice as many 22.6
+// On Zen 5 what is in the second level is not asked for either (machine.prefetch_from_bytes): 16 of
+// 128 bytes 2.1 and 2.7 us, 64 of 128 0.74 and 0.81. Nor what takes twice that: 4 bytes at 64, so
+// many lines that they fill it, packed 8.7 and 10.2 us, unpacked 8.4 and 9.3, twice as many 22.6
 // and 22.3, 22.0 and 19.7. Nor lines that all hold data, which the hardware follows
-// (machine.ask_stride_bytes): of 16 MiB, 8 bytes at 64 packed 0.21 and 0.26 ms, unpacked 0.20 and
-// 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster; out
-// of memory, 64 ahead, 4 to 24 bytes at 16 to 80 0.92 to 1.02. Nor short rows, whose ends most of
-// it would lie past: not asked for, rows of 8 to 60 runs of 8 bytes at 128 to 256 packed 1.12
+// (machine.followed_stride_bytes): of 16 MiB, 8 bytes at 64 packed 0.21 and 0.26 ms, unpacked 0.20
+// and 0.22, 16 bytes 0.28 and 0.33, 0.25 and 0.27; at 96 level, at 128 and 256 1.05 times faster;
+// out of memory, 64 ahead, 4 to 24 bytes at 16 to 80 0.92 to 1.02. Nor short rows, whose ends most
+// of it would lie past: not asked for, rows of 8 to 60 runs of 8 bytes at 128 to 256 packed 1.12
 // to 1.54 times faster, unpacked 1.0 to 1.4; of 24 and 64 bytes unpacked 1.05 to 1.5, in one case
 // of twelve 0.86. But elements of several fields: 0.88 to 1.09.
 // Long rows out of memory are asked for twice as far ahead: 8 bytes at 128 to 576 packed 1.09
 // to 1.14 times faster, unpacked 1.05 to 1.1; in the third level 8 bytes at 256 unpacked 0.75.
-void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
+void set_ahead(Sweep& sweep, int64_t span, const KernelTable& kernels, const Machine& machine) {
+  const bool masks = moves_by_masks(kernels, machine);
   const int64_t line = machine.line_bytes;
   const int64_t page = machine.page_bytes;
   const int64_t stride = std::abs(sweep.inner.mem_stride);
-  if (stride < machine.ask_stride_bytes) return;
-  const int64_t beyond_near = filling(machine.ask_bytes, sweep.width, stride, machine);
-  const int64_t beyond_l2 =
-      filling(std::max(machine.l2_bytes, machine.ask_bytes), sweep.width, stride, machine);
+  if (stride < machine.followed_stride_bytes) return;
+  const int64_t beyond_near = filling(machine.prefetch_from_bytes, sweep.width, stride, machine);
+  const int64_t beyond_l2 = filling(std::max(machine.l2_bytes, machine.prefetch_from_bytes),
+                                    sweep.width, stride, machine);
   const int64_t beyond_tlb =
       machine.tlb2_entries * std::max<int64_t>(1, page / stride) * sweep.width;
   if (stride >= line && stride <= page / 2)
@@ -212,26 +217,26 @@ void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine) {
   if (sweep.how != Sweep::How::kStrided) return;
   if (masks && goes_under_masks(sweep.width, stride) && sweep.width <= 16 && stride <= page / 2)
     set_masked_ahead(sweep, stride, machine);
-  const bool is_amd = machine.early_stores > 0;
-  if (is_amd && !has_rows_of(sweep, 2 * machine.ask_runs))
+  if (machine.wasted_prefetches_cost && !has_rows_of(sweep, 2 * machine.miss_runs))
     sweep.pack_ahead = sweep.unpack_ahead = {};
-  if (is_amd && has_rows_of(sweep, 8 * machine.ask_runs))
+  if (machine.dram_miss_runs > machine.miss_runs && has_rows_of(sweep, 8 * machine.miss_runs))
     sweep.far_bytes = filling(machine.l3_bytes, sweep.width, stride, machine);
-  if (machine.ask_level == 2 && meets_in_few_places(stride, machine) && span <= line)
+  if (machine.conflict_prefetch_level == 2 && meets_in_few_places(stride, machine) && span <= line)
     set_second_ahead(sweep, machine);
 }
 
 // Blocks of 12 and 24 bytes out of memory: unpacked 1.2 to 2.2 times faster; of 4 and 8 bytes on
-// Granite Rapids: level, and 1.2 slower out of caches. AMD's CPUs look no farther than their queue
-// of stores (machine.early_stores), where other stores to the same lines stand, too: a million
-// doubles in 64 MiB, in order, 2.08 ms and, asked for 32, 64, 128 entries ahead, 1.85, 1.72 and
-// 1.70 (1.76 into the second level), their lines alone 1.79; in random order 3.44 and 3.28, 3.19
-// and 3.18 (2.91), alone 3.58 (Zen 5).
-void set_listed_ahead(Sweep& sweep, bool masks, const Machine& machine) {
-  if (machine.early_stores > 0) {
-    const int64_t way = way_of(*sweep.list);
-    set_gather_of_amd(sweep, way, masks, machine);
-    set_scatter_of_amd(sweep, way, machine);
+// Granite Rapids: level, and 1.2 slower out of caches. Zen 5 looks no farther than its queue of
+// stores, where other stores to the same lines stand, too: a million doubles in 64 MiB, in order,
+// 2.08 ms and, asked for 32, 64, 128 entries ahead, 1.85, 1.72 and 1.70 (1.76 into the second
+// level), their lines alone 1.79; in random order 3.44 and 3.28, 3.19 and 3.18 (2.91), alone 3.58.
+void set_listed_ahead(Sweep& sweep, const KernelTable& kernels, const Machine& machine) {
+  const bool masks = moves_by_masks(kernels, machine);
+  const bool needs_way = machine.short_load_window || machine.follows_ascending_lists;
+  const int64_t way = needs_way ? way_of(*sweep.list) : 0;
+  if (machine.short_load_window) set_gather_ahead(sweep, way, masks, machine);
+  if (machine.follows_ascending_lists) {
+    set_scatter_ahead(sweep, way, machine);
   } else if (sweep.width > 8) {
     sweep.unpack_ahead = {beyond_second(sweep, machine)};
   }
@@ -244,7 +249,7 @@ void set_listed_ahead(Sweep& sweep, bool masks, const Machine& machine) {
 // level 0.9.
 void set_unequal_ahead(Sweep& sweep, const Machine& machine) {
   constexpr int64_t kLeastUnpacked = 48, kMostPacked = 256;
-  if (machine.early_stores == 0) return;
+  if (!machine.short_load_window) return;
   const LayoutNode& list = *sweep.list;
   const int64_t mean = std::max<int64_t>(1, list.size / std::ssize(list.mem_offsets));
   const Sizes far = {beyond(machine.l3_bytes / 4, list, way_of(list), mean, machine)};

@@ -8,11 +8,10 @@
 
 namespace lacuna {
 
-// Of elements that span `span` bytes at the stride of the sweep's inner loop; `masks`: single runs
-// may be moved under masks.
-void set_ahead(Sweep& sweep, int64_t span, bool masks, const Machine& machine);
+// Of elements that span `span` bytes at the stride of the sweep's inner loop.
+void set_ahead(Sweep& sweep, int64_t span, const KernelTable& kernels, const Machine& machine);
 // Of a list of equal runs.
-void set_listed_ahead(Sweep& sweep, bool masks, const Machine& machine);
+void set_listed_ahead(Sweep& sweep, const KernelTable& kernels, const Machine& machine);
 // Of a list of runs of unequal lengths.
 void set_unequal_ahead(Sweep& sweep, const Machine& machine);
 

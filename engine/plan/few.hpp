@@ -29,6 +29,7 @@
 namespace lacuna {
 
 struct KernelTable;
+struct Machine;
 
 // Functions that somebody else has made for one type: of a program, by its compiler (lacuna-cc).
 struct CompiledMoves {
@@ -43,7 +44,7 @@ class FewMoves {
  public:
   // None, for what has more or longer runs than this is for.
   FewMoves() = default;
-  FewMoves(const Layout& layout, const KernelTable& kernels);
+  FewMoves(const Layout& layout, const KernelTable& kernels, const Machine& machine);
   // The functions, for up to so many elements of this layout.
   FewMoves(const Layout& layout, CompiledMoves compiled, int64_t most_elements);
   FewMoves(FewMoves&&) = default;

@@ -6,6 +6,7 @@
 #include "kernels/element.hpp"
 #include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
+#include "machine/machine.hpp"
 #include "plan/few.hpp"
 
 namespace lacuna {
@@ -49,16 +50,17 @@ std::vector<Field> runs_of(const Layout& layout) {
 
 }  // namespace
 
-FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels) {
+FewMoves::FewMoves(const Layout& layout, const KernelTable& kernels, const Machine& machine) {
   if (layout.element.empty()) return;
   const LayoutNode& node = *layout.element.node;
   if (node.leaf_runs > kMostRegular) return;
+  const bool permutes = kernels.elements && machine.fast_byte_permutes;
   if (find_stride(node)) {
-    if (kernels.elements && regular_moves_ > 1) find_permutes(layout);
-  } else if (kernels.half_line_moves && find_wide_runs(node, kernels.elements)) {
+    if (permutes && regular_moves_ > 1) find_permutes(layout);
+  } else if (kernels.half_line_moves && find_wide_runs(node, permutes)) {
     // done
   } else if (node.leaf_runs <= kLeastInRows || !find_rows(node)) {
-    if (list_moves(layout) && kernels.elements && words_.size() > 1) find_permutes(layout);
+    if (list_moves(layout) && permutes && words_.size() > 1) find_permutes(layout);
     if (permuted_.pack == nullptr && !find_runs(node) && words_.empty()) return;
   }
   extent_ = layout.extent;

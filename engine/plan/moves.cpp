@@ -52,12 +52,11 @@ void set_repeats(Sweep& sweep, const Machine& machine) {
 }
 
 // By which moves runs of lines at that stride should go (Move::piece): the less room there is for
-// their lines, the narrower. Where a store writes a line at once there are other means
-// (set_repeats).
+// their lines, the narrower.
 void set_pieces(Sweep& sweep, const Machine& machine) {
   const int64_t stride = std::abs(sweep.inner.mem_stride);
   const int64_t line = machine.line_bytes;
-  if (sweep.how != How::kStrided || machine.early_stores == 0 || machine.store_bytes >= line ||
+  if (sweep.how != How::kStrided || !machine.narrow_moves_avoid_conflicts ||
       sweep.width % line != 0 || stride < 16 * line || stride % (16 * line) != 0)
     return;
   const int64_t room = meeting_places(stride) * sweep.width;
@@ -74,8 +73,10 @@ void set_pieces(Sweep& sweep, const Machine& machine) {
 // gains little or loses: 32768 runs at 4096 0.9 to 0.97 times as long, at 1024 1.18.
 void set_pace(const Sweep& sweep, const Machine& machine, Move& pack) {
   const int64_t stride = std::abs(sweep.inner.mem_stride);
-  if (sweep.how != How::kStrided || machine.pace_cycles == 0 || stride < machine.line_bytes) return;
-  pack.pace = std::max<int64_t>(1, machine.pace_cycles / meeting_places(stride));
+  if (sweep.how != How::kStrided || machine.conflict_load_cycles == 0 ||
+      stride < machine.line_bytes)
+    return;
+  pack.pace = std::max<int64_t>(1, machine.conflict_load_cycles / meeting_places(stride));
   pack.paced_most = machine.l2_bytes / machine.line_bytes;
 }
 
@@ -99,23 +100,22 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   m.ahead_bytes = sweep.ahead_bytes;
   m.ahead_second = sweep.ahead_second;
   m.ahead_in_order = sweep.ahead_in_order;
-  m.asks_always = machine.ask_bytes <= machine.l1_bytes;
-  m.library_run = machine.library_run_bytes;
-  const bool is_learned = sweep.width >= machine.one_by_one_least_bytes &&
+  m.asks_always = !machine.hides_l2_misses;
+  m.library_run = machine.fast_memcpy_bytes;
+  const bool is_learned = sweep.width >= machine.learned_run_least_bytes &&
                           sweep.inner.mem_stride % machine.learned_stride_bytes == 0;
-  m.one_by_one = is_learned ? machine.one_by_one_bytes : 0;
-  m.masks = kernels.masks;
+  m.one_by_one = is_learned ? machine.learned_run_bytes : 0;
+  m.masks = moves_by_masks(kernels, machine);
   m.half_lines = machine.vector_bytes < machine.line_bytes;
   m.tile_rows = sweep.tile_rows;
   m.tile_cols = sweep.tile_cols;
   const bool is_line = sweep.width == machine.line_bytes;
-  if (!is_line) m.one_by_one_runs = machine.one_by_one_lines;
+  if (!is_line) m.one_by_one_runs = machine.learned_lines;
   sweep.unpack_move = m;
   // To places with gaps vectors of half a line are quicker than string instructions (Zen 4, hand-
   // written loop over either: 64 runs of 4 KiB off the line 1.05 and 0.80, cold 1.04 and 0.93, of 8
   // KiB out of the second level 1.0 and 0.94); packed from memory they are not (0.90 and 1.05).
-  if (machine.store_bytes < machine.line_bytes)
-    sweep.unpack_move.library_run = std::max(m.library_run, Move().library_run);
+  sweep.unpack_move.library_run = machine.fast_memcpy_scatter_bytes;
   // No stride is learned across pages; by halves whole lines have two instructions each. Loads of
   // lines that are in a cache do not wait for that (Zen 5, 64 at 4096, 64 KiB: 4.6 and 3.8 us, 512
   // KiB 52 and 41; 2 MiB 0.33 and 0.36 ms).

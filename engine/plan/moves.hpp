@@ -9,6 +9,11 @@
 
 namespace lacuna {
 
+// Whether runs are moved under masks: the kernels have such moves, and the CPU is quick at them.
+inline bool moves_by_masks(const KernelTable& kernels, const Machine& machine) {
+  return kernels.masks && machine.fast_masked_moves;
+}
+
 void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& machine);
 
 }  // namespace lacuna

@@ -47,26 +47,27 @@ TEST(Moves, LinesAreAskedForAheadWhereThatPays) {
 
 TEST(Moves, SomeMachinesAskForLinesLater) {
   Machine late;
-  late.ask_bytes = late.l2_bytes;
-  late.library_run_bytes = 2048;
+  late.prefetch_from_bytes = late.l2_bytes;
+  late.hides_l2_misses = true;
+  late.fast_memcpy_bytes = late.fast_memcpy_scatter_bytes = 2048;
   const Sweep column = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_EQ(column.unpack_ahead.from, late.l2_bytes / 64 * 8);
   EXPECT_FALSE(column.unpack_move.asks_always);
   EXPECT_EQ(column.unpack_move.library_run, 2048);
-  late.store_bytes = 32;
+  late.fast_memcpy_scatter_bytes = 16384;
   const Sweep narrow = planned("hvector(9999, 1, 4096, double)", late)->root(1).sweep;
   EXPECT_EQ(narrow.pack_move.library_run, 2048);
-  EXPECT_EQ(narrow.unpack_move.library_run, Move().library_run);
+  EXPECT_EQ(narrow.unpack_move.library_run, 16384);
   const Sweep soon = planned("hvector(100000, 1, 192, double)", Machine())->root(1).sweep;
   EXPECT_TRUE(soon.unpack_move.asks_always);
-  late.ask_bytes = 2 * late.l2_bytes;
+  late.prefetch_from_bytes = 2 * late.l2_bytes;
   const Sweep later = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
-  EXPECT_EQ(later.unpack_ahead.from, late.ask_bytes / 64 * 8);
-  EXPECT_EQ(later.pack_ahead.from, late.ask_bytes / 64 * 8);
+  EXPECT_EQ(later.unpack_ahead.from, late.prefetch_from_bytes / 64 * 8);
+  EXPECT_EQ(later.pack_ahead.from, late.prefetch_from_bytes / 64 * 8);
   // Doubles at any place wait for each other in a queue of stores, if it is such a one, in memory.
   const char* const list = "indexed_block(1, [0, 3, 7, 12], double)";
   EXPECT_FALSE(planned(list, late)->root(1).sweep.unpack_ahead.hold(1 << 30, 1 << 30));
-  late.early_stores = 8;
+  late.short_load_window = late.follows_ascending_lists = true;
   EXPECT_EQ(planned(list, late)->root(1).sweep.unpack_ahead.from, late.l3_bytes / 64 * 8);
   // Packed, where they have a line each, or share it; longer runs from where unpacking asks.
   const auto packed = [&](const char* text) {
@@ -75,13 +76,13 @@ TEST(Moves, SomeMachinesAskForLinesLater) {
   const int64_t each = late.l3_bytes / 2 / 64 * 8;
   EXPECT_EQ(packed("indexed_block(1, [0, 30, 70, 120], double)"), each);
   EXPECT_EQ(packed(list), each * 8 / 3);
-  EXPECT_EQ(packed("indexed_block(16, [0, 300, 700, 1200], double)"), late.ask_bytes);
+  EXPECT_EQ(packed("indexed_block(16, [0, 300, 700, 1200], double)"), late.prefetch_from_bytes);
   EXPECT_EQ(packed("indexed_block(2, [0, 30, 70, 120], double)"), Sizes().from);
   // Of unequal lengths both sides where they are not short.
   const char* const unequal = "hindexed([70, 31, 103, 52], [0, 300, 700, 1200], byte)";
   EXPECT_EQ(packed(unequal), late.l3_bytes / 4);
   EXPECT_EQ(planned(unequal, late)->root(1).sweep.unpack_ahead.from, packed(unequal));
-  late.ask_stride_bytes = 193;
+  late.followed_stride_bytes = 193;
   const Sweep never = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_FALSE(never.unpack_ahead.hold(1 << 30, 1 << 30));
   EXPECT_FALSE(never.pack_ahead.hold(1 << 30, 1 << 30));
@@ -89,7 +90,7 @@ TEST(Moves, SomeMachinesAskForLinesLater) {
 
 TEST(Moves, MachinesLearnDifferentStrides) {
   Machine even;
-  even.one_by_one_bytes = 64;
+  even.learned_run_bytes = 64;
   even.learned_stride_bytes = 128;
   even.vector_bytes = 32;
   const auto move = [](const char* text, const Machine& machine) {
@@ -100,11 +101,11 @@ TEST(Moves, MachinesLearnDifferentStrides) {
   EXPECT_TRUE(move("hvector(9999, 300, 512, byte)", even).half_lines);
   EXPECT_EQ(move("hvector(9999, 1, 192, double)", Machine()).one_by_one, 16);
   Machine no_short = even;
-  no_short.one_by_one_least_bytes = 64;
+  no_short.learned_run_least_bytes = 64;
   EXPECT_EQ(move("hvector(9999, 1, 256, double)", no_short).one_by_one, 0);
   EXPECT_EQ(move("hvector(9999, 64, 256, byte)", no_short).one_by_one, 64);
   EXPECT_FALSE(move("hvector(9999, 300, 512, byte)", Machine()).half_lines);
-  even.one_by_one_lines = 500;
+  even.learned_lines = 500;
   EXPECT_EQ(move("hvector(9999, 1, 256, double)", even).one_by_one_runs, 500);
   // Lines' worths have a limit of their own, where their strides cross pages.
   const auto lines = [&](const char* stride) {
@@ -117,21 +118,25 @@ TEST(Moves, MachinesLearnDifferentStrides) {
   EXPECT_EQ(lines("4096"), std::pair(even.l2_bytes / 64, int64_t{0}));
 }
 
-TEST(Moves, KernelsSayWhetherRunsAreMovedUnderMasks) {
+TEST(Moves, KernelsAndMachineSayWhetherRunsAreMovedUnderMasks) {
   KernelTable table = *kernel_tables().front();
-  const Machine host;
-  for (const bool masks : {false, true}) {
-    table.masks = masks;
-    const PlanPtr plan = make_plan(parse_type("hvector(99, 24, 64, byte)").value(), table, host);
-    EXPECT_EQ(plan->root(1).sweep.pack_move.masks, masks);
-    EXPECT_EQ(plan->root(1).sweep.unpack_move.masks, masks);
+  Machine host;
+  for (const bool has_masks : {false, true}) {
+    for (const bool are_fast : {false, true}) {
+      table.masks = has_masks;
+      host.fast_masked_moves = are_fast;
+      const PlanPtr plan = make_plan(parse_type("hvector(99, 24, 64, byte)").value(), table, host);
+      EXPECT_EQ(plan->root(1).sweep.pack_move.masks, has_masks && are_fast);
+      EXPECT_EQ(plan->root(1).sweep.unpack_move.masks, has_masks && are_fast);
+    }
   }
 }
 
 TEST(Moves, LoadsUnderMasksAreAskedForWhereTheirLinesDoNotFit) {
   KernelTable table = *kernel_tables().front();
   Machine late;
-  late.ask_bytes = 2 * late.l2_bytes;
+  late.prefetch_from_bytes = 2 * late.l2_bytes;
+  late.fast_masked_moves = true;
   const auto from = [&](const char* text) {
     return make_plan(parse_type(text).value(), table, late)->root(1).sweep.pack_ahead.from;
   };
@@ -152,12 +157,13 @@ TEST(Moves, LongerRunsAreAskedForWherePackingGainsByIt) {
   KernelTable table = *kernel_tables().front();
   table.masks = true;
   Machine host;
+  host.fast_masked_moves = true;
   const auto packed = [&](const char* text) {
     return make_plan(parse_type(text).value(), table, host)->root(1).sweep.pack_ahead.from;
   };
   for (const char* text : {"hvector(9999, 64, 128, byte)", "hvector(9999, 24, 128, byte)"})
     EXPECT_EQ(packed(text), Sizes::kNoEnd) << text;
-  host.early_stores = 8;
+  host.short_load_window = host.wasted_prefetches_cost = true;
   EXPECT_EQ(packed("hvector(9999, 64, 128, byte)"), host.l2_bytes);
   EXPECT_EQ(packed("hvector(9999, 96, 256, byte)"), host.l2_bytes / 128 * 96);
   EXPECT_EQ(packed("hvector(9999, 24, 128, byte)"), host.l3_bytes / 64 * 24);  // under masks
@@ -168,11 +174,11 @@ TEST(Moves, LongerRunsAreAskedForWherePackingGainsByIt) {
     EXPECT_EQ(packed(text), Sizes::kNoEnd) << text;
 }
 
-TEST(Moves, OutOfMemoryLinesAreAskedForTwiceAsFarAhead) {
+TEST(Moves, LinesInDramAreAskedForFartherAhead) {
   Machine host;
   const auto far = [&](const char* text) { return planned(text, host)->root(1).sweep.far_bytes; };
   EXPECT_EQ(far("hvector(9999, 1, 192, double)"), Sizes::kNoEnd);
-  host.early_stores = 8;
+  host.dram_miss_runs = 32;
   EXPECT_EQ(far("hvector(9999, 1, 192, double)"), host.l3_bytes / 64 * 8);
   EXPECT_EQ(far("hvector(9, 1, 99999, hvector(128, 1, 192, double))"), host.l3_bytes / 64 * 8);
   EXPECT_EQ(far("hvector(9, 1, 99999, hvector(100, 1, 192, double))"), Sizes::kNoEnd);
@@ -205,6 +211,7 @@ TEST(Moves, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   // Lines only where a store writes one at once.
   early.store_bytes = 32;
   early.early_stores = 3;
+  early.narrow_moves_avoid_conflicts = true;
   EXPECT_EQ(move("hvector(9999, 1, 512, double)").repeats, 2);
   EXPECT_EQ(move("hvector(9999, 1, 1024, double)").repeats, 3);
   EXPECT_EQ(move("hvector(9999, 1, 4096, double)").repeats, 9);
@@ -230,7 +237,7 @@ TEST(Moves, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
 
 TEST(Moves, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
   Machine paced;
-  paced.pace_cycles = 8;
+  paced.conflict_load_cycles = 8;
   const auto pace = [&](const char* text) {
     return planned(text, paced)->root(1).sweep.pack_move.pace;
   };
@@ -247,7 +254,7 @@ TEST(Moves, LoadsOfLinesThatMeetInTheFirstLevelArePaced) {
 
 TEST(Moves, LinesOfAListThatRisesSlowlyAreAskedForInOrder) {
   Machine host;
-  host.early_stores = 8;
+  host.short_load_window = true;
   const auto in_order = [&](const char* text) {
     return planned(text, host)->root(1).sweep.pack_move.ahead_in_order;
   };
@@ -263,7 +270,7 @@ TEST(Moves, LinesOfAListThatRisesSlowlyAreAskedForInOrder) {
 
 TEST(Moves, ListsThatRiseSlowlyAreUnpackedUnaskedForUnderMasks) {
   Machine host;
-  host.early_stores = 8;
+  host.follows_ascending_lists = true;
   const auto sweep = [&](const char* text) { return planned(text, host)->root(1).sweep; };
   // Four entries of 24 bytes in 21 doubles: of half the third level so many times what one to a
   // line fills.
@@ -287,7 +294,7 @@ TEST(Moves, ListsThatRiseSlowlyAreUnpackedUnaskedForUnderMasks) {
 
 TEST(Moves, LinesAtFewPlacesOfTheirPagesAreAskedForIntoTheSecondLevel) {
   Machine second;
-  second.ask_level = 2;
+  second.conflict_prefetch_level = 2;
   const auto sweep = [&](const char* text) { return planned(text, second)->root(1).sweep; };
   const Sweep lines = sweep("hvector(99999, 64, 8192, byte)");
   EXPECT_TRUE(lines.pack_move.ahead_second);

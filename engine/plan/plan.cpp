@@ -128,7 +128,7 @@ class Builder {
   std::shared_ptr<const FewMoves> piece(const PlanNode& child) {
     const auto [at, is_new] = pieces_.try_emplace(&child);
     if (is_new) {
-      auto few = std::make_shared<const FewMoves>(Layout{{0, child.layout}, 0}, kernels_);
+      auto few = std::make_shared<const FewMoves>(Layout{{0, child.layout}, 0}, kernels_, machine_);
       if (few->most_elements() > 0) {
         memory_bytes_ += static_cast<int64_t>(sizeof(FewMoves) + sizeof(Element));
         at->second = std::move(few);
@@ -164,8 +164,8 @@ TypePtr outline_of(const Type& type) {
 
 // Not inlined: make_plan would have one more on the stack meanwhile.
 [[gnu::noinline]] void set_few_moves(const Layout& layout, const KernelTable& kernels,
-                                     FewMoves* few) {
-  *few = FewMoves(layout, kernels);
+                                     const Machine& machine, FewMoves* few) {
+  *few = FewMoves(layout, kernels, machine);
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host,
     plan->single_ = builder.build(element);
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
-    set_few_moves(plan->layout_, kernels, &plan->few_);
+    set_few_moves(plan->layout_, kernels, host, &plan->few_);
     plan->few_.serve(most_spelled(plan->repeat_->sweep, plan->size_));
     plan->memory_bytes_ = builder.memory_bytes();
   }

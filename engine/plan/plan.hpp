@@ -67,7 +67,7 @@ struct Sweep {
   // ahead.
   Sizes pack_ahead;
   Sizes unpack_ahead;
-  int64_t far_bytes = Sizes::kNoEnd;  // from here on twice as far
+  int64_t far_bytes = Sizes::kNoEnd;  // from here on by Machine::dram_miss_runs
   int64_t ahead_bytes = 0;
   bool ahead_second = false;            // into the second level
   bool ahead_in_order = false;          // kListed: Move::ahead_in_order, packing
@@ -137,6 +137,8 @@ class Plan : public RefCounted, private PlanParts {
   const Machine& machine() const { return *machine_; }
   // Those it was made with.
   const KernelTable& kernels() const { return *kernels_; }
+  // What copies a run of at least kNearRun bytes within the first level; null: memcpy.
+  auto copy_near() const { return machine_->slow_memcpy_in_l1 ? kernels_->copy_near : nullptr; }
 
   // No bytes; there are no roots.
   bool is_empty() const { return single_ == nullptr; }

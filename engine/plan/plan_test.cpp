@@ -8,6 +8,7 @@
 
 #include <array>
 
+#include "machine/profile.hpp"
 #include "plan/pattern.hpp"
 #include "type/text.hpp"
 
@@ -20,6 +21,18 @@ PlanPtr planned(const char* text, const Machine& host = machine()) {
   auto type = parse_type(text);
   EXPECT_TRUE(type.ok()) << text;
   return make_plan(std::move(type).value(), *kernel_tables().front(), host);
+}
+
+// What is chosen with each table of this host for each row, whoever made this host.
+template <typename Check>
+void for_each_row(Check check) {
+  for (const Cpu& row : cpu_rows()) {
+    const Machine host = told_profile({&row, "", ""}).machine;
+    for (const KernelTable* table : kernel_tables()) {
+      SCOPED_TRACE(std::string(row.name) + ", " + std::string(table->isa));
+      check(*table, host);
+    }
+  }
 }
 
 Machine byna_machine() {  // the Origin2000 of Byna 2003: 128 TLB entries, pages of 16 KiB
@@ -60,11 +73,11 @@ TEST(Plan, ATransposeGetsItsKernel) {
   EXPECT_EQ(transpose_tiles(16, four).four_lines_bytes, 1600);
   EXPECT_EQ(transpose_tiles(8, four).four_lines_bytes, 800);
   EXPECT_EQ(transpose_tiles(4, four).four_lines_bytes, 7000);
-  four.store_bytes = 32;
+  four.conflicts_stall_tiles = true;
   EXPECT_EQ(transpose_tiles(16, four).diagonals_bytes, 0);
   EXPECT_EQ(transpose_tiles(8, four).diagonals_bytes, 800);
   EXPECT_EQ(transpose_tiles(4, four).diagonals_bytes, 400);
-  four.store_bytes = 64;
+  four.conflicts_stall_tiles = false;
   EXPECT_EQ(transpose_tiles(8, four).diagonals_bytes, 0);
 }
 
@@ -119,11 +132,10 @@ TEST(Plan, ListsAndTheirLoops) {
 }
 
 TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
-  KernelTable moves = *kernel_tables().front();
-  moves.field_run = 8;
-  const Machine host;
+  Machine host;
+  host.permuted_run_bytes = 8;
   const auto shape = [&](const char* text) {
-    return make_plan(parse_type(text).value(), moves, host)->root(1).sweep.unpack.shape;
+    return planned(text, host)->root(1).sweep.unpack.shape;
   };
   EXPECT_EQ(shape("hvector(1000, 12, 32, byte)"), Shape::kStrided);
   EXPECT_EQ(shape("hvector(1000, 1, 16, struct([1, 3], [0, 5], [char, char]))"),
@@ -131,40 +143,46 @@ TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
 }
 
 TEST(Plan, ShufflesWhereTheyAreQuickerThanMoves) {
-  for (const bool amd : {false, true}) {
-    KernelTable table = *kernel_tables().front();
-    table.field_bytes = 0;
-    table.shuffles = true;
-    table.words = amd;
+  KernelTable table = *kernel_tables().front();
+  table.field_bytes = 0;
+  table.shuffles = true;
+  for (const double word_cycles : {0.0, 1.25}) {
+    Machine host;
+    host.word_cycles = word_cycles;
     const auto packed_by = [&](const char* text) {
-      const PlanPtr plan = make_plan(parse_type(text).value(), table, Machine());
+      const PlanPtr plan = make_plan(parse_type(text).value(), table, host);
       const FieldsPtr fields = plan->root(1000).sweep.fields;
       return fields != nullptr && fields->gather.shuffles;
     };
     EXPECT_TRUE(packed_by("resized(0, 2, byte)"));
     EXPECT_TRUE(packed_by("resized(0, 4, contiguous(3, byte))"));
     EXPECT_TRUE(packed_by("resized(0, 8, struct([1, 1], [0, 4], [byte, int]))"));
-    EXPECT_EQ(packed_by("resized(0, 16, contiguous(12, byte))"), amd);
+    EXPECT_EQ(packed_by("resized(0, 16, contiguous(12, byte))"), word_cycles > 0);
     EXPECT_FALSE(packed_by("resized(0, 16, double)"));
     EXPECT_FALSE(packed_by("resized(0, 48, contiguous(3, double))"));
     EXPECT_FALSE(packed_by("resized(0, 64, byte)"));  // too few bytes of too many
   }
 }
 
-TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereTheKernelsHaveThem) {
+TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereThoseAreFast) {
   KernelTable table = *find_table("reference");
-  for (const bool words : {false, true}) {
-    table.words = words;
-    const TypePtr three = parse_type("hindexed([4, 24, 4], [0, 8, 36], byte)").value();
-    EXPECT_EQ(make_plan(three, table)->root(99).sweep.fields->words != nullptr, words);
+  Machine host;
+  for (const bool has_words : {false, true}) {
+    for (const bool are_fast : {false, true}) {
+      table.words = has_words;
+      host.fast_words = are_fast;
+      const TypePtr three = parse_type("hindexed([4, 24, 4], [0, 8, 36], byte)").value();
+      EXPECT_EQ(make_plan(three, table, host)->root(99).sweep.fields->words != nullptr,
+                has_words && are_fast);
+    }
   }
   // Beside permutes only where an element has a line or more.
-  table.elements = true;
+  table.elements = host.fast_byte_permutes = true;
   for (const bool wide : {false, true}) {
     const TypePtr two = parse_type(wide ? "resized(0, 96, hindexed([24, 4], [0, 64], byte))"
                                         : "resized(0, 48, hindexed([8, 4], [0, 24], byte))")
                             .value();
-    const FieldsPtr fields = make_plan(two, table)->root(999).sweep.fields;
+    const FieldsPtr fields = make_plan(two, table, host)->root(999).sweep.fields;
     EXPECT_EQ(fields->words != nullptr, wide || fields->moves.pack == nullptr);
   }
 }
@@ -220,41 +238,43 @@ TEST(Plan, FewLongRunsAreMovedByHalfLinesWhereTheKernelsHaveThem) {
   }
 }
 
-TEST(Plan, SmallElementsAreMovedByPermutesWhereTheKernelsHaveThem) {
-  for (const KernelTable* table : kernel_tables()) {
+TEST(Plan, SmallElementsAreMovedByPermutesWhereThoseAreFast) {
+  for_each_row([](const KernelTable& table, const Machine& host) {
+    const bool permutes = table.elements && host.fast_byte_permutes;
     const auto is_permuted = [&](const char* text, int64_t elements = 1) {
-      return make_plan(parse_type(text).value(), *table)->few().is_permuted(elements);
+      return make_plan(parse_type(text).value(), table, host)->few().is_permuted(elements);
     };
-    EXPECT_EQ(is_permuted("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), table->elements);
-    EXPECT_EQ(is_permuted("contiguous(24, byte)"), table->elements);
+    EXPECT_EQ(is_permuted("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), permutes);
+    EXPECT_EQ(is_permuted("contiguous(24, byte)"), permutes);
     EXPECT_FALSE(is_permuted("double"));                   // one move
     EXPECT_FALSE(is_permuted("vector(3, 1, 2, double)"));  // at a stride
-    EXPECT_EQ(is_permuted("vector(3, 1, 2, double)", 2), table->elements);
+    EXPECT_EQ(is_permuted("vector(3, 1, 2, double)", 2), permutes);
     EXPECT_FALSE(is_permuted("vector(16, 1, 24, double)", 2));       // sixteen windows
     EXPECT_FALSE(is_permuted("hvector(5, 3, 48, byte)"));            // four windows
     EXPECT_FALSE(is_permuted("hindexed([40, 40], [0, 48], byte)"));  // more than a vector
     const PlanPtr plan = make_plan(
-        parse_type("resized(0, 96, struct([3, 1], [0, 64], [double, int]))").value(), *table);
+        parse_type("resized(0, 96, struct([3, 1], [0, 64], [double, int]))").value(), table, host);
     ASSERT_NE(plan->root(1000).sweep.fields, nullptr);
-    EXPECT_EQ(plan->root(1000).sweep.fields->moves.pack != nullptr, table->elements);
-    EXPECT_EQ(plan->few().most_elements(), table->elements ? 128 : 21);  // 2 windows; 3 moves
-  }
+    EXPECT_EQ(plan->root(1000).sweep.fields->moves.pack != nullptr, permutes);
+    EXPECT_EQ(plan->few().most_elements(), permutes ? 128 : 21);  // 2 windows; 3 moves
+  });
 }
 
 // Short loops inside one that is repeated, by the count of elements or by a loop.
 TEST(Plan, ShortLoopsAreElements) {
-  for (const KernelTable* table : kernel_tables()) {
+  for_each_row([](const KernelTable& table, const Machine& host) {
     const auto fields = [&](const char* text, int64_t count) -> size_t {
-      const Sweep sweep = make_plan(parse_type(text).value(), *table)->root(count).sweep;
+      const Sweep sweep = make_plan(parse_type(text).value(), table, host)->root(count).sweep;
       return sweep.how == Sweep::How::kFields ? sweep.fields->fields.size() : 0;
     };
-    EXPECT_EQ(fields("vector(3, 1, 2, double)", 1000), 3u) << table->isa;
-    EXPECT_EQ(fields("hvector(1000, 1, 96, vector(2, 2, 3, double))", 1), 2u) << table->isa;
-    EXPECT_EQ(fields("subarray([3, 3, 4], [2, 2, 3], [0, 1, 0], c, float)", 1000), 4u)
-        << table->isa;
-    EXPECT_EQ(fields("resized(0, 4096, vector(2, 2, 3, double))", 1000), 0u) << table->isa;
-    EXPECT_LE(fields("vector(20, 1, 2, double)", 1000), 1u) << table->isa;
-  }
+    EXPECT_EQ(fields("vector(3, 1, 2, double)", 1000), 3u);
+    EXPECT_EQ(fields("hvector(1000, 1, 96, vector(2, 2, 3, double))", 1), 2u);
+    EXPECT_EQ(fields("subarray([3, 3, 4], [2, 2, 3], [0, 1, 0], c, float)", 1000), 4u);
+    // Too far apart for elements of two; each row by a table, where tables serve such runs.
+    const bool has_tables = table.field_bytes > 0 && host.permuted_run_bytes >= 16;
+    EXPECT_EQ(fields("resized(0, 4096, vector(2, 2, 3, double))", 1000), has_tables ? 1u : 0u);
+    EXPECT_LE(fields("vector(20, 1, 2, double)", 1000), 1u);
+  });
 }
 
 // Not by a kernel each.

@@ -47,8 +47,9 @@ int64_t pages_touched(int64_t n, int64_t width, int64_t stride, int64_t page) {
 
 std::string text(int64_t value) { return std::to_string(value); }
 
-void set_kernels(Sweep& sweep, const KernelTable& kernels, Shape pack, Shape unpack) {
-  sweep.pack = find_kernel(kernels, pack, sweep.width);
+void set_kernels(Sweep& sweep, const KernelTable& kernels, const Machine& machine, Shape pack,
+                 Shape unpack) {
+  sweep.pack = find_kernel(kernels, pack, sweep.width, machine.fast_gathers);
   sweep.unpack = find_kernel(kernels, unpack, sweep.width);
 }
 
@@ -130,12 +131,12 @@ bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
     sweep.tile_cols = tiles.columns;
     sweep.four_lines_bytes = tiles.four_lines_bytes;
     sweep.diagonals_bytes = tiles.diagonals_bytes;
-    if (is_gathered) set_ahead(sweep, sweep.width, kernels.masks, machine);
+    if (is_gathered) set_ahead(sweep, sweep.width, kernels, machine);
     sweep.why = why_transpose(sweep, touched.pages, is_gathered, machine);
     nest.loops.pop_back();
     place_outer(sweep, nest, i);
     place_rest(sweep, nest);
-    set_kernels(sweep, kernels, Shape::kTranspose, Shape::kTranspose);
+    set_kernels(sweep, kernels, machine, Shape::kTranspose, Shape::kTranspose);
     return true;
   }
   return false;
@@ -173,8 +174,8 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     place_outer(sweep, nest, outer);
     place_rest(sweep, nest);
   }
-  set_ahead(sweep, sweep.width, kernels.masks, machine);
-  set_kernels(sweep, kernels, Shape::kStrided, Shape::kStrided);
+  set_ahead(sweep, sweep.width, kernels, machine);
+  set_kernels(sweep, kernels, machine, Shape::kStrided, Shape::kStrided);
 }
 
 // The runs of one iteration of loops[first], in packed order, if they are few.
@@ -263,7 +264,8 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     if (size > kMostSize) continue;
     const bool listed = is_list && at + 1 == nest.loops.size();
     const int64_t row = at + 1 < nest.loops.size() ? nest.loops.back().count : 1;
-    found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, row, kernels);
+    found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, row, kernels,
+                              machine);
     // Rows of a known length that are too short for its table are loops of runs.
     if (found != nullptr && found->fields.size() == 1 && nest.loops[at].count > 1 && at > 0 &&
         nest.loops[at].count < found->gather.least && nest.loops[at].count < found->scatter.least)
@@ -287,8 +289,8 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   const bool single = found->fields.size() == 1;
   const int64_t in_row = sweep.own == Sweep::Own::kInner ? INT64_MAX : sweep.inner.count;
   sweep.why = why_fields(*found, in_row);
-  set_ahead(sweep, found->span, kernels.masks, machine);
-  set_kernels(sweep, kernels,
+  set_ahead(sweep, found->span, kernels, machine);
+  set_kernels(sweep, kernels, machine,
               single && found->gather.steps.empty() ? Shape::kStrided : Shape::kGatherFields,
               single && found->scatter.steps.empty() ? Shape::kStrided : Shape::kScatterFields);
   return true;
@@ -337,7 +339,7 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
                   : "a list of runs of unequal lengths";
   const bool equal_runs = list.kind == Kind::kBlocks || sweep.places != nullptr;
   if (equal_runs) {
-    set_listed_ahead(sweep, kernels.masks, machine);
+    set_listed_ahead(sweep, kernels, machine);
   } else {
     set_unequal_ahead(sweep, machine);
   }
@@ -348,7 +350,7 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     place_outer(sweep, nest, nest.loops.size() - 1);
     place_rest(sweep, nest);
   }
-  set_kernels(sweep, kernels, pack, unpack);
+  set_kernels(sweep, kernels, machine, pack, unpack);
 }
 
 }  // namespace
@@ -357,8 +359,8 @@ Tiles transpose_tiles(int64_t width, const Machine& machine) {
   const int64_t line = std::max<int64_t>(1, machine.line_bytes / width);
   const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width);
   const int64_t rows = machine.tile_rows > 0 ? machine.tile_rows : most;
-  // Of up to 1024^2 elements, on Zen 4 alone: on Zen 5 they took no less time, cold more.
-  const bool has_diagonals = machine.store_bytes < machine.line_bytes && (width == 4 || width == 8);
+  // Of up to 1024^2 elements.
+  const bool has_diagonals = machine.conflicts_stall_tiles && (width == 4 || width == 8);
   return {std::max(line, rows / line * line), std::max(line, machine.page_bytes / width),
           width <= 4 ? machine.four_lines_narrow_bytes : machine.four_lines_bytes / 16 * width,
           has_diagonals ? machine.four_lines_bytes / 16 * width : 0};
@@ -373,7 +375,7 @@ void select_sweep(PlanNode& node, const KernelTable& kernels, const Machine& mac
     if (nest.loops.empty()) {
       sweep.how = How::kStrided;
       sweep.why = "one run";
-      set_kernels(sweep, kernels, Shape::kStrided, Shape::kStrided);
+      set_kernels(sweep, kernels, machine, Shape::kStrided, Shape::kStrided);
     } else if (!select_transpose(sweep, nest, kernels, machine) &&
                !select_fields(sweep, nest, kernels, machine)) {
       select_strided(sweep, nest, kernels, machine);

@@ -39,11 +39,11 @@ int words_of(std::span<const Field> runs) {
   return words;
 }
 
-// The same of AMD's CPUs, to be held against shuffles (Zen 3, a run of one move 0.9 to 1, 12 and 24
-// bytes 2.9 and 2.7, a struct of 4, 24 and 4 bytes by words 4.4 to 5).
-double amd_cycles(std::span<const Field> runs) {
+// The same by what a word of several takes, to be held against shuffles (Zen 3, a run of one move
+// 0.9 to 1, 12 and 24 bytes 2.9 and 2.7, a struct of 4, 24 and 4 bytes by words 4.4 to 5).
+double word_cycles(std::span<const Field> runs, double of_several) {
   const int words = words_of(runs);
-  return words == 1 ? 0.9 : 1.25 * words;
+  return words == 1 ? 0.9 : of_several * words;
 }
 
 // What table_cycles must not exceed for a table to be better than a permute for each window of an
@@ -82,15 +82,15 @@ bool is_slower(const FieldTable& table, bool is_pack, double most) {
 
 // What moves an element where no table does: permutes, words, a list of them. Where there are
 // permutes, words for what those do worse out of the first level (fields.inl.hpp).
-void set_moves(Fields& fields, const KernelTable& kernels) {
+void set_moves(Fields& fields, const KernelTable& kernels, const Machine& machine) {
   constexpr int64_t kLine = 64;
   if (fields.fields.size() == 1) return;
-  if (kernels.elements) fields.moves = make_element(fields.fields, fields.extent);
+  if (kernels.elements && machine.fast_byte_permutes)
+    fields.moves = make_element(fields.fields, fields.extent);
   const bool has_moves = fields.moves.pack != nullptr;
-  if (kernels.words && (!has_moves || fields.extent >= kLine))
+  if (kernels.words && machine.fast_words && (!has_moves || fields.extent >= kLine))
     fields.words = make_words(fields.fields, fields.extent);
-  if (fields.words == nullptr && kernels.isa != "reference")
-    fields.list = WordList(fields.fields, kMostListed);
+  if (fields.words == nullptr && kernels.words) fields.list = WordList(fields.fields, kMostListed);
 }
 
 // Of single runs: from how many in a row on a table pays for what lies before its first period and
@@ -109,14 +109,14 @@ void set_least(FieldTable& table, double by_table, double ends, double by_moves)
 }
 
 // Keeps the tables that beat loops of runs.
-void choose_tables(Fields& fields, const KernelTable& kernels) {
+void choose_tables(Fields& fields, const Machine& machine) {
   constexpr double kEndOfLoad = 12;
   constexpr double kEndsUnpacked = 26;
   double by_runs = 0;
   for (const Field& run : fields.fields) by_runs += pass_cycles(run.bytes);
   double most = fields.fields.size() == 1 ? far_pack_cycles(fields.fields[0].bytes) : by_runs;
-  if (fields.gather.shuffles && kernels.words) {
-    most = amd_cycles(fields.fields);
+  if (fields.gather.shuffles && machine.word_cycles > 0) {
+    most = word_cycles(fields.fields, machine.word_cycles);
     if (goes_by_list(fields, INT64_MAX))
       most = std::min(most, kListedCycles * static_cast<double>(fields.list.size()));
   }
@@ -128,9 +128,9 @@ void choose_tables(Fields& fields, const KernelTable& kernels) {
   set_least(fields.scatter, table_cycles(fields.scatter, false), kEndsUnpacked, by_runs);
 }
 
-void choose_permutes(Fields& fields, size_t words, const KernelTable& kernels) {
+void choose_permutes(Fields& fields, size_t words, const Machine& machine) {
   // Two words are quicker (16 and 8 bytes of 272, 200 of them, 71 and 119 ns).
-  if (fields.moves.pack == nullptr || !kernels.elements_in_caches || words <= 2) return;
+  if (fields.moves.pack == nullptr || !machine.fast_permutes_beyond_l1 || words <= 2) return;
   const double windows = static_cast<double>(fields.moves.windows);
   fields.gather_permuted = is_slower(fields.gather, true, kPermutedPack * windows);
   fields.scatter_permuted = is_slower(fields.scatter, false, kPermutedUnpack * windows);
@@ -162,15 +162,16 @@ bool is_better(const Fields& fields, size_t words, int64_t row) {
 }  // namespace
 
 FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed, int64_t row,
-                            const KernelTable& kernels) {
-  const bool served = runs.size() > 1 || runs[0].bytes <= kernels.field_run;
+                            const KernelTable& kernels, const Machine& machine) {
+  const bool served = runs.size() > 1 || runs[0].bytes <= machine.permuted_run_bytes;
   auto fields =
       make_fields(std::move(runs), extent, served ? kernels.field_bytes : 0, kernels.field_lane,
                   kernels.shuffles && (served || kernels.field_bytes == 0));
   const auto words = static_cast<size_t>(words_of(fields->fields));
-  set_moves(*fields, kernels);
-  choose_tables(*fields, kernels);
-  choose_permutes(*fields, words, kernels);
+  fields->scatter.prefetches = !machine.follows_masked_stores;
+  set_moves(*fields, kernels, machine);
+  choose_tables(*fields, machine);
+  choose_permutes(*fields, words, machine);
   const bool is_listed = listed && (fields->moves.pack != nullptr || fields->words != nullptr ||
                                     fields->span <= kMostPassedSpan);
   return is_listed || is_better(*fields, words, row) ? fields : nullptr;

@@ -9,6 +9,7 @@
 
 #include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
+#include "machine/machine.hpp"
 
 namespace lacuna {
 
@@ -16,7 +17,7 @@ namespace lacuna {
 // element's all the same: a list, or loops whose innermost has so few in a `row`. Null where loops
 // are better.
 FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed, int64_t row,
-                            const KernelTable& kernels);
+                            const KernelTable& kernels, const Machine& machine);
 
 }  // namespace lacuna
 

@@ -60,11 +60,10 @@ class Looks {
   uint32_t bits_ = 1;                        // behind that, the last one lowest
 };
 
-// Where it was measured what distances are worth: on CPUs on which the C library copies by string
-// instructions, which write whole lines without asking for them first.
+// Where it was measured what distances are worth: on CPUs on which the C library's memcpy writes
+// whole lines without reading them first.
 inline bool minds_distance(const Machine& machine) noexcept {
-  constexpr int64_t kMostRun = 4 << 10;
-  return machine.library_run_bytes <= kMostRun;
+  return machine.memcpy_writes_whole_lines;
 }
 inline bool minds_distance(const Plan& plan) noexcept { return minds_distance(plan.machine()); }
 

@@ -4,14 +4,16 @@
 Without a table lacuna-cc packs first whatever its limit allows, as programs do that pack by hand. A
 table of `lacuna tune --compiled` names what the library is better for. A JSON file:
 
-    {"lacuna_compiled_table": 1, "mpi": "Open MPI v5.0.11", "cpu": "...", "provenance": {...},
+    {"lacuna_compiled_table": 1, "mpi": "Open MPI v5.0.11", "cpu": "...", "rows": ["zen4", ...],
+     "provenance": {...},
      "left": {"strided": {"send": [[run_from, run_to, from, to], ...], "receive": [...]}, ...},
      "apart": [[from, to], ...], "evidence": [...]}
 
 A table without `nested` says of such messages what it does of strided ones. A rule holds for
 messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to `run_to`, in the
 mean; `apart` names the sizes at which what is packed is sent with a gap, which a library may send
-in another way (optimizer/templates/part.hpp). Other members are for people. The table `preload`
+in another way (optimizer/templates/part.hpp); `rows` names the CPU rows (docs/machine.md) that a
+shipped table holds for. Other members are for people. The table `preload`
 names what is left to the preload, where a program finds that it runs with it.
 """
 
@@ -25,7 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lacuna import places
+from lacuna import engine, places
 from lacuna.errors import Exit, LacunaError
 
 TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, preload or none
@@ -184,9 +186,8 @@ def own_place(kind: str) -> Path | None:
 
 def place(kind: str) -> Path | None:
     """The table in force: what LACUNA_COMPILED_TABLE names, else the user's own, else the one that
-    is shipped for this maker of processors, or for all; None: the variable says that there is none.
-    `preload` is for programs that run under `lacuna run` only, which moves what is large in one
-    copy."""
+    is shipped; None: the variable says that there is none. `preload` is for programs that run under
+    `lacuna run` only, which moves what is large in one copy."""
     chosen = os.environ.get(TABLE, "")
     if chosen == "preload":
         return preloads_place()
@@ -195,18 +196,18 @@ def place(kind: str) -> Path | None:
     own = own_place(kind)
     if own is not None and own.is_file():
         return own
-    makers = places.compiled_tables() / f"{kind}-{_maker()}.json"
-    return makers if makers.is_file() else places.compiled_tables() / f"{kind}.json"
+    return shipped(kind)
 
 
-def _maker() -> str:
-    """Who made this machine's processor: `amd`, or another."""
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:  # of all CPUs
-            is_amd = "AuthenticAMD" in lines.read(200)
-    except OSError:
-        is_amd = False
-    return "amd" if is_amd else "other"
+def shipped(kind: str) -> Path:
+    """The shipped table of that kind of MPI: the one that names this CPU's row (docs/machine.md)
+    among its `rows`, else the one for all."""
+    row = engine.machine()["row"]["name"]
+    folder = places.compiled_tables()
+    for path in sorted(folder.glob(f"{kind}-*.json")):
+        if row in json.loads(path.read_text(encoding="utf-8"))["rows"]:
+            return path
+    return folder / f"{kind}.json"
 
 
 def preloads_place() -> Path:

@@ -13,7 +13,16 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from lacuna import compiled_program, compiled_table, mpis, provenance, results, tune, watch
+from lacuna import (
+    compiled_program,
+    compiled_table,
+    engine,
+    mpis,
+    provenance,
+    results,
+    tune,
+    watch,
+)
 from lacuna.compiled_program import How, Message, Samples
 from lacuna.compiled_table import Cell
 from lacuna.errors import Exit, LacunaError
@@ -142,6 +151,7 @@ def _table(
         "lacuna_compiled_table": compiled_table.FORMAT,
         "mpi": told["mpi_library"].strip(),
         "cpu": header["cpu"],
+        "rows": [engine.machine()["row"]["name"]],
         "provenance": header | {"compiler": told["compiler"]},
         "left": compiled_table.rules(ways),
         "apart": apart,

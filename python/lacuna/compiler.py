@@ -173,8 +173,8 @@ def family_of(mpi: Mpi, clang: str) -> str | None:
 
 def kind_of(family: str, wrapper: Path) -> str:
     """For the tables: which MPI it is, of those that have a binary interface in common."""
-    is_intel = family == "mpich" and "intel" in str(wrapper.resolve())
-    return "openmpi" if family == "ompi" else "intelmpi" if is_intel else "mpich"
+    is_intel_mpi = family == "mpich" and "intel" in str(wrapper.resolve())
+    return "openmpi" if family == "ompi" else "intelmpi" if is_intel_mpi else "mpich"
 
 
 def pass_options(family: str, wrapper: Path) -> list[str]:

@@ -141,8 +141,9 @@ def facts() -> dict[str, Any]:
 def show(as_json: bool, plot: Path | None) -> None:
     """Prints the numbers in force; draws their curves."""
     found = facts()
-    if found["complaint"]:
-        print(f"lacuna machine: {found['complaint']}", file=sys.stderr)
+    for complaint in (found["row"]["complaint"], found["complaint"]):
+        if complaint:
+            print(f"lacuna machine: {complaint}", file=sys.stderr)
     if plot:
         if not found["curves"]:
             raise LacunaError(
@@ -183,6 +184,11 @@ def _print_tables(found: dict[str, Any]) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH)
     console.print(found["cpu"], markup=False)
+    row = found["row"]
+    origin = found["rows"][row["name"]]
+    console.print(
+        f"row      {row['name']} ({row['why']}), measured on {origin}", markup=False, soft_wrap=True
+    )
     if found["profile"]:
         date = found["provenance"].get("date") or "no date"
         console.print(f"profile  {found['profile']} ({date})", markup=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 """What the tests of the command share: how to call it, and where the built things are."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LACUNA_BUILD_DIR", ROOT / "build" / "release"))
 MPI_ROOT = ROOT / "build" / "mpi"
 COMMAND = Path(sys.executable).parent / "lacuna"
+# The names that LACUNA_CPU knows.
+_CPUS = (ROOT / "engine" / "machine" / "cpus.cpp").read_text(encoding="utf-8")
+CPU_ROWS = re.findall(r'^    \{"([a-z0-9-]+)", ', _CPUS, re.MULTILINE)
 
 
 @pytest.fixture(autouse=True)

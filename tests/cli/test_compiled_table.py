@@ -5,8 +5,9 @@ import json
 import re
 
 import pytest
+from conftest import CPU_ROWS
 
-from lacuna import compiled_table
+from lacuna import compiled_table, engine, places
 from lacuna.compiled_table import Cell
 from lacuna.errors import LacunaError
 
@@ -73,13 +74,14 @@ def test_spans_begin_and_end_where_the_gain_does():
         assert begin == next_begin and next_end == 1 << 30
 
 
-@pytest.mark.parametrize("maker", ["amd", "other"])
-def test_shipped_tables_are_in_order(maker, monkeypatch):
+@pytest.mark.parametrize("row", CPU_ROWS)
+def test_shipped_tables_are_in_order(row, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
     monkeypatch.delenv(compiled_table.TABLE, raising=False)
-    monkeypatch.setattr(compiled_table, "_maker", lambda: maker)
-    end = "-amd.json" if maker == "amd" else ".json"
+    monkeypatch.setattr(engine, "machine", lambda: {"row": {"name": row}})
+    end = "-zen.json" if row.startswith("zen") else ".json"
     assert compiled_table.place("mpich").name == f"mpich{end}"
+    assert compiled_table.place("openmpi").name == f"openmpi{end}"
     assert compiled_table.place("intelmpi").name == "intelmpi.json"
     for kind in ("mpich", "openmpi", "intelmpi"):
         left, apart = compiled_table.load(kind)
@@ -87,6 +89,15 @@ def test_shipped_tables_are_in_order(maker, monkeypatch):
         rules = [rule for sides in left.values() for found in sides.values() for rule in found]
         assert rules
         assert all(rule[0] < rule[1] and rule[2] <= rule[3] for rule in rules)
+
+
+def test_shipped_tables_are_of_rows_that_there_are():
+    """Each row has at most one table of a kind."""
+    for kind in ("mpich", "openmpi", "intelmpi"):
+        named = []
+        for path in places.compiled_tables().glob(f"{kind}-*.json"):
+            named += json.loads(path.read_text())["rows"]
+        assert len(named) == len(set(named)) and set(named) <= set(CPU_ROWS)
 
 
 def test_lacuna_cc_is_told(tmp_path, monkeypatch):

@@ -7,10 +7,13 @@ something that is believed.
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT, one_line_error
+from conftest import BUILD, CPU_ROWS, ROOT, one_line_error
+
+from lacuna import machine
 
 USAGE, ENVIRONMENT = 2, 3
 PROBE = BUILD / "bin" / "lacuna-machine-probe"
@@ -82,6 +85,51 @@ def test_json_has_all_that_the_table_has(lacuna):
             assert numbers[f"{level}_{kind}_bytes_per_ns"]["unit"] == "bytes/ns"
     for number in numbers.values():
         assert set(number) == {"value", "unit", "source", "meaning"}
+
+
+def test_the_row_in_force_is_named(lacuna):
+    """The host's own, or the one that LACUNA_CPU names; with why."""
+    found = json.loads(lacuna("machine", "--json").stdout)
+    own, rows = found["row"], found["rows"]
+    assert own["name"] in rows and own["complaint"] is None
+    assert re.fullmatch(r"family \d+ model \d+|AArch64|no row matches .+", own["why"])
+    assert list(rows) == CPU_ROWS
+    for name, origin in rows.items():
+        result = lacuna("machine", LACUNA_CPU=name)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert f"row      {name} (LACUNA_CPU), measured on {origin}" in result.stdout.splitlines()
+    for name in ("zen9", "Zen4", "none"):
+        result = lacuna("machine", LACUNA_CPU=name)
+        assert result.returncode == 0
+        assert result.stderr == (
+            f"lacuna machine: LACUNA_CPU={name} is not understood: it must be "
+            f"{', '.join(list(rows)[:-1])} or {list(rows)[-1]}; {own['name']} is used, "
+            f"the row of this CPU ({own['why']})\n"
+        )
+        assert f"row      {own['name']} ({own['why']}), measured on " in result.stdout
+
+
+def test_every_row_is_documented(lacuna):
+    page = (ROOT / "docs" / "machine.md").read_text()
+    for name, origin in json.loads(lacuna("machine", "--json").stdout)["rows"].items():
+        assert f"| `{name}` | {origin} |" in page
+
+
+def test_every_habit_of_every_row_is_documented(lacuna):
+    lines = (ROOT / "docs" / "machine.md").read_text().splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("| habit |"))
+    rows = lines[begin].replace("`", "").strip("| ").split(" | ")[2:]
+    end = lines.index("", begin)
+    cells = [line.replace("`", "").strip("| ").split(" | ") for line in lines[begin + 2 : end]]
+    for column, row in enumerate(rows, 2):
+        found = json.loads(lacuna("machine", "--json", LACUNA_CPU=row).stdout)
+        assert set(rows) == set(found["rows"])
+        for cell in cells:
+            number = found["numbers"][cell[0]]
+            value = f"{number['value']:g}" if cell[0] == "word_cycles" else str(number["value"])
+            if number["unit"] == "bytes":
+                value = machine.size(number["value"]).removesuffix(" bytes")
+            assert cell[column] == value, (row, cell[0])
 
 
 def test_every_number_is_documented(lacuna):

@@ -166,7 +166,8 @@ def log(mpi, **options):
 def test_the_log_says_that_lacuna_is_on(mpi):
     lines = log(mpi, LACUNA_DIRECT="1")
     (on,) = [line for line in lines if ": on: lacuna " in line]
-    assert on.startswith("lacuna[0]: on: lacuna 0.1.0 under ") and ", 2 ranks; table: shipped" in on
+    assert on.startswith("lacuna[0]: on: lacuna 0.1.0 under ") and "; table: shipped" in on
+    assert re.search(r", 2 ranks; CPU: [a-z0-9-]+ \((family \d+ model \d+|AArch64)\); table: ", on)
     assert on.endswith("messages between ranks of a node through shared memory")
     # A type that is made 50 times is told of once by each rank.
     for rank in (0, 1):
@@ -184,9 +185,12 @@ def test_the_log_says_why_lacuna_is_off_and_which_options_are_none():
         assert "LACUNA_ISA=avx9 is not to be had on this machine; " in isa
     (on,) = [line for line in lines if ": on: " in line]
     assert on.endswith("none through shared memory (LACUNA_DIRECT is off)")
-    lines = log("mpich", LACUNA_DISTANCE="near", LACUNA_COSTS="1", LACUNA_THREADS="2 ")
+    lines = log(
+        "mpich", LACUNA_DISTANCE="near", LACUNA_COSTS="1", LACUNA_THREADS="2 ", LACUNA_CPU="zen9"
+    )
     for sentence in (
         "LACUNA_DISTANCE=near is not understood: it must be close, far or turns; ",
+        "LACUNA_CPU=zen9 is not understood: it must be generic, golden-cove, ",
         "LACUNA_COSTS says nothing without LACUNA_REPORT; remedy: ",
         "LACUNA_THREADS=2  is not understood: it must be an integer from 1 to 256; 1 is used",
     ):

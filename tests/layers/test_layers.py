@@ -69,6 +69,11 @@ def plant(root: Path, name: str, text: str) -> None:
         ),
         ("bench/a.cpp", "// caf\u00e9\n", "bench/a.cpp:1: not ASCII"),
         ("python/lacuna/a.py", "x = '\u2264'\n", "python/lacuna/a.py:1: not ASCII"),
+        ("engine/kernels/a.cpp", "bool fast = is_amd();\n", "a.cpp:1: is_amd: the maker is"),
+        ("engine/base/a.hpp", "#include <cpuid.h>\n", "a.hpp:1: cpuid: the maker is"),
+        ("engine/plan/a_test.cpp", 'if (__builtin_cpu_is("amd")) {}\n', "the maker is asked in"),
+        ("python/lacuna/a.py", 'x = "AuthenticAMD" in text\n', "the maker is asked in"),
+        ("tests/cli/test_a.py", 'x = "vendor_id" in text\n', "the maker is asked in"),
     ],
 )
 def test_a_planted_violation_is_caught(tmp_path, name, text, expected):
@@ -98,6 +103,8 @@ def test_a_planted_violation_is_caught(tmp_path, name, text, expected):
         ),
         ("interpose/a.cpp", '#include <mpi.h>\n#include "mpi/decode.hpp"\n'),
         ("include/lacuna/lacuna_mpi.h", "#include <mpi.h>\n"),
+        ("engine/machine/a.cpp", '#include <cpuid.h>\nbool amd = name == "AuthenticAMD";\n'),
+        ("interpose/a.cpp", "const bool is_intel_mpi = true;\n"),
     ],
 )
 def test_what_is_allowed_passes(tmp_path, name, text):

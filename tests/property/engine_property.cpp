@@ -3,8 +3,9 @@
 // The ladder of oracles, engine part (DESIGN, Oracles): for each random type the text form, the
 // typemap, the layout, the reference kernels and each SIMD target in turn agree, whole and in
 // random slices, packing, unpacking and copying to another type, between guard pages, with every
-// byte of every gap compared afterwards. Each plan is made for this host and for a tiny machine, on
-// which the blocked and non-temporal ways start at a few bytes.
+// byte of every gap compared afterwards. Each plan is made for this host's caches and for a tiny
+// machine, on which the blocked and non-temporal ways start at a few bytes; both with the habits of
+// one row of engine/machine/cpus.cpp after the other, or of the one that LACUNA_CPU names.
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +13,7 @@
 #include "exec/copy.hpp"
 #include "exec/exec.hpp"
 #include "exec/stream.hpp"
+#include "machine/profile.hpp"
 #include "plan/cache.hpp"
 #include "plan/plan.hpp"
 #include "property/case.hpp"
@@ -21,8 +23,9 @@
 namespace lacuna::testing {
 namespace {
 
-Machine tiny_machine() {
+Machine tiny_machine(const Cpu& row) {
   Machine m;
+  static_cast<CpuHabits&>(m) = row.habits;
   m.l1_bytes = 1024;
   m.l2_bytes = 4096;
   m.l3_bytes = 16384;
@@ -30,16 +33,33 @@ Machine tiny_machine() {
   m.stream_transpose_bytes = 0;
   m.stream_run_bytes = 0;
   m.parallel_bytes = 128;
-  m.ask_level = 2;
+  m.conflict_prefetch_level = 2;
   m.early_stores = 8;
-  m.pace_cycles = 8;
+  m.conflict_load_cycles = 8;
   m.four_lines_bytes = int64_t{1} << 30;
   m.four_lines_narrow_bytes = int64_t{1} << 30;
-  m.library_run_bytes = 200;
-  m.one_by_one_bytes = 64;
+  m.fast_memcpy_bytes = 200;
+  m.fast_memcpy_scatter_bytes = 200;
+  m.learned_run_bytes = 64;
   m.learned_stride_bytes = 1;
   m.vector_bytes = 32;
   return m;
+}
+
+struct Row {
+  std::string_view name;
+  Machine host;
+  Machine tiny;
+};
+
+std::vector<Row> make_rows() {
+  std::vector<Row> rows;
+  const CpuChoice& in_force = cpu_in_force();
+  for (const Cpu& cpu : cpu_rows()) {
+    if (in_force.why == "LACUNA_CPU" && in_force.row != &cpu) continue;
+    rows.push_back({cpu.name, told_profile({&cpu, "", ""}).machine, tiny_machine(cpu)});
+  }
+  return rows;
 }
 
 std::string check_text(const Case& c) {
@@ -242,25 +262,26 @@ std::string check_copy(const Case& c, const Plan& plan, const Expected& expected
 }
 
 // The same type at absolute addresses, handed over with a null buffer as MPI_BOTTOM is.
-std::string check_bottom(const Case& c, const Expected& expected, const KernelTable& kernels) {
+std::string check_bottom(const Case& c, const Expected& expected, const KernelTable& kernels,
+                         const Machine& host) {
   if (c.count == 0) return "";
   const Guarded mem(expected.span(), true);
   expected.fill(mem.data(), mem.size(), 1);
   const int64_t at = static_cast<int64_t>(reinterpret_cast<uintptr_t>(expected.buffer(mem)));
   auto absolute = make_hindexed({c.count}, {at}, c.type);
   if (!absolute) return "absolute: " + absolute.error().message;
-  const PlanPtr plan = make_plan(absolute.value(), kernels);
+  const PlanPtr plan = make_plan(absolute.value(), kernels, host);
   std::vector<std::byte> packed(expected.packed().size());
   pack(*plan, nullptr, 1, packed.data());
   return differ("pack from MPI_BOTTOM", packed.data(), expected.packed().data(), packed.size());
 }
 
 // The plan that a type gets which was made anew, from a cache that is too small for all of them.
-PlanPtr cached(const Case& c, const KernelTable& kernels, std::string* wrong) {
+PlanPtr cached(const Case& c, const KernelTable& kernels, const Machine& host, std::string* wrong) {
   static PlanCache& cache = *new PlanCache(4, 1 << 20);
-  const PlanPtr first = cache.find_or_make(c.type, kernels, machine());
+  const PlanPtr first = cache.find_or_make(c.type, kernels, host);
   const TypePtr again = parse_type(print_type(*c.type)).value();
-  const PlanPtr second = cache.find_or_make(again, kernels, machine());
+  const PlanPtr second = cache.find_or_make(again, kernels, host);
   if (!equal(first->type(), *c.type) || &first->kernels() != &kernels)
     *wrong = "the cached plan is another type's: " + print_type(first->type());
   if (again->hash != c.type->hash) *wrong = "equal types have unequal hashes";
@@ -269,7 +290,8 @@ PlanPtr cached(const Case& c, const KernelTable& kernels, std::string* wrong) {
 }
 
 std::string check(const Case& c) {
-  static const Machine tiny = tiny_machine();
+  static const std::vector<Row>& rows = *new std::vector<Row>(make_rows());
+  const Row& row = rows[c.seed % rows.size()];
   std::string wrong = check_text(c);
   if (wrong.empty()) wrong = check_layout(c);
   if (!wrong.empty()) return wrong;
@@ -279,21 +301,22 @@ std::string check(const Case& c) {
   const Expected target(target_case);
   const std::vector<std::byte> copied = target.unpacked(expected.packed());
   for (const KernelTable* kernels : kernel_tables()) {
-    for (const Machine* host : {&machine(), &tiny}) {
+    for (const Machine* host : {&row.host, &row.tiny}) {
       // Half of all checks are of plans from a cache.
-      const PlanPtr plan =
-          host == &tiny ? make_plan(c.type, *kernels, *host) : cached(c, *kernels, &wrong);
+      const PlanPtr plan = host == &row.tiny ? make_plan(c.type, *kernels, *host)
+                                             : cached(c, *kernels, *host, &wrong);
       if (!wrong.empty()) return wrong;
       wrong = check_pack(c, *plan, expected, choices);
       if (wrong.empty() && c.receivable) wrong = check_unpack(c, *plan, expected, choices);
       if (wrong.empty())
         wrong = check_copy(c, *plan, expected, target_case, target, copied, choices);
       if (!wrong.empty()) {
-        return std::string(kernels->isa) + (host == &tiny ? ", tiny machine: " : ": ") + wrong +
-               "\n" + explain(*plan, c.count);
+        return std::string(kernels->isa) + ", " + std::string(row.name) +
+               (host == &row.tiny ? ", tiny machine: " : ": ") + wrong + "\n" +
+               explain(*plan, c.count);
       }
     }
-    wrong = check_bottom(c, expected, *kernels);
+    wrong = check_bottom(c, expected, *kernels, row.host);
     if (!wrong.empty()) return wrong;
   }
   return "";

@@ -76,8 +76,7 @@ Json numbers_of(const Survey& survey) {
   for (size_t i = 0; i < all.size(); ++i) {
     const double value = all[i].get(survey.profile.machine);
     Json& entry = numbers[all[i].name];
-    entry["value"] =
-        all[i].whole != nullptr ? Json(static_cast<int64_t>(value)) : Json(rounded(value));
+    entry["value"] = all[i].is_whole() ? Json(static_cast<int64_t>(value)) : Json(rounded(value));
     entry["unit"] = all[i].unit;
     entry["source"] = source_name(survey.profile.sources[i]);
     const auto known = survey.evidence.find(all[i].name);
