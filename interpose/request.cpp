@@ -202,9 +202,9 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 
 namespace {
 
-bool is_received_packed(MPI_Datatype datatype) {
+bool is_received_packed(MPI_Count count, MPI_Datatype datatype) {
   const TypeRecord* record = plainly_predefined(datatype) ? nullptr : watched_type(datatype);
-  return record != nullptr && packed_receive(*record) != nullptr;
+  return record != nullptr && packed_receive(*record, count) != nullptr;
 }
 
 }  // namespace
@@ -220,7 +220,7 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   // The message may be held, or about to be; what is received in the place of what is sent may be a
   // token; and of what is received packed the length has to be known.
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
-                                 is_received_packed(recvtype))) {
+                                 is_received_packed(recvcount, recvtype))) {
     const Answer split = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                          recvcount, recvtype, source, recvtag, comm, request);
     if (split.taken) return split;  // else it is too much to be put aside

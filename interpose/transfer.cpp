@@ -122,7 +122,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   if (record == nullptr) return is_committed(datatype) && leave_to_library(false);
   incoming->account = account_of(*record);
   incoming->untold = Untold(*record);
-  const TypeRecord* packed = packed_receive(*record);
+  const TypeRecord* packed = packed_receive(*record, count);
   if (packed != nullptr) {
     record = packed;
   } else if (record->plan == nullptr && record->note == Note::kPredefined) {

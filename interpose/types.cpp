@@ -196,6 +196,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->wire = uniform ? decoded->uniform : rt.packed;
   record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
   record->passes = record->plan == nullptr;
+  record->most_disjoint = plan->most_disjoint();
   record->one_passes = record->single_run && !reported;
   if (is_watched(kVerified) && record->plan != nullptr)
     keep_for_verification(record->plan, datatype);

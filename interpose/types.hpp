@@ -44,6 +44,7 @@ struct TypeRecord {
   Pattern many_pattern = Pattern::kStrided;  // of several
   MPI_Datatype wire;                         // messages of packed data are arrays of it
   int64_t wire_bytes = 1;
+  int64_t most_disjoint = INT64_MAX;  // of more elements some bytes are at one place
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
   bool passes = true;             // calls on it need not be looked at
   bool one_passes = false;        // nor those with a count of 1
@@ -164,15 +165,17 @@ inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) no
 }
 
 // Some libraries move these element by element and leave out bytes that are no part of the number
-// (long double), so that a token among them would lose them.
-inline bool loses_bytes(const TypeRecord& record) noexcept {
-  return !record.uniform || record.wire_bytes > 8;
+// (long double), so that a token among them would lose them. So would one that is received where
+// bytes come to places that they have come to before.
+inline bool loses_bytes(const TypeRecord& record, MPI_Count count) noexcept {
+  return !record.uniform || record.wire_bytes > 8 || count > record.most_disjoint;
 }
 
-// What a receive that may bring a token has to go by, where it is packed; null: it is not.
-inline const TypeRecord* packed_receive(const TypeRecord& record) noexcept {
+// What a receive of `count` that may bring a token has to go by, where it is packed; null: it is
+// not.
+inline const TypeRecord* packed_receive(const TypeRecord& record, MPI_Count count) noexcept {
   if (record.gapped != nullptr) return record.gapped;
-  return record.plan != nullptr && loses_bytes(record) ? &record : nullptr;
+  return record.plan != nullptr && loses_bytes(record, count) ? &record : nullptr;
 }
 
 // A verdict: a count, and a bit for each operation of messages that pays.

@@ -61,6 +61,7 @@ CopyWay choose(const Side& source, const Side& target, Joins joins) {
     return CopyWay::kNothing;
   if (target.is_run()) return CopyWay::kPack;
   if (source.is_run()) return CopyWay::kUnpack;
+  if (!target.plan.is_disjoint(target.count)) return CopyWay::kStaged;
   if (joins()) return CopyWay::kJoint;
   if (alike(source, target)) return CopyWay::kAlike;
   const double from = source.plan.mean_run_bytes();
@@ -197,6 +198,12 @@ void staged(const Side& source, const Side& target, int64_t begin, int64_t total
   }
 }
 
+[[gnu::noinline]] void staged_small(const Side& source, const Side& target, int64_t begin,
+                                    int64_t total) {
+  alignas(64) std::byte stage[kSmallStageBytes];
+  staged(source, target, begin, total, stage, kSmallStageBytes);
+}
+
 [[gnu::noinline]] void staged(const Side& source, const Side& target, int64_t begin,
                               int64_t total) {
   if (total - begin > kSmallStageBytes) {
@@ -204,8 +211,7 @@ void staged(const Side& source, const Side& target, int64_t begin, int64_t total
     if (scratch.data() != nullptr)
       return staged(source, target, begin, total, scratch.data(), kStageBytes);
   }
-  alignas(64) std::byte stage[kSmallStageBytes];
-  staged(source, target, begin, total, stage, kSmallStageBytes);
+  staged_small(source, target, begin, total);
 }
 
 [[gnu::noinline]] bool by_joint(const Side& source, const Side& target, int64_t total) {

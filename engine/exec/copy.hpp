@@ -23,7 +23,7 @@ enum class CopyWay : uint8_t {
   kCursors,  // long runs on both sides: what is common to the current two, one after the other
   kTarget,   // long runs on the target: the source's slices are packed into them
   kSource,   // long runs on the source: they are unpacked into slices of the target
-  kStaged,   // else: slices are packed into a buffer in the first-level cache and unpacked from it
+  kStaged,   // else, and where the target has a byte twice, as all is in order then: slices are packed into a buffer in the first-level cache and unpacked from it
 };
 std::string_view copy_way_name(CopyWay way);
 

@@ -86,7 +86,7 @@ TEST(Copy, LoopsOverRuns) {
   const char* column = "vector(120, 1, 5, double)";
   check({CopyWay::kJoint, column, 1, "vector(120, 1, 7, double)", 1});
   check({CopyWay::kJoint, column, 1, "vector(60, 2, 7, double)", 1});
-  check({CopyWay::kJoint, column, 1, "resized(0, 128, vector(12, 1, 10, double))", 10});
+  check({CopyWay::kJoint, column, 1, "resized(0, 8, vector(12, 1, 10, double))", 10});
   check({CopyWay::kJoint, column, 2, "vector(12, 20, 25, double)", 1});
   check({CopyWay::kJoint, "vector(9, 1, 2, byte)", 4, "resized(0, 3, byte)", 36});
   check({CopyWay::kJoint, "vector(8, 240, 300, byte)", 1, "vector(24, 5, -7, short)", 8});
@@ -128,14 +128,22 @@ TEST(Copy, OneLayoutTwice) {
   const char* ragged = "indexed([1, 3, 2, 4], [0, 2, 7, 12], int)";
   check({CopyWay::kAlike, ragged, 7, ragged, 7});
   const char* record =
-      "struct([1, 1, 2], [0, 400, 6000], [vector(9, 1, 4, int), subarray([9, 9], [4, 5], [1, 1], "
-      "c, double), indexed_block(3, [0, 9, 40], short)])";
+      "resized(0, 6200, struct([1, 1, 2], [0, 400, 6000], [vector(9, 1, 4, int), subarray([9, 9], "
+      "[4, 5], [1, 1], c, double), indexed_block(3, [0, 9, 40], short)]))";
   check({CopyWay::kAlike, record, 1, record, 1});
   check({CopyWay::kAlike, record, 3, record, 3});
   for (const char* basic : {"byte", "int", "double", "double_complex", "contiguous(5, short)"}) {
     const std::string text = "indexed_block(1, [3, 1, 8, 6, 20, 11], " + std::string(basic) + ")";
     check({CopyWay::kAlike, text.c_str(), 3, text.c_str(), 3});
   }
+}
+
+// The last value stays, so all has to be in order.
+TEST(Copy, ToOneThatHasAByteTwice) {
+  const char* twice = "indexed_block(1, [3, 1, 8, 3, 1, 11], double)";
+  check({CopyWay::kStaged, twice, 1, twice, 1});
+  check({CopyWay::kStaged, "vector(300, 2, 3, double)", 1, "hvector(600, 1, 4, double)", 1});
+  check({CopyWay::kStaged, "vector(300, 2, 3, double)", 1, "resized(0, 4, double)", 600});
 }
 
 TEST(Copy, LongRunsOnBothSides) {

@@ -17,7 +17,8 @@ namespace lacuna {
 // packed[0, count*size) <- `count` elements at `mem` (element i at mem + i*extent). count >= 0. No
 // overlap of the two.
 void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexcept;
-// What overlaps in `mem` (MPI forbids it where data is received) ends up with any of its values.
+// Where a byte of `mem` is there twice (MPI forbids it where data is received), the last value in
+// the order of the stream stays, as MPI libraries have it: such types are unpacked run by run.
 void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept;
 
 // Whether `count` elements go by the plan's few moves: then the caller may end with them, and

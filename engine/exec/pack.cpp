@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "exec/exec.hpp"
+#include "exec/in_order.hpp"
 #include "exec/mover.hpp"
 #include "exec/threads.hpp"
 
@@ -16,6 +17,8 @@ template <bool kPack>
                                  std::byte* packed) {
   if (count <= 0 || plan.is_empty()) return;
   const int64_t total = count * plan.size();
+  if (!kPack && !plan.is_disjoint(count)) [[unlikely]]
+    return unpack_in_order(plan, mem, count, 0, total, packed);
   if (shared_out<kPack>(plan, mem, count, 0, total, packed)) return;
   mem = address(mem, plan.offset());
   if (plan.is_run(count)) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "exec/exec.hpp"
+#include "exec/in_order.hpp"
 #include "exec/mover.hpp"
 #include "exec/part.hpp"
 #include "exec/threads.hpp"
@@ -191,12 +192,14 @@ class Slicer {
   const Mover<kPack>& mover_;
 };
 
-}  // namespace
-
+// In line, as a call of it takes more of the stack.
 template <bool kPack>
-void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
-               std::byte* packed, int64_t message_bytes, bool goes_on) noexcept {
+[[gnu::always_inline]] inline void move_slice(const Plan& plan, std::byte* mem, int64_t count,
+                                              int64_t begin, int64_t end, std::byte* packed,
+                                              int64_t message_bytes, bool goes_on) {
   if (begin >= end || plan.is_empty()) return;
+  if (!kPack && !plan.is_disjoint(count)) [[unlikely]]
+    return unpack_in_order(plan, mem, count, begin, end, packed);
   mem = address(mem, plan.offset());
   if (plan.is_contiguous()) {
     std::memcpy(kPack ? packed : mem + begin, kPack ? mem + begin : packed,
@@ -212,6 +215,14 @@ void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, i
   }
 }
 
+}  // namespace
+
+template <bool kPack>
+void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
+               std::byte* packed, int64_t message_bytes, bool goes_on) noexcept {
+  move_slice<kPack>(plan, mem, count, begin, end, packed, message_bytes, goes_on);
+}
+
 template void move_part<true>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
                               int64_t, bool) noexcept;
 template void move_part<false>(const Plan&, std::byte*, int64_t, int64_t, int64_t, std::byte*,
@@ -222,15 +233,15 @@ void pack_slice(const Plan& plan, const void* mem, int64_t count, int64_t begin,
   std::byte* from = address(mem, 0);
   std::byte* to = address(packed, 0);
   if (shared_out<true>(plan, from, count, begin, end, to)) return;
-  move_part<true>(plan, from, count, begin, end, to, end - begin);
+  move_slice<true>(plan, from, count, begin, end, to, end - begin, false);
 }
 
 void unpack_slice(const Plan& plan, const void* packed, int64_t count, int64_t begin, int64_t end,
                   void* mem, bool goes_on) noexcept {
   std::byte* to = address(mem, 0);
   std::byte* from = address(packed, 0);
-  if (shared_out<false>(plan, to, count, begin, end, from)) return;
-  move_part<false>(plan, to, count, begin, end, from, end - begin, goes_on);
+  if (plan.is_disjoint(count) && shared_out<false>(plan, to, count, begin, end, from)) return;
+  move_slice<false>(plan, to, count, begin, end, from, end - begin, goes_on);
 }
 
 }  // namespace lacuna

@@ -92,6 +92,7 @@ StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t 
   int64_t end = count * plan.size();
   const auto no_group = [&](std::byte* run) { return StreamPart{begin, end, end, nullptr, run}; };
   if (!plan.is_empty() && plan.is_run(count)) return no_group(mem);
+  if (!plan.is_disjoint(count)) return no_group(nullptr);  // what is held would come late
   for (;;) {
     switch (node->kind) {
       case Kind::kLoop: {

@@ -126,6 +126,8 @@ std::string explain(const Plan& plan, int64_t count) {
     out += "  memcpy\n  why: the packed stream is the memory\n";
     return out;
   }
+  if (!plan.is_disjoint(count))
+    out += "  some bytes are at one place: unpacked run by run, in the order of the stream\n";
   if (count > 0 && count <= plan.few().most_elements()) {
     out += "  " + moves_text(plan.few(), count) +
            "\n  why: fewer than pay for a kernel; slices go by this:\n";

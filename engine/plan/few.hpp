@@ -56,6 +56,8 @@ class FewMoves {
   void serve(int64_t elements) {
     if (most_elements_ > 0) most_elements_ = std::max(most_elements_, elements);
   }
+  // Serves at most so many.
+  void limit(int64_t elements) { most_elements_ = std::min(most_elements_, elements); }
   // Equal moves at one stride.
   bool is_regular() const {
     return most_elements_ > 0 && regular_width_ != 0 && words_of_run_ == 1 && rows_ == 1;

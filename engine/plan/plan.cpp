@@ -10,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "base/options.hpp"
+#include "layout/disjoint.hpp"
 
 namespace lacuna {
 namespace {
@@ -196,8 +197,10 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host,
     plan->single_ = builder.build(element);
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
+    plan->most_disjoint_ = most_disjoint(plan->layout_);
     set_few_moves(plan->layout_, kernels, host, &plan->few_);
     plan->few_.serve(most_spelled(plan->repeat_->sweep, plan->size_));
+    plan->few_.limit(plan->most_disjoint_);
     plan->memory_bytes_ = builder.memory_bytes();
   }
   plan->memory_bytes_ += static_cast<int64_t>(sizeof(Plan));
@@ -210,7 +213,7 @@ PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves) {
   if (plan.is_empty() || plan.is_contiguous()) return nullptr;
   // Words at a stride: the plan's own moves take as long (16 of them) or a nanosecond less (128).
   if (plan.few_.is_regular()) return nullptr;
-  const int64_t most = kMostCompiled / plan.size_;
+  const int64_t most = std::min(kMostCompiled / plan.size_, plan.most_disjoint_);
   if (most == 0) return nullptr;
   auto made = make_ref<Plan>();
   static_cast<PlanParts&>(*made) = plan;

@@ -117,6 +117,7 @@ class PlanParts {
   PlanNodePtr repeat_;
   int64_t size_ = 0;
   int64_t memory_bytes_ = 0;
+  int64_t most_disjoint_ = std::numeric_limits<int64_t>::max();
   bool contiguous_ = false;
 };
 
@@ -132,6 +133,10 @@ class Plan : public RefCounted, private PlanParts {
   bool is_run(int64_t count) const {
     return contiguous_ || (count == 1 && single_->kind == LayoutNode::Kind::kRun);
   }
+  // No two bytes of `count` elements are at one place: they may be written in any order. False also
+  // where that was not found out (layout/disjoint.hpp).
+  bool is_disjoint(int64_t count) const { return count <= most_disjoint_; }
+  int64_t most_disjoint() const { return most_disjoint_; }
   // Mean length of the runs a plain traversal copies; 0 for an empty type.
   double mean_run_bytes() const;
   const Machine& machine() const { return *machine_; }

@@ -41,7 +41,7 @@ inline bool is_futile_receive(MPI_Datatype datatype, int count) {
   return record != nullptr &&
          (is_futile(*record, count, Operation::kReceive) || is_left_as_it_is(*record) ||
           (count == 1 && record->one_passes)) &&
-         !loses_bytes(*record) && !anything_irregular();
+         !loses_bytes(*record, count) && !anything_irregular();
 }
 
 // Whether to ask further: of one that has failed the status says anything.

@@ -1,5 +1,5 @@
 # The programs of the tests here, and what they load: one for each binary interface of MPI.
-set(lacuna_interpose_sources cache_test.cpp pack_test.cpp p2p_test.cpp nonblocking_test.cpp lifetime_test.cpp
+set(lacuna_interpose_sources cache_test.cpp pack_test.cpp p2p_test.cpp overlap_test.cpp nonblocking_test.cpp lifetime_test.cpp
   direct_test.cpp direct_probe_test.cpp direct_ring_test.cpp modes_test.cpp matched_test.cpp persistent_test.cpp persistent_ends_test.cpp exchange_test.cpp
   errors_test.cpp switch_test.cpp threads_test.cpp large_test.cpp decode_test.cpp device_test.cpp
   collectives_test.cpp nonblocking_collectives_test.cpp persistent_collectives_test.cpp

@@ -26,6 +26,7 @@ struct Tally {
   int64_t unbuilt = 0;       // this MPI has no such type, or not as plain bytes or in these places
   int64_t declined = 0;      // the library's bounds do not follow from the type's parts
   int64_t defects = 0;       // the library alone gives other bytes than the standard's
+  int64_t unlike = 0;        // or keeps another value of a byte that is received twice
   int64_t other_extent = 0;  // decoded with the library's own rounding of extents
 } g_tally;
 
@@ -80,7 +81,7 @@ std::string check_self_message(const Case& c, MPI_Datatype type, const Expected&
   MPI_Sendrecv(expected.buffer(mem), count, type, 0, 1, packed.data(), bytes, MPI_PACKED, 0, 1,
                MPI_COMM_SELF, &status);
   std::string wrong = differ("message out", packed.data(), expected.packed().data(), packed.size());
-  if (!wrong.empty() || !c.receivable) return wrong;
+  if (!wrong.empty()) return wrong;
   expected.fill(mem.data(), mem.size(), 2);
   MPI_Request request;
   MPI_Irecv(expected.buffer(mem), count, type, 0, 2, MPI_COMM_SELF, &request);
@@ -111,7 +112,7 @@ bool has_wide_numbers(const Type& type) {
 std::string check_one_way(const Case& c, MPI_Datatype type, const Expected& expected, bool lacuna) {
   MPI_Pcontrol(lacuna ? 1 : 0);
   std::string wrong = check_pack(c, type, expected);
-  if (wrong.empty() && c.receivable) wrong = check_unpack(c, type, expected);
+  if (wrong.empty()) wrong = check_unpack(c, type, expected);
   if (wrong.empty()) wrong = check_self_message(c, type, expected);
   return wrong;
 }
@@ -123,6 +124,11 @@ std::string check_both_ways(const Case& c, MPI_Datatype type) {
   ++g_tally.cases;
   g_tally.bytes += expected.packed_bytes();
   const std::string alone = g_library_is_sound ? check_one_way(c, type, expected, false) : "";
+  // MPI says nothing of bytes that are received twice: libraries keep the last value as a rule.
+  if (!alone.empty() && !c.receivable) {
+    ++g_tally.unlike;
+    return "";
+  }
   if (!alone.empty()) {
     ++g_tally.defects;
     std::fprintf(stderr, "the library alone: %s\n  %.300s\n", alone.c_str(), repro(c).c_str());
@@ -177,15 +183,16 @@ int main(int argc, char** argv) {
   lacuna::testing::g_flavour = lacuna::flavour_of(version);
   lacuna::testing::g_library_is_sound = lacuna::testing::g_flavour != lacuna::Flavour::kIntelMpi;
   int code = lacuna::testing::run_seeds(argc, argv, argv[0], lacuna::testing::check);
-  std::fprintf(stderr,
-               "%lld cases of %lld bytes, lacuna %s; types not to be had here: %lld, declined: "
-               "%lld, with the library's own "
-               "extents: %lld, wrong in the library: %lld\n",
-               static_cast<long long>(g_tally.cases), static_cast<long long>(g_tally.bytes),
-               lacuna::testing::g_preloaded ? "alternating" : "absent",
-               static_cast<long long>(g_tally.unbuilt), static_cast<long long>(g_tally.declined),
-               static_cast<long long>(g_tally.other_extent),
-               static_cast<long long>(g_tally.defects));
+  std::fprintf(
+      stderr,
+      "%lld cases of %lld bytes, lacuna %s; types not to be had here: %lld, declined: "
+      "%lld, with the library's own "
+      "extents: %lld, wrong in the library: %lld, otherwise of bytes received twice: %lld\n",
+      static_cast<long long>(g_tally.cases), static_cast<long long>(g_tally.bytes),
+      lacuna::testing::g_preloaded ? "alternating" : "absent",
+      static_cast<long long>(g_tally.unbuilt), static_cast<long long>(g_tally.declined),
+      static_cast<long long>(g_tally.other_extent), static_cast<long long>(g_tally.defects),
+      static_cast<long long>(g_tally.unlike));
   // A run that compared little has shown nothing.
   if (g_tally.cases < 9 * g_tally.declined || g_tally.cases < 50 * g_tally.defects) code = 1;
   MPI_Finalize();

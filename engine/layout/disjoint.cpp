@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A layout is a set of pieces: runs, each repeated by digits, which are the loops and lists around
+// it. Places of one digit are at least its gap apart, and at most its reach. In the order of their
+// gaps, a digit keeps two places of a piece apart if its gap is at least the span of all before it.
+#include "layout/disjoint.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace lacuna {
+namespace {
+
+using Kind = LayoutNode::Kind;
+
+constexpr int64_t kFar = int64_t{1} << 61;  // spans are no longer
+constexpr size_t kMostPieces = 64;
+// So many runs are compared one by one; of several elements fewer, as types whose extent is less
+// than their span are mostly sent one at a time, and a plan is to take microseconds.
+constexpr int64_t kMostRuns = 4096;
+constexpr int64_t kMostRunsOfMany = 256;
+
+struct Digit {
+  int64_t gap;
+  int64_t reach;
+  const LayoutNode* list;  // null: a loop
+  bool operator==(const Digit& other) const { return gap == other.gap && list == other.list; }
+};
+
+struct Piece {
+  int64_t low;
+  int64_t width;
+  std::vector<Digit> digits;  // by ascending gaps
+  int64_t span = 0;
+};
+using Pieces = std::vector<Piece>;
+
+int64_t reach_of(int64_t count, int64_t gap) {
+  int64_t reach = 0;
+  return __builtin_mul_overflow(count - 1, gap, &reach) ? kFar : std::min(reach, kFar);
+}
+
+// The least distance of two of them; 0 where two are equal.
+int64_t least_gap(const std::vector<int64_t>& offsets) {
+  if (!std::is_sorted(offsets.begin(), offsets.end())) {
+    std::vector<int64_t> ascending = offsets;
+    std::sort(ascending.begin(), ascending.end());
+    return least_gap(ascending);
+  }
+  int64_t gap = kFar;
+  for (size_t i = 1; i < offsets.size(); ++i) gap = std::min(gap, offsets[i] - offsets[i - 1]);
+  return gap;
+}
+
+// Bytes [begin, end) each, which are to be apart. Sorts them.
+bool are_apart(std::vector<std::pair<int64_t, int64_t>>* spans) {
+  if (!std::is_sorted(spans->begin(), spans->end())) std::sort(spans->begin(), spans->end());
+  for (size_t i = 1; i < spans->size(); ++i) {
+    if ((*spans)[i].first < (*spans)[i - 1].second) return false;
+  }
+  return true;
+}
+
+// Takes a layout apart. ok() is false where it has too many pieces, or runs of a list that overlap.
+class Pieced {
+ public:
+  explicit Pieced(Pieces* pieces) : pieces_(pieces) {}
+
+  void add(const LayoutNode& node, int64_t at) {
+    if (!ok_) return;
+    switch (node.kind) {
+      case Kind::kRun:
+        return add_run(at, node.size);
+      case Kind::kRuns:
+        return add_runs(node, at);
+      case Kind::kSeq:
+        for (size_t i = 0; i < node.children.size(); ++i)
+          add(*node.children[i], at + node.mem_offsets[i]);
+        return;
+      case Kind::kLoop: {
+        const int64_t gap = std::abs(node.loop.mem_stride);
+        enter({gap, reach_of(node.loop.count, gap), nullptr});
+        add(node.child(), node.loop.mem_stride < 0 ? at - digits_.back().reach : at);
+        break;
+      }
+      case Kind::kBlocks: {
+        const auto [low, high] =
+            std::minmax_element(node.mem_offsets.begin(), node.mem_offsets.end());
+        enter({least_gap(node.mem_offsets), *high - *low, &node});
+        add(node.child(), at + *low);
+        break;
+      }
+    }
+    digits_.pop_back();
+  }
+  bool ok() const { return ok_; }
+
+ private:
+  void enter(const Digit& digit) { digits_.push_back(digit); }
+
+  void add_run(int64_t at, int64_t width) {
+    if (pieces_->size() == kMostPieces) ok_ = false;
+    if (ok_) pieces_->push_back({at, width, digits_});
+  }
+
+  // All runs as one piece, from the first to the last byte of any.
+  void add_runs(const LayoutNode& node, int64_t at) {
+    std::vector<std::pair<int64_t, int64_t>> spans;
+    spans.reserve(node.mem_offsets.size());
+    for (size_t i = 0; i < node.mem_offsets.size(); ++i) {
+      const int64_t begin = node.mem_offsets[i];
+      spans.emplace_back(begin, begin + node.packed_offsets[i + 1] - node.packed_offsets[i]);
+    }
+    ok_ = ok_ && are_apart(&spans);
+    add_run(at + spans.front().first, spans.back().second - spans.front().first);
+  }
+
+  Pieces* pieces_;
+  std::vector<Digit> digits_;
+  bool ok_ = true;
+};
+
+// Whether a piece has no byte twice; finds its span.
+bool is_apart(Piece* piece) {
+  piece->span = piece->width;
+  std::sort(piece->digits.begin(), piece->digits.end(),
+            [](const Digit& a, const Digit& b) { return a.gap < b.gap; });
+  for (const Digit& digit : piece->digits) {
+    if (digit.gap < piece->span) return false;
+    piece->span = std::min(piece->span + digit.reach, kFar);
+  }
+  return true;
+}
+
+bool are_apart(Pieces pieces);
+
+// Pieces that have a digit in common are apart if what is left without it is, within its gap. Of
+// loops the places count modulo the gap: they may begin at different iterations.
+bool are_apart_under(const Digit& digit, const Pieces& pieces) {
+  Pieces rest;
+  for (const Piece& piece : pieces) {
+    const auto found = std::find(piece.digits.begin(), piece.digits.end(), digit);
+    if (found == piece.digits.end()) return false;
+    rest.push_back({piece.low - pieces.front().low, piece.width, {}});
+    for (auto other = piece.digits.begin(); other != piece.digits.end(); ++other) {
+      if (other != found) rest.back().digits.push_back(*other);
+    }
+    if (digit.list == nullptr)
+      rest.back().low = (rest.back().low % digit.gap + digit.gap) % digit.gap;
+    if (!is_apart(&rest.back())) return false;
+  }
+  std::sort(rest.begin(), rest.end(), [](const Piece& a, const Piece& b) { return a.low < b.low; });
+  int64_t end = rest.front().low;
+  bool apart = true;
+  for (const Piece& piece : rest) {
+    apart = apart && end <= piece.low;
+    end = std::max(end, piece.low + piece.span);
+  }
+  if (end - rest.front().low > digit.gap) return false;
+  return apart || are_apart(std::move(rest));
+}
+
+// Of pieces none of which has a byte twice.
+bool are_apart(Pieces pieces) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.low < b.low; });
+  for (size_t first = 0, last = 0; first < pieces.size(); first = last) {
+    // Those whose spans overlap.
+    int64_t end = pieces[first].low + pieces[first].span;
+    for (last = first + 1; last < pieces.size() && pieces[last].low < end; ++last)
+      end = std::max(end, pieces[last].low + pieces[last].span);
+    if (last == first + 1) continue;
+    const Pieces mixed(pieces.begin() + static_cast<ptrdiff_t>(first),
+                       pieces.begin() + static_cast<ptrdiff_t>(last));
+    const std::vector<Digit>& digits = mixed.front().digits;
+    if (std::none_of(digits.rbegin(), digits.rend(),
+                     [&](const Digit& digit) { return are_apart_under(digit, mixed); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool are_runs_apart(const Layout& layout, int64_t count) {
+  int64_t runs = 0;
+  if (__builtin_mul_overflow(layout.element.node->leaf_runs, count, &runs) ||
+      runs > (count == 1 ? kMostRuns : kMostRunsOfMany)) {
+    return false;
+  }
+  std::vector<std::pair<int64_t, int64_t>> spans;
+  spans.reserve(static_cast<size_t>(runs));
+  for (int64_t i = 0; i < count; ++i) {
+    for_each_run(layout.element, [&](int64_t at, int64_t, int64_t bytes) {
+      spans.emplace_back(i * layout.extent + at, i * layout.extent + at + bytes);
+    });
+  }
+  return are_apart(&spans);
+}
+
+// Whether `count` elements are, whose pieces these are; no pieces: there are too many.
+bool is_disjoint(const Layout& layout, Pieces pieces, int64_t count) {
+  const int64_t gap = std::abs(layout.extent);
+  for (Piece& piece : pieces) {
+    if (count > 1) piece.digits.push_back({gap, reach_of(count, gap), nullptr});
+  }
+  const bool found = !pieces.empty() && std::all_of(pieces.begin(), pieces.end(), [](Piece& piece) {
+    return is_apart(&piece);
+  }) && are_apart(std::move(pieces));
+  return found || are_runs_apart(layout, count);
+}
+
+}  // namespace
+
+int64_t most_disjoint(const Layout& layout) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  if (layout.element.empty()) return kAny;
+  Pieces pieces;
+  Pieced pieced(&pieces);
+  pieced.add(*layout.element.node, layout.element.offset);
+  if (!pieced.ok()) pieces.clear();
+  const auto holds = [&](int64_t count) { return is_disjoint(layout, pieces, count); };
+  if (holds(kAny)) return kAny;
+  if (!holds(1)) return 0;
+  int64_t most = 1;
+  int64_t beyond = 2;
+  while (holds(beyond)) {
+    most = beyond;
+    if (__builtin_mul_overflow(beyond, 2, &beyond)) return most;
+  }
+  while (beyond - most > 1) {
+    const int64_t middle = most + (beyond - most) / 2;
+    (holds(middle) ? most : beyond) = middle;
+  }
+  return most;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Known types, and random ones against a look at each of their bytes.
+#include "layout/disjoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "type/random.hpp"
+#include "type/text.hpp"
+#include "type/typemap.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+
+int64_t most(const char* text) {
+  auto type = parse_type(text);
+  EXPECT_TRUE(type.ok()) << text;
+  return most_disjoint(lower(*type.value()));
+}
+
+TEST(Disjoint, AnyCountOfWhatMayBeReceived) {
+  for (const char* text :
+       {"double", "double_int", "contiguous(0, int)", "vector(10, 2, 7, int)",
+        "vector(10, 2, -7, int)", "resized(0, -64, vector(2, 2, 4, double))",
+        "subarray([8, 8, 8], [8, 2, 1], [0, 1, 3], c, double)",
+        "indexed([1, 2, 1], [9, 3, 0], double)", "indexed_block(1, [7, 1, 4, 2], double)",
+        "struct([3, 1, 2, 1], [0, 24, 28, 32], [double, int, char, long])",
+        // Two columns of one matrix, one after the other in the stream.
+        "resized(0, 8000, struct([1, 1], [0, 8], [vector(10, 1, 100, double), "
+        "vector(10, 1, 100, double)]))"}) {
+    EXPECT_EQ(most(text), kAny) << text;
+  }
+}
+
+// Elements that lie between each other.
+TEST(Disjoint, AsManyAsThereIsRoomFor) {
+  EXPECT_EQ(most("resized(0, 8, vector(10, 1, 100, double))"), 100);
+  EXPECT_EQ(most("resized(0, -8, vector(10, 1, 100, double))"), 100);
+  EXPECT_EQ(most("resized(0, 16, vector(10, 1, 100, double))"), 50);
+  EXPECT_EQ(most("resized(0, 8, indexed_block(1, [0, 30, 10, 21], double))"), 9);
+  EXPECT_EQ(most("resized(0, 4, double)"), 1);
+  EXPECT_EQ(most("resized(0, 0, double)"), 1);
+  EXPECT_EQ(most("resized(0, 16, struct([1, 1], [0, 8], [vector(4, 1, 20, double), "
+                 "vector(4, 1, 20, double)]))"),
+            10);
+}
+
+TEST(Disjoint, NoneOfWhatHasAByteTwice) {
+  for (const char* text :
+       {"vector(2, 1, 0, double)", "hvector(2, 1, 4, double)", "indexed_block(1, [0, 1, 0], int)",
+        "indexed([2, 2], [0, 1], int)", "contiguous(2, resized(0, 4, double))",
+        "struct([1, 1], [0, 4], [double, double])",
+        "hvector(10, 1, 8, vector(10, 1, 5, double))"}) {
+    EXPECT_EQ(most(text), 0) << text;
+  }
+}
+
+// Without a look at each run: as many as there may be.
+TEST(Disjoint, LargeOnes) {
+  EXPECT_EQ(most("resized(0, 8, vector(1000000, 1, 1000000, double))"), 1000000);
+  EXPECT_EQ(most("resized(0, 16, struct([1, 1], [0, 8], [vector(1000000, 1, 1000, double), "
+                 "vector(1000000, 1, 1000, double)]))"),
+            500);
+  EXPECT_EQ(most("hvector(1000000, 1, 8, vector(1000000, 1, 999999, double))"), 0);
+}
+
+TEST(Disjoint, IsFoundOutOfNearlyAllRandomTypes) {
+  int unfound = 0;
+  int received = 0;
+  for (uint64_t seed = 1; seed <= 3000; ++seed) {
+    RandomOptions options;
+    options.overlap = seed % 3 == 0;
+    options.max_entries = 300;
+    const TypePtr type = random_type(seed, options);
+    const int64_t count = 1 + static_cast<int64_t>(seed % 4);
+    const int64_t found = most_disjoint(lower(*type));
+    const bool is_disjoint = !has_overlap(*type, count);
+    if (found >= count) {
+      EXPECT_TRUE(is_disjoint) << count << " of " << print_type(*type);
+    }
+    received += is_disjoint ? 1 : 0;
+    unfound += is_disjoint && found < count ? 1 : 0;
+  }
+  EXPECT_GT(received, 1000);
+  EXPECT_LT(unfound, received / 200);
+}
+
+}  // namespace
+}  // namespace lacuna
