@@ -305,6 +305,42 @@ TEST(GpuPlan, SplitsWhatIsTooLong) {
   EXPECT_EQ(place.packed, 2684354559);
 }
 
+// Of runs of 8 in 16 bytes all sectors hold data; of those in 128 one of four, of pairs one of two.
+TEST(GpuPlan, TellsTheSectorsThatHoldData) {
+  const auto touched = [](const char* type, int64_t count) {
+    return touched_by(placed_plan(*parse_type(type).value(), count).value().plan);
+  };
+  const auto near = touched("hvector(1000000, 8, 16, byte)", 1);
+  EXPECT_NEAR(near.sectors, 16e6, 100);
+  EXPECT_NEAR(near.partly, 16e6, 100);
+  const auto far = touched("hvector(1000000, 8, 128, byte)", 1);
+  EXPECT_NEAR(far.sectors, 32e6, 100);
+  EXPECT_NEAR(far.fetched, 64e6, 100);
+  const auto whole = touched("hvector(1000, 1024, 2048, byte)", 1);
+  EXPECT_EQ(whole.sectors, 1024e3);
+  EXPECT_EQ(whole.partly, 0);
+  // A transpose touches each sector once, though its neighbours in the stream are far apart.
+  const auto turned = touched("resized(0, 8, vector(2000, 1, 2000, double))", 2000);
+  EXPECT_NEAR(turned.sectors, 32e6, 320e3);
+  EXPECT_LT(turned.partly, 320e3);
+  const auto records = touched("resized(0, 24, struct([1, 1], [0, 16], [double, int]))", 100000);
+  EXPECT_NEAR(records.sectors, 24e5, 100);
+  const auto listed = touched("hindexed_block(32, [640, 0, 64, 320], byte)", 1);
+  EXPECT_EQ(listed.sectors, 128);
+  EXPECT_EQ(listed.fetched, 256);
+  const auto odd = touched("hindexed([3, 40], [30, 64], byte)", 1);
+  EXPECT_EQ(odd.sectors, 128);
+  EXPECT_EQ(odd.partly, 96);
+}
+
+TEST(GpuPlan, TellsWhatItDoes) {
+  const std::string text = explain_json(*parse_type("vector(9, 2, 4, double)").value(), 1).value();
+  for (const char* part : {"\"kernel\": \"words\"", "\"word_bytes\": [16]",
+                           "\"pieces\": [\"loop 9 mem +32 packed +16, run of 16 bytes\"]",
+                           "\"sector_bytes\": 288", "\"partly_bytes\": 288"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
 TEST(GpuPlan, DeclinesWhatItCannotHold) {
   EXPECT_EQ(make_device_plan(*parse_type("double").value(), -1).error().status,
             LACUNA_INVALID_ARGUMENT);

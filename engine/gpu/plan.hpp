@@ -56,6 +56,20 @@ void place(DevicePlan& plan, std::byte* base);
 // "2 pieces\nloop 1024 mem +8192 packed +8, run 8\n...".
 std::string text_of(const DevicePlan& plan);
 
+// Of memory that holds data: bytes of the sectors of 32 bytes, of the aligned pairs of them that a
+// device reads at a time, and of those sectors that hold other bytes, too. The plan is placed on
+// the host. Of many runs the first are looked at.
+struct Touched {
+  double sectors = 0;
+  double fetched = 0;
+  double partly = 0;
+};
+Touched touched_by(const DevicePlan& plan);
+
+// Kernel, words, pieces, blocks and touched sectors as JSON, for memory that is aligned. Knows no
+// device.
+Result<std::string> explain_json(const Type& type, int64_t count);
+
 // ---- launches ----
 
 struct Launch {
