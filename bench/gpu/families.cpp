@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/gpu/cases.hpp"
-
+//
+// The engine's families, each with a kernel that a good programmer would write for it.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "bench/gpu/cases.hpp"
+#include "bench/gpu/copies.hpp"
 #include "bench/gpu/rivals.hpp"
 
 namespace lacuna::bench {
@@ -30,13 +32,8 @@ double sectors(int64_t runs, int64_t run, int64_t stride, double* partly) {
   return all * 32 * scale;
 }
 
-}  // namespace
-
 Case strided(int64_t run, int64_t stride, int64_t payload) {
   Case c;
-  c.family = "strided";
-  c.run = run;
-  c.stride = stride;
   c.payload = payload;
   const int64_t n = payload / run;
   c.span = n * stride;
@@ -44,37 +41,30 @@ Case strided(int64_t run, int64_t stride, int64_t payload) {
   const std::string text = "hvector(" + std::to_string(n) + ", " + std::to_string(run) + ", " +
                            std::to_string(stride) + ", byte)";
   need(lacuna_type_parse(text.c_str(), &c.type), "type");
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
-    hand_strided(is_pack, m, p, n, run, stride, device.stream);
-  };
-  c.element = [=](bool is_pack, std::byte* m, std::byte* p) {
+  const Move element = [=](bool is_pack, std::byte* m, std::byte* p) {
     element_strided(is_pack, m, p, n, run, stride, device.stream);
+    return true;
   };
-  c.copy2d = [=](bool is_pack, std::byte* m, std::byte* p) {
-    const auto r = static_cast<size_t>(run);
-    const auto s = static_cast<size_t>(stride);
-    return cudaMemcpy2DAsync(is_pack ? p : m, is_pack ? r : s, is_pack ? m : p, is_pack ? s : r, r,
-                             static_cast<size_t>(n), cudaMemcpyDeviceToDevice,
-                             device.stream) == cudaSuccess;
+  const Move hand = [=](bool is_pack, std::byte* m, std::byte* p) {
+    hand_strided(is_pack, m, p, n, run, stride, device.stream);
+    return true;
   };
-  const int64_t some = std::min<int64_t>(n, 64);
-  c.block_share = static_cast<double>(n) / static_cast<double>(some);
-  c.blocks = [=](bool is_pack, std::byte* m, std::byte* p) {
-    for (int64_t i = 0; i < some; ++i)
-      need(cudaMemcpyAsync(is_pack ? p + i * run : m + i * stride,
-                           is_pack ? m + i * stride : p + i * run, static_cast<size_t>(run),
-                           cudaMemcpyDeviceToDevice, device.stream),
-           "block");
-  };
+  const bool is_power = (run & (run - 1)) == 0;
+  c.reference = is_power ? hand : element;
+  if (is_power) c.rivals.push_back({"hand", hand});
+  c.rivals.push_back({"element", element});
+  c.rivals.push_back({"2d", copy_2d(n, run, stride)});
+  const int64_t some = std::min<int64_t>(n, kMostBlocks);
+  std::vector<Block> blocks;
+  for (int64_t i = 0; i < some; ++i) blocks.push_back({i * stride, i * run, run});
+  c.rivals.push_back({"blocks", copy_blocks(std::move(blocks)),
+                      static_cast<double>(n) / static_cast<double>(some), some * run});
   return c;
 }
 
 // Runs in ascending order, `mean` apart in the mean, at multiples of 8.
 Case listed(int64_t run, int64_t mean, int64_t payload) {
   Case c;
-  c.family = "listed";
-  c.run = run;
-  c.stride = mean;
   c.payload = payload;
   const int64_t n = payload / run;
   std::vector<int64_t> offsets(static_cast<size_t>(n));
@@ -99,25 +89,31 @@ Case listed(int64_t run, int64_t mean, int64_t payload) {
     }
   }
   c.span = at;
-  need(cudaMemcpy(device.list, offsets.data(), offsets.size() * 8, cudaMemcpyHostToDevice), "list");
+  const int64_t* const list = keep_table(offsets);
   lacuna_type* byte = nullptr;
   need(lacuna_type_parse("byte", &byte), "type");
   need(lacuna_type_hindexed_block(n, run, offsets.data(), byte, &c.type), "type");
   lacuna_type_destroy(byte);
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
-    hand_listed(is_pack, m, p, n, run, device.list, device.stream);
+  c.reference = [=](bool is_pack, std::byte* m, std::byte* p) {
+    hand_listed(is_pack, m, p, n, run, list, device.stream);
+    return true;
   };
-  c.element = [=](bool is_pack, std::byte* m, std::byte* p) {
-    element_listed(is_pack, m, p, n, run, device.list, device.stream);
-  };
+  c.rivals.push_back({"hand", c.reference});
+  c.rivals.push_back({"element", [=](bool is_pack, std::byte* m, std::byte* p) {
+                        element_listed(is_pack, m, p, n, run, list, device.stream);
+                        return true;
+                      }});
+  const int64_t some = std::min<int64_t>(n, kMostBlocks);
+  std::vector<Block> blocks;
+  for (int64_t i = 0; i < some; ++i)
+    blocks.push_back({offsets[static_cast<size_t>(i)], i * run, run});
+  c.rivals.push_back({"blocks", copy_blocks(std::move(blocks)),
+                      static_cast<double>(n) / static_cast<double>(some), some * run});
   return c;
 }
 
 Case transposed(int64_t n) {
   Case c;
-  c.family = "transposed";
-  c.run = 8;
-  c.stride = n * 8;
   c.payload = c.span = n * n * 8;
   c.touched = static_cast<double>(c.payload);
   const std::string s = std::to_string(n);
@@ -125,21 +121,21 @@ Case transposed(int64_t n) {
                          &c.type),
        "type");
   c.count = n;
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
-    hand_transpose(is_pack, m, p, n, device.stream);
+  c.reference = [=](bool is_pack, std::byte* m, std::byte* p) {
+    hand_transpose(is_pack, m, p, n, n, n * 8, 8, device.stream);
+    return true;
   };
-  c.element = [=](bool is_pack, std::byte* m, std::byte* p) {
-    element_transpose(is_pack, m, p, n, device.stream);
-  };
+  c.rivals.push_back({"hand", c.reference});
+  c.rivals.push_back({"element", [=](bool is_pack, std::byte* m, std::byte* p) {
+                        element_transpose(is_pack, m, p, n, device.stream);
+                        return true;
+                      }});
   return c;
 }
 
 // Records of a double and an int in 24 bytes.
 Case records(int64_t payload) {
   Case c;
-  c.family = "records";
-  c.run = 12;
-  c.stride = 24;
   const int64_t n = payload / 96 * 8;
   c.payload = n * 12;
   c.span = n * 24;
@@ -147,18 +143,17 @@ Case records(int64_t payload) {
   need(lacuna_type_parse("resized(0, 24, struct([1, 1], [0, 16], [double, int]))", &c.type),
        "type");
   c.count = n;
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
+  c.reference = [=](bool is_pack, std::byte* m, std::byte* p) {
     hand_record(is_pack, m, p, n, device.stream);
+    return true;
   };
+  c.rivals.push_back({"hand", c.reference});
   return c;
 }
 
 // A struct of two arrays' parts, in two pieces.
 Case parts(int64_t payload) {
   Case c;
-  c.family = "parts";
-  c.run = 1024;
-  c.stride = 2048;
   c.payload = payload;
   const int64_t n = payload / 4096 / 8;  // 4096 = 3 * 1024 + 1024
   const int64_t half = n * 8 * 3 * 2048;
@@ -168,11 +163,51 @@ Case parts(int64_t payload) {
                            std::to_string(24 * n) + ", 1024, 2048, byte), hvector(" +
                            std::to_string(16 * n) + ", 512, 1024, byte)])";
   need(lacuna_type_parse(text.c_str(), &c.type), "type");
-  c.hand = [=](bool is_pack, std::byte* m, std::byte* p) {
+  c.reference = [=](bool is_pack, std::byte* m, std::byte* p) {
     hand_strided(is_pack, m, p, 24 * n, 1024, 2048, device.stream);
     hand_strided(is_pack, m + half, p + 24 * n * 1024, 16 * n, 512, 1024, device.stream);
+    return true;
   };
+  c.rivals.push_back({"hand", c.reference});
   return c;
+}
+
+std::string name_of(const char* family, int64_t run, int64_t stride, int64_t mib) {
+  return std::string(family) + "/" + std::to_string(run) + "-of-" + std::to_string(stride) + "-" +
+         std::to_string(mib) + "M";
+}
+
+}  // namespace
+
+std::vector<Row> family_rows(bool is_quick) {
+  std::vector<Row> rows;
+  const std::vector<int64_t> sizes =
+      is_quick ? std::vector<int64_t>{1, 16, 256} : std::vector<int64_t>{1, 4, 16, 64, 256};
+  for (const int64_t mib : sizes) {
+    const auto payload = mib * static_cast<int64_t>(kMiB);
+    const bool with_rivals = !is_quick || mib > 1;
+    for (const int64_t run : {8, 16, 32, 64, 128, 256, 512, 1024, 4096}) {
+      rows.push_back({name_of("strided", run, 2 * run, mib), with_rivals,
+                      [=] { return strided(run, 2 * run, payload); }});
+    }
+    for (const auto& [run, stride] :
+         {std::pair<int64_t, int64_t>{8, 24}, {8, 128}, {24, 40}, {40, 4096}}) {
+      if (run == 40 && mib > 16) continue;
+      rows.push_back({name_of("strided", run, stride, mib), with_rivals,
+                      [=, r = run, s = stride] { return strided(r, s, payload / r * r); }});
+    }
+    for (const int64_t run : {8, 64, 512, 4096}) {
+      rows.push_back({name_of("listed", run, 2 * run, mib), with_rivals,
+                      [=] { return listed(run, 2 * run, payload); }});
+    }
+    rows.push_back({name_of("records", 12, 24, mib), true, [=] { return records(payload); }});
+    rows.push_back({name_of("parts", 1024, 2048, mib), true, [=] { return parts(payload); }});
+  }
+  for (const int64_t n : {360, 720, 1440, 2048, 2880, 5760}) {
+    if (is_quick && n == 720) continue;
+    rows.push_back({"transposed/" + std::to_string(n), true, [=] { return transposed(n); }});
+  }
+  return rows;
 }
 
 }  // namespace lacuna::bench
