@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_void_p
+import json
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lacuna import places
 from lacuna.errors import Exit, LacunaError
 
+if TYPE_CHECKING:
+    from lacuna.engine import Type
+
 _FILE = "liblacuna-cuda.so"
-_OK, _INVALID, _, _UNSUPPORTED, _OVERFLOW = range(5)
+_OK, _INVALID, _, _UNSUPPORTED, _OVERFLOW, _TRUNCATED = range(6)
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "lacuna_gpu_last_error": (c_char_p, []),
@@ -21,6 +25,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "lacuna_gpu_pack": (c_int, [c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_void_p]),
     "lacuna_gpu_unpack": (c_int, [c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_void_p]),
     "lacuna_gpu_copy": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "lacuna_gpu_explain_json": (
+        c_int,
+        [c_void_p, c_int64, c_size_t, c_char_p, POINTER(c_size_t)],
+    ),
 }
 
 
@@ -57,3 +65,16 @@ def check(status: int, what: str) -> None:
         raise LacunaError(Exit.USAGE, f"{what}: {told}", "change the type or the count")
     remedy = "if memory of the device is short, free some; else please report it"
     raise LacunaError(Exit.INTERNAL, f"{what}: {told}", remedy)
+
+
+def explain(datatype: Type, count: int) -> dict[str, Any]:
+    """What a plan would do with `count` elements of a type; no device is needed."""
+    lib, handle = library(), datatype.handle
+    needed = c_size_t()
+    status = lib.lacuna_gpu_explain_json(handle, count, 0, None, byref(needed))
+    if status not in (_OK, _TRUNCATED):
+        check(status, "the plan")
+    text = ctypes.create_string_buffer(max(needed.value, 1))
+    status = lib.lacuna_gpu_explain_json(handle, count, len(text), text, byref(needed))
+    check(status, "the plan")
+    return json.loads(text.value)
