@@ -159,13 +159,15 @@ Result<std::string> explain_json(const Type& type, int64_t count) {
   // As a device gives out memory: at multiples of 256.
   const auto* const at = reinterpret_cast<const void*>(uintptr_t{1} << 40);
   const Launch launch = choose(plan, at, at, 0, plan.size);
-  static const char* const kKernels[] = {"nothing", "run", "words", "tiles", "many"};
+  static const char* const kKernels[] = {"nothing", "run", "words", "bytes", "tiles", "many"};
   std::string words;
   for (const PieceRow& row : plan.rows) {
     const uint32_t log = launch.way == Launch::Way::kMany ? std::min(row.log, launch.message.log)
                                                           : static_cast<uint32_t>(launch.log);
-    words += (words.empty() ? "" : ", ") +
-             std::to_string(launch.way == Launch::Way::kRun ? plan.size : int64_t{1} << log);
+    const int64_t bytes = launch.way == Launch::Way::kRun     ? plan.size
+                          : launch.way == Launch::Way::kBytes ? int64_t{kBytesOfThread}
+                                                              : int64_t{1} << log;
+    words += (words.empty() ? "" : ", ") + std::to_string(bytes);
   }
   const Touched touched = touched_by(plan);
   std::string text = "{\"bytes\": " + std::to_string(plan.size);

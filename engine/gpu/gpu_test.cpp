@@ -75,9 +75,9 @@ Result<Placed> placed_plan(const Type& type, int64_t count) {
 struct Seen {
   std::set<std::string> ways;
   void note(const Launch& launch) {
-    static const char* const kNames[] = {"nothing", "run", "words", "tiles", "many"};
+    static const char* const kNames[] = {"nothing", "run", "words", "bytes", "tiles", "many"};
     std::string name = kNames[static_cast<int>(launch.way)];
-    if (launch.way == Launch::Way::kWords) {
+    if (launch.way == Launch::Way::kWords || launch.way == Launch::Way::kBytes) {
       name += launch.ranked ? " ranked " : launch.tables ? " listed " : " strided ";
       name += std::to_string(launch.loops);
     }
@@ -250,7 +250,8 @@ TEST_P(GpuTypes, AreMovedAsTheTypemapSays) {
   if (kSeedsOfShard < kEnoughForAllWays) return;
   for (const char* way : {"run", "words strided 1", "words strided 2", "words strided 3",
                           "words strided 6", "words listed 1", "words listed 2", "words ranked 1",
-                          "words ranked 6", "tiles of words", "many"})
+                          "words ranked 6", "bytes strided 1", "bytes strided 3", "bytes listed 1",
+                          "bytes ranked 1", "bytes ranked 6", "tiles of words", "many"})
     EXPECT_TRUE(seen.ways.contains(way)) << way;
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, GpuTypes, ::testing::Values(0, 1, 2, 3));
@@ -287,6 +288,36 @@ TEST(GpuPlan, TakesTheWidestWords) {
   EXPECT_EQ(choose(placed.plan, memory + 8, memory, 0, placed.plan.size).log, 3);
   EXPECT_EQ(choose(placed.plan, memory, memory + 8, 8, placed.plan.size).log, 3);
   EXPECT_EQ(choose(placed.plan, memory, memory + 1, 1, placed.plan.size).log, 0);
+}
+
+// The bytes kernel's own: from anywhere, and no other byte written.
+TEST(GpuBytes, AreLoadedAndStoredAnywhere) {
+  alignas(8) std::byte memory[24];
+  for (uint32_t at = 8; at < 16; ++at) {
+    for (uint32_t n = 1; n <= 8; ++n) {
+      uint64_t want = 0;
+      for (uint32_t i = 0; i < 24; ++i) memory[i] = static_cast<std::byte>(i + 1);
+      std::memcpy(&want, memory + at, n);
+      EXPECT_EQ(load_bytes(memory + at, n), want);
+      store_bytes(memory + at, ~uint64_t{0}, n);
+      for (uint32_t i = 0; i < 24; ++i) {
+        const bool is_inside = i >= at && i < at + n;
+        EXPECT_EQ(memory[i], static_cast<std::byte>(is_inside ? 0xFF : i + 1)) << at << " " << n;
+      }
+    }
+  }
+}
+
+TEST(GpuPlan, TakesOddRunsByBytes) {
+  const Placed placed =
+      placed_plan(*parse_type("resized(0, 16, struct([1, 1], [0, 8], [char, double]))").value(), 99)
+          .value();
+  alignas(16) static std::byte memory[32];
+  const Launch launch = choose(placed.plan, memory, memory, 0, placed.plan.size);
+  EXPECT_EQ(launch.way, Launch::Way::kBytes);
+  EXPECT_EQ(launch.blocks, 2);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 7, 7, 64 * 8 + 1).blocks, 2);
+  EXPECT_EQ(choose(placed.plan, memory, memory, 0, 64 * 8).blocks, 1);
 }
 
 // Counts that are no digits, and offsets beyond 32 bits: places alone, no bytes.

@@ -184,6 +184,15 @@ LACUNA_HD uint32_t bits_of(uint32_t mask) {
 #endif
 }
 
+// Which bit is the lowest that is set; 32: none.
+LACUNA_HD uint32_t first_bit_of(uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+  return mask == 0 ? 32 : static_cast<uint32_t>(__ffs(static_cast<int>(mask))) - 1;
+#else
+  return mask == 0 ? 32 : static_cast<uint32_t>(__builtin_ctz(mask));
+#endif
+}
+
 }  // namespace lacuna::gpu
 
 #endif  // LACUNA_ENGINE_GPU_PIECE_HPP_

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "gpu/bytes.hpp"
 #include "gpu/tiles.hpp"
 #include "gpu/words.hpp"
 #include "type/type.hpp"
@@ -77,12 +78,13 @@ struct Launch {
     kNothing,
     kRun,    // one copy of contiguous bytes
     kWords,  // move_words
+    kBytes,  // move_bytes
     kTiles,  // tile_phase
     kMany,   // move_piece
   };
   Way way = Way::kNothing;
   int log = 0;
-  // kWords: which Locator. kTiles: parts of an element, 0: not 1.
+  // kWords, kBytes: which Locator. kTiles: parts of an element, 0: not 1.
   int loops = 1;
   bool tables = false;
   bool ranked = false;
@@ -110,6 +112,12 @@ inline uint32_t tiles_of(const DevicePlan& plan, const Message& message) {
 // Both plans have as many bytes and a whole piece. The logarithm of the words' size is in *log.
 CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan& to,
                  const void* to_mem, int* log, int most_log = 4);
+
+// The blocks of a copy by words, or single bytes, of 1 << log bytes.
+inline uint64_t blocks_of_copy(const CopyJob& job, int log) {
+  const uint64_t of_block = kThreads * (log == 0 ? kBytesOfThread : kUnroll);
+  return (job.last + of_block - 1) / of_block;
+}
 
 // Calls f.template operator()<kLog>().
 template <typename F>
@@ -152,9 +160,23 @@ void with_words_of(const Launch& launch, F& f) {
   }
 }
 
+// Words of less than 4 bytes go by bytes.
 template <typename F>
 void with_words(const Launch& launch, F f) {
-  with_log(launch.log, [&]<int kLog>() { with_words_of<kLog>(launch, f); });
+  switch (launch.log) {
+    case 2:
+      return with_words_of<2>(launch, f);
+    case 3:
+      return with_words_of<3>(launch, f);
+    default:
+      return with_words_of<4>(launch, f);
+  }
+}
+
+// The same of f.template operator()<0, kLoops, kTables, kRanked>().
+template <typename F>
+void with_bytes(const Launch& launch, F f) {
+  with_words_of<0>(launch, f);
 }
 
 // The same of f.template operator()<kLog, kParts, kOuter>().

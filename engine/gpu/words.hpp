@@ -61,10 +61,20 @@ struct Locator {
   // Of the word `ahead` of the first, from the piece's first byte.
   LACUNA_HD Place at(const Digit* loops, const Ranked& ranked, const Divisor& words, int log,
                      uint32_t ahead) const {
+    return find<false>(loops, ranked, words, log, ahead, nullptr);
+  }
+
+  // The same; with kLeft, whose words are single bytes, *left is how many of them follow each other
+  // in memory from there on, this one counted: all up to the run's end, or to where 32 units end.
+  template <bool kLeft>
+  LACUNA_HD Place find(const Digit* loops, const Ranked& ranked, const Divisor& words, int log,
+                       uint32_t ahead, uint32_t* left) const {
     Place place = {0, 0};
     const uint32_t word = digits[kLoops] + ahead;
     uint32_t carry = quotient(word, words);
-    const int64_t inside = static_cast<int64_t>(word - carry * words.count) << log;
+    const uint32_t in_leaf = word - carry * words.count;
+    const int64_t inside = static_cast<int64_t>(in_leaf) << log;
+    if (kLeft) *left = words.count - in_leaf;
     LACUNA_UNROLL
     for (int k = kLoops - 1; k >= 0; --k) {
       const Digit& digit = loops[k];
@@ -83,7 +93,14 @@ struct Locator {
     if (kRanked && (kLoops < kMostLoops || ranked.groups != nullptr)) {
       const auto unit = static_cast<uint32_t>(inside >> ranked.unit_log);
       const Group group = ranked.groups[unit >> 5];
-      const uint32_t up_to = group.begins & ((uint32_t{2} << (unit & 31)) - 1);
+      const uint32_t until = (uint32_t{2} << (unit & 31)) - 1;
+      const uint32_t up_to = group.begins & until;
+      if (kLeft) {
+        const uint32_t next = first_bit_of(group.begins & ~until) - (unit & 31);
+        const uint32_t in_unit = in_leaf & ((uint32_t{1} << ranked.unit_log) - 1);
+        const uint32_t most = (next << ranked.unit_log) - in_unit;
+        if (most < *left) *left = most;
+      }
       place.mem += offset_at<kWide>(ranked.shifts, group.before + bits_of(up_to) - 1);
     }
     return place;
@@ -193,23 +210,6 @@ LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t 
   if (row.is_simple != 0)
     return move_piece<kLog, kPack, kSimpleLoops, false, kUnroll>(row, message, tile, thread);
   move_piece<kLog, kPack, kMostLoops, true, 1>(row, message, tile, thread);
-}
-
-template <bool kPack>
-LACUNA_HD void move_piece_of(const PieceRow& row, const Message& message, uint64_t tile,
-                             uint32_t thread) {
-  switch (row.log < message.log ? row.log : message.log) {
-    case 0:
-      return move_piece<0, kPack>(row, message, tile, thread);
-    case 1:
-      return move_piece<1, kPack>(row, message, tile, thread);
-    case 2:
-      return move_piece<2, kPack>(row, message, tile, thread);
-    case 3:
-      return move_piece<3, kPack>(row, message, tile, thread);
-    default:
-      return move_piece<4, kPack>(row, message, tile, thread);
-  }
 }
 
 // ---- from one layout to another ----

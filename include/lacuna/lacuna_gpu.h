@@ -41,10 +41,10 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_plan_text(const lacuna_gpu_
                                                                size_t capacity, char* text,
                                                                size_t* needed);
 /* What a plan would do with aligned memory, as one JSON object; no device is needed. Members:
- * bytes, kernel ("nothing", "run", "words", "tiles" or "many"), word_bytes and pieces (of each
- * piece), blocks, threads, shared_bytes, table_bytes; sector_bytes, fetched_bytes and partly_bytes:
- * of memory that holds data, in sectors of 32 bytes, in aligned pairs of them, and in sectors that
- * hold other bytes, too (where there are many runs, estimated from some). Space as in
+ * bytes, kernel ("nothing", "run", "words", "bytes", "tiles" or "many"), word_bytes and pieces (of
+ * each piece), blocks, threads, shared_bytes, table_bytes; sector_bytes, fetched_bytes and
+ * partly_bytes: of memory that holds data, in sectors of 32 bytes, in aligned pairs of them, and in
+ * sectors that hold other bytes, too (where there are many runs, estimated from some). Space as in
  * lacuna_type_text. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_explain_json(const lacuna_type* type,
                                                                   int64_t count, size_t capacity,
