@@ -87,7 +87,7 @@ class Measured {
   size_t stream_bytes_;
 };
 
-void measure(const Row& row, bool with_rivals, Report& report) {
+void measure(const CaseMaker& row, bool with_rivals, Report& report) {
   device.tables_used = 0;
   Case c = row.make();
   c.name = row.name;
@@ -117,7 +117,7 @@ void measure(const Row& row, bool with_rivals, Report& report) {
     if (!checked("lacuna", own, is_pack, -1)) continue;
     const double time = measured.time(own, is_pack);
     std::vector<std::pair<std::string, double>> rivals;
-    for (const Rival& rival : c.rivals) {
+    for (const Competitor& rival : c.rivals) {
       if (!with_rivals || !checked(rival.name, rival.move, is_pack, rival.moved)) continue;
       rivals.push_back({rival.name, rival.share * measured.time(rival.move, is_pack)});
     }
@@ -136,16 +136,16 @@ bool is_asked(const std::string& name, const std::vector<std::string>& only) {
 
 int run(const Options& options) {
   const cudaDeviceProp properties = need_device("lacuna-gpu-bench");
-  std::vector<Row> rows;
+  std::vector<CaseMaker> rows;
   if (options.rows != nullptr) rows = rows_of_file(options.rows);
-  for (Row& row : family_rows(options.is_quick)) rows.push_back(std::move(row));
-  std::erase_if(rows, [&](const Row& row) { return !is_asked(row.name, options.only); });
+  for (CaseMaker& row : family_rows(options.is_quick)) rows.push_back(std::move(row));
+  std::erase_if(rows, [&](const CaseMaker& row) { return !is_asked(row.name, options.only); });
   Report report(options.out);
   take_memory();
   report.header(properties, rows.size());
   for (const size_t mib : {1, 4, 16, 64, 256})
     report.copy(mib * kMiB, copy_time(static_cast<double>(mib * kMiB)));
-  for (const Row& row : rows) measure(row, row.with_rivals && !options.is_own, report);
+  for (const CaseMaker& row : rows) measure(row, row.with_rivals && !options.is_own, report);
   if (is_asked("small/messages", options.only)) small_messages(report);
   if (is_asked("small/mapped", options.only)) mapped_host(report);
   report.end(device.failures);

@@ -15,7 +15,7 @@ namespace lacuna::bench {
 // Packs or unpacks: where offset 0 is, and the packed stream. Answers whether it could.
 using Move = std::function<bool(bool, std::byte*, std::byte*)>;
 
-struct Rival {
+struct Competitor {
   std::string name;
   Move move;
   double share = 1;    // of the time of the whole over that of what it moves
@@ -32,22 +32,25 @@ struct Case {
   lacuna_type* type = nullptr;
   int64_t count = 1;
   Move reference;  // what all others are checked against
-  std::vector<Rival> rivals;
+  std::vector<Competitor> rivals;
 };
 
 // Made when its turn comes, as its tables share the device's memory.
-struct Row {
+struct CaseMaker {
   std::string name;
   bool with_rivals = true;
   std::function<Case()> make;
 };
 
-// The engine's own families: runs at a stride, at listed places, records, two arrays' parts,
-// transposes; at payloads from 1 to 256 MiB.
-std::vector<Row> family_rows(bool is_quick);
+// `count` elements of a type, with its lists as bench/engine/lists.hpp describes them; rivals are
+// made of the loops that an application would write.
+Case case_of(const std::string& name, int64_t count, const std::string& text);
+// The engine's own families: runs at a stride, at listed places, records, two arrays' parts, runs
+// of odd lengths, transposes; at payloads from 1 to 256 MiB.
+std::vector<CaseMaker> family_rows(bool is_quick);
 // What a file has, a row a line: name, count, flags, type text, separated by tabs (lists as
 // bench/engine/lists.hpp describes them).
-std::vector<Row> rows_of_file(const char* path);
+std::vector<CaseMaker> rows_of_file(const char* path);
 
 }  // namespace lacuna::bench
 

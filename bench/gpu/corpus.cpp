@@ -218,6 +218,8 @@ void add_copies(const std::vector<Block>& runs, Case& c) {
                       some == runs.size() ? -1 : last.packed + last.bytes});
 }
 
+}  // namespace
+
 Case case_of(const std::string& name, int64_t count, const std::string& given) {
   Case c;
   const auto text = expand_lists(given);
@@ -256,12 +258,10 @@ Case case_of(const std::string& name, int64_t count, const std::string& given) {
   return c;
 }
 
-}  // namespace
-
-std::vector<Row> rows_of_file(const char* path) {
+std::vector<CaseMaker> rows_of_file(const char* path) {
   std::ifstream file(path);
   if (!file) stop(path, "cannot be read");
-  std::vector<Row> rows;
+  std::vector<CaseMaker> rows;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string name;

@@ -12,6 +12,9 @@
 namespace lacuna::bench {
 namespace {
 
+// Larger ones have more entries of the typemap than it is worth to wait for.
+constexpr int64_t kMostOddMib = 16;
+
 double sectors(int64_t runs, int64_t run, int64_t stride, double* partly) {
   // Runs begin at multiples of 8; how many sectors they touch, over a period.
   double all = 0;
@@ -179,8 +182,8 @@ std::string name_of(const char* family, int64_t run, int64_t stride, int64_t mib
 
 }  // namespace
 
-std::vector<Row> family_rows(bool is_quick) {
-  std::vector<Row> rows;
+std::vector<CaseMaker> family_rows(bool is_quick) {
+  std::vector<CaseMaker> rows;
   const std::vector<int64_t> sizes =
       is_quick ? std::vector<int64_t>{1, 16, 256} : std::vector<int64_t>{1, 4, 16, 64, 256};
   for (const int64_t mib : sizes) {
@@ -199,6 +202,22 @@ std::vector<Row> family_rows(bool is_quick) {
     for (const int64_t run : {8, 64, 512, 4096}) {
       rows.push_back({name_of("listed", run, 2 * run, mib), with_rivals,
                       [=] { return listed(run, 2 * run, payload); }});
+    }
+    if (mib <= kMostOddMib) {
+      const auto runs = [&](int64_t run) {
+        return "hvector(" + std::to_string(payload / run) + ", " + std::to_string(run) + ", " +
+               std::to_string(2 * run) + ", byte)";
+      };
+      for (const int64_t run : {3, 25, 1001}) {
+        const std::string name = name_of("odd", run, 2 * run, mib);
+        rows.push_back(
+            {name, with_rivals, [=, text = runs(run)] { return case_of(name, 1, text); }});
+      }
+      const std::string name = name_of("odd", 9, 16, mib);
+      rows.push_back({name, with_rivals, [=] {
+                        return case_of(name, payload / 9,
+                                       "resized(0, 16, struct([1, 1], [0, 8], [char, double]))");
+                      }});
     }
     rows.push_back({name_of("records", 12, 24, mib), true, [=] { return records(payload); }});
     rows.push_back({name_of("parts", 1024, 2048, mib), true, [=] { return parts(payload); }});

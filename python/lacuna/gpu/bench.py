@@ -17,7 +17,7 @@ from lacuna.gpu import machine
 from lacuna.results import Row
 
 PROGRAM = "lacuna-gpu-bench"
-OWN_FAMILIES = ("strided", "listed", "records", "parts", "transposed", "small")
+OWN_FAMILIES = ("strided", "listed", "records", "parts", "odd", "transposed", "small")
 # Of the corpus, what `bench engine` packs; transposes and index lists are also families here.
 _CORPUS = ("gropp", "ddtbench", "transpose", "faces", "structs", "index", "sweep", "tiny")
 _LOST = 1.03  # of a rival's time, from where on it counts as faster
