@@ -45,8 +45,8 @@ LACUNA_HD void store_bytes(std::byte* at, uint64_t bytes, uint32_t n) {
 }
 
 // Bytes of the stream from the `ahead`-th of a tile on, `n` of them, of a piece at `mem`.
-template <typename Places>
-LACUNA_HD uint64_t gather(const Places& locator, const Digit* loops, const Ranked& ranked,
+template <typename Places, typename Runs>
+LACUNA_HD uint64_t gather(const Places& locator, const Digit* loops, const Runs& ranked,
                           const Divisor& words, const std::byte* mem, uint32_t ahead, uint32_t n) {
   uint64_t bytes = 0;
   for (uint32_t done = 0; done < n;) {
@@ -59,8 +59,8 @@ LACUNA_HD uint64_t gather(const Places& locator, const Digit* loops, const Ranke
   return bytes;
 }
 
-template <typename Places>
-LACUNA_HD void scatter(const Places& locator, const Digit* loops, const Ranked& ranked,
+template <typename Places, typename Runs>
+LACUNA_HD void scatter(const Places& locator, const Digit* loops, const Runs& ranked,
                        const Divisor& words, std::byte* mem, uint32_t ahead, uint32_t n,
                        uint64_t bytes) {
   for (uint32_t done = 0; done < n;) {
@@ -82,8 +82,8 @@ inline uint64_t blocks_of_bytes(const std::byte* stream, uint64_t bytes, uint32_
 
 // One thread of the block that takes `tile`. The job's words are single bytes, and the piece is
 // dense in the stream: byte i is at packed + i.
-template <int kLoops, bool kTables, bool kRanked, bool kPack>
-LACUNA_HD void move_bytes(const WordsJobOf<kLoops>& job, uint64_t tile, uint32_t thread,
+template <int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
+LACUNA_HD void move_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
                           uint32_t threads) {
   const auto first = static_cast<int64_t>(job.first);
   const auto last = static_cast<int64_t>(job.last);

@@ -168,6 +168,8 @@ void choose_words(const DevicePlan& plan, const std::byte* stream, int64_t begin
   } else {
     launch.loops = loops <= 3 ? std::max(loops, 1) : kMostLoops;
   }
+  launch.is_record = launch.ranked && launch.loops == 1 && plan.record.has_value();
+  if (launch.is_record) launch.record = *plan.record;
   WordsJob& job = launch.words;
   job.piece = row.piece;
   job.words = row.words[launch.log];

@@ -147,18 +147,14 @@ std::string member(const char* name, const std::string& value) {
 
 std::string number(double value) { return std::to_string(static_cast<int64_t>(value + 0.5)); }
 
-}  // namespace
-
-Result<std::string> explain_json(const Type& type, int64_t count) {
-  auto made = make_device_plan(type, count);
-  if (!made) return made.error();
-  DevicePlan plan = std::move(made).value();
+std::string told(DevicePlan& plan) {
   const auto image = std::make_unique<std::byte[]>(image_bytes(plan));
   place(plan, image.get());
   std::copy(plan.image.begin(), plan.image.end(), image.get());
   // As a device gives out memory: at multiples of 256.
   const auto* const at = reinterpret_cast<const void*>(uintptr_t{1} << 40);
-  const Launch launch = choose(plan, at, at, 0, plan.size);
+  const std::unique_ptr<const Launch> chosen(new Launch(choose(plan, at, at, 0, plan.size)));
+  const Launch& launch = *chosen;
   static const char* const kKernels[] = {"nothing", "run", "words", "bytes", "tiles", "many"};
   std::string words;
   for (const PieceRow& row : plan.rows) {
@@ -182,6 +178,15 @@ Result<std::string> explain_json(const Type& type, int64_t count) {
   text += member("fetched_bytes", number(touched.fetched));
   text += member("partly_bytes", number(touched.partly));
   return text + "}";
+}
+
+}  // namespace
+
+Result<std::string> explain_json(const Type& type, int64_t count) {
+  auto made = make_device_plan(type, count);
+  if (!made) return made.error();
+  DevicePlan plan = std::move(made).value();
+  return told(plan);
 }
 
 }  // namespace lacuna::gpu

@@ -78,7 +78,10 @@ struct Seen {
     static const char* const kNames[] = {"nothing", "run", "words", "bytes", "tiles", "many"};
     std::string name = kNames[static_cast<int>(launch.way)];
     if (launch.way == Launch::Way::kWords || launch.way == Launch::Way::kBytes) {
-      name += launch.ranked ? " ranked " : launch.tables ? " listed " : " strided ";
+      name += launch.is_record ? " of records "
+              : launch.ranked  ? " ranked "
+              : launch.tables  ? " listed "
+                               : " strided ";
       name += std::to_string(launch.loops);
     }
     if (launch.way == Launch::Way::kTiles) name += launch.parts == 1 ? " of words" : " of parts";
@@ -248,10 +251,11 @@ TEST_P(GpuTypes, AreMovedAsTheTypemapSays) {
     FAIL() << testing::repro(c) << "\n" << wrong << "\n" << text_of(placed.plan);
   }
   if (kSeedsOfShard < kEnoughForAllWays) return;
-  for (const char* way : {"run", "words strided 1", "words strided 2", "words strided 3",
-                          "words strided 6", "words listed 1", "words listed 2", "words ranked 1",
-                          "words ranked 6", "bytes strided 1", "bytes strided 3", "bytes listed 1",
-                          "bytes ranked 1", "bytes ranked 6", "tiles of words", "many"})
+  for (const char* way :
+       {"run", "words strided 1", "words strided 2", "words strided 3", "words strided 6",
+        "words listed 1", "words listed 2", "words ranked 1", "words ranked 6", "bytes strided 1",
+        "bytes strided 3", "bytes listed 1", "bytes ranked 1", "bytes of records 1",
+        "words of records 1", "bytes ranked 6", "tiles of words", "many"})
     EXPECT_TRUE(seen.ways.contains(way)) << way;
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, GpuTypes, ::testing::Values(0, 1, 2, 3));
@@ -270,6 +274,20 @@ TEST(GpuPlan, KeepsLoops) {
 TEST(GpuPlan, TakesRecordsAsRankedRuns) {
   EXPECT_EQ(text_of_plan("resized(0, 40, struct([1, 1], [0, 24], [double, int]))", 1000),
             "loop 1000 mem +40 packed +12, runs of 12 bytes\n");
+}
+
+// A struct's places are among the launch's parameters where they are few.
+TEST(GpuPlan, TakesStructsAsRecords) {
+  alignas(16) static std::byte memory[16];
+  const auto is_record = [](const char* type) {
+    const Placed placed = placed_plan(*parse_type(type).value(), 99).value();
+    return choose(placed.plan, memory, memory, 0, placed.plan.size).is_record;
+  };
+  EXPECT_TRUE(is_record("resized(0, 40, struct([1, 1], [0, 24], [double, int]))"));
+  EXPECT_TRUE(is_record("resized(0, 16, struct([1, 1], [0, 8], [char, double]))"));
+  EXPECT_TRUE(is_record("resized(0, 99, struct([1, 31], [0, 8], [char, char]))"));
+  EXPECT_FALSE(is_record("resized(0, 99, struct([1, 32], [0, 8], [char, char]))"));
+  EXPECT_FALSE(is_record("resized(0, 99, vector(9, 1, 2, double))"));
 }
 
 TEST(GpuPlan, ChoosesTilesForTransposes) {

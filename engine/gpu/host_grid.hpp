@@ -23,6 +23,14 @@ struct HostWords {
         move_words<kLog, kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
     }
   }
+  template <int kLog>
+  void of_records() const {
+    const RecordsJob job = records_job(launch.words, launch.record);
+    for (uint64_t block = 0; block < launch.blocks; ++block) {
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        move_words<kLog, 1, false, true, kPack>(job, block, thread, launch.threads);
+    }
+  }
 };
 
 template <bool kPack>
@@ -34,6 +42,14 @@ struct HostBytes {
     for (uint64_t block = 0; block < launch.blocks; ++block) {
       for (uint32_t thread = 0; thread < launch.threads; ++thread)
         move_bytes<kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
+    }
+  }
+  template <int>
+  void of_records() const {
+    const RecordsJob job = records_job(launch.words, launch.record);
+    for (uint64_t block = 0; block < launch.blocks; ++block) {
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        move_bytes<1, false, true, kPack>(job, block, thread, launch.threads);
     }
   }
 };

@@ -8,15 +8,15 @@
 namespace lacuna::gpu {
 namespace {
 
-template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack>
+template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs = Ranked>
 __global__ void __launch_bounds__(256)
-    words_kernel(const __grid_constant__ WordsJobOf<kLoops> job) {
+    words_kernel(const __grid_constant__ WordsJobOf<kLoops, Runs> job) {
   move_words<kLog, kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
 }
 
-template <int kLoops, bool kTables, bool kRanked, bool kPack>
+template <int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs = Ranked>
 __global__ void __launch_bounds__(256)
-    bytes_kernel(const __grid_constant__ WordsJobOf<kLoops> job) {
+    bytes_kernel(const __grid_constant__ WordsJobOf<kLoops, Runs> job) {
   move_bytes<kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
 }
 
@@ -82,6 +82,13 @@ struct StartWords {
     *error =
         start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
   }
+  template <int kLog>
+  void of_records() const {
+    const void* const kernel =
+        reinterpret_cast<const void*>(&words_kernel<kLog, 1, false, true, kPack, Record>);
+    *error = start(kernel, launch.blocks, launch.threads, 0,
+                   records_job(launch.words, launch.record), stream);
+  }
 };
 
 template <bool kPack>
@@ -95,6 +102,13 @@ struct StartBytes {
         reinterpret_cast<const void*>(&bytes_kernel<kLoops, kTables, kRanked, kPack>);
     *error =
         start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
+  }
+  template <int>
+  void of_records() const {
+    const void* const kernel =
+        reinterpret_cast<const void*>(&bytes_kernel<1, false, true, kPack, Record>);
+    *error = start(kernel, launch.blocks, launch.threads, 0,
+                   records_job(launch.words, launch.record), stream);
   }
 };
 

@@ -30,6 +30,9 @@ struct DevicePlan {
   // Where there are several pieces, the whole message as one, for copies; it may have none.
   std::optional<PieceRow> whole;
 
+  // Of the last ranked row, where it has few runs.
+  std::optional<Record> record;
+
   std::vector<std::byte> image;
   // Where the kernel for many messages reads them.
   const PieceRow* placed_rows = nullptr;
@@ -88,11 +91,13 @@ struct Launch {
   int loops = 1;
   bool tables = false;
   bool ranked = false;
+  bool is_record = false;  // ranked, of one loop, by `record`
   int parts = 0;
   uint64_t blocks = 0;
   uint32_t threads = kThreads;
   uint32_t shared_bytes = 0;
   WordsJob words;
+  Record record;
   TilesJob tiles;
   Message message;
 };
@@ -136,9 +141,11 @@ void with_log(int log, F f) {
   }
 }
 
-// Calls f.template operator()<kLog, kLoops, kTables, kRanked>() as the launch says.
+// Calls f.template operator()<kLog, kLoops, kTables, kRanked>() as the launch says, or
+// f.template of_records<kLog>().
 template <int kLog, typename F>
 void with_words_of(const Launch& launch, F& f) {
+  if (launch.is_record) return f.template of_records<kLog>();
   if (launch.ranked) {
     if (launch.loops == 1) return f.template operator()<kLog, 1, false, true>();
     return f.template operator()<kLog, kMostLoops, true, true>();
