@@ -47,6 +47,12 @@ add_executable(lacuna-gpu-bench bench/gpu/bench.cpp bench/gpu/corpus.cpp bench/g
 if(LACUNA_TESTS)
   add_executable(lacuna-gpu-check tests/gpu/check.cpp ${lacuna_cuda_objects})
   target_link_libraries(lacuna-gpu-check PRIVATE lacuna_case lacuna_flags CUDA::cudart_static -static-libstdc++ -static-libgcc)
+  # Without a device: what the bench's rivals move.
+  add_executable(lacuna_gpu_corpus_test bench/gpu/corpus_test.cpp bench/gpu/corpus.cpp bench/engine/lists.cpp
+    bench/engine/rivals/by_hand_shape.cpp)
+  target_include_directories(lacuna_gpu_corpus_test PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(lacuna_gpu_corpus_test PRIVATE lacuna_static lacuna_flags CUDA::cudart_static GTest::gtest_main)
+  gtest_discover_tests(lacuna_gpu_corpus_test TEST_PREFIX gpu. DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
 endif()
 foreach(program lacuna-gpu-probe lacuna-gpu-bench)
   target_sources(${program} PRIVATE $<TARGET_OBJECTS:lacuna_gpu_timing> ${lacuna_cuda_objects})

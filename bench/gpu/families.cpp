@@ -7,6 +7,7 @@
 
 #include "bench/gpu/cases.hpp"
 #include "bench/gpu/copies.hpp"
+#include "bench/gpu/nests.hpp"
 #include "bench/gpu/rivals.hpp"
 
 namespace lacuna::bench {
@@ -151,6 +152,24 @@ Case records(int64_t payload) {
     return true;
   };
   c.rivals.push_back({"hand", c.reference});
+  // A launch for each field.
+  DeviceNest fields[2];
+  for (int k = 0; k < 2; ++k) {
+    DeviceNest& field = fields[k];
+    field.loops = 1;
+    field.counts[0] = n;
+    field.mem_strides[0] = 24;
+    field.packed_strides[0] = 12;
+    field.mem = k == 0 ? 0 : 16;
+    field.packed = k == 0 ? 0 : 8;
+    field.bytes = k == 0 ? 8 : 4;
+    field.total_bytes = n * field.bytes;
+  }
+  c.rivals.push_back({"element", [=](bool is_pack, std::byte* m, std::byte* p) {
+                        for (const DeviceNest& field : fields)
+                          element_nest(is_pack, m, p, field, 4, device.stream);
+                        return true;
+                      }});
   return c;
 }
 
@@ -172,6 +191,12 @@ Case parts(int64_t payload) {
     return true;
   };
   c.rivals.push_back({"hand", c.reference});
+  c.rivals.push_back({"element", [=](bool is_pack, std::byte* m, std::byte* p) {
+                        element_strided(is_pack, m, p, 24 * n, 1024, 2048, device.stream);
+                        element_strided(is_pack, m + half, p + 24 * n * 1024, 16 * n, 512, 1024,
+                                        device.stream);
+                        return true;
+                      }});
   return c;
 }
 
