@@ -41,7 +41,7 @@ class FakeDriver:
     def wait_for(self, stream, other):
         self.waits.append((stream, other))
 
-    def synchronize(self, stream):
+    def finish(self):
         pass
 
     def allocate(self, bytes_):

@@ -122,7 +122,7 @@ class DeviceBytes:
         """A copy on the host, when everything that was enqueued is done."""
         room = ctypes.create_string_buffer(max(self._bytes, 1))
         with driver.on(self._device):
-            driver.synchronize(0)
+            driver.finish()
             driver.copy(ctypes.addressof(room), self._address, self._bytes)
         return room.raw[: self._bytes]
 

@@ -32,6 +32,7 @@ _SIGNATURES: dict[str, list[Any]] = {
     "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
     "cuMemFree_v2": [c_uint64],
     "cuMemcpy": [c_uint64, c_uint64, c_size_t],
+    "cuCtxSynchronize": [],
     "cuStreamSynchronize": [c_void_p],
     "cuStreamWaitEvent": [c_void_p, c_void_p, c_uint],
     "cuEventCreate": [POINTER(c_void_p), c_uint],
@@ -139,6 +140,11 @@ def wait_for(stream: int, other: int) -> None:
 def synchronize(stream: int) -> None:
     """Waits for what is on a stream."""
     check(driver().cuStreamSynchronize(stream), "what was enqueued")
+
+
+def finish() -> None:
+    """Waits for everything on the current device, whatever its stream."""
+    check(driver().cuCtxSynchronize(), "what was enqueued")
 
 
 def allocate(bytes_: int) -> int:
