@@ -36,11 +36,26 @@ target_link_libraries(lacuna-cuda PRIVATE lacuna_flags CUDA::cudart_static)
 target_link_options(lacuna-cuda PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/engine/gpu/exports.map -Wl,-z,nodelete)
 set_target_properties(lacuna-cuda PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${PROJECT_SOURCE_DIR}/engine/gpu/exports.map)
 
-# Programs for a machine with a device (tests/gpu/device.sh): all of ours is inside, so that they can be carried there.
+# Programs for a machine with a device: all of ours is inside, so that they can be carried there (tests/gpu/carry.sh).
+add_library(lacuna_gpu_timing OBJECT bench/gpu/device.cpp bench/gpu/report.cpp bench/gpu/timing.cpp bench/gpu/rivals.cu)
+target_include_directories(lacuna_gpu_timing PUBLIC ${PROJECT_SOURCE_DIR} engine include)
+target_link_libraries(lacuna_gpu_timing PRIVATE CUDA::cudart_static)
+# What `lacuna machine --gpu` and `lacuna bench gpu` start.
+add_executable(lacuna-gpu-probe bench/gpu/probe.cpp)
+add_executable(lacuna-gpu-bench bench/gpu/bench.cpp bench/gpu/corpus.cpp bench/gpu/families.cpp bench/gpu/nests.cu bench/gpu/small.cpp
+  bench/engine/lists.cpp bench/engine/rivals/by_hand_shape.cpp)
 if(LACUNA_TESTS)
   add_executable(lacuna-gpu-check tests/gpu/check.cpp ${lacuna_cuda_objects})
   target_link_libraries(lacuna-gpu-check PRIVATE lacuna_case lacuna_flags CUDA::cudart_static -static-libstdc++ -static-libgcc)
-  add_executable(lacuna-gpu-bench bench/gpu/bench.cpp bench/gpu/cases.cpp bench/gpu/rivals.cu ${lacuna_cuda_objects})
-  target_include_directories(lacuna-gpu-bench PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(lacuna-gpu-bench PRIVATE lacuna_static CUDA::cudart_static -static-libstdc++ -static-libgcc)
+  # Without a device: what the bench's rivals move.
+  add_executable(lacuna_gpu_corpus_test bench/gpu/corpus_test.cpp bench/gpu/corpus.cpp bench/engine/lists.cpp
+    bench/engine/rivals/by_hand_shape.cpp)
+  target_include_directories(lacuna_gpu_corpus_test PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(lacuna_gpu_corpus_test PRIVATE lacuna_static lacuna_flags CUDA::cudart_static GTest::gtest_main)
+  gtest_discover_tests(lacuna_gpu_corpus_test TEST_PREFIX gpu. DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
 endif()
+foreach(program lacuna-gpu-probe lacuna-gpu-bench)
+  target_sources(${program} PRIVATE $<TARGET_OBJECTS:lacuna_gpu_timing> ${lacuna_cuda_objects})
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${program} PRIVATE lacuna_static CUDA::cudart_static -static-libstdc++ -static-libgcc)
+endforeach()

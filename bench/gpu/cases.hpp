@@ -1,72 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The bench's device, and its cases: a type, what moves it otherwise, and the memory it touches.
+// Rows of the bench: a type, the memory it touches, and what moves it otherwise.
 #ifndef LACUNA_BENCH_GPU_CASES_HPP_
 #define LACUNA_BENCH_GPU_CASES_HPP_
 
-#include <cuda_runtime_api.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string>
+#include <vector>
 
-#include "lacuna/lacuna_gpu.h"
+#include "bench/gpu/device.hpp"
 
 namespace lacuna::bench {
 
-constexpr size_t kMemBytes = size_t{9} << 30;
-constexpr size_t kPackedBytes = size_t{5} << 29;
-constexpr size_t kMiB = size_t{1} << 20;
-constexpr size_t kBeyondCache = 160 * kMiB;  // of all buffers that a row goes round
+// Packs or unpacks: where offset 0 is, and the packed stream. Answers whether it could.
+using Move = std::function<bool(bool, std::byte*, std::byte*)>;
 
-inline void need(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "lacuna-gpu-bench: %s: %s\n", what, cudaGetErrorString(error));
-  std::exit(3);
-}
-
-inline void need(lacuna_status status, const char* what) {
-  if (status == LACUNA_OK) return;
-  std::fprintf(stderr, "lacuna-gpu-bench: %s: %s\n", what, lacuna_gpu_last_error());
-  std::exit(4);
-}
-
-struct Device {
-  cudaStream_t stream = nullptr;
-  std::byte* mem = nullptr;
-  std::byte* packed = nullptr;
-  std::byte* other = nullptr;  // as large as packed
-  unsigned long long* differing = nullptr;
-  int64_t* list = nullptr;  // offsets of the last listed case
-  int failures = 0;
+struct Competitor {
+  std::string name;
+  Move move;
+  double share = 1;    // of the time of the whole over that of what it moves
+  int64_t moved = -1;  // bytes from the stream's begin on that it moves; -1: all
 };
-inline Device device;
 
 struct Case {
-  std::string family;
-  int64_t run = 0;
-  int64_t stride = 0;
+  std::string name;  // family/row
   int64_t payload = 0;
-  int64_t span = 0;    // of memory
-  double touched = 0;  // bytes of touched sectors
-  double partly = 0;   // and those of them that hold other bytes
+  int64_t low = 0;     // offset of the first byte of memory, a multiple of 256, at most 0
+  int64_t span = 0;    // bytes of memory from there
+  double touched = 0;  // bytes of sectors that hold data
+  double partly = 0;   // and of those of them that hold other bytes, too
   lacuna_type* type = nullptr;
   int64_t count = 1;
-  std::function<void(bool, std::byte*, std::byte*)> hand, element, blocks;
-  std::function<bool(bool, std::byte*, std::byte*)> copy2d;  // whether it could
-  double block_share = 1;                                    // of the blocks that `blocks` copies
+  Move reference;  // what all others are checked against
+  std::vector<Competitor> rivals;
 };
 
-// Runs at a stride, at listed places, columns of a matrix of n by n doubles; structs of a double
-// and an int in 24 bytes; a struct of two arrays' parts. `payload`: bytes.
-Case strided(int64_t run, int64_t stride, int64_t payload);
-Case listed(int64_t run, int64_t mean, int64_t payload);
-Case transposed(int64_t n);
-Case records(int64_t payload);
-Case parts(int64_t payload);
+// Made when its turn comes, as its tables share the device's memory.
+struct CaseMaker {
+  std::string name;
+  bool with_rivals = true;
+  std::function<Case()> make;
+};
+
+// `count` elements of a type, with its lists as bench/engine/lists.hpp describes them; rivals are
+// made of the loops that an application would write.
+Case case_of(const std::string& name, int64_t count, const std::string& text);
+// The engine's own families: runs at a stride, at listed places, records, two arrays' parts, runs
+// of odd lengths, transposes; at payloads from 1 to 256 MiB.
+std::vector<CaseMaker> family_rows(bool is_quick);
+// What a file has, a row a line: name, count, flags, type text, separated by tabs (lists as
+// bench/engine/lists.hpp describes them).
+std::vector<CaseMaker> rows_of_file(const char* path);
 
 }  // namespace lacuna::bench
 

@@ -110,23 +110,55 @@ void by_element(bool is_pack, std::byte* mem, std::byte* packed, uint64_t outer,
         outer_extent, count, stride, length, 8, offsets);
 }
 
-// Tiles of 32 by 32 in shared memory, blocks of 32 by 8 threads.
-template <bool kPack>
-__global__ void transpose_kernel(double* mem, double* packed, int n) {
-  __shared__ double tile[32][33];
-  const double* const from = kPack ? mem : packed;
-  double* const to = kPack ? packed : mem;
+// Tiles of 32 by 32 in shared memory, blocks of 32 by 8 threads: `near` elements are neighbours in
+// memory, of which there are `far` rows, `pitch` elements apart; neighbours in the stream are
+// those.
+template <typename Word, bool kPack>
+__global__ void transpose_kernel(Word* mem, Word* packed, int near, int far, int64_t pitch) {
+  __shared__ Word tile[32][33];
   int x = blockIdx.x * 32 + threadIdx.x;
   int y = blockIdx.y * 32 + threadIdx.y;
-  for (int j = 0; j < 32; j += 8) {
-    if (x < n && y + j < n) tile[threadIdx.y + j][threadIdx.x] = from[int64_t{y + j} * n + x];
+  if (kPack) {
+    for (int j = 0; j < 32; j += 8) {
+      if (x < near && y + j < far)
+        tile[threadIdx.y + j][threadIdx.x] = mem[int64_t{y + j} * pitch + x];
+    }
+  }
+  const int across = blockIdx.y * 32 + threadIdx.x;
+  const int along = blockIdx.x * 32 + threadIdx.y;
+  if (!kPack) {
+    for (int j = 0; j < 32; j += 8) {
+      if (across < far && along + j < near)
+        tile[threadIdx.x][threadIdx.y + j] = packed[int64_t{along + j} * far + across];
+    }
   }
   __syncthreads();
-  x = blockIdx.y * 32 + threadIdx.x;
-  y = blockIdx.x * 32 + threadIdx.y;
-  for (int j = 0; j < 32; j += 8) {
-    if (x < n && y + j < n) to[int64_t{y + j} * n + x] = tile[threadIdx.x][threadIdx.y + j];
+  if (kPack) {
+    for (int j = 0; j < 32; j += 8) {
+      if (across < far && along + j < near)
+        packed[int64_t{along + j} * far + across] = tile[threadIdx.x][threadIdx.y + j];
+    }
+  } else {
+    for (int j = 0; j < 32; j += 8) {
+      if (x < near && y + j < far)
+        mem[int64_t{y + j} * pitch + x] = tile[threadIdx.y + j][threadIdx.x];
+    }
   }
+}
+
+template <typename Word>
+void by_tiles(bool is_pack, std::byte* mem, std::byte* packed, int64_t near, int64_t far,
+              int64_t pitch, cudaStream_t stream) {
+  const dim3 tiles(static_cast<unsigned>((near + 31) / 32), static_cast<unsigned>((far + 31) / 32));
+  auto* const m = reinterpret_cast<Word*>(mem);
+  auto* const p = reinterpret_cast<Word*>(packed);
+  const auto n = static_cast<int>(near);
+  const auto f = static_cast<int>(far);
+  const int64_t words = pitch / static_cast<int64_t>(sizeof(Word));
+  if (is_pack)
+    transpose_kernel<Word, true><<<tiles, dim3(32, 8), 0, stream>>>(m, p, n, f, words);
+  else
+    transpose_kernel<Word, false><<<tiles, dim3(32, 8), 0, stream>>>(m, p, n, f, words);
 }
 
 template <bool kPack>
@@ -188,17 +220,11 @@ void element_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t cou
   by_element<true>(is_pack, mem, packed, 1, 0, count, run, 0, offsets, stream);
 }
 
-void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
-                    cudaStream_t stream) {
-  const auto tiles = static_cast<unsigned>((n + 31) / 32);
-  auto* const m = reinterpret_cast<double*>(mem);
-  auto* const p = reinterpret_cast<double*>(packed);
-  if (is_pack)
-    transpose_kernel<true>
-        <<<dim3(tiles, tiles), dim3(32, 8), 0, stream>>>(m, p, static_cast<int>(n));
-  else
-    transpose_kernel<false>
-        <<<dim3(tiles, tiles), dim3(32, 8), 0, stream>>>(m, p, static_cast<int>(n));
+void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t near, int64_t far,
+                    int64_t pitch, int64_t bytes, cudaStream_t stream) {
+  if (bytes == 4) return by_tiles<uint32_t>(is_pack, mem, packed, near, far, pitch, stream);
+  if (bytes == 8) return by_tiles<uint2>(is_pack, mem, packed, near, far, pitch, stream);
+  by_tiles<uint4>(is_pack, mem, packed, near, far, pitch, stream);
 }
 
 void element_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,

@@ -23,9 +23,11 @@ void hand_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t count,
                  const int64_t* offsets, cudaStream_t stream);
 void element_listed(bool is_pack, std::byte* mem, std::byte* packed, int64_t count, int64_t run,
                     const int64_t* offsets, cudaStream_t stream);
+// Elements of 4, 8 or 16 bytes: `near` neighbours in memory in each of `far` rows, `pitch` bytes
+// apart, which are neighbours in the stream.
+void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t near, int64_t far,
+                    int64_t pitch, int64_t bytes, cudaStream_t stream);
 // A matrix of n by n doubles.
-void hand_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
-                    cudaStream_t stream);
 void element_transpose(bool is_pack, std::byte* mem, std::byte* packed, int64_t n,
                        cudaStream_t stream);
 // Records of 24 bytes, of which 8 at 0 and 4 at 16 are data.

@@ -13,6 +13,8 @@ namespace {
 // Below so many words blocks are smaller, so that all multiprocessors have some.
 constexpr uint64_t kWordsForWholeBlocks = uint64_t{1} << 20;
 constexpr uint64_t kWordsForHalfBlocks = uint64_t{1} << 18;
+// Words of less than 4 bytes are not moved one by one, but put together to some of 8.
+constexpr int kLeastWordLog = 2;
 // Elements of at most so many bytes go by tiles, and those at least so far apart are transposed:
 // what a read of one of them brings in are sectors of 32 bytes.
 constexpr int64_t kSector = 32;
@@ -146,10 +148,14 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
   return true;
 }
 
-void choose_words(const DevicePlan& plan, int64_t begin, int64_t end, Launch& launch) {
+// `stream`: where byte 0 of the packed stream is, or would be.
+void choose_words(const DevicePlan& plan, const std::byte* stream, int64_t begin, int64_t end,
+                  Launch& launch) {
   const PieceRow& row = plan.rows[0];
   const int loops = loops_of(row.piece);
-  launch.way = Launch::Way::kWords;
+  const bool is_bytes = launch.log < kLeastWordLog;
+  if (is_bytes) launch.log = 0;
+  launch.way = is_bytes ? Launch::Way::kBytes : Launch::Way::kWords;
   launch.ranked = row.piece.ranked.groups != nullptr;
   for (const Digit& digit : row.piece.digits)
     launch.tables = launch.tables || digit.table.entries != nullptr;
@@ -162,14 +168,18 @@ void choose_words(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
   } else {
     launch.loops = loops <= 3 ? std::max(loops, 1) : kMostLoops;
   }
+  launch.is_record = launch.ranked && launch.loops == 1 && plan.record.has_value();
+  if (launch.is_record) launch.record = *plan.record;
   WordsJob& job = launch.words;
   job.piece = row.piece;
   job.words = row.words[launch.log];
   job.first = words_before(row, launch.log, begin);
   job.last = words_before(row, launch.log, end);
-  const uint64_t words = job.last - job.first;
+  const uint64_t words = (job.last - job.first) / (is_bytes ? kBytesOfThread / kUnroll : 1);
   launch.threads = words >= kWordsForWholeBlocks ? 256 : words >= kWordsForHalfBlocks ? 128 : 64;
-  launch.blocks = (words - 1) / (kUnroll * launch.threads) + 1;
+  launch.blocks = is_bytes ? blocks_of_bytes(stream + row.piece.packed + job.first,
+                                             job.last - job.first, launch.threads)
+                           : (words - 1) / (kUnroll * launch.threads) + 1;
 }
 
 }  // namespace
@@ -210,7 +220,7 @@ Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64
     launch.tiles.mem = from;
     launch.tiles.packed = stream;
   } else {
-    choose_words(plan, begin, end, launch);
+    choose_words(plan, stream, begin, end, launch);
     launch.words.mem = from + launch.words.piece.mem;
     launch.words.packed = stream + launch.words.piece.packed;
   }
@@ -223,6 +233,7 @@ CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan&
   const PieceRow& b = *to.whole_piece();
   *log = word_log(std::min(from.log, to.log), from_mem, static_cast<const std::byte*>(to_mem), 0, 0,
                   most_log);
+  if (*log < kLeastWordLog) *log = 0;
   CopyJob job;
   job.from = a.piece;
   job.to = b.piece;

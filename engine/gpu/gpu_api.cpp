@@ -53,6 +53,17 @@ lacuna_status done(const char* what, cudaError_t error) {
   return error == cudaSuccess ? LACUNA_OK : failed(what, error);
 }
 
+lacuna_status give_text(const std::string& whole, size_t capacity, char* text, size_t* needed) {
+  const size_t bytes = whole.size() + 1;
+  if (needed != nullptr) *needed = bytes;
+  if (capacity < bytes)
+    return fail(LACUNA_TRUNCATED, "the text needs " + std::to_string(bytes) +
+                                      " bytes; capacity is " + std::to_string(capacity));
+  if (text == nullptr) return invalid("text is NULL; give a valid pointer");
+  std::memcpy(text, whole.c_str(), bytes);
+  return LACUNA_OK;
+}
+
 cudaError_t copy_run(const DevicePlan& plan, bool is_pack, const void* mem, const void* packed,
                      int64_t begin, int64_t end, cudaStream_t stream) {
   auto* const at = static_cast<std::byte*>(const_cast<void*>(mem)) + plan.rows[0].piece.mem + begin;
@@ -160,15 +171,17 @@ lacuna_status lacuna_gpu_plan_text(const lacuna_gpu_plan* plan, size_t capacity,
                                    size_t* needed) {
   return guarded([&] {
     if (plan == nullptr) return invalid("plan is NULL; give one from lacuna_gpu_plan_create");
-    const std::string whole = text_of(plan->plan);
-    const size_t bytes = whole.size() + 1;
-    if (needed != nullptr) *needed = bytes;
-    if (capacity < bytes)
-      return fail(LACUNA_TRUNCATED, "the text needs " + std::to_string(bytes) +
-                                        " bytes; capacity is " + std::to_string(capacity));
-    if (text == nullptr) return invalid("text is NULL; give a valid pointer");
-    std::memcpy(text, whole.c_str(), bytes);
-    return LACUNA_OK;
+    return give_text(text_of(plan->plan), capacity, text, needed);
+  });
+}
+
+lacuna_status lacuna_gpu_explain_json(const lacuna_type* type, int64_t count, size_t capacity,
+                                      char* text, size_t* needed) {
+  return guarded([&] {
+    if (type == nullptr) return invalid("type is NULL; give one from lacuna.h");
+    auto told = lacuna::gpu::explain_json(*reinterpret_cast<const Type*>(type), count);
+    if (!told) return fail(told.error().status, told.error().message);
+    return give_text(told.value(), capacity, text, needed);
   });
 }
 

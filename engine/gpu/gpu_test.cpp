@@ -75,10 +75,13 @@ Result<Placed> placed_plan(const Type& type, int64_t count) {
 struct Seen {
   std::set<std::string> ways;
   void note(const Launch& launch) {
-    static const char* const kNames[] = {"nothing", "run", "words", "tiles", "many"};
+    static const char* const kNames[] = {"nothing", "run", "words", "bytes", "tiles", "many"};
     std::string name = kNames[static_cast<int>(launch.way)];
-    if (launch.way == Launch::Way::kWords) {
-      name += launch.ranked ? " ranked " : launch.tables ? " listed " : " strided ";
+    if (launch.way == Launch::Way::kWords || launch.way == Launch::Way::kBytes) {
+      name += launch.is_record ? " of records "
+              : launch.ranked  ? " ranked "
+              : launch.tables  ? " listed "
+                               : " strided ";
       name += std::to_string(launch.loops);
     }
     if (launch.way == Launch::Way::kTiles) name += launch.parts == 1 ? " of words" : " of parts";
@@ -248,9 +251,11 @@ TEST_P(GpuTypes, AreMovedAsTheTypemapSays) {
     FAIL() << testing::repro(c) << "\n" << wrong << "\n" << text_of(placed.plan);
   }
   if (kSeedsOfShard < kEnoughForAllWays) return;
-  for (const char* way : {"run", "words strided 1", "words strided 2", "words strided 3",
-                          "words strided 6", "words listed 1", "words listed 2", "words ranked 1",
-                          "words ranked 6", "tiles of words", "many"})
+  for (const char* way :
+       {"run", "words strided 1", "words strided 2", "words strided 3", "words strided 6",
+        "words listed 1", "words listed 2", "words ranked 1", "words ranked 6", "bytes strided 1",
+        "bytes strided 3", "bytes listed 1", "bytes ranked 1", "bytes of records 1",
+        "words of records 1", "bytes ranked 6", "tiles of words", "many"})
     EXPECT_TRUE(seen.ways.contains(way)) << way;
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, GpuTypes, ::testing::Values(0, 1, 2, 3));
@@ -271,6 +276,20 @@ TEST(GpuPlan, TakesRecordsAsRankedRuns) {
             "loop 1000 mem +40 packed +12, runs of 12 bytes\n");
 }
 
+// A struct's places are among the launch's parameters where they are few.
+TEST(GpuPlan, TakesStructsAsRecords) {
+  alignas(16) static std::byte memory[16];
+  const auto is_record = [](const char* type) {
+    const Placed placed = placed_plan(*parse_type(type).value(), 99).value();
+    return choose(placed.plan, memory, memory, 0, placed.plan.size).is_record;
+  };
+  EXPECT_TRUE(is_record("resized(0, 40, struct([1, 1], [0, 24], [double, int]))"));
+  EXPECT_TRUE(is_record("resized(0, 16, struct([1, 1], [0, 8], [char, double]))"));
+  EXPECT_TRUE(is_record("resized(0, 99, struct([1, 31], [0, 8], [char, char]))"));
+  EXPECT_FALSE(is_record("resized(0, 99, struct([1, 32], [0, 8], [char, char]))"));
+  EXPECT_FALSE(is_record("resized(0, 99, vector(9, 1, 2, double))"));
+}
+
 TEST(GpuPlan, ChoosesTilesForTransposes) {
   const Placed placed =
       placed_plan(*parse_type("resized(0, 8, vector(640, 1, 640, double))").value(), 640).value();
@@ -289,6 +308,36 @@ TEST(GpuPlan, TakesTheWidestWords) {
   EXPECT_EQ(choose(placed.plan, memory, memory + 1, 1, placed.plan.size).log, 0);
 }
 
+// The bytes kernel's own: from anywhere, and no other byte written.
+TEST(GpuBytes, AreLoadedAndStoredAnywhere) {
+  alignas(8) std::byte memory[24];
+  for (uint32_t at = 8; at < 16; ++at) {
+    for (uint32_t n = 1; n <= 8; ++n) {
+      uint64_t want = 0;
+      for (uint32_t i = 0; i < 24; ++i) memory[i] = static_cast<std::byte>(i + 1);
+      std::memcpy(&want, memory + at, n);
+      EXPECT_EQ(load_bytes(memory + at, n), want);
+      store_bytes(memory + at, ~uint64_t{0}, n);
+      for (uint32_t i = 0; i < 24; ++i) {
+        const bool is_inside = i >= at && i < at + n;
+        EXPECT_EQ(memory[i], static_cast<std::byte>(is_inside ? 0xFF : i + 1)) << at << " " << n;
+      }
+    }
+  }
+}
+
+TEST(GpuPlan, TakesOddRunsByBytes) {
+  const Placed placed =
+      placed_plan(*parse_type("resized(0, 16, struct([1, 1], [0, 8], [char, double]))").value(), 99)
+          .value();
+  alignas(16) static std::byte memory[32];
+  const Launch launch = choose(placed.plan, memory, memory, 0, placed.plan.size);
+  EXPECT_EQ(launch.way, Launch::Way::kBytes);
+  EXPECT_EQ(launch.blocks, 2);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 7, 7, 64 * 8 + 1).blocks, 2);
+  EXPECT_EQ(choose(placed.plan, memory, memory, 0, 64 * 8).blocks, 1);
+}
+
 // Counts that are no digits, and offsets beyond 32 bits: places alone, no bytes.
 TEST(GpuPlan, SplitsWhatIsTooLong) {
   const std::string text = text_of_plan("vector(3000000000, 1, 2, byte)", 1);
@@ -303,6 +352,42 @@ TEST(GpuPlan, SplitsWhatIsTooLong) {
   const Place place = locator.at(loops, row.piece.ranked, row.words[0], 0, 3);
   EXPECT_EQ(place.mem, 2 * int64_t{2684354559});
   EXPECT_EQ(place.packed, 2684354559);
+}
+
+// Of runs of 8 in 16 bytes all sectors hold data; of those in 128 one of four, of pairs one of two.
+TEST(GpuPlan, TellsTheSectorsThatHoldData) {
+  const auto touched = [](const char* type, int64_t count) {
+    return touched_by(placed_plan(*parse_type(type).value(), count).value().plan);
+  };
+  const auto near = touched("hvector(1000000, 8, 16, byte)", 1);
+  EXPECT_NEAR(near.sectors, 16e6, 100);
+  EXPECT_NEAR(near.partly, 16e6, 100);
+  const auto far = touched("hvector(1000000, 8, 128, byte)", 1);
+  EXPECT_NEAR(far.sectors, 32e6, 100);
+  EXPECT_NEAR(far.fetched, 64e6, 100);
+  const auto whole = touched("hvector(1000, 1024, 2048, byte)", 1);
+  EXPECT_EQ(whole.sectors, 1024e3);
+  EXPECT_EQ(whole.partly, 0);
+  // A transpose touches each sector once, though its neighbours in the stream are far apart.
+  const auto turned = touched("resized(0, 8, vector(2000, 1, 2000, double))", 2000);
+  EXPECT_NEAR(turned.sectors, 32e6, 320e3);
+  EXPECT_LT(turned.partly, 320e3);
+  const auto records = touched("resized(0, 24, struct([1, 1], [0, 16], [double, int]))", 100000);
+  EXPECT_NEAR(records.sectors, 24e5, 100);
+  const auto listed = touched("hindexed_block(32, [640, 0, 64, 320], byte)", 1);
+  EXPECT_EQ(listed.sectors, 128);
+  EXPECT_EQ(listed.fetched, 256);
+  const auto odd = touched("hindexed([3, 40], [30, 64], byte)", 1);
+  EXPECT_EQ(odd.sectors, 128);
+  EXPECT_EQ(odd.partly, 96);
+}
+
+TEST(GpuPlan, TellsWhatItDoes) {
+  const std::string text = explain_json(*parse_type("vector(9, 2, 4, double)").value(), 1).value();
+  for (const char* part : {"\"kernel\": \"words\"", "\"word_bytes\": [16]",
+                           "\"pieces\": [\"loop 9 mem +32 packed +16, run of 16 bytes\"]",
+                           "\"sector_bytes\": 288", "\"partly_bytes\": 288"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST(GpuPlan, DeclinesWhatItCannotHold) {

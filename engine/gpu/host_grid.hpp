@@ -23,6 +23,35 @@ struct HostWords {
         move_words<kLog, kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
     }
   }
+  template <int kLog>
+  void of_records() const {
+    const RecordsJob job = records_job(launch.words, launch.record);
+    for (uint64_t block = 0; block < launch.blocks; ++block) {
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        move_words<kLog, 1, false, true, kPack>(job, block, thread, launch.threads);
+    }
+  }
+};
+
+template <bool kPack>
+struct HostBytes {
+  const Launch& launch;
+  template <int, int kLoops, bool kTables, bool kRanked>
+  void operator()() const {
+    const WordsJobOf<kLoops> job = narrowed<kLoops>(launch.words);
+    for (uint64_t block = 0; block < launch.blocks; ++block) {
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        move_bytes<kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
+    }
+  }
+  template <int>
+  void of_records() const {
+    const RecordsJob job = records_job(launch.words, launch.record);
+    for (uint64_t block = 0; block < launch.blocks; ++block) {
+      for (uint32_t thread = 0; thread < launch.threads; ++thread)
+        move_bytes<1, false, true, kPack>(job, block, thread, launch.threads);
+    }
+  }
 };
 
 template <bool kPack>
@@ -70,6 +99,8 @@ void run_on_host(const DevicePlan& plan, const Launch& launch, void* mem, void* 
     }
     case Launch::Way::kWords:
       return with_words(launch, HostWords<kPack>{launch});
+    case Launch::Way::kBytes:
+      return with_bytes(launch, HostBytes<kPack>{launch});
     case Launch::Way::kTiles:
       return with_tiles(launch, HostTiles<kPack>{launch});
     case Launch::Way::kMany:
@@ -81,10 +112,9 @@ struct HostCopy {
   const CopyJob& job;
   template <int kLog>
   void operator()() const {
-    const uint64_t blocks = (job.last + kUnroll * kThreads - 1) / (kUnroll * kThreads);
-    for (uint64_t block = 0; block < blocks; ++block) {
+    for (uint64_t block = 0; block < blocks_of_copy(job, kLog); ++block) {
       for (uint32_t thread = 0; thread < kThreads; ++thread)
-        copy_words<kLog>(job, block, thread, kThreads);
+        copy_of<kLog>(job, block, thread, kThreads);
     }
   }
 };

@@ -8,10 +8,16 @@
 namespace lacuna::gpu {
 namespace {
 
-template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack>
+template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs = Ranked>
 __global__ void __launch_bounds__(256)
-    words_kernel(const __grid_constant__ WordsJobOf<kLoops> job) {
+    words_kernel(const __grid_constant__ WordsJobOf<kLoops, Runs> job) {
   move_words<kLog, kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
+}
+
+template <int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs = Ranked>
+__global__ void __launch_bounds__(256)
+    bytes_kernel(const __grid_constant__ WordsJobOf<kLoops, Runs> job) {
+  move_bytes<kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
 }
 
 template <int kLog, int kParts, bool kPack, int kOuter>
@@ -53,7 +59,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 
 template <int kLog>
 __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ CopyJob job) {
-  copy_words<kLog>(job, blockIdx.x, threadIdx.x, kThreads);
+  copy_of<kLog>(job, blockIdx.x, threadIdx.x, kThreads);
 }
 
 template <typename Parameters>
@@ -75,6 +81,34 @@ struct StartWords {
         reinterpret_cast<const void*>(&words_kernel<kLog, kLoops, kTables, kRanked, kPack>);
     *error =
         start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
+  }
+  template <int kLog>
+  void of_records() const {
+    const void* const kernel =
+        reinterpret_cast<const void*>(&words_kernel<kLog, 1, false, true, kPack, Record>);
+    *error = start(kernel, launch.blocks, launch.threads, 0,
+                   records_job(launch.words, launch.record), stream);
+  }
+};
+
+template <bool kPack>
+struct StartBytes {
+  const Launch& launch;
+  cudaStream_t stream;
+  cudaError_t* error;
+  template <int, int kLoops, bool kTables, bool kRanked>
+  void operator()() const {
+    const void* const kernel =
+        reinterpret_cast<const void*>(&bytes_kernel<kLoops, kTables, kRanked, kPack>);
+    *error =
+        start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
+  }
+  template <int>
+  void of_records() const {
+    const void* const kernel =
+        reinterpret_cast<const void*>(&bytes_kernel<1, false, true, kPack, Record>);
+    *error = start(kernel, launch.blocks, launch.threads, 0,
+                   records_job(launch.words, launch.record), stream);
   }
 };
 
@@ -122,30 +156,35 @@ cudaError_t enqueue_many(const Message* messages, uint32_t n, uint64_t blocks, b
   return enqueue_up_to<kMostMessages>(messages, n, blocks, is_pack, stream);
 }
 
+namespace {
+
+template <bool kPack>
+cudaError_t enqueue_one(const Launch& launch, cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  switch (launch.way) {
+    case Launch::Way::kWords:
+      with_words(launch, StartWords<kPack>{launch, stream, &error});
+      return error;
+    case Launch::Way::kBytes:
+      with_bytes(launch, StartBytes<kPack>{launch, stream, &error});
+      return error;
+    case Launch::Way::kTiles:
+      with_tiles(launch, StartTiles<kPack>{launch, stream, &error});
+      return error;
+    default:
+      return enqueue_many(&launch.message, 1, launch.blocks, kPack, stream);
+  }
+}
+
+}  // namespace
+
 cudaError_t enqueue(const Launch& launch, bool is_pack, cudaStream_t stream) {
   if (launch.blocks > kMostBlocks) return cudaErrorInvalidConfiguration;
-  cudaError_t error = cudaSuccess;
-  if (launch.way == Launch::Way::kWords) {
-    if (is_pack) {
-      with_words(launch, StartWords<true>{launch, stream, &error});
-    } else {
-      with_words(launch, StartWords<false>{launch, stream, &error});
-    }
-    return error;
-  }
-  if (launch.way == Launch::Way::kTiles) {
-    if (is_pack) {
-      with_tiles(launch, StartTiles<true>{launch, stream, &error});
-    } else {
-      with_tiles(launch, StartTiles<false>{launch, stream, &error});
-    }
-    return error;
-  }
-  return enqueue_many(&launch.message, 1, launch.blocks, is_pack, stream);
+  return is_pack ? enqueue_one<true>(launch, stream) : enqueue_one<false>(launch, stream);
 }
 
 cudaError_t enqueue_copy(const CopyJob& job, int log, cudaStream_t stream) {
-  const uint64_t blocks = (job.last + kUnroll * kThreads - 1) / (kUnroll * kThreads);
+  const uint64_t blocks = blocks_of_copy(job, log);
   if (blocks > kMostBlocks) return cudaErrorInvalidConfiguration;
   const void* kernel = nullptr;
   with_log(log, CopyKernel{&kernel});

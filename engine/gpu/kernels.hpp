@@ -13,7 +13,7 @@ namespace lacuna::gpu {
 // As many fit the parameters of one launch.
 inline constexpr uint32_t kMostMessages = 480;
 
-// kWords, kTiles and kMany.
+// kWords, kBytes, kTiles and kMany.
 cudaError_t enqueue(const Launch& launch, bool is_pack, cudaStream_t stream);
 // At most kMostMessages, with their first tiles; blocks > 0.
 cudaError_t enqueue_many(const Message* messages, uint32_t n, uint64_t blocks, bool is_pack,

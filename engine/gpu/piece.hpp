@@ -94,13 +94,22 @@ struct Ranked {
   uint32_t unused = 0;
 };
 
-template <int kLoops>
+// A ranked leaf of few runs, such as a struct, as a kernel gets it among its parameters: then a
+// small message need not wait for tables.
+inline constexpr int kMostRecordRuns = 8;
+struct Record {
+  uint32_t begins = 0;  // as in Group
+  uint32_t unit_log = 0;
+  int32_t shifts[kMostRecordRuns] = {};  // bytes
+};
+
+template <int kLoops, typename Runs = Ranked>
 struct PieceOf {
   // The outermost loop first, all at the end: those in front have a count of 1.
   Digit digits[static_cast<size_t>(kLoops == 0 ? 1 : kLoops)];
   int64_t mem = 0;  // of the first byte
   int64_t packed = 0;
-  Ranked ranked;  // with groups: the leaf is these runs, else one run
+  Runs ranked;  // with groups: the leaf is these runs, else one run
   int64_t leaf_bytes = 0;
 };
 using Piece = PieceOf<kMostLoops>;
@@ -181,6 +190,15 @@ LACUNA_HD uint32_t bits_of(uint32_t mask) {
   return static_cast<uint32_t>(__popc(mask));
 #else
   return static_cast<uint32_t>(__builtin_popcount(mask));
+#endif
+}
+
+// Which bit is the lowest that is set; 32: none.
+LACUNA_HD uint32_t first_bit_of(uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+  return mask == 0 ? 32 : static_cast<uint32_t>(__ffs(static_cast<int>(mask))) - 1;
+#else
+  return mask == 0 ? 32 : static_cast<uint32_t>(__builtin_ctz(mask));
 #endif
 }
 

@@ -180,8 +180,23 @@ class Lowering {
     ranked.groups = static_cast<const Group*>(keep(groups.data(), groups.size() * sizeof(Group)));
     ranked.shifts = add_offsets(shifts);
     ranked.unit_log = static_cast<uint32_t>(unit_log);
+    plan_.record = record_of(bytes >> unit_log, groups, shifts, ranked.unit_log);
     add(nest, bytes, ranked, mask | (uint64_t{1} << unit_log));
     return true;
+  }
+
+  static std::optional<Record> record_of(int64_t units, const std::vector<Group>& groups,
+                                         const std::vector<int64_t>& shifts, uint32_t unit_log) {
+    const auto is_narrow = [](int64_t shift) { return shift == static_cast<int32_t>(shift); };
+    if (units > 32 || shifts.size() > kMostRecordRuns ||
+        !std::all_of(shifts.begin(), shifts.end(), is_narrow))
+      return {};
+    Record record;
+    record.begins = groups[0].begins;
+    record.unit_log = unit_log;
+    std::transform(shifts.begin(), shifts.end(), record.shifts,
+                   [](int64_t shift) { return static_cast<int32_t>(shift); });
+    return record;
   }
 
   static void note_list(PieceRow& row, const Offsets& offsets) {
@@ -252,6 +267,7 @@ class Lowering {
 void clear(DevicePlan& plan) {
   plan.rows.clear();
   plan.log = 4;
+  plan.record.reset();
   plan.image.clear();
 }
 

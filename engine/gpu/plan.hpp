@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "gpu/bytes.hpp"
 #include "gpu/tiles.hpp"
 #include "gpu/words.hpp"
 #include "type/type.hpp"
@@ -28,6 +29,9 @@ struct DevicePlan {
   uint32_t log = 4;  // the widest words that all rows allow
   // Where there are several pieces, the whole message as one, for copies; it may have none.
   std::optional<PieceRow> whole;
+
+  // Of the last ranked row, where it has few runs.
+  std::optional<Record> record;
 
   std::vector<std::byte> image;
   // Where the kernel for many messages reads them.
@@ -56,6 +60,20 @@ void place(DevicePlan& plan, std::byte* base);
 // "2 pieces\nloop 1024 mem +8192 packed +8, run 8\n...".
 std::string text_of(const DevicePlan& plan);
 
+// Of memory that holds data: bytes of the sectors of 32 bytes, of the aligned pairs of them that a
+// device reads at a time, and of those sectors that hold other bytes, too. The plan is placed on
+// the host. Of many runs the first are looked at.
+struct Touched {
+  double sectors = 0;
+  double fetched = 0;
+  double partly = 0;
+};
+Touched touched_by(const DevicePlan& plan);
+
+// Kernel, words, pieces, blocks and touched sectors as JSON, for memory that is aligned. Knows no
+// device.
+Result<std::string> explain_json(const Type& type, int64_t count);
+
 // ---- launches ----
 
 struct Launch {
@@ -63,20 +81,23 @@ struct Launch {
     kNothing,
     kRun,    // one copy of contiguous bytes
     kWords,  // move_words
+    kBytes,  // move_bytes
     kTiles,  // tile_phase
     kMany,   // move_piece
   };
   Way way = Way::kNothing;
   int log = 0;
-  // kWords: which Locator. kTiles: parts of an element, 0: not 1.
+  // kWords, kBytes: which Locator. kTiles: parts of an element, 0: not 1.
   int loops = 1;
   bool tables = false;
   bool ranked = false;
+  bool is_record = false;  // ranked, of one loop, by `record`
   int parts = 0;
   uint64_t blocks = 0;
   uint32_t threads = kThreads;
   uint32_t shared_bytes = 0;
   WordsJob words;
+  Record record;
   TilesJob tiles;
   Message message;
 };
@@ -97,6 +118,12 @@ inline uint32_t tiles_of(const DevicePlan& plan, const Message& message) {
 CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan& to,
                  const void* to_mem, int* log, int most_log = 4);
 
+// The blocks of a copy by words, or single bytes, of 1 << log bytes.
+inline uint64_t blocks_of_copy(const CopyJob& job, int log) {
+  const uint64_t of_block = kThreads * (log == 0 ? kBytesOfThread : kUnroll);
+  return (job.last + of_block - 1) / of_block;
+}
+
 // Calls f.template operator()<kLog>().
 template <typename F>
 void with_log(int log, F f) {
@@ -114,9 +141,11 @@ void with_log(int log, F f) {
   }
 }
 
-// Calls f.template operator()<kLog, kLoops, kTables, kRanked>() as the launch says.
+// Calls f.template operator()<kLog, kLoops, kTables, kRanked>() as the launch says, or
+// f.template of_records<kLog>().
 template <int kLog, typename F>
 void with_words_of(const Launch& launch, F& f) {
+  if (launch.is_record) return f.template of_records<kLog>();
   if (launch.ranked) {
     if (launch.loops == 1) return f.template operator()<kLog, 1, false, true>();
     return f.template operator()<kLog, kMostLoops, true, true>();
@@ -138,9 +167,23 @@ void with_words_of(const Launch& launch, F& f) {
   }
 }
 
+// Words of less than 4 bytes go by bytes.
 template <typename F>
 void with_words(const Launch& launch, F f) {
-  with_log(launch.log, [&]<int kLog>() { with_words_of<kLog>(launch, f); });
+  switch (launch.log) {
+    case 2:
+      return with_words_of<2>(launch, f);
+    case 3:
+      return with_words_of<3>(launch, f);
+    default:
+      return with_words_of<4>(launch, f);
+  }
+}
+
+// The same of f.template operator()<0, kLoops, kTables, kRanked>().
+template <typename F>
+void with_bytes(const Launch& launch, F f) {
+  with_words_of<0>(launch, f);
 }
 
 // The same of f.template operator()<kLog, kParts, kOuter>().

@@ -16,20 +16,41 @@ inline constexpr int kSimpleLoops = 3;
 inline constexpr uint32_t kThreads = 256;  // of the kernel for many messages; others may take fewer
 
 // Words [first, last) of a piece.
-template <int kLoops>
+template <int kLoops, typename Runs = Ranked>
 struct WordsJobOf {
   Divisor words;
   std::byte* mem = nullptr;  // where the piece's first byte is, and in the stream is or would be
   std::byte* packed = nullptr;
   uint64_t first = 0;
   uint64_t last = 0;
-  PieceOf<kLoops> piece;
+  PieceOf<kLoops, Runs> piece;
 };
 using WordsJob = WordsJobOf<kMostLoops>;
+using RecordsJob = WordsJobOf<1, Record>;
 
 template <int kLoops>
 WordsJobOf<kLoops> narrowed(const WordsJob& job) {
   return {job.words, job.mem, job.packed, job.first, job.last, narrowed<kLoops>(job.piece)};
+}
+
+// The same whose leaf is a record.
+inline RecordsJob records_job(const WordsJob& job, const Record& record) {
+  const PieceOf<1> piece = narrowed<1>(job.piece);
+  return {job.words,  job.mem,
+          job.packed, job.first,
+          job.last,   {{piece.digits[0]}, piece.mem, piece.packed, record, piece.leaf_bytes}};
+}
+
+// How many bytes follow each other in memory from byte `in_leaf` on, as far as 32 units tell.
+LACUNA_HD uint32_t left_of(uint32_t begins, uint32_t unit, uint32_t unit_log, uint32_t in_leaf) {
+  const uint32_t until = (uint32_t{2} << (unit & 31)) - 1;
+  const uint32_t units = first_bit_of(begins & ~until) - (unit & 31);
+  return (units << unit_log) - (in_leaf & ((uint32_t{1} << unit_log) - 1));
+}
+
+// The run of a unit among those that begin in its 32.
+LACUNA_HD uint32_t run_of(uint32_t begins, uint32_t unit) {
+  return bits_of(begins & ((uint32_t{2} << (unit & 31)) - 1));
 }
 
 struct Place {
@@ -59,12 +80,23 @@ struct Locator {
   }
 
   // Of the word `ahead` of the first, from the piece's first byte.
-  LACUNA_HD Place at(const Digit* loops, const Ranked& ranked, const Divisor& words, int log,
+  template <typename Runs>
+  LACUNA_HD Place at(const Digit* loops, const Runs& ranked, const Divisor& words, int log,
                      uint32_t ahead) const {
+    return find<false>(loops, ranked, words, log, ahead, nullptr);
+  }
+
+  // The same; with kLeft, whose words are single bytes, *left is how many of them follow each other
+  // in memory from there on, this one counted: all up to the run's end, or to where 32 units end.
+  template <bool kLeft, typename Runs>
+  LACUNA_HD Place find(const Digit* loops, const Runs& ranked, const Divisor& words, int log,
+                       uint32_t ahead, uint32_t* left) const {
     Place place = {0, 0};
     const uint32_t word = digits[kLoops] + ahead;
     uint32_t carry = quotient(word, words);
-    const int64_t inside = static_cast<int64_t>(word - carry * words.count) << log;
+    const uint32_t in_leaf = word - carry * words.count;
+    const int64_t inside = static_cast<int64_t>(in_leaf) << log;
+    if (kLeft) *left = words.count - in_leaf;
     LACUNA_UNROLL
     for (int k = kLoops - 1; k >= 0; --k) {
       const Digit& digit = loops[k];
@@ -80,20 +112,39 @@ struct Locator {
     }
     place.packed += inside;
     place.mem += inside;
-    if (kRanked && (kLoops < kMostLoops || ranked.groups != nullptr)) {
-      const auto unit = static_cast<uint32_t>(inside >> ranked.unit_log);
-      const Group group = ranked.groups[unit >> 5];
-      const uint32_t up_to = group.begins & ((uint32_t{2} << (unit & 31)) - 1);
-      place.mem += offset_at<kWide>(ranked.shifts, group.before + bits_of(up_to) - 1);
-    }
+    if constexpr (kRanked) place.mem += shift<kLeft>(ranked, inside, in_leaf, left);
     return place;
+  }
+
+ private:
+  // From a byte's place in the leaf's stream to its place in memory.
+  template <bool kLeft>
+  LACUNA_HD static int64_t shift(const Ranked& ranked, int64_t inside, uint32_t in_leaf,
+                                 uint32_t* left) {
+    if (kLoops == kMostLoops && ranked.groups == nullptr) return 0;
+    const auto unit = static_cast<uint32_t>(inside >> ranked.unit_log);
+    const Group group = ranked.groups[unit >> 5];
+    if (kLeft) keep_least(left, left_of(group.begins, unit, ranked.unit_log, in_leaf));
+    return offset_at<kWide>(ranked.shifts, group.before + run_of(group.begins, unit) - 1);
+  }
+
+  template <bool kLeft>
+  LACUNA_HD static int64_t shift(const Record& record, int64_t inside, uint32_t in_leaf,
+                                 uint32_t* left) {
+    const auto unit = static_cast<uint32_t>(inside >> record.unit_log);
+    if (kLeft) keep_least(left, left_of(record.begins, unit, record.unit_log, in_leaf));
+    return record.shifts[run_of(record.begins, unit) - 1];
+  }
+
+  LACUNA_HD static void keep_least(uint32_t* left, uint32_t most) {
+    if (most < *left) *left = most;
   }
 };
 
 // One thread of the block that takes `tile`, which has at least one word. Threads behind the last
 // word move that one again.
-template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack>
-LACUNA_HD void move_words(const WordsJobOf<kLoops>& job, uint64_t tile, uint32_t thread,
+template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
+LACUNA_HD void move_words(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
                           uint32_t threads) {
   using Word = typename WordOf<kLog>::type;
   const uint64_t first = job.first + tile * (kUnroll * threads);
@@ -193,23 +244,6 @@ LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t 
   if (row.is_simple != 0)
     return move_piece<kLog, kPack, kSimpleLoops, false, kUnroll>(row, message, tile, thread);
   move_piece<kLog, kPack, kMostLoops, true, 1>(row, message, tile, thread);
-}
-
-template <bool kPack>
-LACUNA_HD void move_piece_of(const PieceRow& row, const Message& message, uint64_t tile,
-                             uint32_t thread) {
-  switch (row.log < message.log ? row.log : message.log) {
-    case 0:
-      return move_piece<0, kPack>(row, message, tile, thread);
-    case 1:
-      return move_piece<1, kPack>(row, message, tile, thread);
-    case 2:
-      return move_piece<2, kPack>(row, message, tile, thread);
-    case 3:
-      return move_piece<3, kPack>(row, message, tile, thread);
-    default:
-      return move_piece<4, kPack>(row, message, tile, thread);
-  }
 }
 
 // ---- from one layout to another ----

@@ -40,6 +40,15 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_packed_size(const lacuna_gp
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_plan_text(const lacuna_gpu_plan* plan,
                                                                size_t capacity, char* text,
                                                                size_t* needed);
+/* What a plan would do with aligned memory, as one JSON object; no device is needed. Members:
+ * bytes, kernel ("nothing", "run", "words", "bytes", "tiles" or "many"), word_bytes and pieces (of
+ * each piece), blocks, threads, shared_bytes, table_bytes; sector_bytes, fetched_bytes and
+ * partly_bytes: of memory that holds data, in sectors of 32 bytes, in aligned pairs of them, and in
+ * sectors that hold other bytes, too (where there are many runs, estimated from some). Space as in
+ * lacuna_type_text. */
+LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_gpu_explain_json(const lacuna_type* type,
+                                                                  int64_t count, size_t capacity,
+                                                                  char* text, size_t* needed);
 
 /* Bytes [begin, end) of the packed stream to or from `packed`, where the first of them is. Quickest
  * where `begin` and `end` are multiples of 16 or of what the type's runs are multiples of. */

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,24 @@ _BASIC = {
     ("c", 16): "c_double_complex",
 }
 
+# DLPack's names for memory that a CUDA device reaches, and packages whose objects never are there.
+CUDA, CUDA_HOST, CUDA_MANAGED = 2, 3, 13
+_OF_THE_HOST = ("numpy", "builtins", "array")
+
+
+def is_on_device(array: Any) -> bool:
+    """Whether an object says that its memory is one that a CUDA device reaches."""
+    if array is None or type(array).__module__ in _OF_THE_HOST:
+        return False
+    if hasattr(array, "__dlpack_device__"):
+        return array.__dlpack_device__()[0] in (CUDA, CUDA_HOST, CUDA_MANAGED)
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def basic_text(kind: str, itemsize: int) -> str:
+    """MPI's basic type for NumPy's letter of a kind and a size, else as many bytes."""
+    return _BASIC.get((kind, itemsize), f"contiguous({itemsize}, byte)")
+
 
 def type_text(dtype: numpy.dtype) -> str:
     """An element of NumPy's: MPI's basic type, else as many bytes; or its fields where they are."""
@@ -32,7 +51,7 @@ def type_text(dtype: numpy.dtype) -> str:
         inner, shape = dtype.subdtype
         return f"contiguous({math.prod(shape)}, {type_text(inner)})"
     if dtype.fields is None:
-        return _BASIC.get((dtype.kind, dtype.itemsize), f"contiguous({dtype.itemsize}, byte)")
+        return basic_text(dtype.kind, dtype.itemsize)
     fields = sorted((place, type_text(inner)) for inner, place, *_ in dtype.fields.values())
     places = ", ".join(str(place) for place, _ in fields)
     inner = ", ".join(text for _, text in fields)
@@ -40,37 +59,32 @@ def type_text(dtype: numpy.dtype) -> str:
     return f"resized(0, {dtype.itemsize}, struct([{ones}], [{places}], [{inner}]))"
 
 
-class Memory:
-    """Of a buffer, or of what a view of NumPy's shows: where it begins, and the addresses from
-    `low` to `high` around it, which are there to be read, or written, as long as this lives.
+class Span:
+    """Where an array begins, and the addresses from `low` to `high` around it, which are there to
+    be read, or written, as long as this lives. Strides are in bytes; none: C's order.
     """
 
-    def __init__(self, buffer: Any, name: str, writes: bool) -> None:
-        import numpy  # takes a tenth of a second to load
-
+    def __init__(
+        self,
+        name: str,
+        start: int,
+        shape: Sequence[int],
+        strides: Sequence[int] | None,
+        itemsize: int,
+    ) -> None:
         self._name = name
-        try:
-            array = (
-                buffer if isinstance(buffer, numpy.ndarray) else numpy.asarray(memoryview(buffer))
-            )
-        except TypeError as error:
-            what = f"{name} is {type(buffer).__name__}, which is no memory"
-            remedy = "give a NumPy array, or what else has Python's buffer protocol"
-            raise LacunaError(Exit.USAGE, what, remedy) from error
-        if array.dtype.hasobject:
-            what = f"{name} holds addresses of Python objects"
-            raise LacunaError(Exit.USAGE, what, "give an array of numbers")
-        self._array = array
-        flags = array.flags
-        if writes and not flags.writeable:
-            raise LacunaError(Exit.USAGE, f"{name} cannot be written", "give it a copy")
-        self.start = self.low = array.__array_interface__["data"][0]
-        self.high = self.low + array.nbytes
-        self.is_dense = flags.forc
+        self.start = self.low = start
+        bytes_ = math.prod(shape) * itemsize
+        self.high = start + bytes_
+        self.is_dense = (
+            strides is None
+            or bytes_ == 0
+            or any(_follow(shape, strides, itemsize, step) for step in (-1, 1))
+        )
         if not self.is_dense:
-            ways = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
-            self.low = self.start + sum(way for way in ways if way < 0)
-            self.high = self.start + sum(way for way in ways if way > 0) + array.itemsize
+            ways = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+            self.low = start + sum(way for way in ways if way < 0)
+            self.high = start + sum(way for way in ways if way > 0) + itemsize
 
     def dense(self, bytes_: int) -> c_void_p:
         """The address of at least so many bytes, one after the other."""
@@ -92,3 +106,37 @@ class Memory:
             )
             raise LacunaError(Exit.USAGE, what, "change the type, the count or the offset")
         return c_void_p(at & (1 << 64) - 1)
+
+
+def _follow(shape: Sequence[int], strides: Sequence[int], itemsize: int, step: int) -> bool:
+    """Whether elements follow each other in C's order (-1) or Fortran's (1)."""
+    for length, stride in list(zip(shape, strides, strict=True))[::step]:
+        if length != 1 and stride != itemsize:
+            return False
+        itemsize *= length
+    return True
+
+
+class Memory(Span):
+    """Of a buffer of the host, or of what a view of NumPy's shows."""
+
+    def __init__(self, buffer: Any, name: str, writes: bool) -> None:
+        import numpy  # takes a tenth of a second to load
+
+        try:
+            array = (
+                buffer if isinstance(buffer, numpy.ndarray) else numpy.asarray(memoryview(buffer))
+            )
+        except TypeError as error:
+            what = f"{name} is {type(buffer).__name__}, which is no memory"
+            remedy = "give a NumPy array, or what else has Python's buffer protocol"
+            raise LacunaError(Exit.USAGE, what, remedy) from error
+        if array.dtype.hasobject:
+            what = f"{name} holds addresses of Python objects"
+            raise LacunaError(Exit.USAGE, what, "give an array of numbers")
+        self._array = array
+        if writes and not array.flags.writeable:
+            raise LacunaError(Exit.USAGE, f"{name} cannot be written", "give it a copy")
+        start = array.__array_interface__["data"][0]
+        strides = None if array.flags.c_contiguous else array.strides
+        super().__init__(name, start, array.shape, strides, array.itemsize)

@@ -41,6 +41,7 @@ def add_to(bench: typer.Typer) -> None:
     bench.command("preload", short_help="What lacuna adds to calls, and wins in messages.")(
         _preload
     )
+    bench.command("gpu", short_help="Types in a CUDA device's memory: lacuna and its rivals.")(_gpu)
     bench.command("compiled", short_help="Halo exchanges and small structs by lacuna-cc.")(
         _compiled
     )
@@ -285,5 +286,40 @@ def _preload(
             mpi_root=mpi_root or places.default_mpi_root(),
             json=json_file,
             plots=plots,
+        )
+    )
+
+
+def _gpu(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few rows of each family of the corpus, three sizes.")
+    ] = False,
+    own: Annotated[bool, typer.Option("--own", help="Lacuna alone, no rivals.")] = False,
+    sectors: Annotated[
+        bool, typer.Option("--sectors", help="Let the device read single sectors of 32 bytes.")
+    ] = False,
+    type_text: Annotated[str | None, typer.Option("--type", help="This type alone.")] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="So many elements of --type.")] = 1,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write rows here.")] = None,
+    csv_file: _Csv = None,
+) -> None:
+    """Pack and unpack in a CUDA device's memory: lacuna, copies for each block, kernels by hand."""
+    from lacuna.gpu import bench
+
+    if type_text is not None and only:
+        raise LacunaError(Exit.USAGE, "--type and --only name different rows", "give one of them")
+    bench.bench(
+        bench.Options(
+            only=list(only or []),
+            quick=quick,
+            rivals=not own,
+            sectors=sectors,
+            given=(type_text, count) if type_text is not None else None,
+            json=json_file,
+            csv=csv_file,
         )
     )

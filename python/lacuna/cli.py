@@ -65,11 +65,22 @@ def explain_command(
     measure: Annotated[
         bool, typer.Option("--measure", help="Also time it, beside what is predicted.")
     ] = False,
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="In a CUDA device's memory; works without a device.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Show a type's size, extent and memory, how lacuna moves it and why, and how long it takes."""
     from lacuna import explain_record
 
+    if gpu and measure:
+        what = "--gpu only predicts"
+        raise LacunaError(Exit.USAGE, what, "time it with lacuna bench gpu --type")
+    if gpu:
+        from lacuna.gpu import explain as gpu_explain
+
+        gpu_explain.explain(type_text, count, as_json)
+        return
     if type_text.endswith(explain_record.ENDING):
         explain_record.explain(Path(type_text), as_json)
         return
@@ -96,6 +107,7 @@ def machine_command(
         Path | None,
         typer.Option("--output", help="With --measure: keep the profile here instead."),
     ] = None,
+    gpu: Annotated[bool, typer.Option("--gpu", help="Those of a CUDA device.")] = False,
 ) -> None:
     """Show the numbers about this machine that plans are made with, and where they come from."""
     from lacuna import machine, results
@@ -103,6 +115,13 @@ def machine_command(
     for name, given in (("--quick", quick), ("--output", output is not None)):
         if given and not measure:
             raise LacunaError(Exit.USAGE, f"{name} says how to measure", "add --measure")
+    if gpu:
+        if plot:
+            raise LacunaError(Exit.USAGE, "--plot draws the caches of a CPU", "leave out --gpu")
+        from lacuna.gpu import machine as gpu_machine
+
+        gpu_machine.show(as_json, quick, measure, output)
+        return
     results.make_folders([plot])
     if measure:
         machine.measure(quick, output)

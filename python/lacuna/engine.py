@@ -11,6 +11,12 @@
 
 It is lacuna.h by ctypes: its rules and its costs, and about 5 us for the call; other threads run
 while bytes are moved. What is wrong is raised as LacunaError, before anything is moved.
+
+Arrays in a CUDA device's memory (`__cuda_array_interface__` or DLPack: CuPy, PyTorch, Numba, JAX)
+are moved there, by liblacuna-cuda.so: a call enqueues one launch or copy on `stream` (None: the
+default stream, a cudaStream_t as a number, or an object with `__cuda_stream__`) and returns, so
+that the arrays must stay until the stream is done. The other array may be pinned memory of the
+host. The first call for a count makes a plan on the device; later ones can be captured in a graph.
 """
 
 from __future__ import annotations
@@ -23,11 +29,15 @@ from ctypes import byref, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from lacuna import capi
-from lacuna.arrays import Memory, type_text
+from lacuna.arrays import Memory, is_on_device, type_text
 from lacuna.errors import Exit, LacunaError
 
 if TYPE_CHECKING:
+    from typing import Self  # of Python 3.11
+
     import numpy
+
+    from lacuna.gpu.plans import DevicePlans
 
 
 def version() -> str:
@@ -55,7 +65,23 @@ def _words(argument: SupportsIndex | Sequence[SupportsIndex]) -> str:
     return str(operator.index(argument))
 
 
-class Type:
+def _need_no(stream: Any) -> None:
+    if stream is not None:
+        what = "a stream is given, but all memory is the host's"
+        raise LacunaError(Exit.USAGE, what, "leave it out, or give arrays on a device")
+
+
+class _Handle:
+    """What never changes: a copy is the same one, as two of one handle would each give it back."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        return self
+
+
+class Type(_Handle):
     """A datatype: its text form (docs/types.md), or one of MPI's constructors, with MPI's order of
     arguments; a list's length is the count. An oldtype may be a text. Displacements are in elements
     of the oldtype, in constructors with an h and in `struct` in bytes.
@@ -76,13 +102,6 @@ class Type:
 
     def __repr__(self) -> str:
         return f"Type({self.text()!r})"
-
-    def __copy__(self) -> Type:
-        """The same one, as it never changes: two of one handle would each give it back."""
-        return self
-
-    def __deepcopy__(self, _: dict[int, Any]) -> Type:
-        return self
 
     @classmethod
     def _by(cls, constructor: str, oldtype: Type | str, *arguments: Any) -> Type:
@@ -164,9 +183,13 @@ class Type:
 
     @classmethod
     def of(cls, view: numpy.ndarray) -> Type:
-        """Of what a NumPy array or a view of one shows, in the order of its elements: offset 0 is
-        where the view begins. Elements of structured dtypes are packed field by field.
+        """Of what an array or a view of one shows, NumPy's or a device's, in the order of its
+        elements: offset 0 is where it begins. Structured elements are packed field by field.
         """
+        if is_on_device(view):
+            from lacuna.gpu.arrays import type_text_of
+
+            return cls(type_text_of(view))
         text = type_text(view.dtype)
         for length, stride in zip(reversed(view.shape), reversed(view.strides), strict=True):
             text = f"hvector({length}, 1, {stride}, {text})"
@@ -208,11 +231,12 @@ class Type:
         return lb.value, extent.value
 
 
-class Plan:
+class Plan(_Handle):
     """How the bytes of a type are moved on this machine."""
 
     def __init__(self, datatype: Type | str) -> None:
         self._handle = c_void_p()
+        self._on_device: DevicePlans | None = None
         self._type = Type(datatype) if isinstance(datatype, str) else datatype
         # Kept, since a call of the library takes as long as to move a kilobyte.
         self._size = self._type.size()
@@ -226,13 +250,6 @@ class Plan:
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             capi.library().lacuna_plan_destroy(self._handle)
-
-    def __copy__(self) -> Plan:
-        """The same one, as it never changes: two of one handle would each give it back."""
-        return self
-
-    def __deepcopy__(self, _: dict[int, Any]) -> Plan:
-        return self
 
     @property
     def type(self) -> Type:
@@ -253,13 +270,19 @@ class Plan:
         out: Any = None,
         offset: int = 0,
         slice_: tuple[int, int] | None = None,
+        stream: Any = None,
     ) -> Any:
         """The data of `count` elements, the first of which has its offset 0 at byte `offset` of
         `mem`: a NumPy array, a view of one, or any buffer; no data may lie outside. Into `out`,
         which is returned, or into a new NumPy array of bytes. `slice_`: bytes [begin, end) of the
-        packed form alone.
+        packed form alone. Where `mem` or `out` is on a device: enqueued on `stream`; new bytes are
+        a DeviceBytes (lacuna.gpu.arrays).
         """
         begin, end = self._slice(slice_, count)
+        if is_on_device(mem) or is_on_device(out):
+            place = (mem, offset, *self._around(count))
+            return self._device().pack(place, count, (begin, end), out, stream)
+        _need_no(stream)
         memory, at = self._inside(mem, count, offset, "mem", writes=False)
         if out is None:
             import numpy  # takes a tenth of a second to load
@@ -282,9 +305,14 @@ class Plan:
         count: int = 1,
         offset: int = 0,
         slice_: tuple[int, int] | None = None,
+        stream: Any = None,
     ) -> None:
         """The reverse: `packed` has the bytes; of `mem` nothing but data is written."""
         begin, end = self._slice(slice_, count)
+        if is_on_device(mem) or is_on_device(packed):
+            place = (mem, offset, *self._around(count))
+            return self._device().unpack(packed, place, count, (begin, end), stream)
+        _need_no(stream)
         memory, at = self._inside(mem, count, offset, "mem", writes=True)
         there = Memory(packed, "packed", writes=False)
         source = there.dense(end - begin)
@@ -305,9 +333,15 @@ class Plan:
         other_count: int = 1,
         offset: int = 0,
         other_offset: int = 0,
+        stream: Any = None,
     ) -> None:
         """From this layout to another of as many bytes, without the packed form between."""
         count, other_count = _counted(count), _counted(other_count, "other_count")
+        if is_on_device(mem) or is_on_device(other_mem):
+            place = (mem, offset, *self._around(count))
+            to = (other_mem, other_offset, *other._around(other_count))
+            return self._device().copy(place, count, other._device(), to, other_count, stream)
+        _need_no(stream)
         memory, source = self._inside(mem, count, offset, "mem", writes=False)
         room, to = other._inside(other_mem, other_count, other_offset, "other_mem", writes=True)
         capi.check(
@@ -328,12 +362,22 @@ class Plan:
         self, mem: Any, count: int, offset: int, name: str, writes: bool
     ) -> tuple[Memory, c_void_p]:
         """What keeps `mem`, and where offset 0 of the first element is, if all data lie inside."""
-        over = (count - 1) * self._extent
-        first, last = self._lb + min(0, over), self._ub + max(0, over)
-        if count <= 0 or self._size == 0:
-            first = last = 0
         memory = Memory(mem, name, writes)
-        return memory, memory.around(offset, first, last)
+        return memory, memory.around(offset, *self._around(count))
+
+    def _around(self, count: int) -> tuple[int, int]:
+        """From where to where data lie, from offset 0 of the first element."""
+        if count <= 0 or self._size == 0:
+            return 0, 0
+        over = (count - 1) * self._extent
+        return self._lb + min(0, over), self._ub + max(0, over)
+
+    def _device(self) -> DevicePlans:
+        if self._on_device is None:
+            from lacuna.gpu.plans import DevicePlans
+
+            self._on_device = DevicePlans(self._type)
+        return self._on_device
 
     def explain(self, count: int) -> str:
         """What the plan does with `count` elements and why, in words."""

@@ -1,39 +1,84 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything that a CUDA device is needed for, in one start of at most eight minutes: random types against the typemap, the
-# same under compute-sanitizer, calls captured in graphs, and the bench.
+# Everything that a CUDA device is needed for, in one start of at most five minutes: random types against the typemap, calls
+# captured in graphs, lacuna.engine on device memory, the device's numbers, the bench, and the first under compute-sanitizer.
 #
-#   tests/gpu/device.sh [FOLDER [OUTPUT]]
+#   tests/gpu/device.sh [FOLDER [OUTPUT]]          in the root of the source tree
 #
-# FOLDER holds lacuna-gpu-check and lacuna-gpu-bench, which contain all of ours and the CUDA runtime (default: build/release/bin,
-# where they are built if nvcc, CMake and the rest are here). OUTPUT gets bench.json and logs.
+# FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python: the files that must be carried besides the source
+# tree, 25 MiB), or a build folder (default: build/release; built there first if CMake and the rest are here). OUTPUT (default:
+# the current folder) gets a log of each step, machine.json, bench.json and corpus.json. Of the machine are needed: x86-64,
+# glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no package of Python's.
+# LACUNA_GPU_TYPES: random types (100000). LACUNA_GPU_TAIL: bytes of the bench's tables that are shown (4000).
 set -u
-bin=${1:-build/release/bin}
+folder=${1:-build/release}
 out=${2:-.}
 types=${LACUNA_GPU_TYPES:-100000}
 failed=0
 
-if [ ! -x "$bin/lacuna-gpu-check" ] && [ -f CMakePresets.json ]; then
-  cmake --preset release >/dev/null && cmake --build --preset release --target lacuna-gpu-check lacuna-gpu-bench || exit 3
+targets="lacuna lacuna-cuda lacuna-gpu-check lacuna-gpu-bench lacuna-gpu-probe"
+if [ ! -x "$folder/bin/lacuna-gpu-check" ] && command -v cmake >/dev/null 2>&1; then
+  # shellcheck disable=SC2086  # a list of words is meant
+  cmake --preset release >/dev/null && cmake --build --preset release --target $targets || exit 3
 fi
+[ -x "$folder/bin/lacuna-gpu-check" ] || { echo "device.sh: no $folder/bin/lacuna-gpu-check; remedy: tests/gpu/carry.sh $folder" >&2; exit 3; }
+mkdir -p "$out"
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || exit 3
-step() {
+
+started=$(date +%s)
+step() { # NAME SECONDS words of the command; less where less is left
   name=$1
-  shift
+  most=$2
+  shift 2
   began=$(date +%s)
-  timeout 200 "$@" >"$out/$name.log" 2>&1
+  left=$((290 + started - began))
+  if [ $left -lt 5 ]; then
+    echo "== $name: skipped, no time is left"
+    return
+  fi
+  [ $left -ge "$most" ] || most=$left
+  timeout "$most" "$@" >"$out/$name.log" 2>&1
   code=$?
   [ $code -eq 0 ] || failed=1
-  echo "$name: exit code $code, $(($(date +%s) - began)) s"
+  echo "== $name: exit code $code, $(($(date +%s) - began)) s"
 }
-step check "$bin/lacuna-gpu-check" --seeds "$types" --threads 12
+
+step check 60 "$folder/bin/lacuna-gpu-check" --seeds "$types" --threads 12
 tail -n 3 "$out/check.log"
+
+if command -v python3 >/dev/null 2>&1; then
+  LACUNA_LIBRARY_DIR=$(cd "$folder/lib" && pwd)
+  XDG_CACHE_HOME=$(mktemp -d)
+  PYTHONPATH=$(pwd)/python:$(cd "$folder" && pwd)/python
+  export LACUNA_LIBRARY_DIR XDG_CACHE_HOME PYTHONPATH PYTHONDONTWRITEBYTECODE=1
+  python3 -c 'import ctypes; ctypes.CDLL("libstdc++.so.6")' 2>/dev/null || export LD_LIBRARY_PATH="$folder/gcc"
+  lacuna() { # NAME SECONDS words of the command
+    name=$1
+    most=$2
+    shift 2
+    step "$name" "$most" python3 -c 'import sys; sys.argv[0] = "lacuna"; from lacuna.cli import main; main()' "$@"
+  }
+  step engine 60 python3 tests/gpu/engine_on_device.py
+  tail -n 8 "$out/engine.log"
+  lacuna machine 40 machine --gpu --measure --json --output "$out/machine.json"
+  lacuna machine 40 machine --gpu --measure
+  cat "$out/machine.log"
+  lacuna explain 20 explain --gpu "resized(0, 16, struct([1, 1], [0, 8], [char, double]))" --count 1000000
+  cat "$out/explain.log"
+  lacuna bench 90 bench gpu --quick --json "$out/bench.json"
+  tail -c "${LACUNA_GPU_TAIL:-4000}" "$out/bench.log"
+  lacuna corpus 120 bench gpu --only ddtbench --only structs --only faces --only index --only transpose --only sweep \
+    --json "$out/corpus.json"
+  tail -c "${LACUNA_GPU_TAIL:-4000}" "$out/corpus.log"
+else
+  echo "== engine and commands: skipped, no python3"
+  step bench 90 "$folder/bin/lacuna-gpu-bench" --quick --out "$out/bench.lines"
+  tail -c "${LACUNA_GPU_TAIL:-4000}" "$out/bench.log"
+fi
 if command -v compute-sanitizer >/dev/null 2>&1; then
-  step sanitizer compute-sanitizer --error-exitcode 9 "$bin/lacuna-gpu-check" --first 1000000 --seeds 1000 --threads 1
+  step sanitizer 60 compute-sanitizer --error-exitcode 9 "$folder/bin/lacuna-gpu-check" --first 1000000 --seeds 1000 --threads 1
   tail -n 3 "$out/sanitizer.log"
 else
-  echo "sanitizer: skipped, no compute-sanitizer"
+  echo "== sanitizer: skipped, no compute-sanitizer"
 fi
-step bench "$bin/lacuna-gpu-bench" --json "$out/bench.json"
-tail -c "${LACUNA_GPU_TAIL:-9000}" "$out/bench.log"
 exit $failed

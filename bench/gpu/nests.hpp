@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rivals for the rows of the corpus, whose loops are those of an application's own code
+// (bench/engine/rivals/by_hand_shape.hpp): by hand, and a thread for each basic element that
+// divides by the counts of all loops, as yaksa's generated kernels do; a kernel for each nest.
+#ifndef LACUNA_BENCH_GPU_NESTS_HPP_
+#define LACUNA_BENCH_GPU_NESTS_HPP_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lacuna::bench {
+
+constexpr int kMostNestLoops = 8;
+
+// Runs of `bytes` at mem + loops + at[e]; their bytes at packed + loops + e * entry_packed, or
+// where there are starts, at starts[e], to starts[e + 1]. Outermost loop first. As a kernel gets
+// it.
+struct DeviceNest {
+  int loops = 0;
+  int64_t counts[kMostNestLoops] = {};
+  int64_t mem_strides[kMostNestLoops] = {};
+  int64_t packed_strides[kMostNestLoops] = {};
+  const int64_t* at = nullptr;
+  const int64_t* starts = nullptr;
+  int64_t entries = 1;
+  int64_t entry_packed = 0;
+  int64_t bytes = 0;        // of a run; with starts: of all
+  int64_t total_bytes = 0;  // that the nest moves
+  int64_t mem = 0;
+  int64_t packed = 0;
+};
+
+// Words of `width` bytes (1 to 16), of which everything is a multiple.
+void hand_nest(bool is_pack, std::byte* mem, std::byte* packed, const DeviceNest& nest, int width,
+               cudaStream_t stream);
+void element_nest(bool is_pack, std::byte* mem, std::byte* packed, const DeviceNest& nest,
+                  int width, cudaStream_t stream);
+
+// `structs` records of `words` words, each of which is at places[word] of its record (bytes), the
+// records an extent apart or at at[record].
+void hand_structs(bool is_pack, std::byte* mem, std::byte* packed, int64_t structs, int64_t words,
+                  int width, int64_t extent, const int64_t* places, const int64_t* at,
+                  cudaStream_t stream);
+
+// What all are checked against: run after run from a list, by a warp each; places and stream
+// offsets of n runs, and one more offset, the end.
+void move_runs(bool is_pack, std::byte* mem, std::byte* packed, int64_t n, const int64_t* places,
+               const int64_t* offsets, cudaStream_t stream);
+
+}  // namespace lacuna::bench
+
+#endif  // LACUNA_BENCH_GPU_NESTS_HPP_

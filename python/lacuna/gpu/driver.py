@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The CUDA driver by ctypes: which device memory is on, and what waits for what."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from functools import cache
+from typing import Any
+
+from lacuna.errors import Exit, LacunaError
+
+_FILE = "libcuda.so.1"
+_REMEDY = "run where an NVIDIA device and its driver are (nvidia-smi shows them)"
+# CU_POINTER_ATTRIBUTE_*
+_DEVICE_POINTER, _DEVICE_ORDINAL = 3, 9
+_EVENT_WITHOUT_TIMES = 2
+
+_SIGNATURES: dict[str, list[Any]] = {
+    "cuInit": [c_uint],
+    "cuGetErrorString": [c_int, POINTER(c_char_p)],
+    "cuDeviceGetCount": [POINTER(c_int)],
+    "cuDeviceGet": [POINTER(c_int), c_int],
+    "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
+    "cuCtxGetCurrent": [POINTER(c_void_p)],
+    "cuCtxGetDevice": [POINTER(c_int)],
+    "cuCtxPushCurrent_v2": [c_void_p],
+    "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
+    "cuPointerGetAttribute": [c_void_p, c_int, c_uint64],
+    "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
+    "cuMemFree_v2": [c_uint64],
+    "cuMemcpy": [c_uint64, c_uint64, c_size_t],
+    "cuCtxSynchronize": [],
+    "cuStreamSynchronize": [c_void_p],
+    "cuStreamWaitEvent": [c_void_p, c_void_p, c_uint],
+    "cuEventCreate": [POINTER(c_void_p), c_uint],
+    "cuEventRecord": [c_void_p, c_void_p],
+    "cuEventDestroy_v2": [c_void_p],
+}
+
+
+@cache
+def driver() -> Any:
+    """libcuda.so.1, loaded and initialized once, on a machine that has a device."""
+    try:
+        lib = ctypes.CDLL(_FILE)
+        for name, arguments in _SIGNATURES.items():
+            function = getattr(lib, name)
+            function.restype = c_int
+            function.argtypes = arguments
+    except (OSError, AttributeError) as error:
+        raise LacunaError(Exit.ENVIRONMENT, f"no CUDA driver: {error}", _REMEDY) from error
+    devices = c_int()
+    status = lib.cuInit(0) or lib.cuDeviceGetCount(byref(devices))
+    if status != 0:
+        raise LacunaError(Exit.ENVIRONMENT, f"no CUDA device: {_told(lib, status)}", _REMEDY)
+    if devices.value == 0:
+        raise LacunaError(Exit.ENVIRONMENT, "no CUDA device on this machine", _REMEDY)
+    return lib
+
+
+def _told(lib: Any, status: int) -> str:
+    text = c_char_p()
+    lib.cuGetErrorString(status, byref(text))
+    return f"{(text.value or b'unknown error').decode()} (CUDA error {status})"
+
+
+def check(status: int, what: str) -> None:
+    """Raises what the driver says where a status is not CUDA_SUCCESS."""
+    if status != 0:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"{what}: {_told(driver(), status)}",
+            "if it is out of memory, free some; else compute-sanitizer names the first error",
+        )
+
+
+def device_of(address: int) -> int | None:
+    """The device whose memory is at an address, or which can reach that of the host there."""
+    found = c_int(-1)
+    status = driver().cuPointerGetAttribute(byref(found), _DEVICE_ORDINAL, address)
+    return found.value if status == 0 and found.value >= 0 else None
+
+
+def seen_by_device(address: int) -> int | None:
+    """Where a kernel finds memory of the host that is pinned; None: it cannot."""
+    found = c_void_p()
+    status = driver().cuPointerGetAttribute(byref(found), _DEVICE_POINTER, address)
+    return found.value if status == 0 else None
+
+
+@cache
+def _context(device: int) -> c_void_p:
+    """The context that the CUDA runtime, and with it CuPy and PyTorch, has for the device."""
+    handle, context = c_int(), c_void_p()
+    check(driver().cuDeviceGet(byref(handle), device), f"device {device}")
+    check(
+        driver().cuDevicePrimaryCtxRetain(byref(context), handle), f"the context of device {device}"
+    )
+    return context
+
+
+@contextmanager
+def on(device: int) -> Iterator[None]:
+    """Makes a device the current one of this thread meanwhile."""
+    lib = driver()
+    current = c_void_p()
+    check(lib.cuCtxGetCurrent(byref(current)), "the current context")
+    context = _context(device)
+    if current.value == context.value:
+        yield
+        return
+    check(lib.cuCtxPushCurrent_v2(context), f"the context of device {device}")
+    try:
+        yield
+    finally:
+        lib.cuCtxPopCurrent_v2(byref(current))
+
+
+def current_device() -> int:
+    """This thread's, as the runtime would say: 0, unless another one was chosen."""
+    device = c_int()
+    return device.value if driver().cuCtxGetDevice(byref(device)) == 0 else 0
+
+
+def wait_for(stream: int, other: int) -> None:
+    """What comes on `stream` starts when what is on `other` is done."""
+    lib = driver()
+    event = c_void_p()
+    check(lib.cuEventCreate(byref(event), _EVENT_WITHOUT_TIMES), "an event")
+    try:
+        check(lib.cuEventRecord(event, other), "waiting for the array's stream")
+        check(lib.cuStreamWaitEvent(stream, event, 0), "waiting for the array's stream")
+    finally:
+        lib.cuEventDestroy_v2(event)  # the driver keeps it until it was reached
+
+
+def synchronize(stream: int) -> None:
+    """Waits for what is on a stream."""
+    check(driver().cuStreamSynchronize(stream), "what was enqueued")
+
+
+def finish() -> None:
+    """Waits for everything on the current device, whatever its stream."""
+    check(driver().cuCtxSynchronize(), "what was enqueued")
+
+
+def allocate(bytes_: int) -> int:
+    """Memory of the current device."""
+    address = c_uint64()
+    check(driver().cuMemAlloc_v2(byref(address), max(bytes_, 1)), f"{bytes_} bytes on the device")
+    return address.value
+
+
+def free(address: int) -> None:
+    """Gives it back, when everything that was enqueued is done."""
+    driver().cuMemFree_v2(address)
+
+
+def copy(to: int, source: int, bytes_: int) -> None:
+    """Between any two places, and waits."""
+    check(driver().cuMemcpy(to, source, bytes_), "a copy")
