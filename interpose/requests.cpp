@@ -139,9 +139,12 @@ PendingRequest* find_persistent(MPI_Request request) noexcept {
   return find(request, [](const PendingRequest& entry) { return entry.persistent; });
 }
 
+// A claimed entry is another thread's, which the library has ended and whose handle it has given
+// out again.
 bool is_past_cancelling(MPI_Request request) noexcept {
   return find(request, [](const PendingRequest& entry) {
-           return entry.persistent ? entry.early != 0 : entry.incoming.led;
+           return !entry.claimed.load(std::memory_order_acquire) &&
+                  (entry.persistent ? entry.early != 0 : entry.incoming.led);
          }) != nullptr;
 }
 
