@@ -6,7 +6,6 @@
 #include "layout/disjoint.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -16,7 +15,10 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-constexpr int64_t kFar = int64_t{1} << 61;  // spans are no longer
+// Of places any count of elements apart: nothing overflows.
+__extension__ using Wide = __int128;
+using Ranges = std::vector<std::pair<Wide, Wide>>;  // of bytes, [first, second) each
+
 constexpr size_t kMostPieces = 64;
 // So many runs are compared one by one; of several elements fewer, as types whose extent is less
 // than their span are mostly sent one at a time, and a plan is to take microseconds.
@@ -24,39 +26,40 @@ constexpr int64_t kMostRuns = 4096;
 constexpr int64_t kMostRunsOfMany = 256;
 
 struct Digit {
-  int64_t gap;
-  int64_t reach;
+  Wide gap;
+  Wide reach;
   const LayoutNode* list;  // null: a loop
   bool operator==(const Digit& other) const { return gap == other.gap && list == other.list; }
 };
 
 struct Piece {
-  int64_t low;
-  int64_t width;
+  Wide low;
+  Wide width;
   std::vector<Digit> digits;  // by ascending gaps
-  int64_t span = 0;
+  Wide span = 0;
 };
 using Pieces = std::vector<Piece>;
 
-int64_t reach_of(int64_t count, int64_t gap) {
-  int64_t reach = 0;
-  return __builtin_mul_overflow(count - 1, gap, &reach) ? kFar : std::min(reach, kFar);
+Digit digit_of(int64_t count, int64_t stride) {
+  const Wide gap = stride < 0 ? -Wide{stride} : Wide{stride};
+  return {gap, (count - 1) * gap, nullptr};
 }
 
 // The least distance of two of them; 0 where two are equal.
-int64_t least_gap(const std::vector<int64_t>& offsets) {
+Wide least_gap(const std::vector<int64_t>& offsets) {
   if (!std::is_sorted(offsets.begin(), offsets.end())) {
     std::vector<int64_t> ascending = offsets;
     std::sort(ascending.begin(), ascending.end());
     return least_gap(ascending);
   }
-  int64_t gap = kFar;
-  for (size_t i = 1; i < offsets.size(); ++i) gap = std::min(gap, offsets[i] - offsets[i - 1]);
+  Wide gap = std::numeric_limits<int64_t>::max();
+  for (size_t i = 1; i < offsets.size(); ++i)
+    gap = std::min(gap, Wide{offsets[i]} - offsets[i - 1]);
   return gap;
 }
 
-// Bytes [begin, end) each, which are to be apart. Sorts them.
-bool are_apart(std::vector<std::pair<int64_t, int64_t>>* spans) {
+// Sorts them.
+bool are_apart(Ranges* spans) {
   if (!std::is_sorted(spans->begin(), spans->end())) std::sort(spans->begin(), spans->end());
   for (size_t i = 1; i < spans->size(); ++i) {
     if ((*spans)[i].first < (*spans)[i - 1].second) return false;
@@ -69,7 +72,7 @@ class Pieced {
  public:
   explicit Pieced(Pieces* pieces) : pieces_(pieces) {}
 
-  void add(const LayoutNode& node, int64_t at) {
+  void add(const LayoutNode& node, Wide at) {
     if (!ok_) return;
     switch (node.kind) {
       case Kind::kRun:
@@ -81,15 +84,14 @@ class Pieced {
           add(*node.children[i], at + node.mem_offsets[i]);
         return;
       case Kind::kLoop: {
-        const int64_t gap = std::abs(node.loop.mem_stride);
-        enter({gap, reach_of(node.loop.count, gap), nullptr});
+        enter(digit_of(node.loop.count, node.loop.mem_stride));
         add(node.child(), node.loop.mem_stride < 0 ? at - digits_.back().reach : at);
         break;
       }
       case Kind::kBlocks: {
         const auto [low, high] =
             std::minmax_element(node.mem_offsets.begin(), node.mem_offsets.end());
-        enter({least_gap(node.mem_offsets), *high - *low, &node});
+        enter({least_gap(node.mem_offsets), Wide{*high} - *low, &node});
         add(node.child(), at + *low);
         break;
       }
@@ -101,14 +103,14 @@ class Pieced {
  private:
   void enter(const Digit& digit) { digits_.push_back(digit); }
 
-  void add_run(int64_t at, int64_t width) {
+  void add_run(Wide at, Wide width) {
     if (pieces_->size() == kMostPieces) ok_ = false;
     if (ok_) pieces_->push_back({at, width, digits_});
   }
 
   // All runs as one piece, from the first to the last byte of any.
-  void add_runs(const LayoutNode& node, int64_t at) {
-    std::vector<std::pair<int64_t, int64_t>> spans;
+  void add_runs(const LayoutNode& node, Wide at) {
+    Ranges spans;
     spans.reserve(node.mem_offsets.size());
     for (size_t i = 0; i < node.mem_offsets.size(); ++i) {
       const int64_t begin = node.mem_offsets[i];
@@ -130,7 +132,7 @@ bool is_apart(Piece* piece) {
             [](const Digit& a, const Digit& b) { return a.gap < b.gap; });
   for (const Digit& digit : piece->digits) {
     if (digit.gap < piece->span) return false;
-    piece->span = std::min(piece->span + digit.reach, kFar);
+    piece->span += digit.reach;
   }
   return true;
 }
@@ -153,7 +155,7 @@ bool are_apart_under(const Digit& digit, const Pieces& pieces) {
     if (!is_apart(&rest.back())) return false;
   }
   std::sort(rest.begin(), rest.end(), [](const Piece& a, const Piece& b) { return a.low < b.low; });
-  int64_t end = rest.front().low;
+  Wide end = rest.front().low;
   bool apart = true;
   for (const Piece& piece : rest) {
     apart = apart && end <= piece.low;
@@ -169,7 +171,7 @@ bool are_apart(Pieces pieces) {
             [](const Piece& a, const Piece& b) { return a.low < b.low; });
   for (size_t first = 0, last = 0; first < pieces.size(); first = last) {
     // Those whose spans overlap.
-    int64_t end = pieces[first].low + pieces[first].span;
+    Wide end = pieces[first].low + pieces[first].span;
     for (last = first + 1; last < pieces.size() && pieces[last].low < end; ++last)
       end = std::max(end, pieces[last].low + pieces[last].span);
     if (last == first + 1) continue;
@@ -190,11 +192,12 @@ bool are_runs_apart(const Layout& layout, int64_t count) {
       runs > (count == 1 ? kMostRuns : kMostRunsOfMany)) {
     return false;
   }
-  std::vector<std::pair<int64_t, int64_t>> spans;
+  Ranges spans;
   spans.reserve(static_cast<size_t>(runs));
   for (int64_t i = 0; i < count; ++i) {
     for_each_run(layout.element, [&](int64_t at, int64_t, int64_t bytes) {
-      spans.emplace_back(i * layout.extent + at, i * layout.extent + at + bytes);
+      const Wide begin = Wide{i} * layout.extent + at;
+      spans.emplace_back(begin, begin + bytes);
     });
   }
   return are_apart(&spans);
@@ -202,9 +205,8 @@ bool are_runs_apart(const Layout& layout, int64_t count) {
 
 // Whether `count` elements are, whose pieces these are; no pieces: there are too many.
 bool is_disjoint(const Layout& layout, Pieces pieces, int64_t count) {
-  const int64_t gap = std::abs(layout.extent);
   for (Piece& piece : pieces) {
-    if (count > 1) piece.digits.push_back({gap, reach_of(count, gap), nullptr});
+    if (count > 1) piece.digits.push_back(digit_of(count, layout.extent));
   }
   const bool found = !pieces.empty() && std::all_of(pieces.begin(), pieces.end(), [](Piece& piece) {
     return is_apart(&piece);

@@ -69,6 +69,15 @@ TEST(Disjoint, LargeOnes) {
   EXPECT_EQ(most("hvector(1000000, 1, 8, vector(1000000, 1, 999999, double))"), 0);
 }
 
+TEST(Disjoint, FarApart) {
+  EXPECT_EQ(most("hvector(2, 1, 9_223_372_036_854_775_000, double)"), kAny);
+  EXPECT_EQ(most("hindexed([1, 1], [-4_611_686_018_427_387_904, 4_611_686_018_427_387_000], "
+                 "double)"),
+            kAny);
+  EXPECT_EQ(most("resized(0, -1_000_000_000_000_000_000, vector(3, 1, 100, double))"), kAny);
+  EXPECT_EQ(most("hvector(4_000_000_000_000_000_000, 1, 0, char)"), 0);
+}
+
 TEST(Disjoint, IsFoundOutOfNearlyAllRandomTypes) {
   int unfound = 0;
   int received = 0;
