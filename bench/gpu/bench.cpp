@@ -92,7 +92,8 @@ void measure(const CaseMaker& row, bool with_rivals, Report& report) {
   Case c = row.make();
   c.name = row.name;
   const auto end = [&] { lacuna_type_destroy(c.type); };
-  if (c.payload == 0) return report.left_out(c.name, "it has no data"), end();
+  if (!c.left_out.empty()) report.left_out(c.name, c.left_out);
+  if (!c.reference) return end();
   if (rounded(c.span) * 2 > kMemBytes || rounded(c.payload) > kOtherBytes)
     return report.left_out(c.name, "it does not fit the bench's memory"), end();
   lacuna_gpu_plan* plan = nullptr;

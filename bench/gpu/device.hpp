@@ -19,7 +19,7 @@ namespace lacuna::bench {
 constexpr size_t kMemBytes = size_t{9} << 30;
 constexpr size_t kPackedBytes = size_t{5} << 29;
 constexpr size_t kOtherBytes = size_t{1} << 29;
-constexpr size_t kTableBytes = size_t{1} << 28;
+constexpr size_t kTableBytes = size_t{1} << 30;
 constexpr size_t kMiB = size_t{1} << 20;
 
 inline void need(cudaError_t error, const char* what) {
