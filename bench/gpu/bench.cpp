@@ -97,7 +97,8 @@ void measure(const CaseMaker& row, bool with_rivals, Report& report) {
   if (rounded(c.span) * 2 > kMemBytes || rounded(c.payload) > kOtherBytes)
     return report.left_out(c.name, "it does not fit the bench's memory"), end();
   lacuna_gpu_plan* plan = nullptr;
-  need(lacuna_gpu_plan_create(c.type, c.count, &plan), "plan");
+  if (lacuna_gpu_plan_create(c.type, c.count, &plan) != LACUNA_OK)
+    return report.left_out(c.name, lacuna_gpu_last_error()), end();
   const Move own = [&](bool is_pack, std::byte* mem, std::byte* packed) {
     need(is_pack ? lacuna_gpu_pack(plan, mem, 0, c.payload, packed, device.stream)
                  : lacuna_gpu_unpack(plan, packed, 0, c.payload, mem, device.stream),
