@@ -92,11 +92,13 @@ void measure(const CaseMaker& row, bool with_rivals, Report& report) {
   Case c = row.make();
   c.name = row.name;
   const auto end = [&] { lacuna_type_destroy(c.type); };
-  if (c.payload == 0) return report.left_out(c.name, "it has no data"), end();
+  if (!c.left_out.empty()) report.left_out(c.name, c.left_out);
+  if (!c.reference) return end();
   if (rounded(c.span) * 2 > kMemBytes || rounded(c.payload) > kOtherBytes)
     return report.left_out(c.name, "it does not fit the bench's memory"), end();
   lacuna_gpu_plan* plan = nullptr;
-  need(lacuna_gpu_plan_create(c.type, c.count, &plan), "plan");
+  if (lacuna_gpu_plan_create(c.type, c.count, &plan) != LACUNA_OK)
+    return report.left_out(c.name, lacuna_gpu_last_error()), end();
   const Move own = [&](bool is_pack, std::byte* mem, std::byte* packed) {
     need(is_pack ? lacuna_gpu_pack(plan, mem, 0, c.payload, packed, device.stream)
                  : lacuna_gpu_unpack(plan, packed, 0, c.payload, mem, device.stream),

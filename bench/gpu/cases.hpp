@@ -31,7 +31,8 @@ struct Case {
   double partly = 0;   // and of those of them that hold other bytes, too
   lacuna_type* type = nullptr;
   int64_t count = 1;
-  Move reference;  // what all others are checked against
+  std::string left_out;  // what is not measured, and why
+  Move reference;        // what all others are checked against; none: the row is left out
   std::vector<Competitor> rivals;
 };
 

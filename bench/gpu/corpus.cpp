@@ -172,7 +172,10 @@ void add_shaped_rivals(const HandShape& shape, Case& c) {
   int64_t packed = 0;
   for (const Nest& nest : shape.nests) {
     const auto made = made_of(nest, shape, packed, struct_bytes);
-    if (!made) return;
+    if (!made) {
+      c.left_out = "hand, element: its loops or lists do not fit theirs";
+      return;
+    }
     packed += shape.structs > 1 ? run_bytes(nest) : made->nest.total_bytes;
     const int element = static_cast<int>(std::min<int64_t>(nest.unit, 8));
     nests.push_back({made->nest, {width_of(made->places, 16), width_of(made->places, element)}});
@@ -229,7 +232,10 @@ Case case_of(const std::string& name, int64_t count, const std::string& given) {
   need(lacuna_type_parse(text->c_str(), &c.type), "type");
   c.count = count;
   const std::vector<Block> runs = runs_of(name, **type, count);
-  if (runs.empty()) return c;
+  if (runs.empty()) {
+    c.left_out = "it has no data";
+    return c;
+  }
   int64_t low = 0;
   int64_t high = 0;
   std::vector<int64_t> places;
@@ -247,7 +253,10 @@ Case case_of(const std::string& name, int64_t count, const std::string& given) {
   count_sectors(runs, c);
   const int64_t* const at = keep_table(places);
   const int64_t* const in_stream = keep_table(offsets);
-  if (at == nullptr || in_stream == nullptr) stop(name, "its lists do not fit the bench's memory");
+  if (at == nullptr || in_stream == nullptr) {
+    c.left_out = "its lists do not fit the bench's memory";
+    return c;
+  }
   const auto n = static_cast<int64_t>(runs.size());
   c.reference = [=](bool is_pack, std::byte* m, std::byte* p) {
     move_runs(is_pack, m, p, n, at, in_stream, device.stream);

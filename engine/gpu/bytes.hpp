@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pieces whose places are no multiples of 4 bytes: a packed struct with a char, odd runs, odd
-// addresses. A thread moves the bytes of one aligned word of 8 in the stream: it finds the place of
-// the first and how many follow it in memory, and goes on behind them. The stream is read and
+// addresses. Packing, a thread moves the bytes of one aligned word of 8 in the stream: it finds the
+// place of the first and how many follow it in memory, and goes on behind them. The stream is
 // written by whole words but at the ends of a slice. In memory whole aligned words are read, of
-// which some bytes may be a neighbour's and are not used; written are the bytes of runs alone.
+// which some bytes may be a neighbour's and are not used. Written are the bytes of runs alone: so
+// unpacking goes byte by byte, where neighbours in a warp write neighbours, and few sectors at
+// once.
 #ifndef LACUNA_ENGINE_GPU_BYTES_HPP_
 #define LACUNA_ENGINE_GPU_BYTES_HPP_
 
@@ -74,7 +76,8 @@ LACUNA_HD void scatter(const Places& locator, const Digit* loops, const Runs& ra
 
 // ---- one piece ----
 
-// The blocks that bytes [first, last) of a stream take, the first of which is at `stream`.
+// The blocks that bytes [first, last) of a stream take to be packed, the first of which is at
+// `stream`.
 inline uint64_t blocks_of_bytes(const std::byte* stream, uint64_t bytes, uint32_t threads) {
   const uint64_t of_block = uint64_t{kBytesOfThread} * threads;
   return ((reinterpret_cast<uintptr_t>(stream) & 7) + bytes - 1) / of_block + 1;
@@ -82,8 +85,8 @@ inline uint64_t blocks_of_bytes(const std::byte* stream, uint64_t bytes, uint32_
 
 // One thread of the block that takes `tile`. The job's words are single bytes, and the piece is
 // dense in the stream: byte i is at packed + i.
-template <int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
-LACUNA_HD void move_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
+template <int kLoops, bool kTables, bool kRanked, typename Runs>
+LACUNA_HD void pack_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
                           uint32_t threads) {
   const auto first = static_cast<int64_t>(job.first);
   const auto last = static_cast<int64_t>(job.last);
@@ -100,11 +103,17 @@ LACUNA_HD void move_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, ui
   const auto ahead = static_cast<uint32_t>(begin - from);
   const Digit* const loops = job.piece.digits;
   const Locator<kLoops, kTables, kRanked> locator(loops, job.words, static_cast<uint64_t>(from));
-  std::byte* const stream = job.packed + begin;
-  if (kPack) {
-    store_bytes(stream, gather(locator, loops, job.piece.ranked, job.words, job.mem, ahead, n), n);
+  store_bytes(job.packed + begin,
+              gather(locator, loops, job.piece.ranked, job.words, job.mem, ahead, n), n);
+}
+
+template <int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
+LACUNA_HD void move_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
+                          uint32_t threads) {
+  if constexpr (kPack) {
+    pack_bytes<kLoops, kTables, kRanked>(job, tile, thread, threads);
   } else {
-    scatter(locator, loops, job.piece.ranked, job.words, job.mem, ahead, n, load_bytes(stream, n));
+    move_words<0, kLoops, kTables, kRanked, false, kBytesOfThread>(job, tile, thread, threads);
   }
 }
 

@@ -10,20 +10,25 @@
 namespace lacuna::gpu {
 namespace {
 
-// Below so many words blocks are smaller, so that all multiprocessors have some.
+// Below so many words blocks are smaller, so that all multiprocessors have some; fewer still have a
+// thread each, which all run at once.
 constexpr uint64_t kWordsForWholeBlocks = uint64_t{1} << 20;
 constexpr uint64_t kWordsForHalfBlocks = uint64_t{1} << 18;
+// Shorter runs that leave parts of sectors are unpacked with a thread for each word, too: the
+// device reads those sectors before it writes them, the better the nearer those at one time are.
+constexpr int64_t kShortRun = 128;
 // Words of less than 4 bytes are not moved one by one, but put together to some of 8.
 constexpr int kLeastWordLog = 2;
 // Elements of at most so many bytes go by tiles, and those at least so far apart are transposed:
 // what a read of one of them brings in are sectors of 32 bytes.
 constexpr int64_t kSector = 32;
 constexpr uint32_t kLeastOfTile = 4;  // iterations of either loop
-constexpr int64_t kTileBytes = 32768;
-constexpr int64_t kSmallTileBytes = 8192;
-constexpr uint32_t kMostShared = 49152;
+constexpr int64_t kTileBytes = 8192;
 constexpr int kMostTileLog = 8;  // rows of at most kTileThreads elements
-constexpr int64_t kMessageForLargeTiles = int64_t{16} << 20;
+// Where there are fewer tiles they are smaller, down to an element a thread, and to rows of 32
+// bytes.
+constexpr uint64_t kTilesForAll = 512;
+constexpr int64_t kLeastTileBytes = 1024;
 
 int word_log(uint32_t plan_log, const void* mem, const std::byte* stream, int64_t begin,
              int64_t end, int most_log) {
@@ -100,7 +105,8 @@ void narrow_outermost(Piece& piece, int64_t begin, int64_t end) {
   digit.count = make_divisor(static_cast<uint32_t>(to - from));
 }
 
-bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, Launch& launch) {
+bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, uint64_t least_words,
+                  Launch& launch) {
   PieceRow row = plan.rows[0];
   const bool clipped = begin != 0 || end != plan.size;
   Pair pair = transposed(row);
@@ -118,31 +124,35 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
   const int64_t element = row.piece.leaf_bytes;
   job.parts = static_cast<uint32_t>(element >> launch.log);
   launch.parts = job.parts == 1 ? 1 : 0;
-  const int64_t bytes = end - begin < kMessageForLargeTiles ? kSmallTileBytes : kTileBytes;
+  uint64_t elements = uint64_t{job.near.count} * job.last.count;
+  for (const Digit& digit : job.piece.digits) elements *= digit.count.count;
+  elements = std::max(elements, least_words);
   // As square as the counts allow.
   const auto bits = [](int64_t x) {
     return static_cast<int>(std::bit_width(static_cast<uint64_t>(x)));
   };
-  const int log = bits(bytes / element) - 1;
+  int log = bits(kTileBytes / element) - 1;
+  while (elements >> log < kTilesForAll && uint64_t{1} << log > kTileThreads &&
+         element << log > kLeastTileBytes)
+    --log;
   const int near_most = std::min(bits(job.near.count - 1), kMostTileLog);
   const int last_most = std::min(bits(job.last.count - 1), kMostTileLog);
   int near_log = std::min(near_most, (log + 1) / 2);
   int last_log = std::min(last_most, log - near_log);
   near_log = std::min(near_most, log - last_log);
   job.near.log = static_cast<uint32_t>(near_log);
-  job.near.tiles = make_divisor(((job.near.count - 1) >> near_log) + 1);
+  job.near_tiles = make_divisor(((job.near.count - 1) >> near_log) + 1);
   // No two rows begin in the same bank.
   const uint32_t pad = launch.log == 0 ? 4 : launch.log == 1 ? 2 : 1;
   const uint32_t line = job.parts << near_log;
   job.pitch = launch.log < 2 ? (line + pad - 1) / pad * pad + pad : line | 1;
-  job.begin = begin;
-  job.end = end;
+  job.begin = begin - job.piece.packed;
+  job.end = end - job.piece.packed;
   job.clipped = clipped ? 1 : 0;
-  while ((job.pitch << last_log) << launch.log > kMostShared) --last_log;
   job.last.log = static_cast<uint32_t>(last_log);
-  job.last.tiles = make_divisor(((job.last.count - 1) >> last_log) + 1);
+  job.last_tiles = make_divisor(((job.last.count - 1) >> last_log) + 1);
   launch.shared_bytes = (job.pitch << last_log) << launch.log;
-  launch.blocks = uint64_t{job.near.tiles.count} * job.last.tiles.count;
+  launch.blocks = uint64_t{job.near_tiles.count} * job.last_tiles.count;
   for (const Digit& digit : job.piece.digits) launch.blocks *= digit.count.count;
   launch.threads = kTileThreads;
   return true;
@@ -150,7 +160,7 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, Launch& la
 
 // `stream`: where byte 0 of the packed stream is, or would be.
 void choose_words(const DevicePlan& plan, const std::byte* stream, int64_t begin, int64_t end,
-                  Launch& launch) {
+                  bool is_pack, uint64_t least_words, Launch& launch) {
   const PieceRow& row = plan.rows[0];
   const int loops = loops_of(row.piece);
   const bool is_bytes = launch.log < kLeastWordLog;
@@ -175,11 +185,19 @@ void choose_words(const DevicePlan& plan, const std::byte* stream, int64_t begin
   job.words = row.words[launch.log];
   job.first = words_before(row, launch.log, begin);
   job.last = words_before(row, launch.log, end);
-  const uint64_t words = (job.last - job.first) / (is_bytes ? kBytesOfThread / kUnroll : 1);
-  launch.threads = words >= kWordsForWholeBlocks ? 256 : words >= kWordsForHalfBlocks ? 128 : 64;
-  launch.blocks = is_bytes ? blocks_of_bytes(stream + row.piece.packed + job.first,
-                                             job.last - job.first, launch.threads)
-                           : (words - 1) / (kUnroll * launch.threads) + 1;
+  const uint64_t words = job.last - job.first;
+  const uint64_t size = std::max(words, least_words);
+  launch.threads = size >= kWordsForWholeBlocks ? 256 : 128;
+  if (is_bytes && is_pack) {
+    launch.blocks = blocks_of_bytes(stream + row.piece.packed + job.first, words, launch.threads);
+    return;
+  }
+  const bool is_scattered =
+      !is_pack && !is_bytes && row.leaves_parts != 0 && row.piece.leaf_bytes < kShortRun;
+  job.of_thread = size < kWordsForHalfBlocks || is_scattered ? 1
+                  : is_bytes                                 ? kBytesOfThread
+                                                             : kUnroll;
+  launch.blocks = (words - 1) / (job.of_thread * launch.threads) + 1;
 }
 
 }  // namespace
@@ -199,7 +217,7 @@ Message message_of(const DevicePlan& plan, const void* mem, const void* packed, 
 }
 
 Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
-              int64_t end, int most_log) {
+              int64_t end, bool is_pack, const Forced& forced) {
   Launch launch;
   if (begin >= end) return launch;
   std::byte* const from = static_cast<std::byte*>(const_cast<void*>(mem));
@@ -210,17 +228,17 @@ Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64
   }
   if (plan.rows.size() > 1) {
     launch.way = Launch::Way::kMany;
-    launch.message = message_of(plan, mem, packed, begin, end, most_log);
+    launch.message = message_of(plan, mem, packed, begin, end, forced.most_log);
     launch.blocks = tiles_of(plan, launch.message);
     return launch;
   }
-  launch.log = word_log(plan.log, mem, stream, begin, end, most_log);
-  if (choose_tiles(plan, begin, end, launch)) {
+  launch.log = word_log(plan.log, mem, stream, begin, end, forced.most_log);
+  if (choose_tiles(plan, begin, end, forced.least_words, launch)) {
     launch.way = Launch::Way::kTiles;
-    launch.tiles.mem = from;
-    launch.tiles.packed = stream;
+    launch.tiles.mem = from + launch.tiles.piece.mem;
+    launch.tiles.packed = stream + launch.tiles.piece.packed;
   } else {
-    choose_words(plan, stream, begin, end, launch);
+    choose_words(plan, stream, begin, end, is_pack, forced.least_words, launch);
     launch.words.mem = from + launch.words.piece.mem;
     launch.words.packed = stream + launch.words.piece.packed;
   }

@@ -153,7 +153,7 @@ std::string told(DevicePlan& plan) {
   std::copy(plan.image.begin(), plan.image.end(), image.get());
   // As a device gives out memory: at multiples of 256.
   const auto* const at = reinterpret_cast<const void*>(uintptr_t{1} << 40);
-  const std::unique_ptr<const Launch> chosen(new Launch(choose(plan, at, at, 0, plan.size)));
+  const std::unique_ptr<const Launch> chosen(new Launch(choose(plan, at, at, 0, plan.size, true)));
   const Launch& launch = *chosen;
   static const char* const kKernels[] = {"nothing", "run", "words", "bytes", "tiles", "many"};
   std::string words;

@@ -79,7 +79,7 @@ lacuna_status move(const lacuna_gpu_plan* plan, bool is_pack, const void* mem, c
     return invalid("the slice [begin, end) is not inside the packed stream");
   if (begin == end) return LACUNA_OK;
   if (packed == nullptr) return invalid("packed is NULL; give a buffer for the packed stream");
-  const Launch launch = choose(plan->plan, mem, packed, begin, end);
+  const Launch launch = choose(plan->plan, mem, packed, begin, end, is_pack);
   const auto on = static_cast<cudaStream_t>(stream);
   return done("launch", launch.way == Launch::Way::kRun
                             ? copy_run(plan->plan, is_pack, mem, packed, begin, end, on)

@@ -83,6 +83,7 @@ struct Seen {
               : launch.tables  ? " listed "
                                : " strided ";
       name += std::to_string(launch.loops);
+      if (launch.words.of_thread == 1) ways.insert("a word a thread");
     }
     if (launch.way == Launch::Way::kTiles) name += launch.parts == 1 ? " of words" : " of parts";
     ways.insert(name);
@@ -133,6 +134,11 @@ class Check {
     return result;
   }
 
+  Launch chosen(const Buffer& mem, std::byte* packed, int64_t begin, int64_t end, bool is_pack) {
+    const Forced forced = {most_log(), uint64_t{1} << (11 * choices_.below(3))};
+    return choose(placed_.plan, mem.data() - expected_.low(), packed, begin, end, is_pack, forced);
+  }
+
   std::string pack() {
     const auto bytes = static_cast<size_t>(expected_.packed_bytes());
     const Buffer mem(expected_.span(), choices_);
@@ -142,8 +148,7 @@ class Check {
       if (bytes > 0) std::memset(packed.data(), 0x5A, bytes);
       for (const auto& [begin, end] : slices(whole)) {
         std::byte* const to = packed.data() + begin;
-        const Launch launch =
-            choose(placed_.plan, mem.data() - expected_.low(), to, begin, end, most_log());
+        const Launch launch = chosen(mem, to, begin, end, true);
         seen_.note(launch);
         run_on_host<true>(placed_.plan, launch, mem.data() - expected_.low(), to, begin, end);
       }
@@ -164,8 +169,7 @@ class Check {
       expected_.fill(mem.data(), expected_.span(), 2);
       for (const auto& [begin, end] : slices(whole)) {
         std::byte* const from = packed.data() + begin;
-        const Launch launch =
-            choose(placed_.plan, mem.data() - expected_.low(), from, begin, end, most_log());
+        const Launch launch = chosen(mem, from, begin, end, false);
         run_on_host<false>(placed_.plan, launch, mem.data() - expected_.low(), from, begin, end);
       }
       const std::string wrong =
@@ -255,87 +259,82 @@ TEST_P(GpuTypes, AreMovedAsTheTypemapSays) {
        {"run", "words strided 1", "words strided 2", "words strided 3", "words strided 6",
         "words listed 1", "words listed 2", "words ranked 1", "words ranked 6", "bytes strided 1",
         "bytes strided 3", "bytes listed 1", "bytes ranked 1", "bytes of records 1",
-        "words of records 1", "bytes ranked 6", "tiles of words", "many"})
+        "words of records 1", "bytes ranked 6", "tiles of words", "many", "a word a thread"})
     EXPECT_TRUE(seen.ways.contains(way)) << way;
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, GpuTypes, ::testing::Values(0, 1, 2, 3));
 
-std::string text_of_plan(const char* type, int64_t count) {
-  return text_of(placed_plan(*parse_type(type).value(), count).value().plan);
+alignas(16) std::byte memory[32];
+constexpr const char* kCharAndDouble = "resized(0, 16, struct([1, 1], [0, 8], [char, double]))";
+
+Placed placed_of(const char* type, int64_t count) {
+  return placed_plan(*parse_type(type).value(), count).value();
 }
 
-TEST(GpuPlan, KeepsLoops) {
+std::string text_of_plan(const char* type, int64_t count) {
+  return text_of(placed_of(type, count).plan);
+}
+
+TEST(GpuPlan, KeepsLoopsAndRanksRuns) {
   EXPECT_EQ(text_of_plan("vector(1000, 1, 4, double)", 1),
             "loop 1000 mem +32 packed +8, run of 8 bytes\n");
   EXPECT_EQ(text_of_plan("resized(0, 8, vector(64, 1, 64, double))", 64),
             "loop 64 mem +8 packed +512, loop 64 mem +512 packed +8, run of 8 bytes\n");
-}
-
-TEST(GpuPlan, TakesRecordsAsRankedRuns) {
   EXPECT_EQ(text_of_plan("resized(0, 40, struct([1, 1], [0, 24], [double, int]))", 1000),
             "loop 1000 mem +40 packed +12, runs of 12 bytes\n");
 }
 
 // A struct's places are among the launch's parameters where they are few.
 TEST(GpuPlan, TakesStructsAsRecords) {
-  alignas(16) static std::byte memory[16];
   const auto is_record = [](const char* type) {
-    const Placed placed = placed_plan(*parse_type(type).value(), 99).value();
-    return choose(placed.plan, memory, memory, 0, placed.plan.size).is_record;
+    const Placed placed = placed_of(type, 99);
+    return choose(placed.plan, memory, memory, 0, placed.plan.size, true).is_record;
   };
   EXPECT_TRUE(is_record("resized(0, 40, struct([1, 1], [0, 24], [double, int]))"));
-  EXPECT_TRUE(is_record("resized(0, 16, struct([1, 1], [0, 8], [char, double]))"));
+  EXPECT_TRUE(is_record(kCharAndDouble));
   EXPECT_TRUE(is_record("resized(0, 99, struct([1, 31], [0, 8], [char, char]))"));
   EXPECT_FALSE(is_record("resized(0, 99, struct([1, 32], [0, 8], [char, char]))"));
   EXPECT_FALSE(is_record("resized(0, 99, vector(9, 1, 2, double))"));
 }
 
 TEST(GpuPlan, ChoosesTilesForTransposes) {
-  const Placed placed =
-      placed_plan(*parse_type("resized(0, 8, vector(640, 1, 640, double))").value(), 640).value();
-  alignas(16) static std::byte memory[16];
-  const Launch launch = choose(placed.plan, memory, memory, 0, placed.plan.size);
+  const Placed placed = placed_of("resized(0, 8, vector(640, 1, 640, double))", 640);
+  const Launch launch = choose(placed.plan, nullptr, nullptr, 0, placed.plan.size, true);
   EXPECT_EQ(launch.way, Launch::Way::kTiles);
   EXPECT_EQ(launch.log, 3);
 }
 
 TEST(GpuPlan, TakesTheWidestWords) {
-  const Placed placed = placed_plan(*parse_type("vector(9, 2, 4, double)").value(), 1).value();
-  alignas(16) static std::byte memory[32];
-  EXPECT_EQ(choose(placed.plan, memory, memory, 0, placed.plan.size).log, 4);
-  EXPECT_EQ(choose(placed.plan, memory + 8, memory, 0, placed.plan.size).log, 3);
-  EXPECT_EQ(choose(placed.plan, memory, memory + 8, 8, placed.plan.size).log, 3);
-  EXPECT_EQ(choose(placed.plan, memory, memory + 1, 1, placed.plan.size).log, 0);
+  const Placed placed = placed_of("vector(9, 2, 4, double)", 1);
+  EXPECT_EQ(choose(placed.plan, memory, memory, 0, 144, true).log, 4);
+  EXPECT_EQ(choose(placed.plan, memory + 8, memory, 0, 144, true).log, 3);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 8, 8, 144, true).log, 3);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 1, 1, 144, true).log, 0);
 }
 
 // The bytes kernel's own: from anywhere, and no other byte written.
 TEST(GpuBytes, AreLoadedAndStoredAnywhere) {
-  alignas(8) std::byte memory[24];
+  alignas(8) std::byte room[24];
   for (uint32_t at = 8; at < 16; ++at) {
     for (uint32_t n = 1; n <= 8; ++n) {
       uint64_t want = 0;
-      for (uint32_t i = 0; i < 24; ++i) memory[i] = static_cast<std::byte>(i + 1);
-      std::memcpy(&want, memory + at, n);
-      EXPECT_EQ(load_bytes(memory + at, n), want);
-      store_bytes(memory + at, ~uint64_t{0}, n);
+      for (uint32_t i = 0; i < 24; ++i) room[i] = static_cast<std::byte>(i + 1);
+      std::memcpy(&want, room + at, n);
+      EXPECT_EQ(load_bytes(room + at, n), want);
+      store_bytes(room + at, ~uint64_t{0}, n);
       for (uint32_t i = 0; i < 24; ++i) {
         const bool is_inside = i >= at && i < at + n;
-        EXPECT_EQ(memory[i], static_cast<std::byte>(is_inside ? 0xFF : i + 1)) << at << " " << n;
+        EXPECT_EQ(room[i], static_cast<std::byte>(is_inside ? 0xFF : i + 1)) << at << " " << n;
       }
     }
   }
 }
 
 TEST(GpuPlan, TakesOddRunsByBytes) {
-  const Placed placed =
-      placed_plan(*parse_type("resized(0, 16, struct([1, 1], [0, 8], [char, double]))").value(), 99)
-          .value();
-  alignas(16) static std::byte memory[32];
-  const Launch launch = choose(placed.plan, memory, memory, 0, placed.plan.size);
-  EXPECT_EQ(launch.way, Launch::Way::kBytes);
-  EXPECT_EQ(launch.blocks, 2);
-  EXPECT_EQ(choose(placed.plan, memory, memory + 7, 7, 64 * 8 + 1).blocks, 2);
-  EXPECT_EQ(choose(placed.plan, memory, memory, 0, 64 * 8).blocks, 1);
+  const Placed placed = placed_of(kCharAndDouble, 199);
+  EXPECT_EQ(choose(placed.plan, memory, memory, 0, 9, true).way, Launch::Way::kBytes);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 7, 7, 128 * 8 + 1, true).blocks, 2);
+  EXPECT_EQ(choose(placed.plan, memory, memory + 7, 7, 128 * 8 + 1, false).blocks, 8);
 }
 
 // Counts that are no digits, and offsets beyond 32 bits: places alone, no bytes.
@@ -344,8 +343,7 @@ TEST(GpuPlan, SplitsWhatIsTooLong) {
   EXPECT_EQ(text,
             "loop 5 mem +1073741824 packed +536870912, loop 536870912 mem +2 packed +1, run of 1 "
             "bytes\nloop 315645440 mem +2 packed +1, run of 1 bytes\n");
-  const Placed placed =
-      placed_plan(*parse_type("vector(3000000000, 1, 2, byte)").value(), 1).value();
+  const Placed placed = placed_of("vector(3000000000, 1, 2, byte)", 1);
   const PieceRow& row = placed.plan.rows[0];
   const Digit* const loops = row.piece.digits + (kMostLoops - 2);
   const Locator<2, false, false> locator(loops, row.words[0], 2684354559u - 3);
@@ -357,7 +355,7 @@ TEST(GpuPlan, SplitsWhatIsTooLong) {
 // Of runs of 8 in 16 bytes all sectors hold data; of those in 128 one of four, of pairs one of two.
 TEST(GpuPlan, TellsTheSectorsThatHoldData) {
   const auto touched = [](const char* type, int64_t count) {
-    return touched_by(placed_plan(*parse_type(type).value(), count).value().plan);
+    return touched_by(placed_of(type, count).plan);
   };
   const auto near = touched("hvector(1000000, 8, 16, byte)", 1);
   EXPECT_NEAR(near.sectors, 16e6, 100);

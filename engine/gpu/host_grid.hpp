@@ -63,7 +63,7 @@ struct HostTiles {
     const TilesJobOf<kOuter> job = narrowed<kOuter>(launch.tiles);
     for (uint64_t block = 0; block < launch.blocks; ++block) {
       std::vector<Word> shared(launch.shared_bytes / sizeof(Word));
-      const TileAt at = tile_at(job, block);
+      const TileAt at = tile_at(job, static_cast<uint32_t>(block));
       for (uint32_t thread = 0; thread < launch.threads; ++thread)
         tile_phase<kLog, kParts, kPack, true>(job, at, thread, shared.data());
       for (uint32_t thread = 0; thread < launch.threads; ++thread)

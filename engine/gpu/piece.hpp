@@ -131,9 +131,10 @@ PieceOf<kLoops> narrowed(const Piece& piece) {
 struct PieceRow {
   Piece piece;
   Divisor words[kWordSizes];
-  uint32_t log = 0;        // of the widest words that its own places allow
-  uint16_t lists = 0;      // 1: tables or a ranked leaf; 2: with wide offsets
-  uint16_t is_simple = 0;  // neither, and at most kSimpleLoops loops
+  uint32_t log = 0;           // of the widest words that its own places allow
+  uint8_t lists = 0;          // 1: tables or a ranked leaf; 2: with wide offsets
+  uint8_t is_simple = 0;      // neither, and at most kSimpleLoops loops
+  uint16_t leaves_parts = 0;  // whether runs are not whole sectors of 32 bytes
 };
 
 struct alignas(16) Word16 {

@@ -200,7 +200,7 @@ class Lowering {
   }
 
   static void note_list(PieceRow& row, const Offsets& offsets) {
-    row.lists = std::max<uint16_t>(row.lists, offsets.scale == 0 ? 2 : 1);
+    row.lists = std::max<uint8_t>(row.lists, offsets.scale == 0 ? 2 : 1);
   }
 
   void add(const Nest& nest, int64_t leaf_bytes, const Ranked& ranked, uint64_t mask) {
@@ -224,6 +224,7 @@ class Lowering {
     row.is_simple = row.lists == 0 && loops_of(piece) <= kSimpleLoops ? 1 : 0;
     mask |= static_cast<uint64_t>(piece.mem | piece.packed | leaf_bytes);
     row.log = static_cast<uint32_t>(std::countr_zero(mask | 16));
+    row.leaves_parts = mask % 32 != 0 ? 1 : 0;
     for (uint32_t k = 0; k <= row.log; ++k)
       row.words[k] = make_divisor(static_cast<uint32_t>(leaf_bytes >> k));
     plan_.rows.push_back(row);

@@ -104,10 +104,15 @@ struct Launch {
 
 inline constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;
 
-// Bytes [begin, end) of the packed stream, the first of which is at `packed`. `most_log` narrows
-// the words, for tests.
+// For tests: narrower words, and what is chosen for messages of so many.
+struct Forced {
+  int most_log = 4;
+  uint64_t least_words = 0;
+};
+
+// Bytes [begin, end) of the packed stream, the first of which is at `packed`.
 Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
-              int64_t end, int most_log = 4);
+              int64_t end, bool is_pack, const Forced& forced = {});
 // One message of many; first_tile is 0.
 Message message_of(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
                    int64_t end, int most_log = 4);

@@ -18,23 +18,24 @@ struct TileLoop {
   int64_t packed_stride = 0;
   uint32_t count = 1;
   uint32_t log = 0;  // of the elements that a tile takes
-  Divisor tiles;
 };
 
 // Elements of `parts` words at two loops, under those that `piece` still has (kOuter: 0 or
-// kMostLoops).
+// kMostLoops). What every message needs comes first.
 template <int kOuter>
 struct TilesJobOf {
-  TileLoop near;  // neighbours in memory
-  TileLoop last;  // neighbours in the packed stream
-  std::byte* mem = nullptr;
-  std::byte* packed = nullptr;  // where byte 0 of the packed stream is, or would be
-  int64_t begin = 0;            // of the stream, what is moved
-  int64_t end = 0;
+  TileLoop near;             // neighbours in memory
+  TileLoop last;             // neighbours in the packed stream
+  std::byte* mem = nullptr;  // where the piece's first byte is, and in the stream is or would be
+  std::byte* packed = nullptr;
+  Divisor near_tiles;
   uint32_t parts = 1;
   uint32_t pitch = 0;    // words of shared memory from one of `last` to the next
   uint32_t clipped = 0;  // whether [begin, end) is not the whole
   uint32_t unused = 0;
+  int64_t begin = 0;  // of the piece's stream, what is moved
+  int64_t end = 0;
+  Divisor last_tiles;
   PieceOf<kOuter> piece;
 };
 using TilesJob = TilesJobOf<kMostLoops>;
@@ -46,11 +47,13 @@ TilesJobOf<kOuter> narrowed(const TilesJob& job) {
   made.last = job.last;
   made.mem = job.mem;
   made.packed = job.packed;
-  made.begin = job.begin;
-  made.end = job.end;
+  made.near_tiles = job.near_tiles;
   made.parts = job.parts;
   made.pitch = job.pitch;
   made.clipped = job.clipped;
+  made.begin = job.begin;
+  made.end = job.end;
+  made.last_tiles = job.last_tiles;
   made.piece = narrowed<kOuter>(job.piece);
   return made;
 }
@@ -64,20 +67,17 @@ struct TileAt {
 };
 
 template <int kOuter>
-LACUNA_HD TileAt tile_at(const TilesJobOf<kOuter>& job, uint64_t tile) {
-  const uint64_t row = quotient(tile, job.near.tiles);
-  const auto near = static_cast<uint32_t>(tile - row * job.near.tiles.count) << job.near.log;
-  Place place = {job.piece.mem, job.piece.packed};
-  uint64_t in_outer = row;
+LACUNA_HD TileAt tile_at(const TilesJobOf<kOuter>& job, uint32_t tile) {
+  uint32_t row = quotient(tile, job.near_tiles);
+  const uint32_t near = (tile - row * job.near_tiles.count) << job.near.log;
+  Place place = {0, 0};
   if constexpr (kOuter != 0) {
-    const uint64_t outer = quotient(row, job.last.tiles);
-    in_outer -= outer * job.last.tiles.count;
+    const uint32_t outer = quotient(row, job.last_tiles);
+    row -= outer * job.last_tiles.count;
     const Locator<kOuter, false, false> locator(job.piece.digits, Divisor{}, outer);
-    const Place outer_place = locator.at(job.piece.digits, job.piece.ranked, Divisor{}, 0, 0);
-    place.mem += outer_place.mem;
-    place.packed += outer_place.packed;
+    place = locator.at(job.piece.digits, job.piece.ranked, Divisor{}, 0, 0);
   }
-  const auto last = static_cast<uint32_t>(in_outer) << job.last.log;
+  const uint32_t last = row << job.last.log;
   TileAt at;
   at.mem = place.mem + near * job.near.mem_stride + last * job.last.mem_stride;
   at.packed = place.packed + near * job.near.packed_stride + last * job.last.packed_stride;
@@ -109,9 +109,6 @@ LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint3
   std::byte* global = (kMem ? job.mem + at.mem : job.packed + at.packed) +
                       low * (kMem ? along.mem_stride : along.packed_stride) + high * stride;
   Word* inside = shared + (kMem ? high * job.pitch + low * parts : low * job.pitch + high * parts);
-  // Where the element is in the stream, where that is asked.
-  int64_t place = at.packed + low * along.packed_stride + high * across.packed_stride;
-  const int64_t place_step = step * across.packed_stride;
   const bool is_clipped = (!kMem || !kIntoTile) && job.clipped != 0;
   for (; high < most; high += kTileUnroll * step) {
     for (uint32_t part = 0; part < parts; ++part) {
@@ -121,7 +118,9 @@ LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint3
       for (uint32_t u = 0; u < kTileUnroll; ++u) {
         moves[u] = high + u * step < most;
         if (is_clipped) {
-          const int64_t byte = place + u * place_step + (static_cast<int64_t>(part) << kLog);
+          const int64_t byte = at.packed + low * along.packed_stride +
+                               (high + u * step) * across.packed_stride +
+                               (static_cast<int64_t>(part) << kLog);
           moves[u] = moves[u] && byte >= job.begin && byte < job.end;
         }
         if (moves[u]) {
@@ -141,7 +140,6 @@ LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint3
     }
     global += kTileUnroll * global_step;
     inside += kTileUnroll * inside_step;
-    place += kTileUnroll * place_step;
   }
 }
 

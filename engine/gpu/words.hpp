@@ -3,7 +3,8 @@
 // Kernels that move a piece word by word in the order of the packed stream: neighbours in a warp
 // have neighbours in the stream. A block takes a tile of kUnroll words for each of its threads; it
 // finds the digits of the tile's first word by wide divisions, and each word its own from there by
-// narrow ones. On the host the same functions run thread by thread.
+// narrow ones. Where that serves better (choose.cpp) it takes a word for each. On the host the same
+// functions run thread by thread.
 #ifndef LACUNA_ENGINE_GPU_WORDS_HPP_
 #define LACUNA_ENGINE_GPU_WORDS_HPP_
 
@@ -23,6 +24,7 @@ struct WordsJobOf {
   std::byte* packed = nullptr;
   uint64_t first = 0;
   uint64_t last = 0;
+  uint64_t of_thread = kUnroll;  // words: 1, or as many as the kernel takes
   PieceOf<kLoops, Runs> piece;
 };
 using WordsJob = WordsJobOf<kMostLoops>;
@@ -30,15 +32,25 @@ using RecordsJob = WordsJobOf<1, Record>;
 
 template <int kLoops>
 WordsJobOf<kLoops> narrowed(const WordsJob& job) {
-  return {job.words, job.mem, job.packed, job.first, job.last, narrowed<kLoops>(job.piece)};
+  return {job.words,
+          job.mem,
+          job.packed,
+          job.first,
+          job.last,
+          job.of_thread,
+          narrowed<kLoops>(job.piece)};
 }
 
 // The same whose leaf is a record.
 inline RecordsJob records_job(const WordsJob& job, const Record& record) {
   const PieceOf<1> piece = narrowed<1>(job.piece);
-  return {job.words,  job.mem,
-          job.packed, job.first,
-          job.last,   {{piece.digits[0]}, piece.mem, piece.packed, record, piece.leaf_bytes}};
+  return {job.words,
+          job.mem,
+          job.packed,
+          job.first,
+          job.last,
+          job.of_thread,
+          {{piece.digits[0]}, piece.mem, piece.packed, record, piece.leaf_bytes}};
 }
 
 // How many bytes follow each other in memory from byte `in_leaf` on, as far as 32 units tell.
@@ -141,22 +153,23 @@ struct Locator {
   }
 };
 
-// One thread of the block that takes `tile`, which has at least one word. Threads behind the last
-// word move that one again.
-template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
-LACUNA_HD void move_words(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
-                          uint32_t threads) {
+// One thread of the block that takes `tile`, which has at least one word; kMany words for each
+// thread. Threads behind the last word move that one again.
+template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, uint32_t kMany,
+          typename Runs>
+LACUNA_HD void move_some(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
+                         uint32_t threads) {
   using Word = typename WordOf<kLog>::type;
-  const uint64_t first = job.first + tile * (kUnroll * threads);
+  const uint64_t first = job.first + tile * (kMany * threads);
   const uint64_t left = job.last - first;
   const uint32_t most =
-      (left < kUnroll * threads ? static_cast<uint32_t>(left) : kUnroll * threads) - 1;
+      (left < kMany * threads ? static_cast<uint32_t>(left) : kMany * threads) - 1;
   const Digit* const loops = job.piece.digits;
   const Locator<kLoops, kTables, kRanked> locator(loops, job.words, first);
-  Word words[kUnroll];
-  std::byte* to[kUnroll];
+  Word words[kMany];
+  std::byte* to[kMany];
   LACUNA_UNROLL
-  for (uint32_t u = 0; u < kUnroll; ++u) {
+  for (uint32_t u = 0; u < kMany; ++u) {
     const uint32_t ahead = thread + u * threads;
     const Place place =
         locator.at(loops, job.piece.ranked, job.words, kLog, ahead < most ? ahead : most);
@@ -166,7 +179,16 @@ LACUNA_HD void move_words(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, ui
     to[u] = kPack ? packed : mem;
   }
   LACUNA_UNROLL
-  for (uint32_t u = 0; u < kUnroll; ++u) store(to[u], words[u]);
+  for (uint32_t u = 0; u < kMany; ++u) store(to[u], words[u]);
+}
+
+template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, uint32_t kMany = kUnroll,
+          typename Runs>
+LACUNA_HD void move_words(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
+                          uint32_t threads) {
+  if (job.of_thread == 1)
+    return move_some<kLog, kLoops, kTables, kRanked, kPack, 1>(job, tile, thread, threads);
+  move_some<kLog, kLoops, kTables, kRanked, kPack, kMany>(job, tile, thread, threads);
 }
 
 // ---- many messages in one launch ----

@@ -129,18 +129,17 @@ class Interface:
 
 
 class DlPack:
-    """The same by DLPack alone, of the version before capsules had one or of 1.x."""
+    """The same by DLPack alone, of the version before capsules had one or of 1.x; as CuPy, which
+    divides strides as unsigned numbers."""
 
-    def __init__(self, array, version=(1, 0), device=(2, 0), flags=0):
+    def __init__(self, array, version=(1, 0), device=(2, 0), flags=0, is_cupy=False):
         self.array = array
+        self.is_cupy = is_cupy
         self.version = version
         self.device = device
         self.flags = flags
         self.streams = []
         self._kept = []
-
-    def elements(self, step):
-        return step // self.array.itemsize
 
     def __dlpack_device__(self):
         return self.device
@@ -157,7 +156,8 @@ class DlPack:
             made.flags = self.flags
         array, tensor = self.array, made.tensor
         shape = (c_int64 * array.ndim)(*array.shape)
-        strides = (c_int64 * array.ndim)(*(self.elements(step) for step in array.strides))
+        steps = [step % (1 << 64) if self.is_cupy else step for step in array.strides]
+        strides = (c_int64 * array.ndim)(*(step // array.itemsize for step in steps))
         tensor.data = array.__array_interface__["data"][0] - 16
         tensor.byte_offset = 16
         tensor.device_type, tensor.device_id = self.device
@@ -171,10 +171,3 @@ class DlPack:
         new.restype = ctypes.py_object
         new.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
         return new(ctypes.addressof(made), name, None)
-
-
-class CuPyPack(DlPack):
-    """As CuPy 13 does it: bytes without a sign, divided."""
-
-    def elements(self, step):
-        return step % 2**64 // self.array.itemsize

@@ -220,7 +220,7 @@ def test_explain_names_kernel_words_and_pieces(lacuna, tmp_path):
     for part in (
         "the words kernel",
         "loop 9 mem +32 packed +16, run of 16 bytes, by words of 16 bytes",
-        "1 blocks of 64 threads",
+        "1 blocks of 128 threads",
         "pack ",
         "unpack ",
         "an H100's",

@@ -7,7 +7,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from fake_device import CuPyPack, DlPack, FakeDriver, FakeLibrary, Interface
+from fake_device import DlPack, FakeDriver, FakeLibrary, Interface
 
 from lacuna.engine import Plan, Type
 from lacuna.errors import Exit, LacunaError
@@ -35,7 +35,15 @@ class Stream:
         return self.told
 
 
-@pytest.mark.parametrize("shown", [Interface, DlPack, lambda array: DlPack(array, None), CuPyPack])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        Interface,
+        DlPack,
+        lambda array: DlPack(array, None),
+        lambda array: DlPack(array, is_cupy=True),
+    ],
+)
 def test_what_a_view_shows(device, shown):
     matrix = np.arange(120, dtype=np.int32).reshape(6, 20)
     for view in (matrix, matrix.T, matrix[::2, 3:9], matrix[::-1, ::-3], matrix[:3, :2]):

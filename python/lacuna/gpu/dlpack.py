@@ -93,19 +93,19 @@ def opened(capsule: Any, name: str) -> Tensor:
     raise LacunaError(Exit.USAGE, f"{name} gave no DLPack tensor", "give another array")
 
 
-def _in_bytes(stride: int, size: int) -> int:
-    """Modulo 2**64: CuPy divides negative strides in bytes as numbers without a sign."""
-    return (stride * size + 2**63) % 2**64 - 2**63
-
-
 def _told(tensor: TensorRecord, is_read_only: bool) -> Tensor:
     size = (tensor.bits * tensor.lanes + 7) // 8
     axes = range(tensor.ndim)
+
+    def step(i: int) -> int:
+        """In bytes, modulo 2^64: CuPy gives negative ones as quotients of unsigned numbers."""
+        return c_int64(tensor.strides[i] * size).value
+
     return Tensor(
         (tensor.data or 0) + tensor.byte_offset,
         tensor.device_id,
         tuple(tensor.shape[i] for i in axes),
-        tuple(_in_bytes(tensor.strides[i], size) for i in axes) if tensor.strides else None,
+        tuple(step(i) for i in axes) if tensor.strides else None,
         _KINDS.get(tensor.code, "V") if tensor.lanes == 1 else "V",
         size,
         is_read_only,

@@ -13,7 +13,7 @@ from lacuna.gpu import cost, library, machine
 _KERNELS = {
     "nothing": "nothing to move",
     "run": "one copy by the copy engine: the bytes follow each other",
-    "words": "the words kernel: a thread moves four words, neighbours in the stream",
+    "words": "the words kernel: a thread moves one or four words, neighbours in the stream",
     "bytes": "the bytes kernel: a thread puts 8 bytes of the stream together from odd places",
     "tiles": "the tiles kernel: a transpose, by tiles in shared memory",
     "many": "the kernel for many pieces: a block finds its piece, then as words",
