@@ -107,10 +107,13 @@ LACUNA_HD void pack_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, ui
               gather(locator, loops, job.piece.ranked, job.words, job.mem, ahead, n), n);
 }
 
-template <int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
-LACUNA_HD void move_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
-                          uint32_t threads) {
-  if constexpr (kPack) {
+// As move_words, of words of any size.
+template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
+LACUNA_HD void move_of(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
+                       uint32_t threads) {
+  if constexpr (kLog != 0) {
+    move_words<kLog, kLoops, kTables, kRanked, kPack>(job, tile, thread, threads);
+  } else if constexpr (kPack) {
     pack_bytes<kLoops, kTables, kRanked>(job, tile, thread, threads);
   } else {
     move_words<0, kLoops, kTables, kRanked, false, kBytesOfThread>(job, tile, thread, threads);

@@ -17,39 +17,17 @@ struct HostWords {
   const Launch& launch;
   template <int kLog, int kLoops, bool kTables, bool kRanked>
   void operator()() const {
-    const WordsJobOf<kLoops> job = narrowed<kLoops>(launch.words);
-    for (uint64_t block = 0; block < launch.blocks; ++block) {
-      for (uint32_t thread = 0; thread < launch.threads; ++thread)
-        move_words<kLog, kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
-    }
+    all<kLog, kLoops, kTables, kRanked>(narrowed<kLoops>(launch.words));
   }
   template <int kLog>
   void of_records() const {
-    const RecordsJob job = records_job(launch.words, launch.record);
-    for (uint64_t block = 0; block < launch.blocks; ++block) {
-      for (uint32_t thread = 0; thread < launch.threads; ++thread)
-        move_words<kLog, 1, false, true, kPack>(job, block, thread, launch.threads);
-    }
+    all<kLog, 1, false, true>(records_job(launch.words, launch.record));
   }
-};
-
-template <bool kPack>
-struct HostBytes {
-  const Launch& launch;
-  template <int, int kLoops, bool kTables, bool kRanked>
-  void operator()() const {
-    const WordsJobOf<kLoops> job = narrowed<kLoops>(launch.words);
+  template <int kLog, int kLoops, bool kTables, bool kRanked, typename Job>
+  void all(const Job& job) const {
     for (uint64_t block = 0; block < launch.blocks; ++block) {
       for (uint32_t thread = 0; thread < launch.threads; ++thread)
-        move_bytes<kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
-    }
-  }
-  template <int>
-  void of_records() const {
-    const RecordsJob job = records_job(launch.words, launch.record);
-    for (uint64_t block = 0; block < launch.blocks; ++block) {
-      for (uint32_t thread = 0; thread < launch.threads; ++thread)
-        move_bytes<1, false, true, kPack>(job, block, thread, launch.threads);
+        move_of<kLog, kLoops, kTables, kRanked, kPack>(job, block, thread, launch.threads);
     }
   }
 };
@@ -98,9 +76,8 @@ void run_on_host(const DevicePlan& plan, const Launch& launch, void* mem, void* 
       return;
     }
     case Launch::Way::kWords:
-      return with_words(launch, HostWords<kPack>{launch});
     case Launch::Way::kBytes:
-      return with_bytes(launch, HostBytes<kPack>{launch});
+      return with_words(launch, HostWords<kPack>{launch});
     case Launch::Way::kTiles:
       return with_tiles(launch, HostTiles<kPack>{launch});
     case Launch::Way::kMany:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kernels: words.hpp's and tiles.hpp's bodies on the device.
+// The kernels: words.hpp's, bytes.hpp's and tiles.hpp's bodies on the device.
 #include <cstring>
 
 #include "gpu/kernels.hpp"
@@ -11,13 +11,7 @@ namespace {
 template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs = Ranked>
 __global__ void __launch_bounds__(256)
     words_kernel(const __grid_constant__ WordsJobOf<kLoops, Runs> job) {
-  move_words<kLog, kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
-}
-
-template <int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs = Ranked>
-__global__ void __launch_bounds__(256)
-    bytes_kernel(const __grid_constant__ WordsJobOf<kLoops, Runs> job) {
-  move_bytes<kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
+  move_of<kLog, kLoops, kTables, kRanked, kPack>(job, blockIdx.x, threadIdx.x, blockDim.x);
 }
 
 template <int kLog, int kParts, bool kPack, int kOuter>
@@ -92,27 +86,6 @@ struct StartWords {
 };
 
 template <bool kPack>
-struct StartBytes {
-  const Launch& launch;
-  cudaStream_t stream;
-  cudaError_t* error;
-  template <int, int kLoops, bool kTables, bool kRanked>
-  void operator()() const {
-    const void* const kernel =
-        reinterpret_cast<const void*>(&bytes_kernel<kLoops, kTables, kRanked, kPack>);
-    *error =
-        start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
-  }
-  template <int>
-  void of_records() const {
-    const void* const kernel =
-        reinterpret_cast<const void*>(&bytes_kernel<1, false, true, kPack, Record>);
-    *error = start(kernel, launch.blocks, launch.threads, 0,
-                   records_job(launch.words, launch.record), stream);
-  }
-};
-
-template <bool kPack>
 struct StartTiles {
   const Launch& launch;
   cudaStream_t stream;
@@ -163,10 +136,8 @@ cudaError_t enqueue_one(const Launch& launch, cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
   switch (launch.way) {
     case Launch::Way::kWords:
-      with_words(launch, StartWords<kPack>{launch, stream, &error});
-      return error;
     case Launch::Way::kBytes:
-      with_bytes(launch, StartBytes<kPack>{launch, stream, &error});
+      with_words(launch, StartWords<kPack>{launch, stream, &error});
       return error;
     case Launch::Way::kTiles:
       with_tiles(launch, StartTiles<kPack>{launch, stream, &error});

@@ -80,8 +80,8 @@ struct Launch {
   enum class Way : uint8_t {
     kNothing,
     kRun,    // one copy of contiguous bytes
-    kWords,  // move_words
-    kBytes,  // move_bytes
+    kWords,  // move_of
+    kBytes,  // the same, of single bytes
     kTiles,  // tile_phase
     kMany,   // move_piece
   };
@@ -172,10 +172,12 @@ void with_words_of(const Launch& launch, F& f) {
   }
 }
 
-// Words of less than 4 bytes go by bytes.
+// Of words of 4 bytes and more, or of single bytes.
 template <typename F>
 void with_words(const Launch& launch, F f) {
   switch (launch.log) {
+    case 0:
+      return with_words_of<0>(launch, f);
     case 2:
       return with_words_of<2>(launch, f);
     case 3:
@@ -183,12 +185,6 @@ void with_words(const Launch& launch, F f) {
     default:
       return with_words_of<4>(launch, f);
   }
-}
-
-// The same of f.template operator()<0, kLoops, kTables, kRanked>().
-template <typename F>
-void with_bytes(const Launch& launch, F f) {
-  with_words_of<0>(launch, f);
 }
 
 // The same of f.template operator()<kLog, kParts, kOuter>().

@@ -30,27 +30,22 @@ struct WordsJobOf {
 using WordsJob = WordsJobOf<kMostLoops>;
 using RecordsJob = WordsJobOf<1, Record>;
 
-template <int kLoops>
-WordsJobOf<kLoops> narrowed(const WordsJob& job) {
-  return {job.words,
-          job.mem,
-          job.packed,
-          job.first,
-          job.last,
-          job.of_thread,
-          narrowed<kLoops>(job.piece)};
+// The same words of a piece in another form.
+template <int kLoops, typename Runs>
+WordsJobOf<kLoops, Runs> with_piece(const WordsJob& job, const PieceOf<kLoops, Runs>& piece) {
+  return {job.words, job.mem, job.packed, job.first, job.last, job.of_thread, piece};
 }
 
-// The same whose leaf is a record.
+template <int kLoops>
+WordsJobOf<kLoops> narrowed(const WordsJob& job) {
+  return with_piece(job, narrowed<kLoops>(job.piece));
+}
+
+// Whose leaf is a record.
 inline RecordsJob records_job(const WordsJob& job, const Record& record) {
   const PieceOf<1> piece = narrowed<1>(job.piece);
-  return {job.words,
-          job.mem,
-          job.packed,
-          job.first,
-          job.last,
-          job.of_thread,
-          {{piece.digits[0]}, piece.mem, piece.packed, record, piece.leaf_bytes}};
+  return with_piece<1, Record>(
+      job, {{piece.digits[0]}, piece.mem, piece.packed, record, piece.leaf_bytes});
 }
 
 // How many bytes follow each other in memory from byte `in_leaf` on, as far as 32 units tell.
