@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from lacuna import mpis, places, provenance, results, run, watch
+from lacuna import mpis, places, provenance, results, run, terminal, watch
 from lacuna.errors import Exit, LacunaError
 from lacuna.results import Row
 
@@ -135,9 +134,7 @@ def _print_table(found: list[Row]) -> None:
         transfers.append([*times, f"{faster:.2f}x"])
         methods = ("pack_native", "pack_lacuna", "unpack_native", "unpack_lacuna")
         packing.append([f"{rows[method]['over_memcpy']:.2f}" for method in methods])
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE + 20)
+    console = terminal.console(_WIDE + 20)
     parts = [(_TRANSFER, transfers), (_PACKING, packing)]
     if console.width >= _WIDE:
         both = [one + other for one, other in zip(transfers, packing, strict=True)]

@@ -6,10 +6,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from lacuna import apps_summary, corpus, exchange, mpis
+from lacuna import apps_summary, corpus, exchange, mpis, terminal
 from lacuna.apps_summary import Apps
 from lacuna.errors import Exit, LacunaError
 from lacuna.results import Row
@@ -131,9 +130,7 @@ def apps(options: exchange.Options, globs: list[str], methods: list[str], quick:
 
 def show(found: Apps) -> None:
     """One table for each MPI library, and the means."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=140)
+    console = terminal.console(140)
     for mpi in found.mpis:
         console.print(_table(found, mpi))
     console.print(_means(found))

@@ -7,6 +7,7 @@ import ctypes
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from lacuna import places
@@ -14,7 +15,9 @@ from lacuna.errors import Exit, LacunaError
 
 _OK, _INVALID, _PARSE_ERROR, _UNSUPPORTED, _OVERFLOW, _TRUNCATED = range(6)
 
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+Signatures = dict[str, tuple[Any, list[Any]]]
+
+_SIGNATURES: Signatures = {
     "lacuna_status_message": (c_char_p, [c_int]),
     "lacuna_last_error": (c_char_p, []),
     "lacuna_version": (c_char_p, []),
@@ -41,10 +44,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 @cache
 def library() -> ctypes.CDLL:
     """liblacuna.so, which is loaded once."""
-    path = places.library("liblacuna.so")
+    return load(places.library("liblacuna.so"), _SIGNATURES)
+
+
+def load(path: Path, signatures: Signatures) -> ctypes.CDLL:
+    """One of our libraries, with the functions that are called."""
     try:
         lib = ctypes.CDLL(str(path))
-        for name, (result, arguments) in _SIGNATURES.items():
+        for name, (result, arguments) in signatures.items():
             function = getattr(lib, name)
             function.restype = result
             function.argtypes = arguments
@@ -75,7 +82,9 @@ def check(status: int, what: str) -> None:
     )
 
 
-def text(call: Callable[[int, Any, Any], int], what: str) -> str:
+def text(
+    call: Callable[[int, Any, Any], int], what: str, check: Callable[[int, str], None] = check
+) -> str:
     """Asks for the size of a text first, then for the text."""
     needed = c_size_t()
     status = call(0, None, byref(needed))

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from lacuna import provenance, results, rows_program
+from lacuna import provenance, results, rows_program, terminal
 from lacuna.rows_program import Row
 
 KIND = "misses"
@@ -62,9 +61,7 @@ def misses(options: Options) -> None:
     """Prints the table; writes the file."""
     results.make_folders([options.json])
     header, found = measure(options.rows, options.caches)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+    console = terminal.console(_WIDTH)
     console.print(_machine(header), markup=False, soft_wrap=True)
     console.print(_table(found))
     for line in (not_counted(found), MEANINGS):

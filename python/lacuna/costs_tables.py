@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from lacuna import costs_knobs, mpis
+from lacuna import costs_knobs, mpis, terminal
 from lacuna.costs_pieces import MOST_REST, PIECES
 
 Result = dict[str, Any]
@@ -26,9 +25,7 @@ _WORDS = {"message", "mode", "parameter", "of", "bytes", "what", "seen in", "evi
 
 def show(result: Result, cycle: float | None) -> None:
     """All of them on stdout, and whether the pieces add up."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+    console = terminal.console(_WIDTH)
     for title, (columns, rows) in all_cells(result, cycle):
         if not rows:
             continue

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from lacuna import exchange, mpis
+from lacuna import exchange, mpis, terminal
 from lacuna.errors import Exit, LacunaError
 from lacuna.results import Row
 
@@ -254,9 +253,7 @@ def cells(verdicts: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
 
 
 def _show(verdicts: list[dict[str, Any]]) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=200)
+    console = terminal.console(200)
     table = Table(title="Guidelines that do not hold", box=SIMPLE_HEAD)
     for name in headings(verdicts):
         table.add_column(name)

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from lacuna import engine, places, results
+from lacuna import engine, places, results, terminal
 from lacuna.errors import Exit, LacunaError
 
 PROFILE = "LACUNA_PROFILE"  # the environment variable that names the file
@@ -180,9 +180,7 @@ def _value(number: dict[str, Any]) -> tuple[str, str]:
 
 
 def _print_tables(found: dict[str, Any]) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+    console = terminal.console(_WIDTH)
     console.print(found["cpu"], markup=False)
     row = found["row"]
     origin = found["rows"][row["name"]]

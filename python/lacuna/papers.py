@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from lacuna import exchange, ompi_programs, provenance, results
+from lacuna import exchange, ompi_programs, provenance, results, terminal
 from lacuna.errors import Exit, LacunaError
 from lacuna.experiment import Cells, Found
 from lacuna.papers_future import FUTURE
@@ -100,9 +99,7 @@ def experiments(lanes: list[Row], names: Iterable[str]) -> list[Shown]:
 
 
 def _show(shown: Shown) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=140)
+    console = terminal.console(140)
     table = Table(title=shown.title, caption=shown.then, box=SIMPLE_HEAD)
     headings, rows = shown.cells
     for index, name in enumerate(headings):

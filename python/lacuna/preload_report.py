@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from lacuna import mpis, preload_rows
+from lacuna import mpis, preload_rows, terminal
 from lacuna.preload_calls import Calls
 from lacuna.preload_criteria import Row, Verdict
 
@@ -16,9 +15,7 @@ _WIDTH = 140  # of tables that go into a pipe
 
 def show(calls: list[Calls], rows: list[Row], verdicts: list[Verdict]) -> None:
     """Instructions, speeds by shape and size, and what was promised."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+    console = terminal.console(_WIDTH)
     if any(one.counts for one in calls):
         console.print(_call_table(calls))
     for mpi, what in dict.fromkeys((row.mpi, row.what) for row in rows):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
@@ -23,6 +22,7 @@ from lacuna import (
     preload_rows,
     provenance,
     results,
+    terminal,
     tune_table,
     watch,
 )
@@ -195,9 +195,7 @@ def dump(table: dict[str, Any]) -> str:
 
 def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> None:
     """One line for each side and pattern: up to which size which runs are packed first."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+    console = terminal.console(_WIDTH)
     table = Table(
         title=f"{title}: packed first, or sent directly, are runs of up to ... bytes",
         box=SIMPLE_HEAD,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -98,18 +97,12 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         file, out = Path(folder) / "rows", Path(folder) / "lines"
         file.write_text("".join(row.line() for row in types), encoding="utf-8")
-        command = [str(program), "--rows", str(file), "--out", str(out)]
+        words = ["--rows", str(file), "--out", str(out)]
         for pattern in patterns:
-            command += ["--only", pattern]
-        command += ["--quick"] * options.quick + ["--sectors"] * options.sectors
-        command += ["--own"] * (not options.rivals)
-        try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-            )
-        except OSError as error:
-            what = f"cannot run {program}: {error.strerror}"
-            raise LacunaError(Exit.ENVIRONMENT, what, "build it with `make`") from error
+            words += ["--only", pattern]
+        words += ["--quick"] * options.quick + ["--sectors"] * options.sectors
+        words += ["--own"] * (not options.rivals)
+        done = machine.ended(program, words)
         lines = []
         if out.is_file():
             lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -130,12 +123,11 @@ def _row(line: dict[str, Any]) -> Row:
 
 def _print_table(header: dict[str, Any], found: list[Row], small: list[Row]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=140)
+    from lacuna import terminal
+
+    console = terminal.console(140)
     title = f"{header['device']}: % of its own copy of the payload and touched sectors"
     table = Table(title=title, box=SIMPLE_HEAD)
     table.add_column("row")

@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-import ctypes
+import functools
 import json
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lacuna import places
+from lacuna import capi, places
 from lacuna.errors import Exit, LacunaError
 
 if TYPE_CHECKING:
     from lacuna.engine import Type
 
 _FILE = "liblacuna-cuda.so"
-_OK, _INVALID, _, _UNSUPPORTED, _OVERFLOW, _TRUNCATED = range(6)
+_OK, _INVALID, _, _UNSUPPORTED, _OVERFLOW = range(5)
 
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+_SIGNATURES: capi.Signatures = {
     "lacuna_gpu_last_error": (c_char_p, []),
     "lacuna_gpu_plan_create": (c_int, [c_void_p, c_int64, POINTER(c_void_p)]),
     "lacuna_gpu_plan_destroy": (None, [c_void_p]),
@@ -43,17 +43,7 @@ def library() -> Any:
             "folder that has it"
         )
         raise LacunaError(error.code, error.what, remedy) from error
-    try:
-        lib = ctypes.CDLL(str(path))
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(lib, name)
-            function.restype = result
-            function.argtypes = arguments
-    except (OSError, AttributeError) as error:
-        raise LacunaError(
-            Exit.ENVIRONMENT, f"cannot use {path}: {error}", "build it again with `make`"
-        ) from error
-    return lib
+    return capi.load(path, _SIGNATURES)
 
 
 def check(status: int, what: str) -> None:
@@ -69,12 +59,5 @@ def check(status: int, what: str) -> None:
 
 def explain(datatype: Type, count: int) -> dict[str, Any]:
     """What a plan would do with `count` elements of a type; no device is needed."""
-    lib, handle = library(), datatype.handle
-    needed = c_size_t()
-    status = lib.lacuna_gpu_explain_json(handle, count, 0, None, byref(needed))
-    if status not in (_OK, _TRUNCATED):
-        check(status, "the plan")
-    text = ctypes.create_string_buffer(max(needed.value, 1))
-    status = lib.lacuna_gpu_explain_json(handle, count, len(text), text, byref(needed))
-    check(status, "the plan")
-    return json.loads(text.value)
+    call = functools.partial(library().lacuna_gpu_explain_json, datatype.handle, count)
+    return json.loads(capi.text(call, "the plan", check))

@@ -47,12 +47,11 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def run(words: list[str]) -> str:
-    """What the program prints; where there is no device, its sentence with exit code 3."""
-    program = str(places.program(PROGRAM))
+def ended(program: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    """A program of ours, when it has ended."""
     try:
-        done = subprocess.run(
-            [program, *words],
+        return subprocess.run(
+            [str(program), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -61,6 +60,11 @@ def run(words: list[str]) -> str:
     except OSError as error:
         what = f"cannot run {program}: {error.strerror}"
         raise LacunaError(Exit.ENVIRONMENT, what, "build it with `make`") from error
+
+
+def run(words: list[str]) -> str:
+    """What the program prints; where there is no device, its sentence with exit code 3."""
+    done = ended(places.program(PROGRAM), words)
     if done.returncode == 0:
         return done.stdout
     said = [line for line in done.stderr.splitlines() if not line.startswith("{")]
@@ -156,12 +160,11 @@ def size(bytes_: float) -> str:
 
 def _print_tables(found: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
+    from lacuna import terminal
+
+    console = terminal.console(120)
     facts = found["facts"]
     told = f"{facts['multiprocessors']} multiprocessors, {size(facts['memory_bytes'])}"
     console.print(f"{facts['device']}, {told}, {facts['pci']}", markup=False)
