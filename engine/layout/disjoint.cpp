@@ -143,26 +143,21 @@ bool are_apart(Pieces pieces);
 // loops the places count modulo the gap: they may begin at different iterations.
 bool are_apart_under(const Digit& digit, const Pieces& pieces) {
   Pieces rest;
+  Wide low = 0;  // the first piece's
+  Wide end = 0;
   for (const Piece& piece : pieces) {
     const auto found = std::find(piece.digits.begin(), piece.digits.end(), digit);
     if (found == piece.digits.end()) return false;
-    rest.push_back({piece.low - pieces.front().low, piece.width, {}});
-    for (auto other = piece.digits.begin(); other != piece.digits.end(); ++other) {
-      if (other != found) rest.back().digits.push_back(*other);
-    }
-    if (digit.list == nullptr)
-      rest.back().low = (rest.back().low % digit.gap + digit.gap) % digit.gap;
-    if (!is_apart(&rest.back())) return false;
+    Piece left = piece;
+    left.digits.erase(left.digits.begin() + (found - piece.digits.begin()));
+    left.low -= pieces.front().low;
+    if (digit.list == nullptr) left.low = (left.low % digit.gap + digit.gap) % digit.gap;
+    if (!is_apart(&left)) return false;
+    low = std::min(low, left.low);
+    end = std::max(end, left.low + left.span);
+    rest.push_back(std::move(left));
   }
-  std::sort(rest.begin(), rest.end(), [](const Piece& a, const Piece& b) { return a.low < b.low; });
-  Wide end = rest.front().low;
-  bool apart = true;
-  for (const Piece& piece : rest) {
-    apart = apart && end <= piece.low;
-    end = std::max(end, piece.low + piece.span);
-  }
-  if (end - rest.front().low > digit.gap) return false;
-  return apart || are_apart(std::move(rest));
+  return end - low <= digit.gap && are_apart(std::move(rest));
 }
 
 // Of pieces none of which has a byte twice.
