@@ -102,7 +102,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->type.name(datatype);
   incoming->bytes = -1;
   if (plainly_predefined(datatype)) return true;
-  const auto receive_packed = [&](Wire wire) {
+  const auto stage = [&](Wire wire) {
     guard(&wire);  // it must be packed all the same
     if (incoming->bytes > 0 && is_countable(wire))
       incoming->staging = need_staging(incoming->bytes, blocking);
@@ -114,7 +114,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   const auto leave_to_library = [&](bool as_it_is) {
     incoming->by_library = true;
     if (!blocking) incoming->type.keep();
-    if (!as_it_is && direct::measure(incoming)) receive_packed({runtime().packed, incoming->bytes});
+    if (!as_it_is && direct::measure(incoming)) stage({runtime().packed, incoming->bytes});
     return true;
   };
   const TypeRecord* record = watched_type(datatype);
@@ -135,7 +135,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->lb = record->true_lb;
   incoming->plan = record->plan;
   if (may_be_on_device(address(buf, record->true_lb))) return leave_to_library(packed == nullptr);
-  if (packed != nullptr) receive_packed(wire_of({record, incoming->bytes}));
+  if (packed != nullptr) stage(wire_of({record, incoming->bytes}));
   return true;
 }
 

@@ -116,9 +116,7 @@ Card own_card(bool willing, int rank, int ranks) noexcept {
   g_sample.secret = card.secret;
   if (own_arena() != nullptr) token_page(own_arena()).owner = card.secret;
   card.sample_there = reinterpret_cast<uint64_t>(&g_sample);
-  int level = MPI_THREAD_SINGLE;
-  next_functions().MPI_Query_thread(&level);
-  card.threads = level == MPI_THREAD_MULTIPLE ? 1 : 0;
+  card.threads = g_gate.threads ? 1 : 0;
   return card;
 }
 

@@ -17,6 +17,7 @@
 #include "interpose/group.hpp"
 #include "interpose/next.hpp"
 #include "interpose/runtime.hpp"
+#include "interpose/staging.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -55,15 +56,6 @@ struct Lookup {
   std::vector<int> there;  // those in the communicator, or MPI_UNDEFINED
 };
 constinit Lookup* g_lookup = nullptr;
-
-// What the others offer a rank without memory. The library may pass on what it has received there,
-// so each of several threads has one for itself.
-struct Unheard {
-  std::vector<Offer> offers;
-  std::atomic<bool> in_use{false};
-};
-constexpr size_t kThreadsUnheard = 16;
-constinit std::vector<Unheard>* g_unheard = nullptr;
 
 constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
@@ -169,18 +161,14 @@ Ranks* make_ranks(bool whole) noexcept try {
   return nullptr;
 }
 
-// By a rank that has no memory for it.
+// By a rank that has no memory for it. What the others offer goes to a buffer of this thread's
+// alone, as the library may forward from there what it has received. The others wait for this rank,
+// so it waits for a buffer.
 void refuse_room_on(MPI_Comm comm) noexcept {
-  for (size_t i = 0;; i = (i + 1) % g_unheard->size()) {
-    Unheard& unheard = (*g_unheard)[i];
-    if (unheard.in_use.exchange(true, std::memory_order_acquire)) {
-      sched_yield();
-      continue;
-    }
-    refuse_room(comm, unheard.offers.data());
-    unheard.in_use.store(false, std::memory_order_release);
-    return;
-  }
+  const auto bytes = static_cast<int64_t>(g_peers->size() * sizeof(Offer));
+  Staging offers;
+  while (!(offers = need_staging(bytes, true))) sched_yield();
+  refuse_room(comm, reinterpret_cast<Offer*>(offers.data()));
 }
 
 // One thread at a time: of two that meet a communicator first, the second one's ranks would take
@@ -284,8 +272,6 @@ bool start_peers(const Node& node) noexcept try {
   g_peers_have_threads = node.threads;
   const size_t n = node.peers->size();
   g_lookup = new Lookup{std::vector<int>(n), std::vector<int>(n)};
-  g_unheard = new std::vector<Unheard>(g_gate.threads ? kThreadsUnheard : 1);
-  for (Unheard& unheard : *g_unheard) unheard.offers.resize(n);
   for (size_t i = 0; i < n; ++i) g_lookup->here[i] = (*g_peers)[i].rank;
   g_started = make_handles();
   return g_started;
