@@ -143,7 +143,8 @@ bool is_transpose(const HandShape& shape) {
          (nest.bytes == 4 || nest.bytes == 8 || nest.bytes == 16);
 }
 
-// Structs one after the other by a table of their words; null: too many, or one nest is no run.
+// A kernel that moves an array of structs by a table of the words of one. Null: they are too many
+// words, or a member is no run of bytes.
 Move hand_of_structs(const HandShape& shape) {
   int64_t places = shape.extent;
   for (const Nest& nest : shape.nests) places |= nest.offset | nest.bytes;

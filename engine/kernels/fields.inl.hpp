@@ -202,8 +202,7 @@ void gather_elements(const Move& m) {
 }
 
 // How far lines are prefetched where the hardware does not follow stores under masks
-// (FieldTable::prefetches). Zen 5, from DRAM, a vector for each line, 38 KiB to 2.5 MiB: 1.27 times
-// as fast; within the L1 1.02 times slower, else no difference.
+// (FieldTable::prefetches; docs/experiments/2026-11-26-cpu-habits.md).
 constexpr int64_t kStoredAhead = 1024;
 
 template <typename L>

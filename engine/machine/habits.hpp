@@ -3,7 +3,8 @@
 // CpuHabits: what the cores of a micro-architecture do well and badly, as data. cpus.cpp has the
 // values of each; the defaults here are those of a CPU of which nothing is known. plan/ and exec/
 // choose by these numbers and by nothing else about the CPU. numbers.cpp has the name, the unit and
-// the limits of each, and a profile may override each.
+// the limits of each, and a profile may override each. What was timed to find them:
+// docs/experiments/2026-11-26-cpu-habits.md.
 #ifndef LACUNA_ENGINE_MACHINE_HABITS_HPP_
 #define LACUNA_ENGINE_MACHINE_HABITS_HPP_
 
@@ -17,10 +18,7 @@ struct CpuHabits {
   // What one store writes at once; a wider vector takes twice as long.
   int64_t store_bytes = 64;
   // Stores in the store queue, for each way of the L1, that fetch their lines before they leave; 0:
-  // none, or not known. Zen 5: 8, of 104 entries and 12 ways. Zen 4: 3, of 64 and 8 (us by how
-  // often each run is stored: 4096 of 8 bytes at 1024 1, 2, 3 and 6 times 7.4, 5.8, 4.8, 8.0, at
-  // 2048 1, 4, 6, 12 times 11.6, 10.4, 12.9, 25.9, 1024 at 4096 1, 9, 12, 16 times 7.5, 3.3, 3.7,
-  // 4.8).
+  // none, or not known.
   int64_t early_stores = 0;
   // The hardware prefetcher follows stores under masks.
   bool follows_masked_stores = true;
@@ -36,10 +34,7 @@ struct CpuHabits {
   // Misses that the L2 serves cost nothing that a software prefetch could save.
   bool hides_l2_misses = false;
   // Runs that are moved while one line comes from a cache, and from DRAM: the prefetch distance. A
-  // miss to DRAM takes about as long as 16 that each wait for a line (Granite Rapids: from DRAM 32,
-  // 64 and 128 are within 10 %; within the L2 8 and 32 are up to 1.3 slower). Zen 5: 32768 doubles
-  // at 64 to 256 bytes packed 21.4 and, by 32, 20.3 us; 64 bytes at 4096 from DRAM unpacked 14.1 by
-  // 8, 11.5 ns by 32.
+  // miss to DRAM takes about as long as 16 that each wait for a line.
   int64_t miss_runs = 16;
   int64_t dram_miss_runs = 16;
   // The hardware prefetcher follows strides below this.
@@ -58,14 +53,11 @@ struct CpuHabits {
   // sooner the better.
   int64_t conflict_load_cycles = 0;
   // The stride prefetcher learns the strides of a single load instruction, up to so many bytes a
-  // run, where the stride is a multiple of so many (Zen 5: 64, 128).
+  // run, where the stride is a multiple of so many.
   int64_t learned_run_bytes = 16;
   int64_t learned_stride_bytes = 1;
-  // But one instruction keeps few misses under way: shorter runs are faster unrolled by four (Zen
-  // 5, us, from L1 and from DRAM: 4096 of 16 bytes at 128 2.75, 16.4 and unrolled 2.78, 11.3, at
-  // 256 3.6, 22 and 3.4, 12; 8192 of 8 at 256 11.4, 46 and 9.0, 25; 1024 of 64 at 128 level), and
-  // so are those whose lines fill the L2 so many times, 0: none (16 bytes, 64 MiB at 128 1.9 and
-  // 1.3 ms, at 256 0.95 and 0.70; 4 MiB 28 and 29 us).
+  // But one instruction keeps few misses under way: shorter runs are faster unrolled by four, and
+  // so are those whose lines fill the L2 so many times, 0: none.
   int64_t learned_run_least_bytes = 0;
   int64_t unrolled_from_l2s = 0;
   // One gather instruction is faster than as many loads.
@@ -74,16 +66,13 @@ struct CpuHabits {
   // ---- long runs
 
   // Runs from this size on are faster by the C library's memcpy than by loops of vectors: packed,
-  // and unpacked to places with gaps. With string instructions that are fast from there on (Zen 5:
-  // runs of 3 to 12 KiB 1.2 to 1.5 times as fast; Zen 4: packed from DRAM 1.15, unpacked up to 1.3
-  // times slower, plan/moves.cpp); else its own loop of vectors is no better, and from DRAM 1.25
-  // times slower for runs of 2 KiB.
+  // and unpacked to places with gaps. It is where string instructions are fast that they are so
+  // early; else its own loop of vectors is no better.
   int64_t fast_memcpy_bytes = 16384;
   int64_t fast_memcpy_scatter_bytes = 16384;
   // The C library's memcpy writes whole lines without reading them first (string instructions).
   bool memcpy_writes_whole_lines = false;
-  // But it is slower than a loop of vectors for a run in the L1 (Zen 5, by memcpy and by the loop:
-  // 4080 bytes 29 and 17 ns, 16 KiB 105 and 66).
+  // But it is slower than a loop of vectors for a run in the L1.
   bool slow_memcpy_in_l1 = false;
   // The widest vectors that gain beyond the L1, where moves cross lines.
   int64_t vector_bytes = 64;
@@ -94,9 +83,7 @@ struct CpuHabits {
   // is so beyond the L1, too.
   bool fast_byte_permutes = false;
   bool fast_permutes_beyond_l1 = false;
-  // The longest single run for which a table of permutes may be faster than moves (Zen 5, by tables
-  // and by moves: 12 of 32 bytes unpacked 3.4 and 2.1 us, 20 of 32 packed 1.6 and 1.3, 52 of 56
-  // packed and unpacked 5.2 and 3.6).
+  // The longest single run for which a table of permutes may be faster than moves.
   int64_t permuted_run_bytes = 64;
   // A record is faster moved word by word than by a pass over all records for each of its runs.
   bool fast_words = false;
@@ -112,9 +99,7 @@ struct CpuHabits {
   // pages are written four lines at a time where elements of 16 bytes, and others in proportion,
   // take up to this size; 0: two lines, as elsewhere.
   int64_t four_lines_bytes = 0;
-  // The same of elements of up to 4 bytes (Zen 4, ms of two lines and four: 2048^2 floats 1.46 and
-  // 1.05, from DRAM 1.9 and 1.4, 3072^2 3.6 and 2.4, 4096^2 10 and 4.9, from DRAM 20 and 5.8;
-  // 1024^2 from DRAM 0.45 and 0.31; 2560^2 doubles 3.2 and 3.8).
+  // The same of elements of up to 4 bytes.
   int64_t four_lines_narrow_bytes = 0;
   // Rows of whole pages displace each other from the caches: tiles along diagonals are faster.
   bool conflicts_stall_tiles = false;

@@ -225,11 +225,8 @@ void set_ahead(Sweep& sweep, int64_t span, const KernelTable& kernels, const Mac
     set_second_ahead(sweep, machine);
 }
 
-// Blocks of 12 and 24 bytes out of memory: unpacked 1.2 to 2.2 times faster; of 4 and 8 bytes on
-// Granite Rapids: level, and 1.2 slower out of caches. Zen 5 looks no farther than its queue of
-// stores, where other stores to the same lines stand, too: a million doubles in 64 MiB, in order,
-// 2.08 ms and, asked for 32, 64, 128 entries ahead, 1.85, 1.72 and 1.70 (1.76 into the second
-// level), their lines alone 1.79; in random order 3.44 and 3.28, 3.19 and 3.18 (2.91), alone 3.58.
+// Blocks of 12 and 24 bytes gain by it, those of 4 and 8 bytes on Zen 5 alone
+// (docs/experiments/2026-11-26-cpu-habits.md).
 void set_listed_ahead(Sweep& sweep, const KernelTable& kernels, const Machine& machine) {
   const bool masks = moves_by_masks(kernels, machine);
   const bool needs_way = machine.short_load_window || machine.follows_ascending_lists;

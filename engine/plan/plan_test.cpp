@@ -23,7 +23,7 @@ PlanPtr planned(const char* text, const Machine& host = machine()) {
   return make_plan(std::move(type).value(), *kernel_tables().front(), host);
 }
 
-// What is chosen with each table of this host for each row, whoever made this host.
+// The plan's choices for each kernel table that this host runs and each CPU row, on any host.
 template <typename Check>
 void for_each_row(Check check) {
   for (const Cpu& row : cpu_rows()) {

@@ -2,22 +2,18 @@
 //
 // Faults: whatever lacuna is refused (memory, at each place where it asks for some; what it asks of
 // the library), calls succeed and bring the same bytes, and nothing is lost.
+#include "faults.hpp"
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "faulty_below.hpp"
-#include "harness.hpp"
 #include "refused_memory.hpp"
 
-namespace {
-
-std::atomic<int64_t> g_until{-1};  // allocations that succeed before one fails; below 0: none does
-std::atomic<bool> g_all{false};    // and all after it
-std::atomic<int64_t> g_failed{0};
-
-}  // namespace
+std::atomic<int64_t> test::g_until{-1};
+std::atomic<bool> test::g_all{false};
+std::atomic<int64_t> test::g_failed{0};
 
 bool test::is_refused() {
   if (g_until.load() < 0) return false;
@@ -38,8 +34,8 @@ __attribute__((constructor)) static void refuse_at_start() {
   if (rank == nullptr) rank = std::getenv("OMPI_COMM_WORLD_RANK");
   if (refused == nullptr || rank == nullptr || std::strcmp(rank, "1") != 0) return;
   test::find_lacuna();
-  g_all.store(true);
-  g_until.store(std::atoi(refused));
+  test::g_all.store(true);
+  test::g_until.store(std::atoi(refused));
 }
 
 using namespace test;
@@ -62,8 +58,9 @@ MPI_Datatype record_type() {
   return type;
 }
 
-// A type that has not been there before, so that it must be learned and planned.
-MPI_Datatype new_type() {
+}  // namespace
+
+MPI_Datatype test::new_type() {
   MPI_Datatype element = g_mixed ? record_type() : MPI_DOUBLE;
   const MPI_Aint size = g_mixed ? 40 : 8;
   MPI_Datatype column_type, type;
@@ -79,13 +76,14 @@ MPI_Datatype new_type() {
   return type;
 }
 
+namespace {
+
 // What one rank does with the other in one round.
 struct Scenario {
   const char* name;
   void (*run)(const Buffer& from, Buffer* to, MPI_Datatype type);
 };
 
-int other() { return g_rank ^ 1; }
 void* base(const Buffer& buffer) { return const_cast<Buffer&>(buffer).base(); }
 
 const Scenario kScenarios[] = {
@@ -161,11 +159,15 @@ const Scenario kScenarios[] = {
      }},
 };
 
-bool anywhere(bool here) {
+}  // namespace
+
+bool test::anywhere(bool here) {
   int mine = here ? 1 : 0, all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   return all != 0;
 }
+
+namespace {
 
 // Runs a scenario with what `arm` has prepared; whether the bytes are what they must be.
 bool brings_the_same(const Scenario& scenario, const std::function<void()>& arm,
@@ -185,13 +187,12 @@ bool brings_the_same(const Scenario& scenario, const std::function<void()>& arm,
   return to == expected;
 }
 
-using Arm = std::function<void()>;
-void disarm() { g_until.store(-1); }
+}  // namespace
 
-// A round for each allocation that lacuna makes in it, which is refused in this rank if `here`, and
-// all after it where `all` is set. How many rounds there were, until no rank was refused anything.
-int64_t refuse_each(const std::string& name, bool all, bool here, int64_t most,
-                    const std::function<void(const Arm&)>& round) {
+void test::disarm() { g_until.store(-1); }
+
+int64_t test::refuse_each(const std::string& name, bool all, bool here, int64_t most,
+                          const std::function<void(const Arm&)>& round) {
   bool any = true;
   int64_t at = 0;
   for (; any && at < most; ++at) {
@@ -208,7 +209,7 @@ int64_t refuse_each(const std::string& name, bool all, bool here, int64_t most,
   return at;
 }
 
-}  // namespace
+namespace {
 
 void refuse_memory_in_scenarios() {
   for (const Scenario& scenario : kScenarios) {
@@ -222,6 +223,8 @@ void refuse_memory_in_scenarios() {
   }
   CHECK(g_failed.load() > 100);
 }
+
+}  // namespace
 
 TOPIC(faults_memory) {
   find_lacuna();
@@ -274,127 +277,13 @@ TOPIC(faults_probes) {
   MPI_Type_free(&type);
 }
 
-// The first collective of a communicator, with `arm` in rank 1 alone: it ends, and brings the same
-// as without lacuna. So does the next one, by messages, too.
-void meet_on_new_communicator(const std::function<void()>& arm,
-                              const std::function<void()>& disarm) {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  MPI_Datatype type = new_type();
-  Buffer from(type, 1), to(type, g_size), expected(type, g_size);
-  from.fill(static_cast<unsigned>(g_rank));
-  to.fill(8);
-  expected.fill(8);
-  lacuna(false);
-  MPI_Allgather(from.base(), 1, type, expected.base(), 1, type, MPI_COMM_WORLD);
-  lacuna(true);
-  if (g_rank == 1) arm();
-  MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
-  if (g_rank == 1) disarm();
-  CHECK(to == expected);
-  to.fill(8);
-  MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
-  CHECK(to == expected);
-  MPI_Sendrecv(from.base(), 1, type, other(), 0, to.base(), 1, type, other(), 0, comm,
-               MPI_STATUS_IGNORE);
-  MPI_Type_free(&type);
-  MPI_Comm_free(&comm);
-}
-
-// A rank that is refused memory does not let the others wait for it in a room.
-TOPIC(faults_rooms) {
-  find_lacuna();
-  for (const bool all : {false, true}) {
-    const int64_t rounds = refuse_each(
-        "", all, true, 200, [](const Arm& arm) { meet_on_new_communicator(arm, disarm); });
-    CHECK(rounds > 1);
-  }
-}
-
-// Two threads of a rank that is refused memory, each in the first collective of a communicator:
-// what one tells does not get into what the library passes on for the other.
-TOPIC(faults_rooms_of_threads) {
-  constexpr int kRounds = 60;
-  find_lacuna();
-  MPI_Datatype type = new_type();
-  MPI_Aint lb = 0, extent = 0;
-  MPI_Type_get_extent(type, &lb, &extent);
-  for (int round = 0; round < kRounds; ++round) {
-    context("round " + std::to_string(round));
-    MPI_Comm comms[2];
-    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
-    MPI_Comm_split(MPI_COMM_WORLD, round % 2 == 0 ? 0 : g_rank / 2, -g_rank, &comms[1]);
-    const auto meet = [&](MPI_Comm comm) {
-      int size = 0;
-      MPI_Comm_size(comm, &size);
-      Buffer from(type, 1), to(type, size), expected(type, size);
-      from.fill(7);  // the same in all
-      to.fill(8);
-      expected.fill(8);
-      for (int i = 0; i < size; ++i) {
-        MPI_Sendrecv(from.base(), 1, type, 0, 0, static_cast<char*>(expected.base()) + i * extent,
-                     1, type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-      }
-      for (int i = 0; i < 3; ++i) MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
-      CHECK(to == expected);
-    };
-    g_all.store(true);
-    if (g_rank == 1) g_until.store(0);
-    std::thread other([&] { meet(comms[1]); });
-    meet(comms[0]);
-    other.join();
-    disarm();
-    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
-  }
-  MPI_Type_free(&type);
-  context("");
-  CHECK(anywhere(g_failed.load() > 0));
-}
-
-// A rank that cannot learn who its neighbours are has not none of them.
-TOPIC(faults_neighbors) {
-  find_lacuna();
-  for (const bool all : {false, true}) {
-    const int64_t rounds = refuse_each("", all, g_rank == 1, 200, [](const Arm& arm) {
-      const int no = 0;
-      MPI_Comm comm = MPI_COMM_NULL;
-      MPI_Cart_create(MPI_COMM_WORLD, 1, &g_size, &no, 0, &comm);
-      MPI_Datatype type = new_type();
-      Buffer from(type, 1), to(type, 2), expected(type, 2);
-      from.fill(static_cast<unsigned>(g_rank));
-      to.fill(8);
-      expected.fill(8);
-      lacuna(false);
-      MPI_Neighbor_allgather(from.base(), 1, type, expected.base(), 1, type, comm);
-      lacuna(true);
-      MPI_Barrier(comm);
-      arm();
-      MPI_Neighbor_allgather(from.base(), 1, type, to.base(), 1, type, comm);
-      disarm();
-      CHECK(to == expected);
-      MPI_Type_free(&type);
-      MPI_Comm_free(&comm);
-    });
-    CHECK(rounds > 1);
-  }
-}
-
-// The collective by which a room comes about fails in one rank alone, which has no room then.
-TOPIC(faults_rooms_refused) {
-  for (int i = 0; i < 3; ++i) {
-    context("communicator " + std::to_string(i));
-    meet_on_new_communicator([] { faulty_refusal = kFailAllgather; },
-                             [] { faulty_refusal = kRefuseNothing; });
-  }
-  context("");
-  CHECK(anywhere(faulty_refused > 0));
-}
-
 // A rank that lacuna cannot start in does not keep the others waiting, in MPI_Init or later.
 TOPIC(faults_at_start) {
   g_until.store(-1);
   CHECK(anywhere(g_failed.load() > 0));
-  for (const Scenario& scenario : kScenarios) CHECK(brings_the_same(scenario, [] {}, [] {}));
+  for (const Scenario& scenario : kScenarios)
+    CHECK(brings_the_same(
+        scenario, [] {}, [] {}));
 }
 
 TOPIC(faults_library_refuses) {
@@ -410,7 +299,9 @@ TOPIC(faults_library_refuses) {
     faulty_refused = 0;
   }
   // And all is well afterwards.
-  for (const Scenario& scenario : kScenarios) CHECK(brings_the_same(scenario, [] {}, [] {}));
+  for (const Scenario& scenario : kScenarios)
+    CHECK(brings_the_same(
+        scenario, [] {}, [] {}));
 }
 
 // Nothing stays behind: a million types, each sent once. What is counted is lacuna's alone, as some

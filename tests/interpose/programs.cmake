@@ -50,7 +50,7 @@ foreach(family mpich ompi mpiabi debian_ompi)
     # A library that refuses, and a program that refuses memory.
     add_library(interpose_faulty_${family} SHARED faulty_below.cpp)
     target_link_libraries(interpose_faulty_${family} PRIVATE lacuna_mpi_${family}_link lacuna_flags ${CMAKE_DL_LIBS})
-    lacuna_interpose_program(interpose_faults ${family} faults_test.cpp refused_memory.cpp verify_test.cpp)
+    lacuna_interpose_program(interpose_faults ${family} faults_test.cpp faults_rooms_test.cpp refused_memory.cpp verify_test.cpp)
     target_link_libraries(interpose_faults_${family} PRIVATE interpose_faulty_${family})
     target_link_options(interpose_faults_${family} PRIVATE -rdynamic)
     add_library(interpose_bindings_lib_${family} SHARED like_bindings.cpp)
