@@ -24,8 +24,8 @@ int complete(PendingRequest* entry, int code, MPI_Status* status) {
 // A persistent request is always as it was; `ended` is what the call has said of it.
 int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
            MPI_Status* status) {
-  const bool over = outlives_call(entry, *request) ? ended && code == MPI_SUCCESS
-                                                   : handle_bits(*request) != entry->key;
+  const bool over =
+      outlives_call(entry, *request) ? ended && code == MPI_SUCCESS : is_gone(*entry, *request);
   if (over) return complete(entry, code, code == MPI_SUCCESS ? status : nullptr);
   put_back(entry);
   return code;
@@ -39,8 +39,9 @@ Answer take_wait(MPI_Request* request, MPI_Status* status) {
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
-  const int code = or_else([&] { return next_functions().MPI_Wait(request, status); },
-                           [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
+  const int code =
+      or_else([&] { return next_functions().MPI_Wait(under_way(entry, request), status); },
+              [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
   return taken(settle(entry, request, true, code, status));
 }
 
@@ -51,8 +52,9 @@ Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) {
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   if (entry->persistent) *flag = 0;  // after an error nobody may have written it
-  const int code = or_else([&] { return next_functions().MPI_Test(request, flag, status); },
-                           [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
+  const int code =
+      or_else([&] { return next_functions().MPI_Test(under_way(entry, request), flag, status); },
+              [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
   return taken(settle(entry, request, *flag != 0, code, status));
 }
 
@@ -63,9 +65,11 @@ Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* statu
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
-  const int code =
-      or_else([&] { return next_functions().MPI_Request_get_status(request, flag, status); },
-              [&] { put_back(entry); });
+  const int code = or_else(
+      [&] {
+        return next_functions().MPI_Request_get_status(*under_way(entry, &request), flag, status);
+      },
+      [&] { put_back(entry); });
   if (code == MPI_SUCCESS && *flag != 0) {
     const MPI_Comm comm = entry->incoming.comm;
     const int error_class = observe_pending(entry, status);

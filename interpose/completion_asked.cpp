@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Asking about arrays of requests, by the MPI 4.1 forms that leave them alone: a complete one is
-// over for lacuna (completion.cpp), but one that ended early, which has to be found again.
+// over for lacuna (completion.cpp), but one with a substitute, which has to be found again.
 #include "interpose/completion_many.hpp"
 
 namespace lacuna {
@@ -13,16 +13,18 @@ Answer take_request_get_status_all(int count, const MPI_Request* requests, int* 
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(count, statuses, claims.any_receive());
-  if (!results.ok()) return out_of_memory(&claims);
+  const Asked asked(claims, count, requests, false);
+  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   const int code = or_else(
       [&] {
-        return next_functions().MPI_Request_get_status_all(count, requests, flag, results.get());
+        return next_functions().MPI_Request_get_status_all(count, asked.get(), flag, results.get());
       },
       [&] { claims.put_all_back(); });
   const bool done = code == MPI_SUCCESS && *flag != 0;
-  const Failure failure = settle(
-      claims, results, count, code == MPI_SUCCESS,
-      [&](const PendingRequest& entry) { return Outcome{done, results.at(entry.index), true}; });
+  const Failure failure =
+      settle(claims, results, count, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
+        return Outcome{done, results.at(entry.index), true};
+      });
   return taken(code_after(failure, code, MPI_ERR_IN_STATUS));
 }
 
@@ -33,23 +35,16 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
-  PendingRequest* early = claims.oldest_early();
-  if (early != nullptr && early->passed_over) {
-    *flag = 1;
-    return end_early(&claims, early, observe_pending, index, status);
-  }
+  const Asked asked(claims, count, requests, true);
+  if (!asked.ok()) return out_of_memory(&claims);
   const int code = or_else(
       [&] {
-        return next_functions().MPI_Request_get_status_any(count, requests, index, flag,
+        return next_functions().MPI_Request_get_status_any(count, asked.get(), index, flag,
                                                            result.get());
       },
       [&] { claims.put_all_back(); });
-  const int done = code == MPI_SUCCESS && *flag != 0 ? *index : MPI_UNDEFINED;
-  if (early != nullptr && code == MPI_SUCCESS && done == MPI_UNDEFINED) {
-    *flag = 1;
-    return end_early(&claims, early, observe_pending, index, status);
-  }
-  if (early != nullptr) early->passed_over = true;
+  int done = MPI_UNDEFINED;
+  if (code == MPI_SUCCESS && *flag != 0) done = *index = asked.given(*index);
   const Failure failure =
       settle(claims, result, 1, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
         return Outcome{entry.index == done, result.at(0), true};
@@ -64,16 +59,15 @@ Answer take_request_get_status_some(int incount, const MPI_Request* requests, in
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
-  if (!results.ok()) return out_of_memory(&claims);
+  const Asked asked(claims, incount, requests, false);
+  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   const int code = or_else(
       [&] {
-        return next_functions().MPI_Request_get_status_some(incount, requests, outcount, indices,
+        return next_functions().MPI_Request_get_status_some(incount, asked.get(), outcount, indices,
                                                             results.get());
       },
       [&] { claims.put_all_back(); });
-  int listed = code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0;
-  if (code == MPI_SUCCESS && claims.oldest_early() != nullptr)
-    *outcount = listed = list_early(claims, listed, indices, results, false);
+  const int listed = code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0;
   IndexSearch search(listed, indices);
   const Failure failure =
       settle(claims, results, listed, code == MPI_SUCCESS, [&](const PendingRequest& entry) {

@@ -8,9 +8,8 @@ namespace lacuna {
 
 namespace {
 
-// A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind.
 bool is_gone(const PendingRequest& entry, const MPI_Request* requests) {
-  return handle_bits(requests[entry.index]) != entry.key;
+  return lacuna::is_gone(entry, requests[entry.index]);
 }
 bool outlives_call(PendingRequest& entry, const MPI_Request* requests) {
   return lacuna::outlives_call(&entry, requests[entry.index]);
@@ -94,14 +93,17 @@ Answer take_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(count, statuses, claims.any_receive());
-  if (!results.ok()) return out_of_memory(&claims);
+  const Asked asked(claims, count, requests, false);
+  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   // After an error nobody may have written it.
   if (flag != nullptr && claims.any_persistent()) *flag = 0;
-  const int code = or_else([&] { return call(results.get()); },
+  const int code = or_else([&] { return call(asked.get(), results.get()); },
                            [&] {
+                             asked.write_back(requests);
                              settle_thrown(claims, requests, results, false,
                                            [&](int index) { return results.at(index); });
                            });
+  asked.write_back(requests);
   const int told =
       settle_all(claims, count, requests, results, code, flag == nullptr || *flag != 0);
   if (flag == nullptr && results.left_pending(statuses, count, code) &&
@@ -117,44 +119,36 @@ Answer take_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Sta
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
-  PendingRequest* early = claims.oldest_early();
-  const bool waits = flag == nullptr && early == nullptr;
-  int found = 0;
-  if (flag == nullptr) flag = &found;
-  if (early != nullptr && early->passed_over) {
-    *flag = 1;
-    return end_early(&claims, early, finish_pending, index, status);
-  }
+  const Asked asked(claims, count, requests, true);
+  if (!asked.ok()) return out_of_memory(&claims);
   if (claims.any_persistent()) *index = MPI_UNDEFINED;
   const Next& next = next_functions();
   const int code = or_else(
       [&] {
-        return waits ? next.MPI_Waitany(count, requests, index, result.get())
-                     : next.MPI_Testany(count, requests, index, flag, result.get());
+        return flag == nullptr ? next.MPI_Waitany(count, asked.get(), index, result.get())
+                               : next.MPI_Testany(count, asked.get(), index, flag, result.get());
       },
       [&] {
+        asked.write_back(requests);
         settle_thrown(claims, requests, result, false, [](int) -> MPI_Status* { return nullptr; });
       });
-  if (early != nullptr && code == MPI_SUCCESS && (*flag == 0 || *index == MPI_UNDEFINED)) {
-    *flag = 1;
-    return end_early(&claims, early, finish_pending, index, status);
-  }
-  if (early != nullptr) early->passed_over = true;
+  asked.write_back(requests);
+  *index = asked.given(*index);
   return taken(settle_any(claims, requests, *index, result, code));
 }
 
 }  // namespace
 
 Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  return take_all(count, requests, nullptr, statuses, [&](MPI_Status* results) {
-    return next_functions().MPI_Waitall(count, requests, results);
+  return take_all(count, requests, nullptr, statuses, [&](MPI_Request* asked, MPI_Status* results) {
+    return next_functions().MPI_Waitall(count, asked, results);
   });
 }
 
 Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (flag == nullptr) return kDeclined;
-  return take_all(count, requests, flag, statuses, [&](MPI_Status* results) {
-    return next_functions().MPI_Testall(count, requests, flag, results);
+  return take_all(count, requests, flag, statuses, [&](MPI_Request* asked, MPI_Status* results) {
+    return next_functions().MPI_Testall(count, asked, flag, results);
   });
 }
 
@@ -175,9 +169,8 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
-  if (!results.ok()) return out_of_memory(&claims);
-  const bool any_early = claims.oldest_early() != nullptr;
-  if (any_early) some = next_functions().MPI_Testsome;  // there is nothing to wait for
+  const Asked asked(claims, incount, requests, false);
+  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   constexpr int kUnlisted = -123456789;
   int listed = kUnlisted;
   const auto tell = [&] {
@@ -186,18 +179,18 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
     else
       *outcount = listed;
   };
-  const int code = or_else([&] { return some(incount, requests, &listed, indices, results.get()); },
-                           [&] {
-                             tell();
-                             IndexSearch search(listed, indices);
-                             settle_thrown(claims, requests, results, true, [&](int index) {
-                               const int at = search.find(index);
-                               return at >= 0 ? results.at(at) : nullptr;
-                             });
-                           });
-  const Successes successes(code);
-  if (any_early && listed != kUnlisted && successes.any())
-    listed = list_early(claims, listed, indices, results, code != MPI_SUCCESS);
+  const int code =
+      or_else([&] { return some(incount, asked.get(), &listed, indices, results.get()); },
+              [&] {
+                tell();
+                asked.write_back(requests);
+                IndexSearch search(listed, indices);
+                settle_thrown(claims, requests, results, true, [&](int index) {
+                  const int at = search.find(index);
+                  return at >= 0 ? results.at(at) : nullptr;
+                });
+              });
+  asked.write_back(requests);
   tell();
   return taken(settle_some(claims, requests, listed, indices, results, code));
 }

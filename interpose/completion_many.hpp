@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "interpose/asked.hpp"
 #include "interpose/bodies.hpp"
 #include "interpose/freed.hpp"
 #include "interpose/next.hpp"
@@ -152,40 +153,6 @@ class IndexSearch {
   const int* indices_;
   int start_ = 0;
 };
-
-// Those that ended early (persistent.cpp): the library's request is inactive, and would never be
-// one that a call gives. A call gives them beside what the library has, or in turns with it, so
-// that none waits for ever for others that are started again and again.
-
-// `end` is finish_pending or observe_pending.
-inline Answer end_early(Claims* claims, PendingRequest* entry,
-                        int (*end)(PendingRequest*, MPI_Status*), int* index, MPI_Status* status) {
-  claims->keep_only(entry);
-  MPI_Status own{};
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  *index = entry->index;
-  next_functions().MPI_Status_set_cancelled(status, 0);
-  const MPI_Comm comm = entry->incoming.comm;
-  const int error_class = end(entry, status);
-  if (error_class == MPI_SUCCESS) return taken(MPI_SUCCESS);
-  return taken(raise_error_of_many(comm, error_class, error_class));
-}
-
-// Adds all of them to the `listed` of a form that lists what it has completed, and has no error but
-// those of single requests (`in_status`); how many these are then.
-inline int list_early(const Claims& claims, int listed, int* indices, const Statuses& statuses,
-                      bool in_status) {
-  if (listed == MPI_UNDEFINED) listed = 0;
-  for (PendingRequest* entry = claims.first(); entry != nullptr; entry = entry->next_claimed) {
-    if (entry->early == 0) continue;
-    if (MPI_Status* status = statuses.at(listed)) {
-      next_functions().MPI_Status_set_cancelled(status, 0);
-      if (in_status) status->MPI_ERROR = MPI_SUCCESS;
-    }
-    indices[listed++] = entry->index;
-  }
-  return listed;
-}
 
 }  // namespace lacuna
 

@@ -2,8 +2,6 @@
 //
 // The end of a receive: what has come is unpacked, or fetched where it is a token, and what is
 // wrong with it is raised.
-#include <utility>
-
 #include "interpose/direct/receive.hpp"
 #include "interpose/gate.hpp"
 #include "interpose/group.hpp"
@@ -25,7 +23,7 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
   }
   if (incoming.landed >= 0) {
     direct::set_bytes(status, incoming.landed);
-    return std::exchange(incoming.failed, MPI_SUCCESS);
+    return MPI_SUCCESS;
   }
   if (incoming.whole) {
     direct::Token token;

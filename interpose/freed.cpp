@@ -97,7 +97,7 @@ bool ask_all(const MPI_Comm* comm) noexcept {
     PendingRequest* next = entry->next;
     int done = 0;
     MPI_Status status;
-    const int code = next_functions().MPI_Test(&entry->request, &done, &status);
+    const int code = next_functions().MPI_Test(under_way(entry, &entry->request), &done, &status);
     if (code == MPI_SUCCESS && done == 0) {
       left = left || (comm != nullptr && may_be_on(*entry, *comm));
       push(entry);
@@ -190,13 +190,17 @@ bool remember(Incoming& incoming, Staging* before) noexcept {
 void leave(PendingRequest* entry) noexcept {
   const Next& next = next_functions();
   const bool receives = entry->receive && entry->exchange == nullptr;
-  if (receives && has_begun(entry->incoming)) {  // and so it will end
+  const bool is_held = entry->substituted != 0;
+  if (receives && (is_held || has_begun(entry->incoming))) {  // and so it will end
     MPI_Status status;
-    return end(entry, next.MPI_Wait(&entry->request, &status) == MPI_SUCCESS ? &status : nullptr);
+    return end(entry, next.MPI_Wait(under_way(entry, &entry->request), &status) == MPI_SUCCESS
+                          ? &status
+                          : nullptr);
   }
   auto* left = receives ? new (std::nothrow) Left{entry, Staging(), g_left} : nullptr;
   const bool is_kept = left != nullptr && remember(entry->incoming, &left->before);
   // The library completes it as it would have. Its data stay where they are, and the entry, too.
+  if (entry->substituted != 0) next.MPI_Request_free(&entry->substitute);
   next.MPI_Request_free(&entry->request);
   uncount(entry->receive);
   if (is_kept)

@@ -18,7 +18,7 @@ MPI_Status* status_at(MPI_Status* statuses, int i) {
 bool is_active(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return false;
   const PendingRequest* entry = find_persistent(request);
-  return entry == nullptr || (entry->active && entry->early == 0);
+  return entry == nullptr || entry->active;
 }
 
 }  // namespace

@@ -59,11 +59,12 @@ Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
                  direct::Detour* detour) {
   const Next& next = next_functions();
-  const Wire& wire = incoming.wire;
+  const Wire wire = incoming.form();
+  void* const place = incoming.place();
   const int code =
       fits_int(wire.count)
-          ? next.MPI_Mrecv(incoming.data, static_cast<int>(wire.count), wire.type, message, status)
-          : next.MPI_Mrecv_c(incoming.data, wire.count, wire.type, message, status);
+          ? next.MPI_Mrecv(place, static_cast<int>(wire.count), wire.type, message, status)
+          : next.MPI_Mrecv_c(place, wire.count, wire.type, message, status);
   detour->finish();
   return code;
 }
@@ -105,14 +106,14 @@ Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
     direct::Detour detour;
     detour.start(&source, &tag, &comm);
     incoming->lead(detour);
-    const Next& next = next_functions();
-    const Wire& wire = incoming->wire;
     if (MPI_Message* held = detour.message()) return receive_held(held, *incoming, own, &detour);
+    const Next& next = next_functions();
+    const Wire wire = incoming->form();
+    void* const place = incoming->place();
     const int code =
         fits_int(wire.count)
-            ? next.MPI_Recv(incoming->data, static_cast<int>(wire.count), wire.type, source, tag,
-                            comm, own)
-            : next.MPI_Recv_c(incoming->data, wire.count, wire.type, source, tag, comm, own);
+            ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, tag, comm, own)
+            : next.MPI_Recv_c(place, wire.count, wire.type, source, tag, comm, own);
     detour.finish();
     return code;
   };
@@ -128,14 +129,7 @@ Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
     detour.start(*message);
     incoming->lead(detour);
     if (detour.taken() && tells_owner(runtime().flavour)) incoming->comm = detour.comm();
-    const Next& next = next_functions();
-    const Wire& wire = incoming->wire;
-    const int code =
-        fits_int(wire.count)
-            ? next.MPI_Mrecv(incoming->data, static_cast<int>(wire.count), wire.type, message, own)
-            : next.MPI_Mrecv_c(incoming->data, wire.count, wire.type, message, own);
-    detour.finish();
-    return code;
+    return receive_held(message, *incoming, own, &detour);
   };
   return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, status,
                         receive);
@@ -164,16 +158,17 @@ int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatyp
 int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                  int sendtag, MPI_Comm comm, const Incoming& incoming, int source, int recvtag,
                  MPI_Comm where, MPI_Status* status, direct::Detour* detour) {
-  const Next& next = next_functions();
-  const Wire& wire = incoming.wire;
   int code = MPI_SUCCESS;
   if (MPI_Message* held = detour->message()) {
     code = receive_held(held, incoming, status, detour);
   } else {
-    code = fits_int(wire.count) ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count),
-                                                wire.type, source, recvtag, where, status)
-                                : next.MPI_Recv_c(incoming.data, wire.count, wire.type, source,
-                                                  recvtag, where, status);
+    const Next& next = next_functions();
+    const Wire wire = incoming.form();
+    void* const place = incoming.place();
+    code = fits_int(wire.count)
+               ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, recvtag,
+                               where, status)
+               : next.MPI_Recv_c(place, wire.count, wire.type, source, recvtag, where, status);
     detour->finish();
   }
   const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);

@@ -4,9 +4,11 @@
 // where the library was told it is, for the life of the request. Data are packed at each start and
 // unpacked at each completion. Those of collectives are made in carry.hpp, and started here.
 //
-// A send to a rank of this node goes by the direct path, where there is room: its token is a send
-// of its own at each start, and the library's request stays inactive, which every completing call
-// takes for complete. Where there is no room, the request is started.
+// Some starts are made by a substitute, a request of its own, while the persistent one stays
+// inactive; completing calls ask the library about the substitute (asked.hpp). So goes a send to a
+// rank of this node by the direct path, where there is room: its token is another message each
+// time. And so comes a message that a probe has taken out of the library's queue
+// (direct/probe.hpp), where no persistent request would find it.
 //
 // An entry is active from its start until lacuna has seen it complete. After an error it may be
 // called active although the library has ended it: that costs time, but does nothing, as the status
@@ -34,15 +36,9 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
   return only_watched ? watched(code) : taken(code);
 }
 
-void become_early(PendingRequest* entry) {
-  static constinit std::atomic<uint64_t> count{0};
-  entry->early = count.fetch_add(1, std::memory_order_relaxed) + 1;
-  entry->passed_over = false;
-}
+constinit std::atomic<uint64_t> g_substituted{0};
 
-// A message that a probe has taken out of the library's queue (direct/probe.hpp) will not come to a
-// request of the library's: it is delivered now, and the library's request stays inactive.
-bool receive_early(PendingRequest* entry) {
+bool receive_held_message(PendingRequest* entry) {
   if (!direct::any_held()) return false;
   direct::Detour detour;
   int source = entry->from;
@@ -50,76 +46,48 @@ bool receive_early(PendingRequest* entry) {
   MPI_Comm comm = entry->incoming.comm;
   detour.start(&source, &tag, &comm);
   if (!detour.taken()) return false;
-  Incoming& incoming = entry->incoming;
-  const Wire made = incoming.wire;
-  void* const place = incoming.data;
-  incoming.lead(detour);
-  MPI_Status status;
-  const Next& next = next_functions();
-  const Wire& wire = incoming.wire;
-  int code = MPI_SUCCESS;
-  if (MPI_Message* held = detour.message()) {
-    code = receive_held(held, incoming, &status, &detour);
-  } else {
-    code = fits_int(wire.count)
-               ? next.MPI_Recv(incoming.data, static_cast<int>(wire.count), wire.type, source, tag,
-                               comm, &status)
-               : next.MPI_Recv_c(incoming.data, wire.count, wire.type, source, tag, comm, &status);
-    detour.finish();
-  }
-  if (code == MPI_SUCCESS) {
-    incoming.failed = deliver(incoming, &status);
-  } else {
-    next.MPI_Error_class(code, &incoming.failed);
-  }
-  if (incoming.landed < 0) incoming.landed = code == MPI_SUCCESS ? direct::bytes_of(status) : 0;
-  // As the library's request was told.
-  incoming.whole = Staging();
-  incoming.wire = made;
-  incoming.data = place;
-  become_early(entry);
+  begin_receive(&detour, source, tag, comm, &entry->incoming, &entry->substitute);
   return true;
 }
 
-bool send_early(PendingRequest* entry) {
+bool send_token(PendingRequest* entry) {
   const SendSource& source = entry->source;
   Outgoing outgoing;
   if (!make_token(source, &outgoing)) return false;
-  const Next& next = next_functions();
-  MPI_Request sent = runtime().request_null;
-  const int code = (next.*send_functions(source.mode).nonblocking)(
+  const int code = (next_functions().*send_functions(source.mode).nonblocking)(
       outgoing.data, static_cast<int>(outgoing.wire.count), outgoing.wire.type, source.dest,
-      source.tag, source.comm, &sent);
+      source.tag, source.comm, &entry->substitute);
   if (code != MPI_SUCCESS) {
     outgoing.give_up();
     return false;
   }
   outgoing.fill();
-  // The token stays where it is until the receiver has done with it.
-  if (sent != runtime().request_null) next.MPI_Request_free(&sent);
-  become_early(entry);
   return true;
 }
 
 // What a start needs before the library is asked to do it; whether it must be asked.
 bool begin(PendingRequest* entry) {
   // Complete but active: not the program's mistake, but one that ended with an error.
-  if (entry->active && !is_complete(entry->request)) return true;
+  if (entry->active && (entry->substituted != 0 || !is_complete(entry->request))) return true;
   if (entry->exchange != nullptr) {
     entry->exchange->pack();
     activate(entry);
     return true;
   }
-  entry->incoming.landed = -1;
-  entry->incoming.failed = MPI_SUCCESS;
-  entry->incoming.led = false;
-  const bool early = entry->receive ? receive_early(entry) : send_early(entry);
+  Incoming& incoming = entry->incoming;
+  incoming.landed = -1;
+  incoming.led = false;
+  incoming.whole = Staging();
+  if (entry->receive) mark(incoming);
+  entry->substitute = runtime().request_null;
+  const bool is_substituted = entry->receive ? receive_held_message(entry) : send_token(entry);
+  if (is_substituted)
+    entry->substituted = g_substituted.fetch_add(1, std::memory_order_relaxed) + 1;
   const SendSource& source = entry->source;
-  if (!early && entry->outgoing)
+  if (!is_substituted && entry->outgoing)
     pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data());
-  if (!early && entry->receive) mark(entry->incoming);
   activate(entry);
-  return !early;
+  return !is_substituted;
 }
 
 }  // namespace
@@ -188,7 +156,7 @@ Answer take_startall(int count, MPI_Request* requests) {
   if (requests == nullptr) return kDeclined;
   bool any = false;
   const direct::Posting posting;
-  int begun = 0;  // so many are started, or have gone early
+  int begun = 0;  // so many are started
   const auto start_up_to = [&](int end) {
     const int first = std::exchange(begun, end);
     return end > first ? next_functions().MPI_Startall(end - first, requests + first) : MPI_SUCCESS;
@@ -197,7 +165,7 @@ Answer take_startall(int count, MPI_Request* requests) {
     PendingRequest* entry = find_persistent(requests[i]);
     if (entry == nullptr) continue;
     any = true;
-    // A message that goes early must not overtake those of the requests before it.
+    // A substitute's message must not overtake those of the requests before it.
     int code = entry->source.life != 0 ? start_up_to(i) : MPI_SUCCESS;
     if (code == MPI_SUCCESS && !begin(entry)) {
       code = start_up_to(i);

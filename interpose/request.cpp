@@ -87,7 +87,35 @@ Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int sour
   return only_watched ? watched(code) : taken(code);
 }
 
+int begin_matched(MPI_Message* message, const Incoming& incoming, MPI_Request* started) {
+  const Next& next = next_functions();
+  const Wire wire = incoming.form();
+  void* const place = incoming.place();
+  return fits_int(wire.count)
+             ? next.MPI_Imrecv(place, static_cast<int>(wire.count), wire.type, message, started)
+             : next.MPI_Imrecv_c(place, wire.count, wire.type, message, started);
+}
+
 }  // namespace
+
+int begin_receive(direct::Detour* detour, int source, int tag, MPI_Comm comm, Incoming* incoming,
+                  MPI_Request* started) {
+  incoming->lead(*detour);
+  int code = MPI_SUCCESS;
+  if (MPI_Message* held = detour->message()) {
+    code = begin_matched(held, *incoming, started);
+  } else {
+    const Next& next = next_functions();
+    const Wire wire = incoming->form();
+    void* const place = incoming->place();
+    code = fits_int(wire.count)
+               ? next.MPI_Irecv(place, static_cast<int>(wire.count), wire.type, source, tag, comm,
+                                started)
+               : next.MPI_Irecv_c(place, wire.count, wire.type, source, tag, comm, started);
+  }
+  detour->finish();
+  return code;
+}
 
 Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Request* request) {
@@ -109,23 +137,7 @@ Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
     const direct::Posting posting(source, tag, comm);
     direct::Detour detour;
     detour.start(&source, &tag, &comm);
-    incoming->lead(detour);
-    const Next& next = next_functions();
-    const Wire& wire = incoming->wire;
-    int code = MPI_SUCCESS;
-    if (MPI_Message* held = detour.message()) {
-      code = fits_int(wire.count)
-                 ? next.MPI_Imrecv(incoming->data, static_cast<int>(wire.count), wire.type, held,
-                                   started)
-                 : next.MPI_Imrecv_c(incoming->data, wire.count, wire.type, held, started);
-    } else {
-      code = fits_int(wire.count) ? next.MPI_Irecv(incoming->data, static_cast<int>(wire.count),
-                                                   wire.type, source, tag, comm, started)
-                                  : next.MPI_Irecv_c(incoming->data, wire.count, wire.type, source,
-                                                     tag, comm, started);
-    }
-    detour.finish();
-    return code;
+    return begin_receive(&detour, source, tag, comm, incoming, started);
   };
   return start_receive(buf, count, datatype, source, comm, false, request, start);
 }
@@ -139,13 +151,7 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
     detour.start(*message);
     incoming->lead(detour);
     if (detour.taken()) incoming->comm = detour.comm();
-    const Next& next = next_functions();
-    const Wire& wire = incoming->wire;
-    const int code =
-        fits_int(wire.count)
-            ? next.MPI_Imrecv(incoming->data, static_cast<int>(wire.count), wire.type, message,
-                              started)
-            : next.MPI_Imrecv_c(incoming->data, wire.count, wire.type, message, started);
+    const int code = begin_matched(message, *incoming, started);
     detour.finish();
     return code;
   };

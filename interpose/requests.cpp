@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "interpose/direct/receive.hpp"
 #include "interpose/next.hpp"
 #include "interpose/reserve.hpp"
 #include "interpose/runtime.hpp"
@@ -114,10 +115,16 @@ void remove_persistent(PendingRequest* entry) noexcept {
 }
 
 bool outlives_call(PendingRequest* entry, MPI_Request now) noexcept {
-  if (!entry->persistent || handle_bits(now) == entry->key) return entry->persistent;
+  if (!entry->persistent || entry->substituted != 0) return false;
+  if (handle_bits(now) == entry->key) return true;
   entry->persistent = false;
   count_persistent(-1);
   return false;
+}
+
+bool is_gone(const PendingRequest& entry, MPI_Request now) noexcept {
+  return entry.substituted != 0 ? entry.substitute == runtime().request_null
+                                : handle_bits(now) != entry.key;
 }
 
 namespace {
@@ -144,7 +151,7 @@ PendingRequest* find_persistent(MPI_Request request) noexcept {
 bool is_past_cancelling(MPI_Request request) noexcept {
   return find(request, [](const PendingRequest& entry) {
            return !entry.claimed.load(std::memory_order_acquire) &&
-                  (entry.persistent ? entry.early != 0 : entry.incoming.led);
+                  (entry.substituted != 0 || entry.incoming.led);
          }) != nullptr;
 }
 
@@ -229,7 +236,8 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;
-    entry->early = 0;
+    entry->substituted = 0;
+    entry->passed_over = false;
     put_back(entry);
     return code;
   }
@@ -239,9 +247,12 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 }
 
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
-  if (entry->early) {  // only lacuna knows that it is not inactive
-    const int code =
-        entry->receive && status != nullptr ? deliver(entry->incoming, status) : MPI_SUCCESS;
+  if (entry->substituted != 0) {  // only lacuna knows that it is not inactive
+    int code = MPI_SUCCESS;
+    if (entry->receive && status != nullptr) {
+      code = deliver(entry->incoming, status);
+      if (entry->incoming.landed < 0) entry->incoming.landed = direct::bytes_of(*status);
+    }
     put_back(entry);
     return code;
   }
@@ -270,27 +281,18 @@ Claims::Claims(int count, const MPI_Request* requests) noexcept {
     end = &entry->next_claimed;
     any_receive_ = any_receive_ || entry->receive;
     any_persistent_ = any_persistent_ || entry->persistent;
+    any_substituted_ = any_substituted_ || entry->substituted != 0;
   }
 }
 
-PendingRequest* Claims::oldest_early() const noexcept {
-  PendingRequest* oldest = nullptr;
-  for (PendingRequest* entry = first_; entry != nullptr; entry = entry->next_claimed) {
-    if (entry->early != 0 && (oldest == nullptr || entry->early < oldest->early)) oldest = entry;
-  }
-  return oldest;
-}
-
-void Claims::keep_only(const PendingRequest* kept) noexcept {
+void Claims::put_all_back() noexcept {
   for (PendingRequest* entry = first_; entry != nullptr;) {
     PendingRequest* next = entry->next_claimed;
-    if (entry != kept) put_back(entry);
+    put_back(entry);
     entry = next;
   }
   first_ = nullptr;
 }
-
-void Claims::put_all_back() noexcept { keep_only(nullptr); }
 
 void take_over(PendingRequest* entry) noexcept {
   make_entries_of_watches();

@@ -42,9 +42,10 @@ struct PendingRequest {
   bool receive = false;
   bool persistent = false;   // in the table until it is freed
   bool active = false;       // persistent: started, and not seen to be complete
-  uint64_t early = 0;        // started, but over at once, without the library's request: the how
+  uint64_t substituted = 0;  // active, while the library's own persistent request is not: the how
                              // manieth of these
-  bool passed_over = false;  // early, when a call was given another one
+  MPI_Request substitute;    // what the library has under way for it; null once that has ended
+  bool passed_over = false;  // when a call was given a request that has no substitute
   int from = 0;              // a persistent receive: source and tag
   int tag = 0;
   Incoming incoming;                   // a receive
@@ -59,6 +60,11 @@ struct PendingRequest {
   int index = 0;  // in the array of a completing call
 };
 
+// The request that the library has under way for it: `own` is the program's, or a copy.
+inline MPI_Request* under_way(PendingRequest* entry, MPI_Request* own) noexcept {
+  return entry->substituted != 0 ? &entry->substitute : own;
+}
+
 // Where completions may escape our eyes, nothing may be started that waits for them.
 bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 
@@ -66,9 +72,13 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept;
 PendingRequest* new_pending() noexcept;
 void drop_pending(PendingRequest* entry) noexcept;
 
-// Whether a persistent request is still there, after a call that `now` is its handle. Open MPI
-// 4.1.4 frees one that has ended with an error; then the entry is that of any other request.
+// Whether a persistent request that the library was asked about is still there, after a call that
+// `now` is its handle. Open MPI 4.1.4 frees one that has ended with an error; then the entry is
+// that of any other request.
 bool outlives_call(PendingRequest* entry, MPI_Request now) noexcept;
+
+// Of others: a request that has ended, with or without an error, leaves MPI_REQUEST_NULL behind.
+bool is_gone(const PendingRequest& entry, MPI_Request now) noexcept;
 
 // Asked of what the library has just started: what is complete when it returns needs no entry. More
 // than thrift: libraries give all such calls one shared request handle, which must not be in the
@@ -139,15 +149,13 @@ class Claims {
   bool any_receive() const { return any_receive_; }
   bool any_persistent() const { return any_persistent_; }
   void put_all_back() noexcept;
-  // The one that has been early for longest. Null: none is.
-  PendingRequest* oldest_early() const noexcept;
-  // Puts all others back.
-  void keep_only(const PendingRequest* entry) noexcept;
+  bool any_substituted() const { return any_substituted_; }
 
  private:
   PendingRequest* first_ = nullptr;
   bool any_receive_ = false;
   bool any_persistent_ = false;
+  bool any_substituted_ = false;
 };
 
 // What a receive or a collective that has ended well has brought goes to where the program wants

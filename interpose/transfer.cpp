@@ -322,9 +322,12 @@ void Incoming::lead(const direct::Detour& detour) noexcept {
   if (!detour.is_own() || (bytes < 0 && !direct::measure(this)) || bytes >= direct::kTokenBytes)
     return;
   whole = borrow_staging(direct::kTokenBytes, false);
-  if (!whole) return;
-  data = whole.data();
-  wire = {runtime().packed, direct::kTokenBytes};
+}
+
+void* Incoming::place() const noexcept { return whole ? whole.data() : data; }
+
+Wire Incoming::form() const noexcept {
+  return whole ? Wire{runtime().packed, direct::kTokenBytes} : wire;
 }
 
 void Incoming::receive_in_place(MPI_Datatype datatype) noexcept {

@@ -47,6 +47,9 @@ struct Incoming {
   bool is_only_watched() const noexcept { return watched && landed < 0; }
   // The message was held for a probe.
   void lead(const direct::Detour& detour) noexcept;
+  // Where the library is to write, and as what.
+  void* place() const noexcept;
+  Wire form() const noexcept;
   // Without staging, as the program has asked for it.
   void receive_in_place(MPI_Datatype datatype) noexcept;
 
@@ -65,12 +68,11 @@ struct Incoming {
   bool led = false;      // by a detour (direct/probe.hpp): the status is about these
   int source = 0;
   int tag = 0;
-  int64_t landed = -1;       // what the status says of a payload that has been fetched
-  int failed = MPI_SUCCESS;  // so far in vain; whoever ends the request has to say so
-  bool by_content = false;   // the status will not say how much has come
-  bool by_library = false;   // nobody but the library can write there
-  bool matched = false;      // by a probe: nobody knows on which communicator
-  MPI_Comm comm;             // whose error handler hears of what goes wrong later
+  int64_t landed = -1;      // what the status says of a payload that has been fetched
+  bool by_content = false;  // the status will not say how much has come
+  bool by_library = false;  // nobody but the library can write there
+  bool matched = false;     // by a probe: nobody knows on which communicator
+  MPI_Comm comm;            // whose error handler hears of what goes wrong later
   Account account;
   Untold untold;
 };
@@ -125,6 +127,10 @@ bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source
 
 // The same for a receive that has been posted, into a predefined type.
 bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept;
+
+// Begins the receive that a started detour has changed, or not. No request: it has failed.
+int begin_receive(direct::Detour* detour, int source, int tag, MPI_Comm comm, Incoming* incoming,
+                  MPI_Request* started);
 
 // The message that a detour leads to, received into what was made for the call.
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
