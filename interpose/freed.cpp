@@ -26,30 +26,22 @@ namespace lacuna {
 namespace {
 
 constinit std::atomic<PendingRequest*> g_list{nullptr};
-constinit std::atomic<bool> g_is_taken{false};  // the turn
-constinit std::atomic<int> g_receives{0};       // among them; what else is freed nobody hears of
-constinit std::mutex g_mutex;                   // of changing that number
+constinit std::mutex g_turn;
+constinit std::atomic<int> g_receives{0};  // among them; what else is freed nobody hears of
+constinit std::mutex g_mutex;              // of changing that number
 
 class Turn {
  public:
-  explicit Turn(bool waits) noexcept {
-    waits = waits && !is_in_library();
-    while (g_is_taken.exchange(true, std::memory_order_acquire)) {
-      if (!waits) return;
-      sched_yield();
-    }
-    has_ = true;
+  explicit Turn(bool waits) noexcept : lock_(g_turn, std::defer_lock) {
+    if (waits && !is_in_library())
+      lock_.lock();
+    else
+      static_cast<void>(lock_.try_lock());
   }
-  ~Turn() {
-    if (has_) g_is_taken.store(false, std::memory_order_release);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
-  bool has() const noexcept { return has_; }
+  bool has() const noexcept { return lock_.owns_lock(); }
 
  private:
-  bool has_ = false;
+  std::unique_lock<std::mutex> lock_;
 };
 
 void push(PendingRequest* entry) noexcept {

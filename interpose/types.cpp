@@ -12,8 +12,6 @@
 // alone, a leaf.
 #include "interpose/types.hpp"
 
-#include <sched.h>
-
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -322,7 +320,7 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
     bool busy = false;
     const TypeRecord* record = detail::learn_type(datatype, &busy);
     if (record != nullptr || !busy) return record;
-    sched_yield();
+    const std::lock_guard<std::mutex> until_learned(g_learning);
   }
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/peers.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "interpose/direct/arena.hpp"
@@ -167,7 +167,8 @@ Ranks* make_ranks(bool whole) noexcept try {
 void refuse_room_on(MPI_Comm comm) noexcept {
   const auto bytes = static_cast<int64_t>(g_peers->size() * sizeof(Offer));
   Staging offers;
-  while (!(offers = need_staging(bytes, true))) sched_yield();
+  while (!(offers = need_staging(bytes, true)))
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
   refuse_room(comm, reinterpret_cast<Offer*>(offers.data()));
 }
 

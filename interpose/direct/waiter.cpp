@@ -2,6 +2,7 @@
 #include "interpose/direct/waiter.hpp"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -89,11 +90,14 @@ void Waiter::tell(const Peer& late, int64_t ns) const noexcept {
 
 bool Waiter::wait_longer(size_t late) noexcept {
   constexpr int64_t kBetweenAsks = kSecond / 2;
+  // To yield does not let a process of lower real-time priority run, for which this may wait.
+  constexpr int64_t kBetweenSleeps = kSecond / 100;
+  constexpr int64_t kNap = kSecond / 2000;
   if (room_ != nullptr) let_library_work();
   sched_yield();
   const int64_t now = monotonic_ns();
   if (since_ns_ == 0) {
-    since_ns_ = asked_ns_ = now;
+    since_ns_ = asked_ns_ = slept_ns_ = now;
     char what[sizeof(WaitRow::what)];
     describe(what, sizeof(what));
     row_ = take_row(what, now);
@@ -104,6 +108,11 @@ bool Waiter::wait_longer(size_t late) noexcept {
     row_->process.store(peer.pid, std::memory_order_relaxed);
   }
   static const int64_t patience = option_integer(OptionId::kPatience) * kSecond;
+  if (now - slept_ns_ >= kBetweenSleeps) {
+    const timespec nap{0, kNap};
+    nanosleep(&nap, nullptr);
+    slept_ns_ = monotonic_ns();
+  }
   const int64_t waited = now - since_ns_;
   if (patience > 0 && waited >= std::max(patience, 2 * told_ns_)) {
     told_ns_ = waited;

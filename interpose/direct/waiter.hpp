@@ -76,7 +76,8 @@ class Waiter {
   WaitRow* row_ = nullptr;
   int64_t since_ns_ = 0;  // 0: not for long
   int64_t asked_ns_ = 0;  // whether all live
-  int64_t told_ns_ = 0;   // how long it had taken when that was said last
+  int64_t slept_ns_ = 0;
+  int64_t told_ns_ = 0;  // how long it had taken when that was said last
   uint32_t rounds_ = 0;
   Wait what_;
   Kind kind_ = {};
