@@ -36,7 +36,7 @@ uintptr_t handle_bits(Handle handle) {
 }
 
 // The address of a data symbol of the MPI library, or nullptr. Two implementations: mpi/direct.cpp
-// for programs linked to MPI, interpose/next.cpp for the preload libraries.
+// for programs linked to MPI, interpose/library/next.cpp for the preload libraries.
 void* mpi_data_symbol(const char* name);
 
 }  // namespace lacuna

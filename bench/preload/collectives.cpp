@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives with a vector between each two ranks, natively and with lacuna in turns, in one job:
 // what `lacuna bench preload` starts on each MPI library, and what the thresholds of rooms
-// (interpose/direct/room.cpp) are taken from. Ways have the names that they have in main.cpp.
+// (interpose/direct/rooms/room.cpp) are taken from. Ways have the names that they have in main.cpp.
 //
 // Usage: lacuna-bench-collectives-FAMILY --out FILE [--seconds S] [--most BYTES] [--only
 // NAME[,...]]

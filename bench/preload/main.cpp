@@ -138,7 +138,7 @@ double batch(const Message& message, const Way& way, int rank, int iterations) {
   return std::chrono::duration<double>(Clock::now() - begin).count() / iterations / 2;
 }
 
-// Small messages of a new type are the library's at first (interpose/types.cpp).
+// Small messages of a new type are the library's at first (interpose/types/record.cpp).
 constexpr int kMessagesToLearn = 16;
 
 // Whether the library can do it: MPICH 4.0.2 cannot receive long contiguous data into structs of

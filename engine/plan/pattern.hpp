@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pattern: what a message is like to whoever moves it, in one word. Where it pays to pack first is
-// measured by pattern (interpose/policy.hpp).
+// measured by pattern (interpose/policy/policy.hpp).
 #ifndef LACUNA_ENGINE_PLAN_PATTERN_HPP_
 #define LACUNA_ENGINE_PLAN_PATTERN_HPP_
 

@@ -23,7 +23,7 @@ llvm::cl::opt<bool> registers("lacuna-register", llvm::cl::init(true), llvm::cl:
 llvm::cl::opt<bool> notes("lacuna-note", llvm::cl::init(true), llvm::cl::Hidden,
                           llvm::cl::desc("Whether types are noted for calls that ask"));
 
-// As the preload has room for (interpose/compiled.cpp).
+// As the preload has room for (interpose/types/compiled.cpp).
 constexpr size_t kMostNumbers = 8;
 constexpr size_t kMostText = 2048;
 

@@ -31,7 +31,7 @@ from lacuna.preload_program import Target
 from lacuna.tune_table import Cell
 
 TABLE = "LACUNA_TABLE"  # the environment variable that names the file
-FORMAT = 3  # the value of "lacuna_table", as interpose/table.cpp reads it
+FORMAT = 3  # the value of "lacuna_table", as interpose/policy/table.cpp reads it
 _SECONDS = 0.1  # for a message
 _QUICK_SECONDS = 0.02
 _NAME_OF_FAMILY = {"mpich": "mpich", "ompi": "openmpi", "mpiabi": "mpiabi"}

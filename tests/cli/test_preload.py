@@ -207,7 +207,7 @@ def test_bench_preload_of_collectives(lacuna, tmp_path):
         assert row["contiguous"] == ("-whole/" in name)
         assert row["what"] == "collective" and row["speedup"] > 0
         assert not row["ways"]["nn"]["taken"]
-    # The least that goes without the library (interpose/direct/room.cpp).
+    # The least that goes without the library (interpose/direct/rooms/room.cpp).
     assert rows["alltoallw-8/1KiB"]["ways"]["ll"]["taken"]
 
 

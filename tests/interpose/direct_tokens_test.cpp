@@ -9,7 +9,7 @@
 #include "arena_view.hpp"
 #include "direct_numbers.hpp"
 #include "harness.hpp"
-#include "interpose/direct/region.hpp"
+#include "interpose/direct/node/region.hpp"
 
 using namespace test;
 using lacuna::direct::kTokenBytes;

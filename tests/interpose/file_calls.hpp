@@ -35,7 +35,7 @@ std::vector<FileCall> file_calls();
 
 std::string library_version();
 // MPICH's requests of files, and those under the standard ABI, are left alone
-// (interpose/policy.cpp, files.cpp), and Intel MPI's of reading.
+// (interpose/policy/policy.cpp, files.cpp), and Intel MPI's of reading.
 bool takes_requests(bool reads);
 
 // Makes the file return errors, by a handler of our own (as return_errors() in harness.hpp).

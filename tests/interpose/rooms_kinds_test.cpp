@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Each collective that may go through shared memory (direct/room.hpp): even ranks have data with
+// Each collective that may go through shared memory (direct/rooms/room.hpp): even ranks have data with
 // gaps, odd ones have not, so that what the odd ones have taken has gone that way.
 #include <array>
 #include <functional>

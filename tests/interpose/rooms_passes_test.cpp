@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives with arrays of counts that pass by (direct/passing.hpp) while they bring few bytes,
+// Collectives with arrays of counts that pass by (direct/rooms/repeat_decline.hpp) while they bring few bytes,
 // and are lacuna's as soon as they bring more: of the same types, from the same place; and those of
 // types whose handles are used again.
 #include <functional>

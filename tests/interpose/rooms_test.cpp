@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Exchanges of all with all through shared memory (direct/room.hpp): taken where one rank has data
+// Exchanges of all with all through shared memory (direct/rooms/room.hpp): taken where one rank has data
 // with gaps and none objects, and the same bytes either way.
 #include <sys/syscall.h>
 #include <sys/uio.h>

@@ -40,7 +40,7 @@ def table_of(generator: Path):
     """The functions of functions.ini, as the generator reads them."""
     sys.path.insert(0, str(generator.parent))
     module = importlib.import_module("generator.table")
-    return module.read_table(generator.parent / "functions.ini")
+    return module.read_table(generator.parents[1] / "functions.ini")
 
 
 def main() -> int:

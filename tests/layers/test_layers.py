@@ -55,7 +55,22 @@ def plant(root: Path, name: str, text: str) -> None:
         ),
         ("examples/a.c", "#include <mpi.h>\n", "mpi.h may not be included in examples"),
         ("examples/a.cpp", '#include "exec/pack.hpp"\n', "examples must not include"),
-        ("mpi/a.cpp", '#include "interpose/next.hpp"\n', "mpi must not include"),
+        ("mpi/a.cpp", '#include "interpose/library/next.hpp"\n', "mpi must not include"),
+        (
+            "interpose/policy/a.cpp",
+            '#include "interpose/files/files.hpp"\n',
+            "interpose/policy must not include",
+        ),
+        (
+            "interpose/new/a.cpp",
+            '#include "interpose/policy/policy.hpp"\n',
+            "has no place in cmake/layers.py",
+        ),
+        (
+            "interpose/library/communicator.cpp",
+            '#include "interpose/library/next.hpp"\n',
+            "is no exception of cmake/layers.py any more",
+        ),
         ("engine/exec/a.cpp", 'void f() { printf("x"); }\n', "must not call printf"),
         (
             "engine/exec/a.cpp",

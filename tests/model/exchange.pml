@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives in a room (interpose/direct/room.cpp, turn.cpp, flow.cpp): votes on the seats of each
+ * Collectives in a room (interpose/direct/rooms/room.cpp, direct/rooms/exchange.cpp, direct/rooms/window.cpp): votes on the seats of each
  * member, then data through a window for each pair, which has room for fewer pieces than there
  * are; the last one to use a region, its readers and its owner, frees it. All give something to all, or one to all others. A member that
  * has no region free, or does not want to take part, says so and goes on at once: then nobody does. Each

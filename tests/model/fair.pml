@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI_Waitany and kin where EARLY persistent sends are over as soon as they are started, without the
- * library's request (interpose/completion_many.cpp), and the library has requests of its own, of
+ * library's request (interpose/requests/many.cpp), and the library has requests of its own, of
  * which some are complete in any call. What a call gives is started again at once. In each of CALLS
  * calls nothing that is complete waits for more than so many others as are reasonable. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Requests that the program has freed (interpose/freed.hpp): RECEIVES of them, whose messages come
+ * Requests that the program has freed (interpose/requests/freed.hpp): RECEIVES of them, whose messages come
  * one after the other, each followed by a word to the program that it has been sent. Two threads of
  * the receiver call MPI; the one that hears a word looks at the data. THREADS is 1 or 2: the other
  * one hears nothing, but may be the one that unpacks. It may also be called back by the library, with

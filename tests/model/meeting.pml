@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The agreement of a node's ranks in MPI_Init (interpose/direct/meeting.cpp, agreement.cpp): the first
+ * The agreement of a node's ranks in MPI_Init (interpose/direct/agreement/meeting.cpp, agreement.cpp): the first
  * that comes binds a name and is the host, the others connect to it. The host waits for all, then for
  * the vote of each, and tells them the result; it alone has a limit. Ranks come as late as they like,
  * ABSENT of them never, and up to DEATHS guests die at any time. (A host that dies while it tells the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ring of a large payload (interpose/direct/send.cpp, receive.cpp): the sender writes its pieces
+ * The ring of a large payload (interpose/direct/messages/send.cpp, receive.cpp): the sender writes its pieces
  * to the first places of the region over and over while the receiver follows. Where that does not
  * say in time that it has read what stands there, the sender ends the ring and goes on in the places
  * behind; it may come to think so at any time, and waits for nothing. Or it packs before the token

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rooms that follow each other on the same seats (interpose/direct/room.cpp): communicators of two out
+ * Rooms that follow each other on the same seats (interpose/direct/rooms/room.cpp): communicators of two out
  * of three processes are made, used for some collectives and freed, each process at its own pace. A room
  * has a number that is free in all its members; a member that frees its communicator gives the number
  * back when all old members have read that its last turn was taken. exchange.pml has what happens in a

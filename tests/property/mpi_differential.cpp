@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "bench/harness/build_mpi.hpp"
-#include "interpose/policy.hpp"
+#include "interpose/policy/policy.hpp"
 #include "mpi/decode.hpp"
 #include "mpi/direct.hpp"
 #include "property/case.hpp"

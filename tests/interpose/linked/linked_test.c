@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the library shows of itself (interpose/introspect.cpp). */
+/* What the library shows of itself (interpose/start/introspect.cpp). */
 extern const char lacuna_interposed[];
 int64_t lacuna_interposed_calls(const char* function, int taken);
 

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What all collectives have in common: what a rank gives and gets, the arguments of a side in their
+// three forms, which replace themselves where lacuna takes the side, and doing the call, blocking
+// or not.
+#ifndef LACUNA_INTERPOSE_COLLECTIVES_CALL_HPP_
+#define LACUNA_INTERPOSE_COLLECTIVES_CALL_HPP_
+
+#include <algorithm>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "base/address.hpp"
+#include "interpose/collectives/room_call.hpp"
+#include "interpose/collectives/side.hpp"
+#include "interpose/collectives/uniform.hpp"
+#include "interpose/library/communicator.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/requests/table.hpp"
+
+namespace lacuna {
+
+// What a call may become in the library.
+template <typename Blocking, typename Nonblocking, typename Persistent>
+struct Forms {
+  Blocking blocking;
+  Nonblocking nonblocking;
+  Persistent persistent;
+};
+
+// The forms of a function with counts of this type, int or MPI_Count.
+template <typename Count, typename Blocking, typename BlockingLarge, typename Nonblocking,
+          typename NonblockingLarge, typename Persistent, typename PersistentLarge>
+auto forms(Blocking Next::*blocking, BlockingLarge Next::*blocking_large,
+           Nonblocking Next::*nonblocking, NonblockingLarge Next::*nonblocking_large,
+           Persistent Next::*persistent, PersistentLarge Next::*persistent_large) {
+  const Next& next = next_functions();
+  if constexpr (std::is_same_v<Count, int>) {
+    return Forms<Blocking, Nonblocking, Persistent>{next.*blocking, next.*nonblocking,
+                                                    next.*persistent};
+  } else {
+    return Forms<BlockingLarge, NonblockingLarge, PersistentLarge>{
+        next.*blocking_large, next.*nonblocking_large, next.*persistent_large};
+  }
+}
+
+// From how many bytes between two ranks on it may pay to take a side, as far as the kind says that.
+int64_t least_bytes_of(direct::Kind kind);
+// Side::take would say no to a message of it, or it is less than that, and nobody wants to hear
+// why.
+bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes);
+
+// The same count for each pair.
+template <typename Count>
+struct Block {
+  Block(const void* memory, Count each, MPI_Datatype datatype)
+      : buf(const_cast<void*>(memory)), count(each), type(datatype) {}
+  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
+    if (!side->take(operation, buf, count, type, pairs, flows, blocking)) return;
+    buf = side->buffer();
+    type = side->datatype();
+  }
+  bool is_sound_for(int) const { return is_sound(count, type); }
+  bool is_in_vain(Operation operation, int, int64_t least_bytes) const {
+    return buf == MPI_IN_PLACE || lacuna::is_in_vain(operation, count, type, least_bytes);
+  }
+  auto side() const { return direct::side(type, count); }
+  // -1: the library will say what is wrong.
+  int64_t bytes() const {
+    const TypeRecord* record = type_record(type);
+    int64_t all = 0;
+    if (record == nullptr || count < 0 ||
+        __builtin_mul_overflow(int64_t{count}, record->size_bytes, &all))
+      return -1;
+    return all;
+  }
+  auto arguments() const { return std::make_tuple(buf, count, type); }
+  bool describe(size_t pair, direct::Lot* lot) const {
+    const TypeRecord* record = type_record(type);
+    int64_t offset = 0;
+    return record != nullptr &&
+           !__builtin_mul_overflow(static_cast<int64_t>(pair) * count, record->extent_bytes,
+                                   &offset) &&
+           direct::describe(address(buf, offset), count, type, lot);
+  }
+
+  void* buf;
+  Count count;
+  MPI_Datatype type;
+};
+
+// A count and a displacement for each pair.
+template <typename Count, typename Displacement>
+struct Blocks {
+  Blocks(const void* memory, const Count* each, const Displacement* places, MPI_Datatype datatype)
+      : buf(const_cast<void*>(memory)), counts(each), displacements(places), type(datatype) {}
+  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
+    if (!side->take(operation, buf, counts, displacements, type, pairs, flows, blocking)) return;
+    buf = side->buffer();
+    displacements = side->template displacements<Displacement>();
+    type = side->datatype();
+  }
+  bool is_sound_for(int pairs) const { return is_sound(counts, type, pairs); }
+  auto arguments() const { return std::make_tuple(buf, counts, displacements, type); }
+  bool describe(size_t pair, direct::Lot* lot) const {
+    const TypeRecord* record =
+        counts != nullptr && displacements != nullptr ? type_record(type) : nullptr;
+    int64_t offset = 0;
+    return record != nullptr &&
+           !__builtin_mul_overflow(int64_t{displacements[pair]}, record->extent_bytes, &offset) &&
+           direct::describe(address(buf, offset), counts[pair], type, lot);
+  }
+  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const {
+    if (buf == MPI_IN_PLACE) return true;
+    if (counts == nullptr) return false;
+    for (int i = 0; i < pairs; ++i) {
+      const bool is_new = i == 0 || counts[i] != counts[i - 1];
+      if (counts[i] != 0 && is_new && !lacuna::is_in_vain(operation, counts[i], type, least_bytes))
+        return false;
+    }
+    return pairs > 0;
+  }
+  auto side() const { return direct::side(type, counts); }
+  // The most of a pair; -1: the library will say what is wrong.
+  int64_t most_bytes(const direct::Room& room) const {
+    const TypeRecord* record = counts != nullptr ? type_record(type) : nullptr;
+    if (record == nullptr) return -1;
+    int64_t most = 0;
+    for (size_t i = 0; i < room.members.size(); ++i) {
+      int64_t bytes = 0;
+      if (counts[i] < 0 || __builtin_mul_overflow(int64_t{counts[i]}, record->size_bytes, &bytes))
+        return -1;
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+
+  void* buf;
+  const Count* counts;
+  const Displacement* displacements;
+  MPI_Datatype type;
+};
+
+// And a type.
+template <typename Count, typename Displacement>
+struct TypedBlocks {
+  TypedBlocks(const void* memory, const Count* each, const Displacement* places,
+              const MPI_Datatype* datatypes)
+      : buf(const_cast<void*>(memory)), counts(each), displacements(places), types(datatypes) {}
+  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
+    if (!side->take(operation, buf, counts, displacements, types, pairs, flows, blocking)) return;
+    buf = side->buffer();
+    displacements = side->template displacements<Displacement>();
+    types = side->datatypes();
+  }
+  bool is_sound_for(int pairs) const { return is_sound(counts, types, pairs); }
+  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const {
+    if (buf == MPI_IN_PLACE) return true;
+    if (counts == nullptr || types == nullptr) return false;
+    for (int i = 0; i < pairs; ++i) {
+      if (counts[i] != 0 && !lacuna::is_in_vain(operation, counts[i], types[i], least_bytes))
+        return false;
+    }
+    return pairs > 0;
+  }
+  auto side() const { return direct::side(types, counts); }
+  auto arguments() const { return std::make_tuple(buf, counts, displacements, types); }
+  bool describe(size_t pair, direct::Lot* lot) const {
+    return counts != nullptr && displacements != nullptr && types != nullptr &&
+           direct::describe(address(buf, displacements[pair]), counts[pair], types[pair], lot);
+  }
+
+  void* buf;
+  const Count* counts;
+  const Displacement* displacements;
+  const MPI_Datatype* types;
+};
+
+// A side of a call as this rank sees it: with how many pairs, and what happens to each. No pairs:
+// the arguments mean nothing here and must not be looked at.
+struct Share {
+  int pairs = 0;
+  Flows flows;
+};
+
+// Both shares of a rank in a call. Not known: `answer` is the answer.
+struct Shares {
+  bool known = false;
+  Answer answer = kDeclined;
+  Share gives;
+  Share gets;
+};
+
+// The shares of this rank in each pattern. `in_place` is the buffer that may be MPI_IN_PLACE.
+Shares share_bcast(int root, MPI_Comm comm, const Start& start);
+// `roots` is what happens to the root's data of all pairs: they come in (MPI_Gather and kin) or go
+// out (MPI_Scatter).
+Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm, const Start& start);
+Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start);
+Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start);
+
+// Takes what can be taken of both sides.
+template <typename Out, typename In>
+void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool blocking,
+                Exchange* exchange) {
+  // An error that the library may look for.
+  if (gives.pairs > 0 && gets.pairs > 0 && out->buf == in->buf) return;
+  In taken_in = *in;
+  if (gets.pairs > 0) {
+    taken_in.take(Operation::kReceive, gets.pairs, gets.flows, blocking, &exchange->in);
+  }
+  if (exchange->in.taken()) {
+    if (gives.pairs > 0 && !out->is_sound_for(gives.pairs)) {
+      exchange->in = Side();
+      return;
+    }
+    *in = taken_in;
+  }
+  if (gives.pairs > 0)
+    out->take(Operation::kSend, gives.pairs, gives.flows, blocking, &exchange->out);
+}
+
+// Before anything else: whether the call may be lacuna's at all.
+bool may_begin(const Start& start);
+
+// Does the call with the arguments that the sides have become.
+template <typename Forms, typename Arguments>
+Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
+             const Arguments& arguments) {
+  if (!exchange->out.taken() && !exchange->in.taken()) return kDeclined;
+  if (start.blocking()) {
+    exchange->pack();
+    const int code = std::apply(forms.blocking, arguments);
+    if (code == MPI_SUCCESS && exchange->in.comes_in()) exchange->in.unpack_all();
+    return taken(code);
+  }
+  PendingRequest* entry = new_pending_exchange(exchange);
+  if (entry == nullptr) return kDeclined;
+  MPI_Request given = MPI_REQUEST_NULL;
+  if (start.persistent()) {
+    const int code = std::apply(forms.persistent,
+                                std::tuple_cat(arguments, std::make_tuple(start.info(), &given)));
+    return taken(settle_made(entry, given, start.request(), code));
+  }
+  entry->exchange->pack();
+  const int code =
+      std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&given)));
+  return taken(settle_started(entry, given, start.request(), code));
+}
+
+// A whole call: `rest` are the arguments behind those of the two sides.
+template <typename Out, typename In, typename Forms, typename... Rest>
+Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, const Forms& forms,
+                   Rest... rest) {
+  if (!shares.known) return shares.answer;
+  Exchange exchange;
+  take_sides(&out, shares.gives, &in, shares.gets, start.blocking(), &exchange);
+  return carry(&exchange, start, forms,
+               std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
+}
+
+// Whether no side would be taken, without asking the library about the communicator: of arrays this
+// is known in a room only.
+template <typename Out, typename In>
+bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& out, const In& in) {
+  const int64_t least = least_bytes_of(call.kind);
+  if (room == nullptr)
+    return out.is_in_vain(Operation::kSend, 0, least) &&
+           in.is_in_vain(Operation::kReceive, 0, least);
+  if (!direct::knows_pairs(*room, call.kind)) return false;
+  const auto targets = static_cast<int>(direct::targets_of(*room, call.kind));
+  const auto sources = static_cast<int>(direct::sources_of(*room, call.kind));
+  return (!direct::gives(*room, call) || out.is_in_vain(Operation::kSend, targets, least)) &&
+         (!direct::gets(*room, call) || in.is_in_vain(Operation::kReceive, sources, least));
+}
+
+// Whether a call that is not in a room is the library's, as the gate says where there are no rooms.
+template <typename Out, typename In>
+bool is_for_library(const direct::Call& call, const direct::Room* room, const Out& out,
+                    const In& in) {
+  if constexpr (requires { out.type; }) {
+    if (!open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type))
+      return true;
+  } else {
+    if (!is_open(kCollectiveSwitch)) return true;
+  }
+  return is_in_vain(call, room, out, in);
+}
+
+// Of those like it, all that is left to do is to say no.
+template <typename Out, typename In>
+void remember(const direct::Call& call, direct::Room* room, const Out& out, const In& in) {
+  if (room != nullptr) direct::remember_passed(call, room, out.side(), in.side());
+}
+
+// What has not been done in a room: whether it is the library's.
+template <typename Out, typename In>
+bool is_left_to_library(const direct::Call& call, direct::Room* room, const Out& out,
+                        const In& in) {
+  if (!is_for_library(call, room, out, in)) return false;
+  remember(call, room, out, in);
+  return true;
+}
+
+// Whether all types of this rank are predefined, as far as there is one for each side.
+template <typename Out, typename In>
+bool is_plain(const Out& out, const In& in) {
+  if constexpr (requires { out.type; })
+    return plainly_predefined(out.type) && plainly_predefined(in.type);
+  else
+    return false;
+}
+
+// A whole call with two sides: in a room (room_call.hpp, where `bytes` and `fill` are explained),
+// or each side by itself with the shares that `share` asks for.
+template <typename Bytes, typename Fill, typename Share, typename Out, typename In, typename Forms,
+          typename... Rest>
+Answer do_call(direct::Call call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,
+               const Share& share, const Out& out, const In& in, const Start& start,
+               const Forms& forms, Rest... rest) {
+  call.is_plain = is_plain(out, in);
+  direct::Room* room = nullptr;
+  if (const auto answer = call_in_room(call, comm, start, bytes, fill, &room)) {
+    if (!answer->taken) remember(call, room, out, in);
+    return *answer;
+  }
+  if (is_left_to_library(call, room, out, in)) return kDeclined;
+  return carry_sides(share(), out, in, start, forms, rest...);
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_COLLECTIVES_CALL_HPP_

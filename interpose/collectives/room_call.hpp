@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives in a room (direct/rooms/room.hpp): what goes to which rank and what comes from there,
+// in each pattern, and a whole call of it. `Out` and `In` are the arguments of a side (call.hpp).
+#ifndef LACUNA_INTERPOSE_COLLECTIVES_ROOM_CALL_HPP_
+#define LACUNA_INTERPOSE_COLLECTIVES_ROOM_CALL_HPP_
+
+#include <optional>
+
+#include "interpose/collectives/uniform.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/rooms/exchange.hpp"
+#include "interpose/direct/rooms/repeat_decline.hpp"
+#include "interpose/library/communicator.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/messages/message.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+
+namespace lacuna {
+
+// Fills in the lots of a room for one call. The answer of each pattern: whether this rank can take
+// part, and the arguments hold no mistake that the library may look for.
+class Places {
+ public:
+  explicit Places(direct::Room* room) : room_(room) {
+    for (direct::Member& member : room->members) {
+      member.goes = member.comes = false;
+      member.out = member.in = direct::Lot{};
+    }
+    room->to_all = direct::Lot{};
+  }
+
+  template <typename Data>
+  bool bcast(const Data& data, int root) {
+    if (!is_rank(root)) return false;
+    if (!is_own(root)) return comes(root, data, 0);
+    for (size_t i = 0; i < size(); ++i) at(i).goes = i != room_->rank;
+    return data.describe(0, &room_->to_all);
+  }
+  template <typename Out, typename In>
+  bool gather(const Out& out, const In& in, int root) {
+    if (!is_rank(root)) return false;
+    if (!is_own(root)) return goes(root, out, 0);
+    const bool stays = out.buf == MPI_IN_PLACE;
+    bool ok = out.buf != in.buf && (stays || goes(root, out, 0));
+    for (size_t i = 0; ok && i < size(); ++i) ok = (stays && i == room_->rank) || comes(i, in, i);
+    return ok;
+  }
+  template <typename Out, typename In>
+  bool scatter(const Out& out, const In& in, int root) {
+    if (!is_rank(root)) return false;
+    if (!is_own(root)) return comes(root, in, 0);
+    const bool stays = in.buf == MPI_IN_PLACE;
+    bool ok = out.buf != in.buf && (stays || comes(root, in, 0));
+    for (size_t i = 0; ok && i < size(); ++i) ok = (stays && i == room_->rank) || goes(i, out, i);
+    return ok;
+  }
+  template <typename Out, typename In>
+  bool allgather(const Out& out, const In& in) {
+    const bool stays = out.buf == MPI_IN_PLACE;
+    if (out.buf == in.buf) return false;
+    bool ok = stays ? in.describe(room_->rank, &room_->to_all) : out.describe(0, &room_->to_all);
+    for (size_t i = 0; ok && i < size(); ++i) {
+      if (stays && i == room_->rank) continue;
+      at(i).goes = true;
+      ok = comes(i, in, i);
+    }
+    at(room_->rank).out = room_->to_all;
+    return ok;
+  }
+  // In place, all data would be exchanged for others.
+  template <typename Out, typename In>
+  bool alltoall(const Out& out, const In& in) {
+    bool ok = out.buf != MPI_IN_PLACE && out.buf != in.buf;
+    for (size_t i = 0; ok && i < size(); ++i) ok = goes(i, out, i) && comes(i, in, i);
+    return ok;
+  }
+  // `one`: the same to all neighbours.
+  template <typename Out, typename In>
+  bool neighbors(const Out& out, const In& in, bool one, MPI_Comm comm) {
+    if (room_->neighborhood == direct::Neighborhood::kUnasked) learn_neighbors(comm);
+    if (room_->neighborhood != direct::Neighborhood::kFit) return false;
+    bool ok = out.buf != in.buf;
+    if (one && ok && !room_->targets.empty()) ok = out.describe(0, &room_->to_all);
+    for (size_t i = 0; ok && i < room_->targets.size(); ++i) {
+      const int rank = room_->targets[i];
+      if (rank == MPI_PROC_NULL) continue;
+      if (one) {
+        at(rank).goes = true;
+        at(rank).out = room_->to_all;
+      } else {
+        ok = goes(rank, out, i);
+      }
+    }
+    for (size_t i = 0; ok && i < room_->sources.size(); ++i) {
+      const int rank = room_->sources[i];
+      ok = rank == MPI_PROC_NULL || comes(rank, in, i);
+    }
+    const direct::Member& self = at(room_->rank);
+    return ok && self.goes == self.comes;
+  }
+
+ private:
+  size_t size() const { return room_->members.size(); }
+  bool is_rank(int root) const { return root >= 0 && static_cast<size_t>(root) < size(); }
+  bool is_own(int root) const { return static_cast<size_t>(root) == room_->rank; }
+  template <typename Rank>
+  direct::Member& at(Rank rank) {
+    return room_->members[static_cast<size_t>(rank)];
+  }
+  template <typename Rank, typename Data>
+  bool goes(Rank rank, const Data& data, size_t pair) {
+    at(rank).goes = true;
+    return data.describe(pair, &at(rank).out);
+  }
+  template <typename Rank, typename Data>
+  bool comes(Rank rank, const Data& data, size_t pair) {
+    at(rank).comes = true;
+    return data.describe(pair, &at(rank).in);
+  }
+  // Which of the messages of two ranks are for each other where there are several, libraries do not
+  // agree on.
+  void learn_neighbors(MPI_Comm comm);
+
+  direct::Room* room_;
+};
+
+// What calls say of their bytes: where no rank can know what is alike for all.
+inline int64_t any_bytes(const direct::Room&) { return direct::kUnknownBytes; }
+inline bool is_root(const direct::Room& room, int root) {
+  return root >= 0 && static_cast<size_t>(root) == room.rank;
+}
+
+// A whole call by shared memory, where all ranks are peers and not one of them says no; without an
+// answer, nothing has happened. `bytes` says of a room how many go between two ranks, below 0 if
+// the library must find a mistake; `fill` fills in its lots. To be asked before anything else, by
+// all ranks, whatever their data are like. `entered`: where it has been asked, or null.
+template <typename Bytes, typename Fill>
+std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, const Start& start,
+                                   const Bytes& bytes, const Fill& fill, direct::Room** entered) {
+  *entered = nullptr;
+  if (!start.blocking() || !receives_direct()) return std::nullopt;
+  direct::Room* room = nullptr;
+  if (!direct::known_room(comm, &room)) {
+    Group group;
+    int code = 0;
+    if (!ask_group(comm, &group, &code)) return taken(code);
+    room = direct::room_on(comm);
+  }
+  if (room == nullptr) return std::nullopt;
+  *entered = room;
+  if (!g_gate.threads) direct::last_room(comm) = {comm, room};
+  const direct::Door door = direct::enter_room(comm, room, call, bytes(*room));
+  // Who wants to see the call is told of its data on the way without a room.
+  if (door == direct::Door::kPassed && !is_watched(kAnyWatched)) return kDeclined;
+  if (door != direct::Door::kOpen) return std::nullopt;
+  finish_freed_requests();
+  int error_class = MPI_SUCCESS;
+  Places places(room);
+  if (!direct::take_turn(room, call, fill(&places), &error_class)) return std::nullopt;
+  return taken(error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class));
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_COLLECTIVES_ROOM_CALL_HPP_

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One collective call with packed data in between. Each rank decides for itself and for each of its
+// two sides (what it gives, what it gets) alone: a side that is taken keeps its counts, and its
+// type becomes the packed form (types/record.hpp), which has the same signature and size. So
+// whatever the other ranks do, the library sees the collective that the program has called.
+#ifndef LACUNA_INTERPOSE_COLLECTIVES_SIDE_HPP_
+#define LACUNA_INTERPOSE_COLLECTIVES_SIDE_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "interpose/library/answer.hpp"
+#include "interpose/library/staging.hpp"
+#include "interpose/policy/policy.hpp"
+#include "interpose/types/record.hpp"
+
+namespace lacuna {
+
+// What happens to a part of a side: packed before the call, unpacked after it, both, or nothing.
+enum class Flow : uint8_t { kNone = 0, kOut = 1, kIn = 2, kBoth = 3 };
+
+// What happens to the part of each pair, i.e. of each rank or neighbour that data go to or come
+// from.
+struct Flows {
+  Flow all = Flow::kNone;
+  int own = -1;  // the pair that is different, where data stay in place
+  Flow own_flow = Flow::kNone;
+  const std::vector<char>* absent = nullptr;  // neighbours that are not there
+
+  Flow at(int pair) const noexcept {
+    if (absent != nullptr && (*absent)[static_cast<size_t>(pair)] != 0) return Flow::kNone;
+    return pair == own ? own_flow : all;
+  }
+};
+
+// Elements of one type that follow each other in memory.
+struct Part {
+  PlanPtr plan;  // null: contiguous
+  std::byte* memory;
+  MPI_Count count;
+  int64_t at;  // in the staging
+  int64_t bytes;
+  Flow flow;
+};
+
+// Whether `bytes` with gaps between two ranks are better packed, in a collective.
+bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count count,
+                   int64_t bytes) noexcept;
+
+// One side of a call that is taken, and what MPI gets instead of buffer, displacements and types.
+class Side {
+ public:
+  // The same count for each pair, one after the other (MPI_Gather and kin). False: declined.
+  bool take(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype, int pairs,
+            const Flows& flows, bool blocking) noexcept;
+  // Counts and displacements, in extents of the one type (MPI_Gatherv and kin).
+  template <typename Count, typename Displacement>
+  bool take(Operation operation, const void* buf, const Count* counts,
+            const Displacement* displacements, MPI_Datatype datatype, int pairs, const Flows& flows,
+            bool blocking) noexcept;
+  // Counts, displacements in bytes and types (MPI_Alltoallw and kin).
+  template <typename Count, typename Displacement>
+  bool take(Operation operation, const void* buf, const Count* counts,
+            const Displacement* displacements, const MPI_Datatype* datatypes, int pairs,
+            const Flows& flows, bool blocking) noexcept;
+
+  bool taken() const noexcept { return static_cast<bool>(staging_); }
+  bool comes_in() const noexcept { return comes_in_; }
+  void* buffer() const noexcept { return staging_.data(); }
+  MPI_Datatype datatype() const noexcept { return form_; }
+  const MPI_Datatype* datatypes() const noexcept { return forms_.data(); }
+  template <typename Displacement>
+  const Displacement* displacements() const noexcept {
+    if constexpr (std::is_same_v<Displacement, int>) {
+      return small_displacements_.data();
+    } else {
+      return displacements_.data();
+    }
+  }
+
+  void pack_all() const noexcept;
+  void unpack_all() const noexcept;
+
+ private:
+  struct Gain;
+  bool weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
+             Gain* gain) const noexcept;
+  bool begin(const TypeRecord* record, const void* data, bool blocking) noexcept;
+  template <typename Displacement>
+  bool place(int64_t displacement);
+  void add(const TypeRecord& record, const void* memory, MPI_Count count, int64_t bytes, Flow flow);
+
+  Staging staging_;
+  std::vector<Part> parts_;
+  Account account_;
+  int64_t bytes_ = 0;
+  bool comes_in_ = false;
+  MPI_Datatype form_;
+  std::vector<MPI_Datatype> forms_;
+  std::vector<int> small_displacements_;
+  std::vector<MPI_Aint> displacements_;
+};
+
+// The two sides. Lives until the call has completed.
+struct Exchange {
+  Side out;
+  Side in;
+  bool of_file = false;  // files.hpp: the program may free its request
+  // What goes out, on either side: `in` has some, too, where data stay in place.
+  void pack() const noexcept {
+    if (out.taken()) out.pack_all();
+    if (in.taken()) in.pack_all();
+  }
+};
+
+// Whether the arguments of a side that stays the library's are free of mistakes that it would
+// complain about. Where the other side is to be unpacked, they must be: libraries do not always
+// return an error that the program's own handler has seen.
+bool is_sound(MPI_Count count, MPI_Datatype datatype) noexcept;
+template <typename Count>
+bool is_sound(const Count* counts, MPI_Datatype datatype, int pairs) noexcept {
+  if (counts == nullptr) return false;
+  for (int i = 0; i < pairs; ++i) {
+    if (counts[i] < 0) return false;
+  }
+  return is_sound(0, datatype);
+}
+template <typename Count>
+bool is_sound(const Count* counts, const MPI_Datatype* datatypes, int pairs) noexcept {
+  if (counts == nullptr || datatypes == nullptr) return false;
+  for (int i = 0; i < pairs; ++i) {
+    if (!is_sound(counts[i], datatypes[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_COLLECTIVES_SIDE_HPP_

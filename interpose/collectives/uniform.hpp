@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The hand-written halves of the collectives' wrappers (bodies.hpp has the others). Count is int or
+// MPI_Count, Displacement is int or MPI_Aint: the form that the program has called is the form that
+// is called. Arguments that have no meaning in a rank are not looked at.
+#ifndef LACUNA_INTERPOSE_COLLECTIVES_UNIFORM_HPP_
+#define LACUNA_INTERPOSE_COLLECTIVES_UNIFORM_HPP_
+
+#include <cstdint>
+
+#include "interpose/library/answer.hpp"
+#include "mpi/header.hpp"
+
+namespace lacuna {
+
+// Whether the call ends with the data there, gives a request, or gives one that is started later
+// and perhaps often.
+class Start {
+ public:
+  Start() = default;
+  explicit Start(MPI_Request* request) : kind_(Kind::kNow), request_(request) {}
+  Start(MPI_Info info, MPI_Request* request)
+      : kind_(Kind::kLater), info_(info), request_(request) {}
+  bool blocking() const { return kind_ == Kind::kBlocking; }
+  bool persistent() const { return kind_ == Kind::kLater; }
+  MPI_Info info() const { return info_; }
+  MPI_Request* request() const { return request_; }
+
+ private:
+  enum class Kind : uint8_t { kBlocking, kNow, kLater };
+  Kind kind_ = Kind::kBlocking;
+  MPI_Info info_{};
+  MPI_Request* request_ = nullptr;
+};
+
+// uniform.cpp
+template <typename Count>
+Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                  Start start);
+template <typename Count>
+Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
+template <typename Count>
+Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
+template <typename Count>
+Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
+template <typename Count>
+Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
+
+// varying.cpp
+template <typename Count, typename Displacement>
+Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                    int root, MPI_Comm comm, Start start);
+template <typename Count, typename Displacement>
+Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
+                     MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
+                     int root, MPI_Comm comm, Start start);
+template <typename Count, typename Displacement>
+Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                       MPI_Comm comm, Start start);
+template <typename Count, typename Displacement>
+Answer take_alltoallv(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                      MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+                      const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
+                      Start start);
+template <typename Count, typename Displacement>
+Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                      const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
+                      const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
+                      Start start);
+
+// neighbors.cpp
+template <typename Count>
+Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                               Start start);
+template <typename Count, typename Displacement>
+Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                void* recvbuf, const Count* recvcounts, const Displacement* displs,
+                                MPI_Datatype recvtype, MPI_Comm comm, Start start);
+template <typename Count>
+Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                              Start start);
+template <typename Count, typename Displacement>
+Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
+                               const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                               const Count* recvcounts, const Displacement* rdispls,
+                               MPI_Datatype recvtype, MPI_Comm comm, Start start);
+template <typename Count>
+Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
+                               const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
+                               void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
+                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_COLLECTIVES_UNIFORM_HPP_

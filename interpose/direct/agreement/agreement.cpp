@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The agreement of a node's ranks in MPI_Init. Whatever fails on one of them fails on all: it ends
+// with a vote.
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "base/options.hpp"
+#include "interpose/direct/agreement/card.hpp"
+#include "interpose/direct/agreement/launched.hpp"
+#include "interpose/direct/agreement/meeting.hpp"
+#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/node/waits.hpp"
+#include "interpose/direct/rooms/peer_read.hpp"
+#include "interpose/library/limits.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/observe/log.hpp"
+#include "interpose/policy/policy.hpp"
+#include "mpi/header.hpp"
+#include "source_id.gen.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// What others read of this process in the agreement.
+struct Sample {
+  Secret secret;
+  std::byte rest[kSampleBytes - static_cast<int64_t>(sizeof(Secret))];
+};
+alignas(4096) constinit Sample g_sample = {};
+
+// Of the same sources, whenever and wherever they were compiled.
+uint64_t build_id() noexcept {
+  // And what differs where one source is compiled for two binary interfaces.
+  constexpr uint64_t kSizes[] = {sizeof(Card), sizeof(Region), sizeof(MPI_Datatype),
+                                 sizeof(MPI_Status), sizeof(void*)};
+  uint64_t hash = kSourceId;
+  for (const uint64_t size : kSizes) hash = (hash ^ size) * 1099511628211U;  // as in FNV-1a
+  return hash;
+}
+
+// The cards are complete and the same on all ranks: so is the answer, but for memory and for what
+// open_arena says.
+bool open_all(std::span<const Card> cards, int own, Node* node) noexcept try {
+  node->peers = new std::vector<Peer>(cards.size());
+  node->index = static_cast<uint32_t>(own);
+  node->secret = cards[0].secret;
+  int64_t left = most_shared_bytes();
+  bool ok = true;
+  for (size_t i = 0; ok && i < cards.size(); ++i) {
+    const Card& card = cards[i];
+    Peer& peer = (*node->peers)[i];
+    left -= card.arena_bytes;
+    node->threads = node->threads || card.threads != 0;
+    peer.pid = card.pid;
+    peer.rank = card.rank;
+    peer.arena.bytes = card.arena_bytes;
+    if (static_cast<int>(i) == own) continue;
+    if (left >= 0)
+      peer.arena.begin = open_arena(card.pid, card.descriptor, card.arena_bytes, card.secret);
+    ok = peer.arena.begin != nullptr;
+  }
+  return ok;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+// Nobody has used any of it: addresses and handles are the program's again.
+void close_all(const Node& node) noexcept {
+  forget_peers();
+  if (node.peers != nullptr) {
+    for (Peer& peer : *node.peers) {
+      if (peer.arena.begin != nullptr)
+        munmap(peer.arena.begin, static_cast<size_t>(peer.arena.bytes));
+    }
+    delete node.peers;
+  }
+  drop_arena();
+}
+
+// What a process may read of another is the system's to say (ptrace(2)), and how fast it is
+// differs: so it is tried.
+bool reads_all(std::span<const Card> cards, int own) noexcept {
+  bool ok = true;
+  for (size_t i = 0; ok && i < cards.size(); ++i) {
+    const Card& card = cards[i];
+    ok = static_cast<int>(i) == own ||
+         can_read(card.pid, card.sample_there, &card.secret, sizeof(card.secret));
+  }
+  if (!ok || runtime().always) return ok;
+  const size_t next = (static_cast<size_t>(own) + 1) % cards.size();
+  const auto* same = reinterpret_cast<const std::byte*>(&g_sample);
+  return is_fast_to_read(cards[next].pid, cards[next].sample_there, same);
+}
+
+Card own_card(bool willing, int rank, int ranks) noexcept {
+  Card card{};
+  card.build = build_id();
+  card.tools = tools_below();
+  card.arena_bytes = most_arena_bytes(option_integer(OptionId::kArenaMb) << 20, ranks);
+  card.pid = getpid();
+  card.rank = rank;
+  card.willing = willing && make_arena(card.arena_bytes) &&
+                 getrandom(&card.secret, sizeof(card.secret), 0) == sizeof(card.secret);
+  card.descriptor = arena_descriptor();
+  std::memset(g_sample.rest, 1, sizeof(g_sample.rest));
+  g_sample.secret = card.secret;
+  if (own_arena() != nullptr) token_page(own_arena()).owner = card.secret;
+  card.sample_there = reinterpret_cast<uint64_t>(&g_sample);
+  card.threads = g_gate.threads ? 1 : 0;
+  return card;
+}
+
+// In two rounds: what each rank has, then whether each can use what the others have.
+bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
+  OfAll<Card> told(ranks);
+  OfAll<int32_t> votes(ranks);
+  if (!others->exchange(&card, told.data(), sizeof(card))) return false;
+  const std::span<const Card> cards = told.all();
+  bool ok = true;
+  for (const Card& other : cards) ok = ok && is_same(cards[0], other);
+  ok = ok && open_all(cards, others->place(), node) && start_peers(*node);
+  constexpr int32_t kTakesPart = 1;
+  constexpr int32_t kReads = 2;
+  const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, others->place());
+  const int32_t vote = (ok ? kTakesPart : 0) | (reads ? kReads : 0);
+  int32_t common = others->exchange(&vote, votes.data(), sizeof(vote)) ? vote : 0;
+  for (const int32_t other : votes.all()) common &= other;
+  if ((common & kReads) != 0) read_peers();
+  return (common & kTakesPart) != 0;
+}
+
+}  // namespace
+
+Agreement agree(bool willing) noexcept try {
+  const Next& next = next_functions();
+  // 8 KiB, not on the stack, nor memory that may be refused: the others wait for what comes now.
+  static constinit char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  int rank = 0;
+  next.MPI_Get_library_version(version, &length);
+  next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int ranks = ranks_on_node(flavour_of(version));
+  if (ranks == 1) return Agreement::kAlone;
+  if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
+  const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));
+  Meeting others({job_id(), rank, ranks, limit, [](const char* sentence) { log_line(sentence); }});
+  const WaitNote note("MPI_Init: the ranks of this node, to agree on shared memory");
+  if (!others.begin()) return Agreement::kNotMet;
+  Node node;
+  const bool agreed = agree_with(&others, own_card(willing, rank, ranks), ranks, &node);
+  close_arena();
+  if (!agreed) close_all(node);
+  return agreed ? Agreement::kReached : Agreement::kRefused;
+} catch (const std::bad_alloc&) {  // before anything was begun
+  return Agreement::kRefused;
+}
+
+}  // namespace lacuna::direct

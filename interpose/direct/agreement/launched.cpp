@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/agreement/launched.hpp"
+
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "base/options.hpp"
+
+namespace lacuna {
+namespace {
+
+// All that a launcher has set goes into the number: a job started by a rank of another one keeps
+// that one's variables beside its own.
+class Hash {
+ public:
+  void add(const void* data, size_t bytes) noexcept {
+    const auto* byte = static_cast<const unsigned char*>(data);
+    for (size_t i = 0; i < bytes; ++i) hash_ = (hash_ ^ byte[i]) * 1099511628211U;  // FNV-1a
+  }
+  bool add_variable(const char* name) noexcept {
+    const char* text = std::getenv(name);
+    if (text == nullptr || *text == '\0') return false;
+    add(name, std::strlen(name) + 1);
+    add(text, std::strlen(text) + 1);
+    return true;
+  }
+  uint64_t value() const noexcept { return hash_ != 0 ? hash_ : 1; }
+
+ private:
+  uint64_t hash_ = 14695981039346656037U;
+};
+
+int64_t integer_of(const char* name, int64_t least) noexcept {
+  const char* text = std::getenv(name);
+  int64_t value = 0;
+  const bool ok =
+      text != nullptr && detail::read_integer(text, least, std::numeric_limits<int>::max(), &value);
+  return ok ? value : -1;
+}
+
+// Hydra's ranks have a socket each to the proxy that has started them, which is one for each job
+// and node. 0: there is none.
+int32_t proxy_of_hydra() noexcept {
+  const int64_t descriptor = integer_of("PMI_FD", 0);
+  ucred proxy{};
+  socklen_t length = sizeof(proxy);
+  if (descriptor < 0 ||
+      getsockopt(static_cast<int>(descriptor), SOL_SOCKET, SO_PEERCRED, &proxy, &length) != 0) {
+    return 0;
+  }
+  return proxy.pid;
+}
+
+int tasks_of_slurm() noexcept {
+  const int64_t node = integer_of("SLURM_NODEID", 0);
+  for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+    const char* counts = std::getenv(name);
+    if (counts != nullptr && node >= 0) return detail::tasks_on_node(counts, node);
+  }
+  return 0;
+}
+
+}  // namespace
+
+namespace detail {
+
+int tasks_on_node(const char* counts, int64_t node) noexcept {
+  int64_t first = 0;  // node of the group that is looked at
+  for (const char* at = counts;;) {
+    char* end = nullptr;
+    const long tasks = std::strtol(at, &end, 10);
+    if (end == at || tasks < 1 || tasks > std::numeric_limits<int>::max()) return 0;
+    long nodes = 1;
+    if (std::strncmp(end, "(x", 2) == 0) {
+      at = end + 2;
+      nodes = std::strtol(at, &end, 10);
+      if (end == at || nodes < 1 || *end++ != ')') return 0;
+    }
+    first += nodes;
+    if (node < first) return static_cast<int>(tasks);
+    if (*end != ',') return 0;
+    at = end + 1;
+  }
+}
+
+uint64_t find_job_id() noexcept {
+  Hash hash;
+  bool is_known = hash.add_variable("PMIX_NAMESPACE");
+  is_known = hash.add_variable("PMI_PORT") || is_known;
+  for (const char* name : {"PMIX_SERVER_URI2", "PMIX_SERVER_URI21", "PMIX_SERVER_URI3",
+                           "PMIX_SERVER_URI4", "PMIX_SERVER_URI41"}) {
+    hash.add_variable(name);
+  }
+  const bool has_job = hash.add_variable("SLURM_JOB_ID");
+  is_known = (hash.add_variable("SLURM_STEP_ID") && has_job) || is_known;
+  if (const int32_t proxy = proxy_of_hydra(); proxy > 0) {
+    hash.add(&proxy, sizeof(proxy));
+    is_known = true;
+  }
+  return is_known ? hash.value() : 0;
+}
+
+}  // namespace detail
+
+uint64_t job_id() noexcept {
+  static const uint64_t id = detail::find_job_id();
+  return id;
+}
+
+int ranks_on_node(Flavour library) noexcept {
+  constexpr const char* kHydra = "MPI_LOCALNRANKS";
+  constexpr const char* kOpenMpi = "OMPI_COMM_WORLD_LOCAL_SIZE";
+  const bool is_open_mpi = library == Flavour::kOpenMpi;
+  for (const char* name : {is_open_mpi ? kOpenMpi : kHydra, is_open_mpi ? kHydra : kOpenMpi,
+                           "PMI_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE"}) {
+    if (const int64_t ranks = integer_of(name, 1); ranks > 0) return static_cast<int>(ranks);
+  }
+  return tasks_of_slurm();
+}
+
+}  // namespace lacuna

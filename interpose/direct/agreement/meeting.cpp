@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/agreement/meeting.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace lacuna::direct {
+namespace {
+
+using Clock = Meeting::Clock;
+
+// Whatever the build, so that it can be told from other programs and other builds be refused.
+struct Hello {
+  char name[8];
+  int32_t rank;
+};
+constexpr char kName[sizeof(Hello::name) + 1] = "lacuna 1";
+
+struct Place {
+  int32_t place;
+};
+
+int64_t seconds_of(Clock::duration time) noexcept {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+sockaddr_un address_of(uint64_t job, socklen_t* length) noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int chars =
+      std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "lacuna-%u-%016llx",
+                    static_cast<unsigned>(geteuid()), static_cast<unsigned long long>(job));
+  *length =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(chars));
+  return address;
+}
+
+// Never one of the standard streams', to which a program may write though it has closed them.
+int out_of_the_way(int socket) noexcept {
+  if (socket < 0 || socket > STDERR_FILENO) return socket;
+  const int other = fcntl(socket, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(socket);
+  return other;
+}
+
+// Its process, if that is the same user's; else 0.
+int32_t pid_behind(int socket) noexcept {
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return 0;
+  return peer.uid == geteuid() ? std::max<int32_t>(peer.pid, 1) : 0;
+}
+
+// Whether something has happened there by then.
+bool wait_until(Clock::time_point limit, int socket, short event) noexcept {
+  for (;;) {
+    const auto left = limit - Clock::now();
+    if (left <= Clock::duration::zero()) return false;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1;
+    pollfd there{socket, event, 0};
+    const int found = poll(&there, 1, static_cast<int>(std::min<int64_t>(ms, 1 << 20)));
+    if (found > 0) return true;
+    if (found < 0 && errno != EINTR) return false;
+  }
+}
+
+enum class Got : uint8_t { kAll, kNothing, kEnd };
+
+Got take(int socket, void* data, size_t bytes) noexcept {
+  ssize_t got = 0;
+  do {
+    got = recv(socket, data, bytes, MSG_TRUNC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Got::kNothing;
+  return got == static_cast<ssize_t>(bytes) ? Got::kAll : Got::kEnd;
+}
+
+bool take_within(Clock::time_point limit, int socket, void* data, size_t bytes) noexcept {
+  for (;;) {
+    const Got got = take(socket, data, bytes);
+    if (got != Got::kNothing) return got == Got::kAll;
+    if (!wait_until(limit, socket, POLLIN)) return false;
+  }
+}
+
+// False: the other one is gone, or does not read.
+bool give(int socket, const void* data, size_t bytes) noexcept {
+  for (;;) {
+    const ssize_t sent = send(socket, data, bytes, MSG_NOSIGNAL);
+    if (sent >= 0) return true;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd there{socket, POLLOUT, 0};
+      poll(&there, 1, -1);
+    } else if (errno == ENOBUFS || errno == ENOMEM) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+}
+
+}  // namespace
+
+Meeting::Meeting(const Rules& rules) : rules_(rules), guests_(rules.ranks) {}
+
+Meeting::~Meeting() { end(); }
+
+void Meeting::end() noexcept {
+  for (int i = 0; i < count_; ++i) {
+    if (guests_.data()[i].socket >= 0) close(guests_.data()[i].socket);
+  }
+  count_ = 0;
+  for (int* socket : {&listener_, &host_}) {
+    if (*socket >= 0) close(*socket);
+    *socket = -1;
+  }
+}
+
+bool Meeting::begin() noexcept {
+  const bool all = find_others() && (listener_ >= 0 ? receive_guests() : ask_for_place());
+  if (!all) end();
+  return all;
+}
+
+bool Meeting::find_others() noexcept {
+  socklen_t length = 0;
+  const sockaddr_un address = address_of(rules_.job, &length);
+  const auto* const name = reinterpret_cast<const sockaddr*>(&address);
+  for (const auto limit = Clock::now() + rules_.limit; Clock::now() < limit;) {
+    const int made =
+        out_of_the_way(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (made < 0) return false;
+    if (bind(made, name, length) == 0) {
+      listener_ = made;
+      return listen(made, rules_.ranks) == 0;
+    }
+    if (errno == EADDRINUSE && connect(made, name, length) == 0) {
+      host_ = made;
+      host_pid_ = pid_behind(made);
+      return host_pid_ != 0;
+    }
+    // The host does not listen yet, or has just left, or very many come at once.
+    const bool may_come = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
+    close(made);
+    if (!may_come) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  rules_.tell("direct path off: whoever leads the agreement of this node's ranks does not answer");
+  return false;
+}
+
+// False: it is too late.
+bool Meeting::accept_guest(Clock::time_point limit) noexcept {
+  if (!wait_until(limit, listener_, POLLIN)) return false;
+  const int came =
+      out_of_the_way(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (came < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+  Guest guest{came, 0, pid_behind(came)};
+  Hello hello{};
+  if (guest.pid == 0 || !take_within(limit, came, &hello, sizeof(hello)) ||
+      std::memcmp(hello.name, kName, sizeof(hello.name)) != 0) {
+    close(came);
+    return true;
+  }
+  guest.rank = hello.rank;
+  guests_.data()[count_++] = guest;
+  return true;
+}
+
+bool Meeting::receive_guests() noexcept {
+  const auto limit = Clock::now() + rules_.limit;
+  guests_.data()[count_++] = {-1, rules_.rank, static_cast<int32_t>(getpid())};
+  while (count_ < rules_.ranks) {
+    if (accept_guest(limit)) continue;
+    tell_who_came();
+    return false;
+  }
+  close(listener_);
+  listener_ = -1;
+  Guest* const begin = guests_.data();
+  Guest* const end = begin + count_;
+  std::sort(begin, end, [](const Guest& a, const Guest& b) { return a.rank < b.rank; });
+  for (const Guest* guest = begin; guest != end; ++guest) {
+    if (guest != begin && guest->rank == guest[-1].rank) return false;  // no such job
+    const Place place{static_cast<int32_t>(guest - begin)};
+    if (guest->socket < 0)
+      place_ = place.place;
+    else if (!give(guest->socket, &place, sizeof(place)))
+      return false;
+  }
+  return true;
+}
+
+bool Meeting::ask_for_place() noexcept {
+  Hello hello{};
+  std::memcpy(hello.name, kName, sizeof(hello.name));
+  hello.rank = rules_.rank;
+  Place place{};
+  if (!give(host_, &hello, sizeof(hello)) || !wait_for_host(&place, sizeof(place))) return false;
+  place_ = place.place;
+  return true;
+}
+
+// As long as it lives: only the host decides, so a guest must not by a clock of its own.
+bool Meeting::wait_for_host(void* data, size_t bytes) noexcept {
+  auto patience = 2 * rules_.limit;
+  for (const auto begin = Clock::now();; patience *= 2) {
+    if (take_within(begin + patience, host_, data, bytes)) return true;
+    if (Clock::now() < begin + patience) return false;  // it has left
+    char sentence[200];
+    std::snprintf(sentence, sizeof(sentence),
+                  "direct path: waiting in MPI_Init for process %d, which leads the agreement of "
+                  "this node's ranks, for %lld s; remedy: see whether it is stopped",
+                  host_pid_, static_cast<long long>(seconds_of(patience)));
+    rules_.tell(sentence);
+  }
+}
+
+bool Meeting::exchange(const void* own, void* all, size_t bytes) noexcept {
+  const auto whole = bytes * static_cast<size_t>(rules_.ranks);
+  auto* const told = static_cast<std::byte*>(all);
+  if (host_ >= 0) return give(host_, own, bytes) && wait_for_host(all, whole);
+  const auto limit = Clock::now() + rules_.limit;
+  for (int i = 0; i < count_; ++i) {
+    const Guest& guest = guests_.data()[i];
+    std::byte* const to = told + static_cast<size_t>(i) * bytes;
+    if (guest.socket < 0) {
+      std::memcpy(to, own, bytes);
+    } else if (!take_within(limit, guest.socket, to, bytes)) {
+      if (Clock::now() >= limit) tell_who_is_silent(guest);
+      end();
+      return false;
+    }
+  }
+  // What all have said stands: who has gone meanwhile cannot do otherwise.
+  for (int i = 0; i < count_; ++i) {
+    if (guests_.data()[i].socket >= 0) give(guests_.data()[i].socket, all, whole);
+  }
+  return count_ > 0;
+}
+
+void Meeting::tell_who_is_silent(const Guest& guest) noexcept {
+  char sentence[200];
+  std::snprintf(sentence, sizeof(sentence),
+                "direct path off: rank %d (process %d) did not answer in the agreement in MPI_Init "
+                "within %lld s; remedy: see whether it is stopped, or a longer LACUNA_DIRECT_WAIT",
+                guest.rank, guest.pid, static_cast<long long>(seconds_of(rules_.limit)));
+  rules_.tell(sentence);
+}
+
+void Meeting::tell_who_came() noexcept {
+  char who[120] = "";
+  size_t length = 0;
+  for (int i = 0; i < count_ && length + 16 < sizeof(who); ++i) {
+    length += static_cast<size_t>(std::snprintf(who + length, sizeof(who) - length, "%s%d",
+                                                i > 0 ? ", " : "", guests_.data()[i].rank));
+  }
+  char sentence[400];
+  std::snprintf(sentence, sizeof(sentence),
+                "direct path off: of %d ranks on this node only %d came to the agreement in "
+                "MPI_Init within %lld s (%s); remedy: start all of them with lacuna, or set "
+                "LACUNA_DIRECT=0, or a longer LACUNA_DIRECT_WAIT",
+                rules_.ranks, count_, static_cast<long long>(seconds_of(rules_.limit)), who);
+  rules_.tell(sentence);
+}
+
+}  // namespace lacuna::direct

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Meeting: how the ranks of a job on one node find each other and tell each other what the
+// agreement needs, without the MPI library. A collective of the library's would wait for ever for a
+// rank that runs without lacuna, and would be taken for one of the program's there.
+//
+// The first rank binds an abstract socket that is called after the job and is the host; the others
+// connect to it. The host alone watches the clock: it waits for all ranks that the launcher has
+// started on the node, and if one does not come in time it closes the meeting, which the guests
+// see. So there is one decision. A rank that comes later finds nobody, and gives up in the same
+// way. The socket goes with its process.
+#ifndef LACUNA_INTERPOSE_DIRECT_AGREEMENT_MEETING_HPP_
+#define LACUNA_INTERPOSE_DIRECT_AGREEMENT_MEETING_HPP_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/direct/agreement/card.hpp"
+
+namespace lacuna::direct {
+
+class Meeting {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Rules {
+    uint64_t job;  // job_id()
+    int rank;      // of this process in the job
+    int ranks;     // on this node
+    Clock::duration limit;
+    void (*tell)(const char* sentence);  // the user, where somebody is waited for too long
+  };
+
+  explicit Meeting(const Rules& rules);
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  ~Meeting();
+
+  // Whether all have come.
+  bool begin() noexcept;
+  // Which of them this rank is; they are in the order of their ranks.
+  int place() const noexcept { return place_; }
+  // What all have brought, in their order. False: somebody has left, or has not answered in time;
+  // then the meeting is over for all.
+  bool exchange(const void* own, void* all, size_t bytes) noexcept;
+
+ private:
+  struct Guest {
+    int socket;
+    int32_t rank;
+    int32_t pid;
+  };
+
+  bool find_others() noexcept;
+  bool receive_guests() noexcept;
+  bool accept_guest(Clock::time_point limit) noexcept;
+  bool ask_for_place() noexcept;
+  bool wait_for_host(void* data, size_t bytes) noexcept;
+  void end() noexcept;
+  void tell_who_came() noexcept;
+  void tell_who_is_silent(const Guest& guest) noexcept;
+
+  const Rules rules_;
+  OfAll<Guest> guests_;  // of the host, which is one of them
+  int count_ = 0;
+  int place_ = 0;
+  int listener_ = -1;
+  int host_ = -1;  // a guest's socket to it
+  int32_t host_pid_ = 0;
+};
+
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_AGREEMENT_MEETING_HPP_

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Threads stand for the ranks of a node; where one must die, a process does.
+#include "interpose/direct/agreement/meeting.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lacuna::direct {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::atomic<int> g_told{0};
+void tell(const char*) { ++g_told; }
+
+// No other test's, nor another run's.
+uint64_t new_job() {
+  static std::atomic<uint64_t> count{0};
+  return (static_cast<uint64_t>(getpid()) << 20) + ++count;
+}
+
+Meeting::Rules rules(uint64_t job, int rank, int ranks, Meeting::Clock::duration limit) {
+  return {job, rank, ranks, limit, &tell};
+}
+
+void in_threads(int threads, const std::function<void(int)>& body) {
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) all.emplace_back(body, i);
+  for (std::thread& thread : all) thread.join();
+}
+
+TEST(Meeting, AllLearnWhatAllBringInTheOrderOfTheirRanks) {
+  for (const int ranks : {2, 3, 8, 130}) {
+    const uint64_t job = new_job();
+    std::atomic<int> right{0};
+    in_threads(ranks, [&](int i) {
+      const int rank = 7 * (ranks - i);  // those of other nodes are between them
+      Meeting meeting(rules(job, rank, ranks, seconds(60)));
+      ASSERT_TRUE(meeting.begin());
+      EXPECT_EQ(meeting.place(), ranks - i - 1);
+      for (int round = 0; round < 3; ++round) {
+        const int own = rank + round;
+        std::vector<int> told(static_cast<size_t>(ranks));
+        ASSERT_TRUE(meeting.exchange(&own, told.data(), sizeof(own)));
+        bool ok = true;
+        for (int k = 0; k < ranks; ++k)
+          ok = ok && told[static_cast<size_t>(k)] == 7 * (k + 1) + round;
+        right += ok ? 1 : 0;
+      }
+    });
+    EXPECT_EQ(right, 3 * ranks);
+  }
+}
+
+TEST(Meeting, EndsForAllWhereOneDoesNotCome) {
+  const uint64_t job = new_job();
+  g_told = 0;
+  std::atomic<int> begun{0};
+  in_threads(3, [&](int i) {
+    Meeting meeting(rules(job, i, 4, milliseconds(200)));
+    begun += meeting.begin() ? 1 : 0;
+  });
+  EXPECT_EQ(begun, 0);
+  EXPECT_GE(g_told, 1) << "nobody has told the user";
+  // Who comes when the others have gone finds nobody, and decides as they did.
+  Meeting late(rules(job, 3, 4, milliseconds(50)));
+  EXPECT_FALSE(late.begin());
+}
+
+TEST(Meeting, JobsDoNotMeet) {
+  const uint64_t jobs[] = {new_job(), new_job()};
+  std::atomic<int> right{0};
+  in_threads(4, [&](int i) {
+    Meeting meeting(rules(jobs[i % 2], i / 2, 2, seconds(60)));
+    const int own = i % 2;
+    int told[2] = {-1, -1};
+    if (meeting.begin() && meeting.exchange(&own, told, sizeof(own)) && told[0] == own &&
+        told[1] == own) {
+      ++right;
+    }
+  });
+  EXPECT_EQ(right, 4);
+}
+
+TEST(Meeting, TwoOfOneRankAreNoJob) {
+  const uint64_t job = new_job();
+  std::atomic<int> begun{0};
+  in_threads(2, [&](int) {
+    Meeting meeting(rules(job, 5, 2, seconds(60)));
+    begun += meeting.begin() ? 1 : 0;
+  });
+  EXPECT_EQ(begun, 0);
+}
+
+// The host, or a guest, dies between two rounds: nobody gets a second answer, and all end.
+TEST(Meeting, EndsForAllWhereOneDies) {
+  for (const bool host_dies : {true, false}) {
+    const uint64_t job = new_job();
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    const auto die = [&](const char* word) {
+      Meeting meeting(rules(job, 9, 3, seconds(60)));
+      const bool begun = host_dies ? (write(ready[1], word, 1), meeting.begin()) : meeting.begin();
+      int own = 9, told[3];
+      _exit(begun && meeting.exchange(&own, told, sizeof(own)) ? 0 : 1);
+    };
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) die("x");
+    if (host_dies) {  // it is the first, but for the moment in which it binds
+      char word = 0;
+      ASSERT_EQ(read(ready[0], &word, 1), 1);
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+    std::atomic<int> first{0}, second{0};
+    in_threads(2, [&](int i) {
+      Meeting meeting(rules(job, i, 3, seconds(60)));
+      int own = i, told[3];
+      if (!meeting.begin() || !meeting.exchange(&own, told, sizeof(own))) return;
+      ++first;
+      second += meeting.exchange(&own, told, sizeof(own)) ? 1 : 0;
+    });
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(first, 2);
+    EXPECT_EQ(second, 0);
+    close(ready[0]);
+    close(ready[1]);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::direct

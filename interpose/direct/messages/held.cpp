@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/messages/held.hpp"
+
+#include "interpose/library/next.hpp"
+
+namespace lacuna::direct {
+
+bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept {
+  return handle_bits(held.comm) == handle_bits(comm) &&
+         (source == MPI_ANY_SOURCE || source == held.status.MPI_SOURCE) &&
+         (tag == MPI_ANY_TAG || tag == held.status.MPI_TAG);
+}
+
+size_t HeldMessages::bucket_of(MPI_Comm comm, int source) noexcept {
+  const uint64_t key = uint64_t{handle_bits(comm)} * 31 + static_cast<uint32_t>(source);
+  return static_cast<size_t>(key * 0x9E3779B97F4A7C15U >> 32) % kBuckets;
+}
+
+Held* HeldMessages::find(int source, int tag, MPI_Comm comm) const noexcept {
+  const auto fits = [&](const Held& held) { return matches(held, source, tag, comm); };
+  return source == MPI_ANY_SOURCE ? all_.find(fits) : alike_[bucket_of(comm, source)].find(fits);
+}
+
+void HeldMessages::add(Held* held) noexcept {
+  all_.append(held);
+  alike_[bucket_of(held->comm, held->status.MPI_SOURCE)].append(held);
+}
+
+void HeldMessages::remove(Held* held) noexcept {
+  all_.remove(held);
+  alike_[bucket_of(held->comm, held->status.MPI_SOURCE)].remove(held);
+}
+
+}  // namespace lacuna::direct

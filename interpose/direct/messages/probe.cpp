@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/messages/probe.hpp"
+
+#include <sched.h>
+
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "interpose/direct/messages/held.hpp"
+#include "interpose/direct/messages/receive.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/communicator.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/reserve.hpp"
+#include "interpose/library/runtime.hpp"
+
+namespace lacuna {
+namespace direct {
+
+namespace {
+
+constinit std::mutex g_mutex;   // of the list
+constinit std::mutex g_taking;  // one thread at a time takes out, or tells the library of a receive
+constinit HeldMessages g_held;
+constinit HeldList<&Held::next, &Held::link> g_given_out;  // the program has their `message`
+constinit Reserve<Held> g_reserve;
+constinit std::atomic<int> g_tag{0};
+
+// What no library writes: as long as it stands there, the library has left the field alone. (MPI
+// says that MPI_ERROR is not a probe's to change; MPICH 4.0.2 does.)
+constexpr int kUntold = -123456789;
+
+MPI_Status untold() noexcept {
+  MPI_Status status{};
+  status.MPI_SOURCE = kUntold;
+  status.MPI_ERROR = kUntold;
+  return status;
+}
+
+// The caller's status as the library would have written it.
+void tell(const MPI_Status& found, MPI_Status* status) noexcept {
+  if (status == MPI_STATUS_IGNORE || found.MPI_SOURCE == kUntold) return;
+  const int error = status->MPI_ERROR;
+  *status = found;
+  if (found.MPI_ERROR == kUntold) status->MPI_ERROR = error;
+}
+
+bool look_up(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  const Held* held = g_held.find(source, tag, comm);
+  if (held == nullptr) return false;
+  tell(held->status, status);
+  return true;
+}
+
+void hold(Held* held) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_held.add(held);
+  count_held_back(1);
+}
+
+Held* claim(int source, int tag, MPI_Comm comm) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  Held* held = g_held.find(source, tag, comm);
+  if (held == nullptr) return nullptr;
+  g_held.remove(held);
+  count_held_back(-1);
+  return held;
+}
+
+// Whether to receive what a probe has met: nothing else, as that ends a synchronous send.
+bool may_be_token(MPI_Comm comm, const MPI_Status& found) noexcept {
+  return bytes_of(found) == kTokenBytes && may_send_token(comm, found.MPI_SOURCE);
+}
+
+// What has just been taken out of the library's queue on `comm`: received, if it may be a token.
+void keep(MPI_Comm comm, Held* held) noexcept {
+  held->comm = comm;
+  static_cast<void>(peer_of(comm, 0));  // which gives it a life, if it has none yet
+  held->life = life_of(comm);
+  if (!may_be_token(comm, held->status)) return;
+  MPI_Status received;
+  next_functions().MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed,
+                             &held->message, &received);
+  held->received = true;
+  if (is_outstanding(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
+}
+
+// Holds all messages up to the one that a probe has found. False: no more can be held. Where
+// another thread has received it meanwhile, there may be nothing to hold.
+bool hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
+  const std::lock_guard<std::mutex> lock(g_taking);
+  if (look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) return true;
+  for (bool is_it = false; !is_it;) {
+    Held* held = g_reserve.make();
+    if (held == nullptr) return false;
+    int there = 0;
+    const int code = next_functions().MPI_Improbe(found.MPI_SOURCE, MPI_ANY_TAG, comm, &there,
+                                                  &held->message, &held->status);
+    if (code != MPI_SUCCESS || there == 0) {
+      g_reserve.drop(held);
+      return code == MPI_SUCCESS;
+    }
+    keep(comm, held);
+    held->status.MPI_ERROR = found.MPI_ERROR;  // as probes write it, or not
+    is_it = matches(*held, found.MPI_SOURCE, found.MPI_TAG, comm);
+    hold(held);
+  }
+  return true;
+}
+
+int new_tag() noexcept { return g_tag.fetch_add(1, std::memory_order_relaxed) & 0x3FFF; }
+
+// Sends what was received to this rank itself.
+int post(Held* held, int* tag) noexcept {
+  *tag = new_tag();
+  return next_functions().MPI_Isend(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed,
+                                    0, *tag, runtime().probe_comm, &held->sent);
+}
+
+void give(Held* held) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_given_out.append(held);
+  count_held_back(1);
+}
+
+// The library's own handle for what was received.
+bool as_message(Held* held) noexcept {
+  int tag = 0;
+  if (post(held, &tag) != MPI_SUCCESS) return false;
+  MPI_Status status;
+  for (int flag = 0; flag == 0;) {
+    if (next_functions().MPI_Improbe(0, tag, runtime().probe_comm, &flag, &held->message,
+                                     &status) != MPI_SUCCESS) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// MPI says that tags may be this large; how much larger, the library says.
+bool is_tag(int tag) noexcept {
+  constexpr int kSure = 32767;
+  if (tag <= kSure) return tag >= 0 || tag == MPI_ANY_TAG;
+  int* most = nullptr;
+  int found = 0;
+  return next_functions().MPI_Comm_get_attr(runtime().comm_world, MPI_TAG_UB, &most, &found) ==
+             MPI_SUCCESS &&
+         found != 0 && tag <= *most;
+}
+
+bool takes_turns() noexcept { return g_gate.threads && receives_direct(); }
+
+}  // namespace
+
+bool can_match(int source, int tag, MPI_Comm comm) {
+  Group group;
+  int code = MPI_SUCCESS;
+  return comm != MPI_COMM_NULL && is_tag(tag) && ask_group(comm, &group, &code) &&
+         (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
+}
+
+Posting::Posting() noexcept : locked_(takes_turns()) {
+  if (locked_) g_taking.lock();
+}
+
+Posting::Posting(int source, int tag, MPI_Comm comm)
+    : locked_(takes_turns() && can_match(source, tag, comm)) {
+  if (locked_) g_taking.lock();
+}
+
+Posting::~Posting() {
+  if (locked_) g_taking.unlock();
+}
+
+void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
+  if (!any_held()) return;
+  held_ = claim(*source, *tag, *comm);
+  if (held_ == nullptr) return;
+  taken_ = true;
+  source_ = held_->status.MPI_SOURCE;
+  tag_ = held_->status.MPI_TAG;
+  is_own_ = held_->received;
+  if (!held_->received) {
+    is_message_ = true;
+    message_ = held_->message;
+    return;
+  }
+  post(held_, tag);
+  *source = 0;
+  *comm = runtime().probe_comm;
+}
+
+void Detour::start(const MPI_Message& message) noexcept {
+  if (!any_held()) return;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  held_ = g_given_out.find([&](const Held& held) { return held.message == message; });
+  if (held_ == nullptr) return;
+  g_given_out.remove(held_);
+  count_held_back(-1);
+  taken_ = true;
+  is_own_ = true;
+  source_ = held_->status.MPI_SOURCE;
+  tag_ = held_->status.MPI_TAG;
+}
+
+MPI_Comm Detour::comm() const noexcept {
+  const bool lives = held_->life != 0 && life_of(held_->comm) == held_->life;
+  return lives ? held_->comm : runtime().comm_world;
+}
+
+void Detour::finish() noexcept {
+  if (held_ == nullptr) return;
+  if (held_->received) next_functions().MPI_Wait(&held_->sent, MPI_STATUS_IGNORE);
+  g_reserve.drop(held_);
+  held_ = nullptr;
+}
+
+}  // namespace direct
+
+using direct::Held;
+using direct::tell;
+using direct::untold;
+
+namespace {
+
+// A call that waits in the library would not see what another thread takes out of its queue
+// meanwhile: where there are threads, it looks again and again instead.
+bool may_wait_inside(const int* flag) noexcept { return flag == nullptr && !g_gate.threads; }
+
+// What the program gets of a message that lacuna has taken out.
+Answer give_out(Held* held, int* flag, MPI_Message* message, MPI_Status* status) noexcept {
+  tell(held->status, status);
+  if (flag != nullptr) *flag = 1;
+  if (!held->received) {
+    *message = held->message;
+    direct::g_reserve.drop(held);
+    return watched(MPI_SUCCESS);
+  }
+  if (!direct::as_message(held)) return taken(MPI_ERR_OTHER);
+  *message = held->message;
+  direct::give(held);
+  return taken(MPI_SUCCESS);
+}
+
+}  // namespace
+
+// MPI_Probe: `flag` is null.
+Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) return kDeclined;
+  const Next& next = next_functions();
+  for (;;) {
+    MPI_Status own = untold();
+    int found = flag != nullptr ? *flag : 1;
+    {
+      // What one thread holds back between these two, the other one would miss.
+      const direct::Posting looking(source, tag, comm);
+      if (direct::any_held() && direct::look_up(source, tag, comm, status)) {
+        if (flag != nullptr) *flag = 1;
+        return taken(MPI_SUCCESS);
+      }
+      const int code = may_wait_inside(flag) ? next.MPI_Probe(source, tag, comm, &own)
+                                             : next.MPI_Iprobe(source, tag, comm, &found, &own);
+      if (code != MPI_SUCCESS) return taken(code);
+    }
+    if (found == 0 && flag == nullptr) {
+      sched_yield();
+    } else if (found == 0 || !direct::may_be_token(comm, own) || !direct::hold_up_to(own, comm)) {
+      if (flag != nullptr) *flag = found;
+      if (found != 0) tell(own, status);
+      return watched(MPI_SUCCESS);
+    }
+  }
+}
+
+// MPI_Mprobe: `flag` is null. Nothing need be held: what is taken out is the program's.
+Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                   MPI_Status* status) {
+  if (source == MPI_PROC_NULL || message == nullptr) return kDeclined;
+  const Next& next = next_functions();
+  for (;;) {
+    MPI_Status own = untold();
+    int found = flag != nullptr ? *flag : 1;
+    {
+      const direct::Posting looking(source, tag, comm);
+      if (Held* held = direct::any_held() ? direct::claim(source, tag, comm) : nullptr)
+        return give_out(held, flag, message, status);
+      const int code = may_wait_inside(flag)
+                           ? next.MPI_Mprobe(source, tag, comm, message, &own)
+                           : next.MPI_Improbe(source, tag, comm, &found, message, &own);
+      if (code != MPI_SUCCESS) return taken(code);
+    }
+    if (found == 0 && flag == nullptr) {
+      sched_yield();
+      continue;
+    }
+    const bool may_be = found != 0 && direct::may_be_token(comm, own);
+    Held* held = may_be ? direct::g_reserve.make() : nullptr;
+    if (held == nullptr) {
+      if (flag != nullptr) *flag = found;
+      if (found != 0) tell(own, status);
+      return watched(MPI_SUCCESS);
+    }
+    held->message = *message;
+    held->status = own;
+    direct::keep(comm, held);
+    return give_out(held, flag, message, status);
+  }
+}
+
+}  // namespace lacuna

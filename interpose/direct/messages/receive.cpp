@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/messages/receive.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/address.hpp"
+#include "exec/exec.hpp"
+#include "exec/part.hpp"
+#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/node/distance.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/node/prefetch.hpp"
+#include "interpose/direct/rooms/waiter.hpp"
+#include "interpose/library/device.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/policy/policy.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// Waits until more than `have` bytes are there; how many, or -1: the sender is gone. It is in the
+// middle of its send, so this is not long, unless it has lost its core.
+int64_t wait_for_more(const Region& region, int64_t have, Waiter* waiter) noexcept {
+  for (;;) {
+    const int64_t published = region.published.load(std::memory_order_acquire);
+    if (published > have) return published;
+    if (!waiter->wait()) return -1;
+  }
+}
+
+// Where what a receive wants is contiguous in memory: its first byte.
+std::byte* dense(const Incoming& incoming) noexcept { return address(incoming.buf, incoming.lb); }
+
+// Unpacks the pieces as they come. `put` moves bytes [begin, end) of the payload, which are so far
+// before their own places in the region.
+template <typename Put>
+bool follow(Region* region, int64_t bytes, int64_t granule, Waiter* waiter,
+            const Put& put) noexcept {
+  for (int64_t done = 0; done < bytes;) {
+    int64_t there = wait_for_more(*region, done, waiter);
+    if (there < 0) return false;
+    int64_t ring_end = region->ring_end.load(std::memory_order_relaxed);
+    // What is worth a turn; a ring may not hold as much.
+    const int64_t turn = done < ring_end && granule > region->ring / 2 ? 1 : granule;
+    if (there < bytes && there / turn * turn <= done) {
+      there = wait_for_more(*region, std::min(bytes, done + turn) - 1, waiter);
+      if (there < 0) return false;
+      ring_end = region->ring_end.load(std::memory_order_relaxed);
+    }
+    there = there < bytes ? there / turn * turn : bytes;
+    if (done < ring_end) {
+      const int64_t before = done / region->ring * region->ring;
+      there = std::min({there, ring_end, before + region->ring});
+      put(done, there, before);
+      region->consumed.store(there, std::memory_order_release);
+    } else {
+      put(done, there, 0);
+    }
+    done = there;
+    waiter->reset();
+  }
+  return true;
+}
+
+// Of a receive that only the library can read and write: its elements from `first` on, `count` of
+// them, from or to what is packed. In parts that its int counts can say.
+template <bool kPack>
+int move_by_library(const Incoming& incoming, int64_t first, int64_t count, int64_t extent,
+                    std::byte* packed) noexcept {
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
+  const Next& next = next_functions();
+  const MPI_Comm self = runtime().probe_comm;
+  const int64_t size = incoming.bytes / incoming.count;
+  const int64_t most = size <= kMostBytes ? kMostBytes / size : 1;
+  if (!fits_int(size)) return MPI_ERR_OTHER;
+  while (count > 0) {
+    const auto now = static_cast<int>(std::min(count, most));
+    const auto bytes = static_cast<int>(now * size);
+    void* const mem = address(incoming.buf, first * extent);
+    int position = 0;
+    const int code =
+        kPack ? next.MPI_Pack(mem, now, incoming.type.handle(), packed, bytes, &position, self)
+              : next.MPI_Unpack(packed, bytes, &position, mem, now, incoming.type.handle(), self);
+    if (code != MPI_SUCCESS) return code;
+    first += now;
+    count -= now;
+    packed += bytes;
+  }
+  return MPI_SUCCESS;
+}
+
+const void* first_byte(const Incoming& incoming) noexcept {
+  return incoming.plan == nullptr ? dense(incoming)
+                                  : address(incoming.buf, incoming.plan->offset());
+}
+
+}  // namespace
+
+// Not by a message to itself: MPICH 4.0.2 receives none of over 8 KiB into pairs (policy.cpp).
+int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  if (next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) != MPI_SUCCESS)
+    return MPI_ERR_OTHER;
+  const int64_t size = incoming.bytes / incoming.count;
+  const int64_t whole = bytes / size;
+  const int64_t rest = bytes % size;
+  auto* const packed = const_cast<std::byte*>(data);
+  const int code = move_by_library<false>(incoming, 0, whole, extent, packed);
+  if (code != MPI_SUCCESS || rest == 0) return code;
+  // A part of an element: the others of its bytes are what they were.
+  const Staging last = need_staging(size, false);
+  if (!last || move_by_library<true>(incoming, whole, 1, extent, last.data()) != MPI_SUCCESS)
+    return MPI_ERR_OTHER;
+  std::memcpy(last.data(), data + whole * size, static_cast<size_t>(rest));
+  return move_by_library<false>(incoming, whole, 1, extent, last.data());
+}
+
+bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed) noexcept {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  return next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) ==
+             MPI_SUCCESS &&
+         move_by_library<true>(incoming, 0, count, extent, packed) == MPI_SUCCESS;
+}
+
+// Those with gaps are the library's, and so is what could not be decoded.
+bool measure(Incoming* incoming) noexcept {
+  const Next& next = next_functions();
+  MPI_Count size = 0;
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  if (next.MPI_Type_size_x(incoming->type.handle(), &size) != MPI_SUCCESS ||
+      next.MPI_Type_get_extent_x(incoming->type.handle(), &lb, &extent) != MPI_SUCCESS ||
+      __builtin_mul_overflow(static_cast<int64_t>(incoming->count), static_cast<int64_t>(size),
+                             &incoming->bytes)) {
+    return false;
+  }
+  incoming->by_library = incoming->by_library || size != extent;
+  return true;
+}
+
+namespace {
+
+// How many elements a token fills, the last one perhaps in part. There are as many.
+int64_t elements_of_token(const Incoming& incoming) noexcept {
+  const int64_t size = incoming.bytes / incoming.count;
+  return (kTokenBytes + size - 1) / size;
+}
+
+bool read_by_library(const Incoming& incoming, Token* token) noexcept {
+  const int64_t count = elements_of_token(incoming);
+  const Staging packed = need_staging(incoming.bytes / incoming.count * count, false);
+  if (!packed || !pack_by_library(incoming, count, packed.data())) return false;
+  std::memcpy(token, packed.data(), sizeof(*token));
+  return true;
+}
+
+// Asked of the system, which says no where a load would be a signal: it reads a mask of signals
+// before it finds that it is told to do nothing with it. (By a pipe it took a descriptor, of which
+// the program may have used the last.)
+bool is_readable(const void* begin, int64_t bytes) noexcept {
+  constexpr long kNothing = -1;
+  constexpr uintptr_t kMask = 8;
+  constexpr uintptr_t kPage = 4096;
+  const auto first = reinterpret_cast<uintptr_t>(begin) / kMask * kMask;
+  const auto end = reinterpret_cast<uintptr_t>(begin) + static_cast<uintptr_t>(bytes);
+  for (uintptr_t at = first; at < end; at = (at / kPage + 1) * kPage) {
+    if (syscall(SYS_rt_sigprocmask, kNothing, at, nullptr, kMask) != 0 && errno == EFAULT)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// An emulator of the system may look at what it is told to do first. No process may read this.
+bool tells_readable() noexcept {
+  constexpr uintptr_t kLastMask = ~uintptr_t{7};
+  static const bool tells = !is_readable(reinterpret_cast<const void*>(kLastMask), 1);
+  return tells;
+}
+
+bool begins_as_token(const std::byte* packed) noexcept {
+  static_assert(offsetof(Token, secret) == 0);
+  return std::memcmp(packed, &secret(), sizeof(Secret)) == 0;
+}
+
+namespace {
+
+Region* region_of(const Token& token) noexcept {
+  return enter_region(peer_at(token.sender)->arena, token.offset, 0);
+}
+
+// A copy of one may have been overwritten in part.
+bool is_token(const Token& token) noexcept {
+  if (token.secret != secret() || token.id >> kReceiverShift != own_index()) return false;
+  const Peer* peer = peer_at(token.sender);
+  constexpr auto kHead = static_cast<int64_t>(sizeof(Region));
+  return peer != nullptr && token.offset >= kFrontBytes && token.offset % kLine == 0 &&
+         token.offset < peer->arena.bytes - kHead && token.bytes > 0 &&
+         token.bytes <= peer->arena.bytes - kHead - token.offset;
+}
+
+// Copies of tokens stay in memory that libraries and lacuna have used, and get into messages: what
+// looks like one was sent for this receive if its region still has this number and nobody has
+// marked it done.
+bool is_outstanding(const Region& region, const Token& token) noexcept {
+  return region.done.load(std::memory_order_acquire) == 0 &&
+         region.id.load(std::memory_order_acquire) == token.id;
+}
+
+}  // namespace
+
+bool is_outstanding(const Token& token) noexcept {
+  if (!is_token(token)) return false;
+  const Region* const region = region_of(token);
+  return region != nullptr && is_outstanding(*region, token);
+}
+
+namespace {
+
+// Not every receive has memory of the program's, as one from nobody.
+bool may_be_read(Incoming& incoming) noexcept {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  if ((incoming.bytes < 0 && !measure(&incoming)) || incoming.bytes < kTokenBytes) return false;
+  if (may_be_on_device(first_byte(incoming))) return true;
+  return next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) ==
+             MPI_SUCCESS &&
+         is_readable(first_byte(incoming), elements_of_token(incoming) * extent);
+}
+
+}  // namespace
+
+bool read_token(Incoming& incoming, Token* token) noexcept {
+  if (incoming.by_content && !may_be_read(incoming)) return false;
+  if (incoming.whole) {
+    if (incoming.bytes > 0 && !incoming.by_library)
+      incoming.by_library = may_be_on_device(first_byte(incoming));
+    std::memcpy(token, incoming.whole.data(), sizeof(*token));
+    return is_token(*token);
+  }
+  if (incoming.staging) {
+    if (incoming.bytes < kTokenBytes) return false;
+    std::memcpy(token, incoming.staging.data(), sizeof(*token));
+    return is_token(*token);
+  }
+  if (incoming.bytes < 0 && !measure(&incoming)) return false;
+  if (incoming.bytes < kTokenBytes) return false;
+  if (!incoming.by_library) incoming.by_library = may_be_on_device(first_byte(incoming));
+  if (incoming.by_library) return read_by_library(incoming, token) && is_token(*token);
+  if (incoming.plan == nullptr) {
+    std::memcpy(token, dense(incoming), sizeof(*token));
+  } else {
+    pack_slice(*incoming.plan, incoming.buf, incoming.count, 0, kTokenBytes, token);
+  }
+  return is_token(*token);
+}
+
+bool finds_token(Incoming& incoming) noexcept {
+  Token token;
+  return may_be_read(incoming) && read_token(incoming, &token) && is_outstanding(token);
+}
+
+bool can_land_alone(Incoming* incoming) noexcept {
+  if ((incoming->bytes < 0 && !measure(incoming)) || incoming->bytes == 0) return false;
+  incoming->by_library = incoming->by_library || may_be_on_device(first_byte(*incoming));
+  if (incoming->by_library) return false;
+  if (incoming->plan == nullptr) return is_readable(dense(*incoming), incoming->bytes);
+  const DataSpan span = data_span(incoming->plan->type(), incoming->count);
+  return is_readable(address(incoming->buf, span.low), span.bytes());
+}
+
+bool land_alone(Incoming& incoming) noexcept {
+  Token token;
+  int code = MPI_SUCCESS;
+  return incoming.bytes >= kTokenBytes && read_token(incoming, &token) &&
+         land(token, incoming, nullptr, &code);
+}
+
+void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
+  next_functions().MPI_Status_set_elements_x(status, runtime().byte, bytes);
+}
+
+namespace {
+
+// Of so many bytes.
+void tell_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept {
+  incoming.landed =
+      tells_all_of_truncated(runtime().flavour) ? bytes : std::min(bytes, incoming.bytes);
+  if (status != nullptr) set_bytes(status, incoming.landed);
+}
+
+}  // namespace
+
+void cut_whole(Incoming& incoming, MPI_Status* status) noexcept {
+  const std::byte* data = incoming.whole.data();
+  const int64_t bytes = incoming.bytes;
+  if (bytes > 0 && incoming.by_library) {
+    hand_over(data, bytes, incoming);
+  } else if (bytes > 0 && incoming.plan == nullptr) {
+    std::memcpy(dense(incoming), data, static_cast<size_t>(bytes));
+  } else if (bytes > 0) {
+    move_part<false>(*incoming.plan, address(incoming.buf, 0), incoming.count, 0, bytes,
+                     const_cast<std::byte*>(data), bytes);
+  }
+  tell_landed(kTokenBytes, incoming, status);
+}
+
+bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
+  const Peer& peer = *peer_at(token.sender);
+  Region* const region = region_of(token);
+  if (region == nullptr) return false;
+  // First, as it takes the time of a line that nobody has read.
+  const Distance news = look_along(*region, token.sender);
+  if (!is_outstanding(*region, token)) return false;
+  const std::byte* data = payload(region);
+  peer.landed.fetch_add(1, std::memory_order_relaxed);
+  const bool is_entered = enter_region(peer.arena, token.offset, token.bytes) != nullptr;
+  const int64_t bytes = std::min(token.bytes, incoming.bytes);
+  tell_landed(token.bytes, incoming, status);
+  Waiter waiter(Wait::kPieces, peer);
+  bool ok = true;
+  *code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  if (!is_entered) {
+    ok = false;
+  } else if (bytes == 0) {
+    // There is room for nothing.
+  } else if (incoming.by_library) {
+    // Of a ring nothing is used twice, as nothing is said to have been consumed.
+    ok = wait_for_more(*region, bytes - 1, &waiter) >= 0;
+    if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) *code = MPI_ERR_OTHER;
+  } else if (incoming.plan == nullptr) {
+    ok = follow(region, bytes, 1, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
+      std::memcpy(dense(incoming) + begin, data + begin - before, static_cast<size_t>(end - begin));
+    });
+  } else {
+    const Plan& plan = *incoming.plan;
+    const int64_t granule = slice_granule(plan, incoming.count, token.bytes / 8);
+    std::byte* const mem = address(incoming.buf, 0);
+    const bool asks =
+        asks_ahead(plan, token.bytes) && distance_from(token.sender, token.id) == Distance::kFar;
+    ok = follow(region, bytes, granule, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
+      if (asks) ask_for(data + begin - before, end - begin);
+      move_part<false>(plan, mem, incoming.count, begin, end,
+                       const_cast<std::byte*>(data) + begin - before, bytes);
+    });
+  }
+  // What was cut off is still being written, and another thread there may want the region.
+  if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
+  release(region, done_from(news));
+  if (!ok) *code = MPI_ERR_OTHER;
+  return true;
+}
+
+}  // namespace lacuna::direct

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/node/peers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "interpose/direct/messages/receive.hpp"
+#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/rooms/repeat_decline.hpp"
+#include "interpose/direct/rooms/room.hpp"
+#include "interpose/library/communicator.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/library/staging.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+constinit Secret g_secret = {};
+constinit uint32_t g_index = 0;
+constinit bool g_peers_read = false;
+constinit bool g_peers_have_threads = false;
+constinit std::vector<Peer>* g_peers = nullptr;
+constinit MPI_Group g_world = {};
+constinit MPI_Request g_idle = {};  // never complete before the end
+constinit bool g_started = false;
+constinit int g_keyval = 0;
+
+// One of a communicator's ranks that are peers, and which of those it is.
+struct NodeRank {
+  int rank;
+  uint32_t peer;
+  bool operator<(const NodeRank& other) const noexcept { return rank < other.rank; }
+};
+
+// The ranks of a communicator that are peers, ascending; hangs on it as an attribute. Never
+// returned to the system, only reused (types/record.hpp says why).
+struct Ranks {
+  std::atomic<uintptr_t> handle{0};
+  std::atomic<uint64_t> life{0};
+  std::vector<NodeRank> peers;
+  Room room;
+  Ranks* next_free = nullptr;
+};
+
+// What a look at a communicator needs, there from the start: also a rank that is refused memory has
+// to do what the others wait for. Used while g_learning is held.
+struct Lookup {
+  std::vector<int> here;   // the peers' ranks in MPI_COMM_WORLD
+  std::vector<int> there;  // those in the communicator, or MPI_UNDEFINED
+};
+constinit Lookup* g_lookup = nullptr;
+
+constexpr unsigned kCacheBits = 6;
+constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
+constinit std::mutex g_learning;  // held while the library is asked
+constinit std::mutex g_mutex;     // a leaf, as the library may call forget_comm() with locks held
+constinit Ranks* g_free = nullptr;
+constinit Ranks* g_closing = nullptr;  // of freed communicators, whose rooms are still read
+constinit std::atomic<uint64_t> g_lives{0};
+constinit char g_refused = 0;  // the attribute of a communicator whose room was refused here
+
+size_t slot_of(uintptr_t handle) {
+  return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
+}
+
+int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
+  if (value == &g_refused) return MPI_SUCCESS;
+  auto* ranks = static_cast<Ranks*>(value);
+  close_room(&ranks->room);
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  ranks->handle.store(0, std::memory_order_release);
+  Ranks** list = give_up_if_left(&ranks->room) ? &g_free : &g_closing;
+  ranks->next_free = *list;
+  *list = ranks;
+  return MPI_SUCCESS;
+}
+
+// A duplicate of a communicator learns for itself.
+int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+void sweep_closing() noexcept {
+  for (Ranks** link = &g_closing; *link != nullptr;) {
+    Ranks* const ranks = *link;
+    if (!give_up_if_left(&ranks->room)) {
+      link = &ranks->next_free;
+      continue;
+    }
+    *link = ranks->next_free;
+    ranks->next_free = g_free;
+    g_free = ranks;
+  }
+}
+
+Ranks* new_ranks() {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    sweep_closing();
+    if (Ranks* ranks = g_free) {
+      g_free = ranks->next_free;
+      return ranks;
+    }
+  }
+  return new Ranks;
+}
+
+// Which ranks of `comm` the peers are. `whole`: all of it are peers, and so it has a room.
+bool look_up(MPI_Comm comm, bool* whole) noexcept {
+  const Next& next = next_functions();
+  std::vector<int>& there = g_lookup->there;
+  std::fill(there.begin(), there.end(), MPI_UNDEFINED);
+  *whole = false;
+  if (!has_plain_ranks(comm)) return true;
+  int inter = 0;
+  MPI_Group group;
+  if (next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return false;
+  if ((inter != 0 ? next.MPI_Comm_remote_group(comm, &group) : next.MPI_Comm_group(comm, &group)) !=
+      MPI_SUCCESS) {
+    return false;
+  }
+  const auto n = static_cast<int>(there.size());
+  const bool ok = next.MPI_Group_translate_ranks(g_world, n, g_lookup->here.data(), group,
+                                                 there.data()) == MPI_SUCCESS;
+  int size = 0;
+  next.MPI_Group_size(group, &size);
+  next.MPI_Group_free(&group);
+  *whole = ok && inter == 0 && n - std::count(there.begin(), there.end(), MPI_UNDEFINED) == size;
+  return ok;
+}
+
+// Null: no memory.
+Ranks* make_ranks(bool whole) noexcept try {
+  const std::vector<int>& there = g_lookup->there;
+  std::vector<NodeRank> found;
+  for (uint32_t i = 0; i < there.size(); ++i) {
+    if (there[i] != MPI_UNDEFINED && i != g_index) found.push_back({there[i], i});
+  }
+  std::sort(found.begin(), found.end());
+  Room room;
+  room.members.resize(whole ? found.size() + 1 : 0);
+  room.offers.resize(room.members.size());
+  for (uint32_t i = 0; whole && i < there.size(); ++i) {
+    if (there[i] == MPI_UNDEFINED) continue;
+    room.members[static_cast<size_t>(there[i])].peer = i;
+    if (i == g_index) room.rank = static_cast<size_t>(there[i]);
+  }
+  Ranks* const ranks = new_ranks();
+  ranks->peers = std::move(found);
+  ranks->room = std::move(room);
+  return ranks;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+// By a rank that has no memory for it. What the others offer goes to a buffer of this thread's
+// alone, as the library may forward from there what it has received. The others wait for this rank,
+// so it waits for a buffer.
+void refuse_room_on(MPI_Comm comm) noexcept {
+  const auto bytes = static_cast<int64_t>(g_peers->size() * sizeof(Offer));
+  Staging offers;
+  while (!(offers = need_staging(bytes, true)))
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  refuse_room(comm, reinterpret_cast<Offer*>(offers.data()));
+}
+
+// One thread at a time: of two that meet a communicator first, the second one's ranks would take
+// the place of those that the first one has, whose room then ends under it. A message can do
+// without (`waits` is false), and rather does, as the library may have called back with locks held;
+// a collective cannot, as others wait for it.
+Ranks* learn(MPI_Comm comm, bool waits) noexcept {
+  auto lock = std::unique_lock(g_learning, std::defer_lock);
+  if (g_gate.threads && waits) lock.lock();
+  if (g_gate.threads && !waits && !lock.try_lock()) return nullptr;
+  const Next& next = next_functions();
+  void* value = nullptr;
+  int found = -1;
+  if (!is_communicator(comm) ||
+      next.MPI_Comm_get_attr(comm, g_keyval, &value, &found) != MPI_SUCCESS || found < 0) {
+    return nullptr;
+  }
+  auto* ranks = static_cast<Ranks*>(value);
+  if (found == 0 || value == &g_refused) {
+    bool whole = false;
+    if (!look_up(comm, &whole)) return nullptr;
+    ranks = make_ranks(whole);
+    if (ranks == nullptr) {
+      if (found != 0 || !whole || !waits) return nullptr;
+      next.MPI_Comm_set_attr(comm, g_keyval, &g_refused);
+      // What other ranks' threads do first may need this lock.
+      if (lock.owns_lock()) lock.unlock();
+      refuse_room_on(comm);
+      return nullptr;
+    }
+    if (found != 0) ranks->room.number = Room::kRefused;
+    if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
+    ranks->life.store(++g_lives, std::memory_order_relaxed);
+    ranks->handle.store(handle_bits(comm), std::memory_order_release);
+  }
+  g_cache[slot_of(handle_bits(comm))].store(ranks, std::memory_order_release);
+  return ranks;
+}
+
+Ranks* known_ranks(MPI_Comm comm) noexcept {
+  const uintptr_t handle = handle_bits(comm);
+  Ranks* ranks = g_cache[slot_of(handle)].load(std::memory_order_acquire);
+  return ranks != nullptr && ranks->handle.load(std::memory_order_acquire) == handle ? ranks
+                                                                                     : nullptr;
+}
+
+Ranks* ranks_of(MPI_Comm comm, bool waits) noexcept {
+  Ranks* ranks = known_ranks(comm);
+  return ranks != nullptr ? ranks : learn(comm, waits);
+}
+
+const Peer* find_peer(const Ranks& ranks, int rank) noexcept {
+  const auto& here = ranks.peers;
+  const auto found = std::lower_bound(here.begin(), here.end(), NodeRank{rank, 0});
+  return found != here.end() && found->rank == rank ? &(*g_peers)[found->peer] : nullptr;
+}
+
+// Of the tokens that a peer has sent here.
+bool has_landed_all(const Peer& peer) noexcept {
+  const auto& sent = token_page(peer.arena.begin).sent[g_index];
+  return sent.load(std::memory_order_acquire) == peer.landed.load(std::memory_order_relaxed);
+}
+
+Room* room_of(Ranks* ranks) noexcept {
+  return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
+}
+
+int ask_nothing(void*, MPI_Status*) noexcept { return MPI_SUCCESS; }
+int free_nothing(void*) noexcept { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) noexcept { return MPI_SUCCESS; }
+
+// What the path needs of the library: none of it is collective.
+bool make_handles() noexcept {
+  const Next& next = next_functions();
+  if (next.MPI_Comm_group(MPI_COMM_WORLD, &g_world) != MPI_SUCCESS) return false;
+  if (next.MPI_Grequest_start(&ask_nothing, &free_nothing, &cancel_nothing, nullptr, &g_idle) ==
+      MPI_SUCCESS) {
+    if (next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS)
+      return true;
+    next.MPI_Grequest_complete(g_idle);
+    next.MPI_Request_free(&g_idle);
+  }
+  next.MPI_Group_free(&g_world);
+  return false;
+}
+
+void free_handles() noexcept {
+  const Next& next = next_functions();
+  next.MPI_Comm_free_keyval(&g_keyval);
+  next.MPI_Grequest_complete(g_idle);
+  next.MPI_Request_free(&g_idle);
+  next.MPI_Group_free(&g_world);
+}
+
+}  // namespace
+
+bool start_peers(const Node& node) noexcept try {
+  g_peers = node.peers;
+  g_index = node.index;
+  g_secret = node.secret;
+  g_peers_have_threads = node.threads;
+  const size_t n = node.peers->size();
+  g_lookup = new Lookup{std::vector<int>(n), std::vector<int>(n)};
+  for (size_t i = 0; i < n; ++i) g_lookup->here[i] = (*g_peers)[i].rank;
+  g_started = make_handles();
+  return g_started;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void read_peers() noexcept { g_peers_read = true; }
+
+void forget_peers() noexcept {
+  stop_peers();
+  g_peers = nullptr;
+}
+
+void stop_peers() noexcept {
+  if (!g_started) return;
+  g_started = false;
+  for (LastRoom& last : g_last_rooms) last.room = nullptr;
+  free_handles();
+  for (auto& entry : g_cache) entry.store(nullptr, std::memory_order_release);
+}
+
+// Of a request that needs no communicator: so nothing of it can meet the program's messages, and no
+// process that has failed makes it an error. Several threads may ask at once.
+void let_library_work() noexcept {
+  int flag = 0;
+  next_functions().MPI_Request_get_status(g_idle, &flag, MPI_STATUS_IGNORE);
+}
+
+// A word may be overwritten by another peer's: who reads that one must also see what was counted
+// before the first. x86-64 lets all see stores in one order, others (POWER) need a fence on either
+// side.
+static void order_counts_and_words() noexcept {
+#if !defined(__x86_64__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+uint64_t announce_token(const Peer& peer) noexcept {
+  const auto index = static_cast<uint64_t>(&peer - g_peers->data());
+  std::atomic<uint64_t>& sent = token_page(own_arena()).sent[index % kMostTold];
+  uint64_t count = 0;
+  if (g_gate.threads) {
+    count = sent.fetch_add(1, std::memory_order_release) + 1;
+  } else {
+    count = sent.load(std::memory_order_relaxed) + 1;
+    sent.store(count, std::memory_order_release);
+  }
+  order_counts_and_words();
+  token_page(peer.arena.begin)
+      .word.store((uint64_t{g_index} + 1) << kReceiverShift | count, std::memory_order_release);
+  return index << kReceiverShift | count;
+}
+
+bool may_settle() noexcept {
+  return shows_token_page() && g_peers->size() <= kMostTold && tells_readable();
+}
+
+// The word is read first: what has been counted when it was written is seen then, also if another
+// peer has overwritten it, as each counts before it writes.
+bool settle_tokens() noexcept {
+  if (!may_settle()) return false;
+  const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
+  order_counts_and_words();
+  for (const Peer& peer : *g_peers) {
+    if (peer.arena.begin != nullptr && !has_landed_all(peer)) return false;
+  }
+  g_settled_word = word;
+  return true;
+}
+
+const Secret& secret() noexcept { return g_secret; }
+
+uint32_t own_index() noexcept { return g_index; }
+
+const Peer& own_peer() noexcept { return (*g_peers)[g_index]; }
+
+int32_t own_pid() noexcept { return own_peer().pid; }
+
+bool peers_have_threads() noexcept { return g_peers_have_threads; }
+
+bool peers_read() noexcept { return g_peers_read; }
+
+const Peer* peer_at(uint32_t index) noexcept {
+  if (g_peers == nullptr || index >= g_peers->size()) return nullptr;
+  const Peer& peer = (*g_peers)[index];
+  return peer.arena.begin != nullptr ? &peer : nullptr;
+}
+
+Room* room_on(MPI_Comm comm) noexcept {
+  return comm != MPI_COMM_NULL ? room_of(ranks_of(comm, true)) : nullptr;
+}
+
+bool known_room(MPI_Comm comm, Room** room) noexcept {
+  Ranks* ranks = known_ranks(comm);
+  *room = room_of(ranks);
+  return ranks != nullptr;
+}
+
+uint64_t life_of(MPI_Comm comm) noexcept {
+  const Ranks* ranks = known_ranks(comm);
+  return ranks != nullptr ? ranks->life.load(std::memory_order_relaxed) : 0;
+}
+
+const Peer* peer_of(MPI_Comm comm, int rank) noexcept {
+  if (rank < 0 || comm == MPI_COMM_NULL) return nullptr;
+  const Ranks* ranks = ranks_of(comm, false);
+  return ranks != nullptr ? find_peer(*ranks, rank) : nullptr;
+}
+
+bool may_send_token(MPI_Comm comm, int rank) noexcept {
+  const Ranks* ranks = ranks_of(comm, false);
+  if (ranks == nullptr) return true;
+  const Peer* peer = find_peer(*ranks, rank);
+  return peer != nullptr && (g_peers->size() > kMostTold || !has_landed_all(*peer));
+}
+
+}  // namespace lacuna::direct

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/rooms/waiter.hpp"
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/options.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/node/waits.hpp"
+#include "interpose/direct/rooms/room.hpp"
+#include "interpose/observe/log.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+const char* name_of(Kind kind) noexcept {
+  constexpr const char* kNames[kKinds] = {
+      "MPI_Bcast",
+      "MPI_Gather",
+      "MPI_Gatherv",
+      "MPI_Scatter",
+      "MPI_Scatterv",
+      "MPI_Allgather",
+      "MPI_Allgatherv",
+      "MPI_Alltoall",
+      "MPI_Alltoallv",
+      "MPI_Alltoallw",
+      "MPI_Neighbor_allgather",
+      "MPI_Neighbor_allgatherv",
+      "MPI_Neighbor_alltoall",
+      "MPI_Neighbor_alltoallv",
+      "MPI_Neighbor_alltoallw",
+  };
+  return kNames[static_cast<size_t>(kind)];
+}
+
+const char* words_of(Wait what) noexcept {
+  switch (what) {
+    case Wait::kVotes:
+      return "to come to the call";
+    case Wait::kReaders:
+      return "to read what was said in an earlier call";
+    case Wait::kData:
+      return "to move its data";
+    default:
+      return "to pack the rest of a message";
+  }
+}
+
+}  // namespace
+
+void Waiter::describe(char* text, int bytes) const noexcept {
+  if (room_ == nullptr) {
+    std::snprintf(text, static_cast<size_t>(bytes), "a receive: a sender %s", words_of(what_));
+  } else {
+    std::snprintf(text, static_cast<size_t>(bytes), "%s, %zu ranks: another one %s", name_of(kind_),
+                  room_->members.size(), words_of(what_));
+  }
+}
+
+const Peer& Waiter::peer_of(size_t late) const noexcept {
+  if (room_ == nullptr) return *peer_;
+  const Peer* found = peer_at(room_->members[late].peer);
+  return found != nullptr ? *found : own_peer();
+}
+
+bool Waiter::all_live() const noexcept {
+  if (room_ == nullptr) return !has_ended(peer_->pid);
+  return std::none_of(room_->members.begin(), room_->members.end(), [](const Member& member) {
+    return member.peer != own_index() && has_ended(peer_at(member.peer)->pid);
+  });
+}
+
+void Waiter::tell(const Peer& late, int64_t ns) const noexcept {
+  char what[sizeof(WaitRow::what)];
+  char sentence[300];
+  describe(what, sizeof(what));
+  std::snprintf(
+      sentence, sizeof(sentence),
+      "waiting for %lld s for rank %d (process %d), in %s; `lacuna doctor %d` tells where "
+      "that is",
+      static_cast<long long>(ns / kSecond), late.rank, late.pid, what, late.pid);
+  log_line(sentence);
+}
+
+bool Waiter::wait_longer(size_t late) noexcept {
+  constexpr int64_t kBetweenAsks = kSecond / 2;
+  // To yield does not let a process of lower real-time priority run, for which this may wait.
+  constexpr int64_t kBetweenSleeps = kSecond / 100;
+  constexpr int64_t kNap = kSecond / 2000;
+  if (room_ != nullptr) let_library_work();
+  sched_yield();
+  const int64_t now = monotonic_ns();
+  if (since_ns_ == 0) {
+    since_ns_ = asked_ns_ = slept_ns_ = now;
+    char what[sizeof(WaitRow::what)];
+    describe(what, sizeof(what));
+    row_ = take_row(what, now);
+  }
+  const Peer& peer = peer_of(late);
+  if (row_ != nullptr) {
+    row_->rank.store(peer.rank, std::memory_order_relaxed);
+    row_->process.store(peer.pid, std::memory_order_relaxed);
+  }
+  static const int64_t patience = option_integer(OptionId::kPatience) * kSecond;
+  if (now - slept_ns_ >= kBetweenSleeps) {
+    const timespec nap{0, kNap};
+    nanosleep(&nap, nullptr);
+    slept_ns_ = monotonic_ns();
+  }
+  const int64_t waited = now - since_ns_;
+  if (patience > 0 && waited >= std::max(patience, 2 * told_ns_)) {
+    told_ns_ = waited;
+    tell(peer, waited);
+  }
+  if (now - asked_ns_ < kBetweenAsks) return true;
+  asked_ns_ = now;
+  return all_live();
+}
+
+void Waiter::end() noexcept {
+  give_back(row_);
+  row_ = nullptr;
+  since_ns_ = told_ns_ = 0;
+}
+
+}  // namespace lacuna::direct

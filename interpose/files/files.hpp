@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reading and writing files from memory with gaps: the hand-written halves of the wrappers. Only
+// the memory's side of a call changes: the library gets packed data, as the same count of the
+// packed form (types/record.hpp). Views, offsets, shared pointers, atomic mode and external32 go by
+// bytes and basic types alone and stay the library's; and in a collective call each rank decides
+// for itself.
+//
+// A read lays what comes over what is in the memory: that is packed before the call, and all is
+// unpacked after it. So what the library did not read stays as it was, and no status is needed.
+// (None would do: ROMIO says of collective reads, and of reads through a view with gaps, that all
+// has come, even at the end of the file.)
+//
+// `buf` says which way the data go: const to the file. `where` is the file, and the offset if there
+// is one.
+#ifndef LACUNA_INTERPOSE_FILES_FILES_HPP_
+#define LACUNA_INTERPOSE_FILES_FILES_HPP_
+
+#include <type_traits>
+
+#include "interpose/collectives/side.hpp"
+#include "interpose/library/answer.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/requests/table.hpp"
+
+namespace lacuna {
+
+// files.cpp: the memory of a call. False: declined.
+bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
+                 Exchange* exchange);
+bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
+                 Exchange* exchange);
+
+// What the library gets of it.
+template <typename Memory>
+const Side& side_of(const Exchange& exchange) {
+  return std::is_const_v<Memory> ? exchange.out : exchange.in;
+}
+
+template <typename Function, typename Memory, typename Count, typename... Where>
+Answer take_file(Function Next::*function, Memory* buf, Count count, MPI_Datatype datatype,
+                 MPI_Status* status, Where... where) {
+  Exchange exchange;
+  if (!take_memory(buf, count, datatype, true, &exchange)) return kDeclined;
+  const Side& side = side_of<Memory>(exchange);
+  const int code =
+      (next_functions().*function)(where..., side.buffer(), count, side.datatype(), status);
+  if (code == MPI_SUCCESS) exchange.in.unpack_all();
+  return taken(code);
+}
+
+bool may_start_on_file(bool reads);  // files.cpp
+
+// The request that the program gets is the library's own.
+template <typename Function, typename Memory, typename Count, typename... Where>
+Answer take_file_start(Function Next::*function, Memory* buf, Count count, MPI_Datatype datatype,
+                       MPI_Request* request, Where... where) {
+  constexpr bool kReads = !std::is_const_v<Memory>;
+  if (!may_start_on_file(kReads) || !may_start(datatype, request)) return kDeclined;
+  Exchange exchange;
+  if (!take_memory(buf, count, datatype, false, &exchange)) return kDeclined;
+  PendingRequest* entry = new_pending_exchange(&exchange);
+  if (entry == nullptr) return kDeclined;
+  const Side& side = side_of<Memory>(*entry->exchange);
+  MPI_Request started = MPI_REQUEST_NULL;
+  const int code =
+      (next_functions().*function)(where..., side.buffer(), count, side.datatype(), &started);
+  return taken(settle_started(entry, started, request, code));
+}
+
+// A collective between its begin and its end; a file has one at most.
+struct Split {
+  MPI_File fh;
+  Exchange exchange;
+  Split* next = nullptr;
+};
+
+// files.cpp. nullptr: no memory.
+Split* new_split(MPI_File fh);
+void add_split(Split* split);
+Split* find_split(MPI_File fh);
+void drop_split(Split* split);
+// Whatever there is of this file.
+void forget_split(MPI_File fh);
+
+template <typename Function, typename Memory, typename Count, typename... Offset>
+Answer take_file_begin(Function Next::*function, Memory* buf, Count count, MPI_Datatype datatype,
+                       MPI_File fh, Offset... offset) {
+  const auto begin = next_functions().*function;
+  if (find_split(fh) != nullptr) {
+    // A mistake, unless the first has not begun: MPICH 5 returns MPI_SUCCESS after errors that the
+    // program's handler has seen.
+    const int code = begin(fh, offset..., buf, count, datatype);
+    if (code == MPI_SUCCESS) forget_split(fh);
+    return watched(code);
+  }
+  Split* split = new_split(fh);
+  if (split == nullptr) return kDeclined;
+  if (!take_memory(buf, count, datatype, false, &split->exchange)) {
+    drop_split(split);
+    return kDeclined;
+  }
+  const Side& side = side_of<Memory>(split->exchange);
+  const int code = begin(fh, offset..., side.buffer(), count, side.datatype());
+  if (code == MPI_SUCCESS) {
+    add_split(split);
+  } else {
+    drop_split(split);
+  }
+  return taken(code);
+}
+
+template <typename Function, typename Memory>
+Answer take_file_end(Function Next::*function, Memory*, MPI_Status* status, MPI_File fh) {
+  Split* split = find_split(fh);
+  if (split == nullptr || !side_of<Memory>(split->exchange).taken()) return kDeclined;
+  const int code =
+      (next_functions().*function)(fh, side_of<Memory>(split->exchange).buffer(), status);
+  if (code != MPI_SUCCESS) return taken(code);  // it has not ended
+  split->exchange.in.unpack_all();
+  forget_split(fh);
+  return taken(code);
+}
+
+int around_file_close(const Next& next, MPI_File* fh);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_FILES_FILES_HPP_

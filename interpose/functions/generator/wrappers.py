@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C++ that is made of the table: wrappers of the functions, and their exports."""
+
+from __future__ import annotations
+
+import re
+from textwrap import indent
+
+from generator.counting import COSTED, counted
+from generator.table import NOTICE, Function, fill
+
+# In the texts @name@ is replaced.
+
+WRAPPERS = """\
+#include "interpose/library/bodies.hpp"
+#include "interpose/start/cache.hpp"
+#include "interpose/collectives/uniform.hpp"
+#include "interpose/direct/rooms/repeat_decline.hpp"
+#include "interpose/direct/messages/fast_receive.hpp"
+#include "interpose/files/files.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/observe/observe.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/observe/sampling.hpp"
+#include "interpose/types/record.hpp"
+
+using namespace lacuna;
+
+extern "C" {
+
+@wrappers@}  // extern "C"
+@linked@"""
+
+# Where lacuna is linked to the library, the linker finds what comes next.
+LINKED = """\
+
+#if defined(LACUNA_STATIC)
+namespace lacuna::detail {
+
+void link_@version@(Next* next) {
+@fields@}
+
+}  // namespace lacuna::detail
+#endif
+"""
+
+WATCHED = """\
+LACUNA_EXPORT int @shown@(@declaration@) {
+  [[maybe_unused]] const Next& next = @next@();
+  return @around@;
+}
+
+"""
+
+# The look is out of line, so that the way straight through saves no registers; it is jumped to,
+# with the arguments where they are, so that its return address is the wrapper's (CMakeLists.txt).
+# The answer is the library's unless the body says that it has done the call.
+TAKEN = """\
+__attribute__((noinline)) static int look_@shown@(@declaration@) {
+  [[maybe_unused]] const void* caller = __builtin_return_address(0);
+@refuse@  Look look(FunctionId::k@symbol@, Role::@role@, caller);
+@vote@  const Answer answer = look.note(@take@);
+  if (answer.taken) return answer.code;
+  return @next@().@symbol@(@arguments@);
+}
+
+@steps@LACUNA_EXPORT int @shown@(@declaration@) {
+@ways@  return @otherwise@(@arguments@);
+}
+
+"""
+
+# A function's two names: where each goes on, and who may not be served under it. A request may be
+# completed by anyone under either name; whatever else the library's own code calls is its business,
+# and so is what tools call by PMPI, but not what Fortran code does.
+# A token may come to whoever receives, but not to the library itself.
+PLAIN = {
+    "prefix": "",
+    "next": "next_functions",
+    "foreign": "called_by_mpi(caller)",
+    "foreign_to_direct": "called_by_mpi(caller)",
+}
+PROFILING = {
+    "prefix": "P",
+    "next": "next_profiling",
+    "foreign": "!called_by_fortran(caller)",
+    "foreign_to_direct": "called_by_mpi(caller) || "
+    "!(receives_direct() || called_by_fortran(caller))",
+}
+REFUSE = """\
+  if (@foreign@) return @next@().@symbol@(@arguments@);
+"""
+
+# Of a collective to which all ranks come.
+VOTE = """\
+  if (look.watched() && @plain@) look.comes_to_vote();
+"""
+
+# What may be done with less, before that.
+QUICK = """\
+@inline@ static int @here@_@shown@(@declaration@) {
+  return @done@;
+}
+
+"""
+INLINED = "__attribute__((always_inline)) inline"
+APART = "__attribute__((noinline))"
+# Whether the type is worth a look: out of line, too, as it takes registers.
+WEIGH = """\
+__attribute__((noinline)) static int weigh_@shown@(@declaration@) {
+  if (@passes@) return @next@().@symbol@(@arguments@);
+  return @after@_@shown@(@arguments@);
+}
+
+"""
+# A collective that passes as the one before (direct/rooms/repeat_decline.hpp): without calls, it saves few
+# registers.
+PASS = """\
+__attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
+  if (direct::passes_by({direct::Kind::@call@}, comm, @sides@, __builtin_return_address(0)))
+    return @next@().@symbol@(@arguments@);
+  return look_@shown@(@arguments@);
+}
+
+"""
+# Where it has no room: a gate with two types takes registers.
+GATED = """\
+__attribute__((noinline)) static int gated_@shown@(@declaration@) {
+@ways@  return @next@().@symbol@(@arguments@);
+}
+
+"""
+WAY = """\
+  if (__builtin_expect(@gate@, 0)) return @way@_@shown@(@arguments@);
+"""
+
+# One look at the gate.
+OPENED = """\
+  const uint32_t open = g_gate.open.load(std::memory_order_acquire);
+  if (__builtin_expect((open & @family@) != 0, 1)) {
+    if (__builtin_expect((open & kCostsSwitch) != 0, 0)) return count_@shown@(@arguments@);
+    if (!plainly_predefined(@datatype@)) {
+@direct_derived@      return @way@_@shown@(@arguments@);
+    }
+  }
+@direct@"""
+
+EXPORTS = """\
+{
+  global:
+    lacuna_interposed;
+    lacuna_interposed_cached;
+    lacuna_interposed_calls;
+    lacuna_interposed_library;
+    lacuna_interposed_moves;
+    lacuna_interposed_register;
+    lacuna_interposed_switch;
+    lacuna_interposed_table;
+    lacuna_interposed_table_place;
+    lacuna_interposed_waits;
+@names@  local: *;
+};
+"""
+
+
+def left_alone(type_: str, operation: str, count: str) -> str:
+    return f"is_left_alone({type_}, {count}, Operation::{operation})"
+
+
+def wrapper(function: Function, name: dict[str, str]) -> str:
+    entry, texts = function.entry, function.texts() | name
+    texts["shown"] = name["prefix"] + function.symbol
+    if entry["policy"] == "watched":
+        return fill(WATCHED, around=entry["around"], **texts)
+    gate, refuse = entry["gate"], ""
+    role = "kMoves" if "open_to(" in entry["gate"] or "is_open(" in entry["gate"] else "kEnds"
+    if gate.startswith(("open_to(", "is_open(")):
+        refuse = fill(REFUSE, **texts)
+    passes = vote = ""
+    if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
+        passes = f"is_never_taken({types[1]})"
+        if entry.get("direct") == "room":
+            plain = " && ".join(f"plainly_predefined({one})" for one in types[1].split(", "))
+            vote = fill(VOTE, plain=plain)
+        if few := entry.get("few"):
+            role = "kMovesMany"
+            pairs = zip(types[1].split(", "), few.split(", "), strict=True)
+            passes = " && ".join(left_alone(one, *many.split(": ")) for one, many in pairs)
+    has_direct, has_quick = entry.get("direct") == "yes", "quick" in entry and not function.large
+    has_room = entry.get("direct") == "room"
+    if has_direct or has_room or gate.startswith("receives_direct("):
+        refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
+    steps = counted(function, texts)
+    is_counted, ways = bool(steps), []
+    if has_quick and (has_direct or is_counted):
+        ways.append(("is_regular()" if has_direct else "is_watching()", "quickly"))
+    has_light = "light" in entry and not function.large
+    if has_light:
+        light = fill(entry["light"], **{"else": f"look_{texts['shown']}"}, **texts)
+        steps += fill(QUICK, here="lightly", done=light, inline=APART, **texts)
+    if has_quick:
+        after = "lightly" if has_light else "look"
+        quick = fill(entry["quick"], **{"else": f"{after}_{texts['shown']}"}, **texts)
+        steps += fill(QUICK, here="quickly", done=quick, inline=INLINED, **texts)
+    if passes:
+        weighed = "lightly" if has_light and not has_quick else "look"
+        steps += fill(WEIGH, passes=passes, after=weighed, **texts)
+    if has_direct:
+        ways.append(("receives_direct()", "look"))
+    if has_room and (like := entry.get("like")):
+        call, sides = like.split(": ")
+        both = [f"direct::side({one.replace(' ', ', ')})" for one in sides.split(", ")]
+        both += ["direct::side()"] * (2 - len(both))
+        steps += fill(PASS, call=call, sides=", ".join(both), **texts)
+        ways.append(("receives_direct()", "pass"))
+    elif has_room:
+        ways.append(("receives_direct()", "look"))
+    ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
+    lines = [fill(WAY, gate=one, way=way, **texts) for one, way in ways]
+    if is_counted:
+        # The first way of a quick one is closed where calls are timed.
+        first = 1 if has_quick else 0
+        if one := re.fullmatch(r"open_to\((\w+), (\w+)\)", gate):
+            opened = {"family": one[1], "datatype": one[2], "way": ways[-1][1]}
+            direct = fill(WAY, gate="receives_direct(open)", way="look", **texts)
+            opened["direct"] = direct if has_direct else ""
+            opened["direct_derived"] = indent(opened["direct"], "    ")
+            lines[first:] = [fill(OPENED, **opened, **texts)]
+        else:
+            for way in dict.fromkeys(way for _, way in ways[first:]):
+                steps += fill(COSTED, way=way, **texts)
+            lines[first:] = [
+                fill(WAY, gate=one, way=f"{way}_or_count", **texts) for one, way in ways[first:]
+            ]
+    texts["take"] = fill(entry["take"], **texts)
+    texts["otherwise"] = f"{texts['next']}().{function.symbol}"
+    if has_room and "like" in entry:
+        texts["otherwise"] = f"gated_{texts['shown']}"
+        steps += fill(GATED, ways="".join(lines[1:]), **texts)
+        del lines[1:]
+    texts |= {"refuse": refuse, "role": role, "steps": steps, "vote": vote}
+    texts["ways"] = "".join(lines)
+    return fill(TAKEN, **texts)
+
+
+def wrappers(functions: list[Function], name: dict[str, str], linked: str = "") -> str:
+    chosen = [f for f in functions if f.wrapped and f.entry.get("around") != "custom"]
+    texts = "".join(wrapper(f, name) for f in chosen)
+    return NOTICE + fill(WRAPPERS, wrappers=texts, linked=linked)
+
+
+def wrappers_sources(functions: list[Function]) -> dict[str, str]:
+    """One file for each version of MPI, so that a program that is linked to lacuna asks its library
+    for no newer functions than it uses itself."""
+    texts = {}
+    for version in sorted({f.version for f in functions}):
+        chosen = [f for f in functions if f.version == version]
+        assigned = [f"  next->{f.symbol} = &P{f.symbol};\n" for f in chosen if f.in_next]
+        linked = fill(LINKED, version=version.replace(".", "_"), fields="".join(assigned))
+        texts[f"wrappers-{version}.gen.cpp"] = wrappers(chosen, PLAIN, linked)
+    return texts
+
+
+def profiling_source(functions: list[Function]) -> str:
+    return wrappers(functions, PROFILING)
+
+
+def exports(functions: list[Function]) -> str:
+    names = [n["prefix"] + f.symbol for f in functions if f.wrapped for n in (PLAIN, PROFILING)]
+    return fill(EXPORTS, names="".join(f"    {name};\n" for name in names))

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The hand-written halves of the wrappers, called by the generated ones (functions.ini names them).
+// Counts are MPI_Count for both forms of a function. None throws; a body that runs out of memory
+// before it has done anything declines.
+#ifndef LACUNA_INTERPOSE_LIBRARY_BODIES_HPP_
+#define LACUNA_INTERPOSE_LIBRARY_BODIES_HPP_
+
+#include <cstdint>
+
+#include "interpose/library/answer.hpp"
+#include "mpi/header.hpp"
+
+namespace lacuna {
+
+struct Next;
+
+// init.cpp; `next` is where the call goes on.
+int around_init(const Next& next, int* argc, char*** argv);
+int around_init_thread(const Next& next, int* argc, char*** argv, int required, int* provided);
+int around_finalize(const Next& next);
+int around_session_init(const Next& next, MPI_Info info, MPI_Errhandler handler,
+                        MPI_Session* session);
+int around_session_finalize(const Next& next, MPI_Session* session);
+
+// handlers.cpp
+
+// types/record.cpp
+int around_type_commit(const Next& next, MPI_Datatype* datatype);
+int around_type_free(const Next& next, MPI_Datatype* datatype);
+
+// pack.cpp; Count is int or MPI_Count.
+template <typename Count>
+Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+                 MPI_Count outsize, Count* position, MPI_Comm comm);
+template <typename Count>
+Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
+                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm);
+
+// messages/blocking.cpp
+enum class SendMode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
+Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 int tag, MPI_Comm comm);
+Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Status* status);
+Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                  MPI_Status* status);
+Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Status* status);
+Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status);
+
+// direct/messages/probe.cpp; MPI_Probe and MPI_Mprobe have no flag.
+Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status);
+Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                   MPI_Status* status);
+
+// messages/nonblocking.cpp
+Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request* request);
+Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                  MPI_Comm comm, MPI_Request* request);
+Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                   MPI_Request* request);
+int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request);
+Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request);
+Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                              int sendtag, int source, int recvtag, MPI_Comm comm,
+                              MPI_Request* request);
+Answer take_request_free(MPI_Request* request);
+Answer take_cancel(MPI_Request* request);
+
+// persistent.cpp
+Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request);
+Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                      MPI_Comm comm, MPI_Request* request);
+Answer take_start(MPI_Request* request);
+Answer take_startall(int count, MPI_Request* requests);
+
+// rma.cpp
+Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win);
+Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win);
+Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
+                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                       MPI_Win win);
+Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
+                           MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
+                           MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                           MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                           MPI_Win win);
+Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
+Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
+Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
+                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                        MPI_Win win, MPI_Request* request);
+Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
+                            MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
+                            MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                            MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                            MPI_Win win, MPI_Request* request);
+Answer take_win_fence(int assert, MPI_Win win);
+Answer take_win_complete(MPI_Win win);
+Answer take_win_unlock(int rank, MPI_Win win);
+Answer take_win_unlock_all(MPI_Win win);
+Answer take_win_flush(int rank, MPI_Win win);
+Answer take_win_flush_all(MPI_Win win);
+Answer take_win_flush_local(int rank, MPI_Win win);
+Answer take_win_flush_local_all(MPI_Win win);
+Answer take_win_free(MPI_Win* win);
+
+// requests/one.cpp
+Answer take_wait(MPI_Request* request, MPI_Status* status);
+Answer take_test(MPI_Request* request, int* flag, MPI_Status* status);
+Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status);
+
+// requests/many.cpp
+Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses);
+Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
+Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses);
+Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
+Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses);
+Answer take_request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                                   MPI_Status* statuses);
+Answer take_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                                   MPI_Status* status);
+Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
+                                    int* indices, MPI_Status* statuses);
+
+// requests/stand_ins.cpp: what stands in for functions of MPI 4.1 under an older library
+int missing_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status);
+int missing_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
+int missing_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
+                            MPI_Status* statuses);
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_LIBRARY_BODIES_HPP_

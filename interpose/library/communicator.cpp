@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Questions about communicators. What was not written was not answered: a code of MPI_SUCCESS does
+// not tell after an error that the program's own handler has seen.
+#include "interpose/library/communicator.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/rooms/room.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/messages/message.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr int kUnwritten = -123456789;  // no rank and no constant of any ABI
+
+bool ask(int (*question)(MPI_Comm, int*), MPI_Comm comm, int* answer, int* code) {
+  *answer = kUnwritten;
+  *code = question(comm, answer);
+  return *code == MPI_SUCCESS && *answer != kUnwritten;
+}
+
+// Each dimension has two neighbours, the one before and the one behind, in this order for what
+// comes and for what goes.
+bool ask_grid(MPI_Comm comm, Neighbors* neighbors) {
+  const Next& next = next_functions();
+  int dimensions = 0;
+  int code = 0;
+  if (!ask(next.MPI_Cartdim_get, comm, &dimensions, &code) || dimensions < 0) return false;
+  bool border = false;
+  for (int i = 0; i < dimensions; ++i) {
+    int before = kUnwritten;
+    int behind = kUnwritten;
+    if (next.MPI_Cart_shift(comm, i, 1, &before, &behind) != MPI_SUCCESS || before == kUnwritten ||
+        behind == kUnwritten) {
+      return false;
+    }
+    for (const int rank : {before, behind}) {
+      neighbors->absent_sources.push_back(rank == MPI_PROC_NULL ? 1 : 0);
+      border = border || rank == MPI_PROC_NULL;
+    }
+  }
+  neighbors->sources = neighbors->targets = 2 * dimensions;
+  if (!border) neighbors->absent_sources.clear();
+  neighbors->absent_targets = neighbors->absent_sources;
+  return true;
+}
+
+bool ask_graph(MPI_Comm comm, Neighbors* neighbors) {
+  int rank = 0;
+  int code = 0;
+  int degree = kUnwritten;
+  if (!ask(next_functions().MPI_Comm_rank, comm, &rank, &code) ||
+      next_functions().MPI_Graph_neighbors_count(comm, rank, &degree) != MPI_SUCCESS ||
+      degree < 0) {
+    return false;
+  }
+  neighbors->sources = neighbors->targets = degree;
+  return true;
+}
+
+bool ask_dist_graph(MPI_Comm comm, Neighbors* neighbors) {
+  int weighted = 0;
+  neighbors->sources = neighbors->targets = kUnwritten;
+  return next_functions().MPI_Dist_graph_neighbors_count(
+             comm, &neighbors->sources, &neighbors->targets, &weighted) == MPI_SUCCESS &&
+         neighbors->sources >= 0 && neighbors->targets >= 0;
+}
+
+// Which of them are absent; empty: none.
+std::vector<char> absent(const std::vector<int>& ranks) {
+  const auto is_absent = [](int rank) { return rank == MPI_PROC_NULL; };
+  std::vector<char> found;
+  if (std::none_of(ranks.begin(), ranks.end(), is_absent)) return found;
+  for (const int rank : ranks) found.push_back(is_absent(rank) ? 1 : 0);
+  return found;
+}
+
+// As a room has asked for them.
+bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
+  neighbors->sources = static_cast<int>(room.sources.size());
+  neighbors->targets = static_cast<int>(room.targets.size());
+  neighbors->absent_sources = absent(room.sources);
+  neighbors->absent_targets = absent(room.targets);
+  neighbors->is_known = true;
+  return true;
+} catch (...) {
+  *neighbors = Neighbors{};
+  return false;
+}
+
+// For as long as it lives, errors of what is no communicator are heard by nobody: libraries raise
+// them on one of these two.
+//
+// MPICH tells a communicator on which nobody has set a handler from one with MPI_ERRORS_ARE_FATAL,
+// and nobody else can: where this process alone has none, errors of no communicator are the
+// world's. So what reads as fatal is never set again there. An error would end the job now, and
+// does so a call later where it is not asked.
+class Silence {
+ public:
+  Silence() {
+    const Next& next = next_functions();
+    MPI_Errhandler silent;
+    if (next.MPI_Comm_get_errhandler(runtime().probe_comm, &silent) != MPI_SUCCESS) return;
+    const bool fatal_may_be_none = runtime().flavour != Flavour::kOpenMpi;
+    for (Silenced& one : silenced_) {
+      if (next.MPI_Comm_get_errhandler(one.comm, &one.handler) != MPI_SUCCESS) continue;
+      if (fatal_may_be_none && one.handler == runtime().errors_are_fatal) continue;
+      one.is_silent = next.MPI_Comm_set_errhandler(one.comm, silent) == MPI_SUCCESS;
+    }
+    next.MPI_Errhandler_free(&silent);
+  }
+  ~Silence() {
+    const Next& next = next_functions();
+    for (Silenced& one : silenced_) {
+      if (!one.is_silent) continue;
+      next.MPI_Comm_set_errhandler(one.comm, one.handler);
+      let_go(&one.handler);
+    }
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  struct Silenced {
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    bool is_silent;
+  };
+  Silenced silenced_[2] = {{runtime().comm_world, {}, false}, {runtime().comm_self, {}, false}};
+};
+
+}  // namespace
+
+bool is_communicator(MPI_Comm comm) {
+  if (g_gate.threads) return true;
+  if (comm == MPI_COMM_NULL) return false;
+  const Silence silence;
+  int size = 0;
+  int code = 0;
+  return ask(next_functions().MPI_Comm_size, comm, &size, &code);
+}
+
+bool has_plain_ranks([[maybe_unused]] MPI_Comm comm) noexcept {
+#if defined(LACUNA_MPI_FAMILY_MPICH)
+  using TestFn = int (*)(MPI_Comm, int*);
+  using StreamFn = int (*)(MPI_Comm, int, int*);
+  constexpr int kNoStream = 0x3c000000;  // MPIX_STREAM_NULL
+  static const auto has_threads =
+      reinterpret_cast<TestFn>(mpi_data_symbol("MPIX_Comm_test_threadcomm"));
+  static const auto get_stream =
+      reinterpret_cast<StreamFn>(mpi_data_symbol("MPIX_Comm_get_stream"));
+  int threads = 0;
+  if (has_threads != nullptr && has_threads(comm, &threads) == MPI_SUCCESS && threads != 0)
+    return false;
+  int stream = kNoStream;
+  if (get_stream != nullptr && get_stream(comm, 0, &stream) == MPI_SUCCESS && stream != kNoStream)
+    return false;
+#endif
+  return true;
+}
+
+MPI_Comm hears_of_none() {
+  const Runtime& rt = runtime();
+  if (rt.flavour != Flavour::kMpich || rt.mpich_major < 5) return rt.comm_world;
+  MPI_Errhandler handler = rt.errors_are_fatal;
+  const int code = next_functions().MPI_Comm_get_errhandler(rt.comm_self, &handler);
+  if (code != MPI_SUCCESS || handler == rt.errors_are_fatal) return rt.comm_world;
+  let_go(&handler);
+  return rt.comm_self;
+}
+
+bool ask_group(MPI_Comm comm, Group* group, int* code) {
+  direct::Room* room = nullptr;
+  if (receives_direct() && direct::known_room(comm, &room) && room != nullptr) {
+    *group = {false, static_cast<int>(room->rank), static_cast<int>(room->members.size())};
+    return true;
+  }
+  const Next& next = next_functions();
+  int inter = 0;
+  if (!ask(next.MPI_Comm_test_inter, comm, &inter, code) ||
+      !ask(next.MPI_Comm_rank, comm, &group->rank, code)) {
+    return false;
+  }
+  group->inter = inter != 0;
+  return ask(group->inter ? next.MPI_Comm_remote_size : next.MPI_Comm_size, comm, &group->pairs,
+             code);
+}
+
+bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) {
+  direct::Room* room = nullptr;
+  if (receives_direct() && direct::known_room(comm, &room) && room != nullptr &&
+      room->neighborhood != direct::Neighborhood::kUnasked && recall(*room, neighbors)) {
+    return true;
+  }
+  int topology = MPI_UNDEFINED;
+  if (!ask(next_functions().MPI_Topo_test, comm, &topology, code)) return false;
+  bool known = false;
+  try {
+    if (topology == MPI_CART) known = ask_grid(comm, neighbors);
+    if (topology == MPI_GRAPH) known = ask_graph(comm, neighbors);
+    if (topology == MPI_DIST_GRAPH) known = ask_dist_graph(comm, neighbors);
+  } catch (...) {
+  }
+  if (!known) *neighbors = Neighbors{};
+  neighbors->is_known = known;
+  return true;
+}
+
+bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets) {
+  const Next& next = next_functions();
+  int topology = MPI_UNDEFINED;
+  int code = 0;
+  Neighbors known;
+  if (!ask(next.MPI_Topo_test, comm, &topology, &code) || !ask_neighbors(comm, &known, &code) ||
+      !known.is_known)
+    return false;
+  const auto some = [](int n) { return static_cast<size_t>(n) + 1; };  // an address for none, too
+  sources->resize(some(known.sources), MPI_PROC_NULL);
+  targets->resize(some(known.targets), MPI_PROC_NULL);
+  bool ok = false;
+  if (topology == MPI_CART) {
+    ok = true;
+    for (int i = 0; ok && i < known.sources / 2; ++i) {
+      int* pair = sources->data() + 2 * i;
+      ok = next.MPI_Cart_shift(comm, i, 1, &pair[0], &pair[1]) == MPI_SUCCESS;
+    }
+    *targets = *sources;
+  } else if (topology == MPI_GRAPH) {
+    int rank = 0;
+    ok = ask(next.MPI_Comm_rank, comm, &rank, &code) &&
+         next.MPI_Graph_neighbors(comm, rank, known.sources, sources->data()) == MPI_SUCCESS;
+    *targets = *sources;
+  } else if (topology == MPI_DIST_GRAPH) {
+    std::vector<int> of_sources(sources->size());
+    std::vector<int> of_targets(targets->size());
+    ok = next.MPI_Dist_graph_neighbors(comm, known.sources, sources->data(), of_sources.data(),
+                                       known.targets, targets->data(),
+                                       of_targets.data()) == MPI_SUCCESS;
+  }
+  sources->pop_back();
+  targets->pop_back();
+  return ok;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Device memory can only come from a runtime that is loaded into the process, and any library may
+// load one at any time. The loader counts what it has loaded, so that a look at one number tells
+// whether there is anything new to look for.
+#include "interpose/library/device.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" void* __libc_stack_end;  // NOLINT: the loader's name
+
+namespace lacuna {
+namespace {
+
+// CUDA's driver interface, as far as it is needed (cuda.h: CUpointer_attribute, CUmemorytype).
+using PointerAttributeFn = int (*)(void* data, int attribute, uintptr_t address);
+constexpr int kMemoryType = 2;
+constexpr unsigned kHostMemory = 1;
+constexpr int kSuccess = 0;
+
+enum class Runtimes : int { kNone, kCuda, kOthers };
+
+constinit std::atomic<unsigned long long> g_seen_loads{0};
+constinit std::atomic<Runtimes> g_runtimes{Runtimes::kNone};
+constinit std::atomic<PointerAttributeFn> g_pointer_attribute{nullptr};
+
+int read_load_count(dl_phdr_info* info, size_t, void* count) {
+  *static_cast<unsigned long long*>(count) = info->dlpi_adds;
+  return 1;
+}
+
+struct Found {
+  char* cuda = nullptr;  // a copy
+  bool others = false;
+};
+
+bool is_called(const char* path, const char* name) {
+  const char* slash = std::strrchr(path, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : path, name, std::strlen(name)) == 0;
+}
+
+int look_at_object(dl_phdr_info* info, size_t, void* data) {
+  auto* found = static_cast<Found*>(data);
+  if (found->cuda == nullptr && is_called(info->dlpi_name, "libcuda.so")) {
+    found->cuda = strdup(info->dlpi_name);
+    if (found->cuda == nullptr) found->others = true;
+  }
+  found->others = found->others || is_called(info->dlpi_name, "libamdhip64.so") ||
+                  is_called(info->dlpi_name, "libze_loader.so") ||
+                  is_called(info->dlpi_name, "libsycl.so");
+  return 0;
+}
+
+PointerAttributeFn find_pointer_attribute(const char* path) {
+  void* cuda = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+  return cuda != nullptr
+             ? reinterpret_cast<PointerAttributeFn>(dlsym(cuda, "cuPointerGetAttribute"))
+             : nullptr;
+}
+
+// What cannot be asked counts as anything.
+void look_again(unsigned long long loads) noexcept {
+  Found found;
+  dl_iterate_phdr(look_at_object, &found);
+  Runtimes runtimes = found.others ? Runtimes::kOthers : Runtimes::kNone;
+  if (found.cuda != nullptr) {
+    const PointerAttributeFn ask = find_pointer_attribute(found.cuda);
+    std::free(found.cuda);
+    g_pointer_attribute.store(ask, std::memory_order_release);
+    if (ask == nullptr) runtimes = Runtimes::kOthers;
+    if (runtimes == Runtimes::kNone) runtimes = Runtimes::kCuda;
+  }
+  g_runtimes.store(runtimes, std::memory_order_release);
+  g_seen_loads.store(loads, std::memory_order_release);
+}
+
+// What a program has without asking anyone for memory is the CPU's: its own image and the main
+// thread's stack, whatever is loaded, and its heap below the program break, as far as it was seen
+// while no runtime was. Most small messages are there, and asking the loader costs as much as
+// packing them.
+struct Range {
+  uintptr_t first;
+  uintptr_t bytes;
+};
+
+// The first object is the program.
+int measure_program(dl_phdr_info* info, size_t, void* data) {
+  uintptr_t first = UINTPTR_MAX;
+  uintptr_t end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    first = begin < first ? begin : first;
+    end = begin + segment.p_memsz > end ? begin + segment.p_memsz : end;
+  }
+  if (first < end) *static_cast<Range*>(data) = {first, end - first};
+  return 1;
+}
+
+Range program_image() noexcept {
+  Range image{0, 0};
+  dl_iterate_phdr(measure_program, &image);
+  return image;
+}
+
+const Range g_program = program_image();
+const uintptr_t g_heap = reinterpret_cast<uintptr_t>(sbrk(0));
+constinit std::atomic<uintptr_t> g_heap_end{0};
+constexpr uintptr_t kMostHeap = uintptr_t{64} << 30;  // what is further away is not asked about
+// Other threads' stacks are further away from the main thread's.
+constexpr uintptr_t kMostStack = uintptr_t{64} << 20;
+
+bool is_plainly_host(uintptr_t address) noexcept {
+  if (address - g_program.first < g_program.bytes) return true;
+  if (address >= g_heap && address < g_heap_end.load(std::memory_order_relaxed))
+    return g_runtimes.load(std::memory_order_acquire) == Runtimes::kNone;
+  const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const auto bottom = reinterpret_cast<uintptr_t>(__libc_stack_end);
+  return bottom - frame < kMostStack && address - frame < bottom - frame;
+}
+
+// A system call, which costs more than asking the loader: so what it says is kept.
+void measure_heap(uintptr_t address) noexcept {
+  if (address - g_heap >= kMostHeap) return;
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  if (address < end) g_heap_end.store(end, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool may_be_on_device(const void* address) noexcept {
+  if (is_plainly_host(reinterpret_cast<uintptr_t>(address))) return false;
+  unsigned long long loads = 0;
+  dl_iterate_phdr(read_load_count, &loads);
+  if (loads != g_seen_loads.load(std::memory_order_acquire)) look_again(loads);
+  switch (g_runtimes.load(std::memory_order_acquire)) {
+    case Runtimes::kNone:
+      measure_heap(reinterpret_cast<uintptr_t>(address));
+      return false;
+    case Runtimes::kOthers:
+      return true;
+    case Runtimes::kCuda:
+      break;
+  }
+  // An error means an address that CUDA has never heard of.
+  unsigned type = kHostMemory;
+  const PointerAttributeFn ask = g_pointer_attribute.load(std::memory_order_acquire);
+  return ask(&type, kMemoryType, reinterpret_cast<uintptr_t>(address)) == kSuccess &&
+         type != kHostMemory;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What must be out of the way of what comes in.
+#include <algorithm>
+
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/messages/message.hpp"
+#include "interpose/types/guard.hpp"
+
+namespace lacuna {
+
+bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                Outgoing* outgoing) noexcept {
+  const Next& next = next_functions();
+  const MPI_Comm self = runtime().probe_comm;
+  const bool large = next_has_large();
+  MPI_Count bytes = 0;
+  int few = 0;
+  if (large) {
+    if (next.MPI_Pack_size_c(count, datatype, self, &bytes) != MPI_SUCCESS) return false;
+  } else {
+    if (!fits_int(count) || next.MPI_Type_size_x(datatype, &bytes) != MPI_SUCCESS ||
+        __builtin_mul_overflow(bytes, count, &bytes) || !fits_int(bytes) ||
+        next.MPI_Pack_size(static_cast<int>(count), datatype, self, &few) != MPI_SUCCESS) {
+      return false;
+    }
+    bytes = few;
+  }
+  if (bytes < 0) return false;
+  outgoing->staging = need_staging(std::max<MPI_Count>(bytes, 1), false);
+  if (!outgoing->staging) return false;
+  MPI_Count end = 0;
+  int position = 0;
+  const int code =
+      large ? next.MPI_Pack_c(buf, count, datatype, outgoing->staging.data(), bytes, &end, self)
+            : next.MPI_Pack(buf, static_cast<int>(count), datatype, outgoing->staging.data(), few,
+                            &position, self);
+  if (code != MPI_SUCCESS) return false;
+  outgoing->data = outgoing->staging.data();
+  outgoing->wire = {runtime().packed, large ? end : position};
+  return outgoing->wire.count <= kNeverOverruns || guard(&outgoing->wire);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocking point to point: one MPI call in, one MPI call out, with packed data in between.
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/messages/message.hpp"
+#include "interpose/messages/send_modes.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+
+namespace lacuna {
+namespace {
+
+int send_packed(SendMode mode, Outgoing* outgoing, int dest, int tag, MPI_Comm comm) {
+  const Next& next = next_functions();
+  const SendFunctions& send = send_functions(mode);
+  const Wire& wire = outgoing->wire;
+  const int code =
+      fits_int(wire.count)
+          ? (next.*send.blocking)(outgoing->data, static_cast<int>(wire.count), wire.type, dest,
+                                  tag, comm)
+          : (next.*send.blocking_c)(outgoing->data, wire.count, wire.type, dest, tag, comm);
+  if (code != MPI_SUCCESS)
+    outgoing->give_up();
+  else
+    outgoing->fill(true);
+  return code;
+}
+
+}  // namespace
+
+Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 int tag, MPI_Comm comm) {
+  finish_freed_requests();
+  if (!may_send(mode)) return kDeclined;
+  Outgoing outgoing;
+  outgoing.mode = mode;
+  if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing)) return kDeclined;
+  return taken(send_packed(mode, &outgoing, dest, tag, comm));
+}
+
+namespace {
+
+// `receive` gets what comes in, by one call of the library.
+template <typename Receive>
+Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                      bool matched, MPI_Status* status, const Receive& receive) {
+  finish_freed_requests();
+  Incoming incoming;
+  incoming.matched = matched;
+  if (!make_incoming(buf, count, datatype, source, comm, true, &incoming)) return kDeclined;
+  OwnStatus own(status);
+  const int code = own.finish(incoming, receive(&incoming, own.get()));
+  return incoming.is_only_watched() ? watched(code) : taken(code);
+}
+
+}  // namespace
+
+int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
+                 direct::Detour* detour) {
+  const Next& next = next_functions();
+  const Wire wire = incoming.form();
+  void* const place = incoming.place();
+  const int code =
+      fits_int(wire.count)
+          ? next.MPI_Mrecv(place, static_cast<int>(wire.count), wire.type, message, status)
+          : next.MPI_Mrecv_c(place, wire.count, wire.type, message, status);
+  detour->finish();
+  return code;
+}
+
+namespace {
+
+// Where threads may probe, too, a receive is posted first and waited for then
+// (direct/messages/probe.hpp).
+bool must_post(int source) {
+  return g_gate.threads && is_open(kDirectSwitch) && source != MPI_PROC_NULL;
+}
+
+int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Request* request) {
+  const Answer answer = take_irecv(buf, count, datatype, source, tag, comm, request);
+  if (answer.taken) return answer.code;
+  const Next& next = next_functions();
+  return fits_int(count)
+             ? next.MPI_Irecv(buf, static_cast<int>(count), datatype, source, tag, comm, request)
+             : next.MPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
+}
+
+// After an error there may be no request.
+int wait_for(MPI_Request* request, MPI_Status* status, int code) {
+  if (code != MPI_SUCCESS || *request == runtime().request_null) return code;
+  const Answer answer = take_wait(request, status);
+  return answer.taken ? answer.code : next_functions().MPI_Wait(request, status);
+}
+
+}  // namespace
+
+Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Status* status) {
+  if (must_post(source)) {
+    MPI_Request request = runtime().request_null;
+    const int code = post_receive(buf, count, datatype, source, tag, comm, &request);
+    return watched(wait_for(&request, status, code));
+  }
+  const auto receive = [&](Incoming* incoming, MPI_Status* own) {
+    direct::Detour detour;
+    detour.start(&source, &tag, &comm);
+    incoming->lead(detour);
+    if (MPI_Message* held = detour.message()) return receive_held(held, *incoming, own, &detour);
+    const Next& next = next_functions();
+    const Wire wire = incoming->form();
+    void* const place = incoming->place();
+    const int code =
+        fits_int(wire.count)
+            ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, tag, comm, own)
+            : next.MPI_Recv_c(place, wire.count, wire.type, source, tag, comm, own);
+    detour.finish();
+    return code;
+  };
+  return receive_packed(buf, count, datatype, source, comm, false, status, receive);
+}
+
+// A matched message has a source already; the two handles that stand for none are the library's.
+Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                  MPI_Status* status) {
+  if (!is_message(message)) return kDeclined;
+  const auto receive = [&](Incoming* incoming, MPI_Status* own) {
+    direct::Detour detour;
+    detour.start(*message);
+    incoming->lead(detour);
+    if (detour.taken() && tells_owner(runtime().flavour)) incoming->comm = detour.comm();
+    return receive_held(message, *incoming, own, &detour);
+  };
+  return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, status,
+                        receive);
+}
+
+namespace {
+
+int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                    MPI_Comm comm) {
+  const Next& next = next_functions();
+  return fits_int(count) ? next.MPI_Send(buf, static_cast<int>(count), datatype, dest, tag, comm)
+                         : next.MPI_Send_c(buf, count, datatype, dest, tag, comm);
+}
+
+// No request: it has failed, whatever the code says (MPICH 5 returns MPI_SUCCESS after errors that
+// the program's own handler has seen).
+int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                          int tag, MPI_Comm comm, MPI_Request* request) {
+  const Next& next = next_functions();
+  return fits_int(count)
+             ? next.MPI_Isend(buf, static_cast<int>(count), datatype, dest, tag, comm, request)
+             : next.MPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
+}
+
+// What comes in is here already: first that, then the sending half, which may wait for its peer.
+int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                 int sendtag, MPI_Comm comm, const Incoming& incoming, int source, int recvtag,
+                 MPI_Comm where, MPI_Status* status, direct::Detour* detour) {
+  int code = MPI_SUCCESS;
+  if (MPI_Message* held = detour->message()) {
+    code = receive_held(held, incoming, status, detour);
+  } else {
+    const Next& next = next_functions();
+    const Wire wire = incoming.form();
+    void* const place = incoming.place();
+    code = fits_int(wire.count)
+               ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, recvtag,
+                               where, status)
+               : next.MPI_Recv_c(place, wire.count, wire.type, source, recvtag, where, status);
+    detour->finish();
+  }
+  const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  return code != MPI_SUCCESS ? code : sent;
+}
+
+// The receive is posted before anything is waited for, and nothing is posted where the sending half
+// is a mistake: it would take a message that is another receive's.
+Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                       int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  const bool sends =
+      direct::can_match(dest, sendtag, comm) && dest != MPI_ANY_SOURCE && sendtag != MPI_ANY_TAG;
+  if ((!sends && dest != MPI_PROC_NULL) || !direct::can_match(source, recvtag, comm))
+    return kDeclined;  // the library's error
+  Outgoing outgoing;
+  const bool packs = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
+  MPI_Request sent = runtime().request_null;
+  if (!packs) {
+    const int code =
+        begin_send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm, &sent);
+    if (sent == runtime().request_null) return watched(code);
+  }
+  MPI_Request request = runtime().request_null;
+  int code = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
+  const int other = packs ? send_packed(SendMode::kStandard, &outgoing, dest, sendtag, comm)
+                          : next_functions().MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  if (code == MPI_SUCCESS) code = other;
+  const int received = wait_for(&request, status, MPI_SUCCESS);
+  return watched(code != MPI_SUCCESS ? code : received);
+}
+
+}  // namespace
+
+// Where only one side is lacuna's, the other keeps its arguments.
+Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  finish_freed_requests();
+  if (must_post(source)) {
+    return posted_sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                           recvtype, source, recvtag, comm, status);
+  }
+  Incoming incoming;
+  Outgoing outgoing;
+  const bool receives = make_incoming(recvbuf, recvcount, recvtype, source, comm, true, &incoming);
+  const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
+  if (!receives && !sends) return kDeclined;
+  if (sends) {
+    outgoing.fill();
+    sendbuf = outgoing.data;
+    sendcount = outgoing.wire.count;
+    sendtype = outgoing.wire.type;
+  }
+  OwnStatus own(status);
+  if (receives) {
+    recvbuf = incoming.data;
+    recvcount = incoming.wire.count;
+    recvtype = incoming.wire.type;
+    status = own.get();
+  }
+  if (direct::any_held() && receives) {
+    direct::Detour detour;
+    MPI_Comm where = comm;
+    detour.start(&source, &recvtag, &where);
+    incoming.lead(detour);
+    if (detour.taken()) {
+      const int received = led_sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, comm, incoming,
+                                        source, recvtag, where, status, &detour);
+      return taken(own.finish(incoming, received));
+    }
+  }
+  const Next& next = next_functions();
+  const int code = fits_int(sendcount) && fits_int(recvcount)
+                       ? next.MPI_Sendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest,
+                                           sendtag, recvbuf, static_cast<int>(recvcount), recvtype,
+                                           source, recvtag, comm, status)
+                       : next.MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                             recvcount, recvtype, source, recvtag, comm, status);
+  if (sends && code != MPI_SUCCESS) outgoing.give_up();
+  const int result = receives ? own.finish(incoming, code) : code;
+  return sends || !incoming.is_only_watched() ? taken(result) : watched(result);
+}
+
+// As MPI_Sendrecv of two packed messages: nothing is in the way of the one that comes in.
+Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status) {
+  finish_freed_requests();
+  if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads)) {
+    Outgoing aside;
+    aside.wire.type = runtime().packed;
+    // What is too much to be put aside is replaced by the library, and may bring a token.
+    if (dest == MPI_PROC_NULL || pack_aside(buf, count, datatype, &aside)) {
+      return take_sendrecv(aside.data, aside.wire.count, aside.wire.type, dest, sendtag, buf, count,
+                           datatype, source, recvtag, comm, status);
+    }
+  }
+  Incoming incoming;
+  Staging outgoing;
+  if (!make_replacement(buf, count, datatype, dest, source, comm, &outgoing, &incoming))
+    return kDeclined;
+  const Next& next = next_functions();
+  const Wire& wire = incoming.wire;
+  OwnStatus own(status);
+  if (!outgoing) {
+    const int code = fits_int(count)
+                         ? next.MPI_Sendrecv_replace(buf, static_cast<int>(count), datatype, dest,
+                                                     sendtag, source, recvtag, comm, own.get())
+                         : next.MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source,
+                                                       recvtag, comm, own.get());
+    const int result = own.finish(incoming, code);
+    return incoming.is_only_watched() ? watched(result) : taken(result);
+  }
+  const void* from = outgoing.data();
+  void* to = incoming.data;
+  const int code =
+      fits_int(wire.count)
+          ? next.MPI_Sendrecv(from, static_cast<int>(wire.count), wire.type, dest, sendtag, to,
+                              static_cast<int>(wire.count), wire.type, source, recvtag, comm,
+                              own.get())
+          : next.MPI_Sendrecv_c(from, wire.count, wire.type, dest, sendtag, to, wire.count,
+                                wire.type, source, recvtag, comm, own.get());
+  const int result = own.finish(incoming, code);
+  return incoming.is_only_watched() ? watched(result) : taken(result);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Starting nonblocking communication, and MPI_Request_free. The request that the program gets is
+// the library's own.
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/messages/send_modes.hpp"
+#include "interpose/observe/log.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+
+namespace lacuna {
+bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
+  if (request == nullptr) return false;
+  if (runtime().nonblocking) return true;
+  const TypeRecord* record = type_record(datatype);
+  if (record != nullptr && record->plan != nullptr) log_type(*record, Note::kHiddenCompletion);
+  return false;
+}
+
+namespace {
+
+// The call's request is ours until the library has given one: after an error that the program's own
+// handler has seen, the code may be MPI_SUCCESS and the request untouched.
+
+// `start` begins the send of packed data and gives the request.
+template <typename Start>
+Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  MPI_Comm comm, MPI_Request* request, const Start& start) {
+  finish_freed_requests();
+  if (!may_start(datatype, request)) return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  Outgoing outgoing;
+  outgoing.mode = mode;
+  if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  MPI_Request started = runtime().request_null;
+  const int code = start(outgoing.data, outgoing.wire, &started);
+  if (started == runtime().request_null) {
+    outgoing.give_up();
+    drop_pending(entry);
+    return taken(code);
+  }
+  outgoing.fill();
+  *request = started;
+  // A token stays where it is until the receiver has done with it.
+  if (outgoing.region != nullptr || is_complete(started)) {
+    drop_pending(entry);
+    return taken(code);
+  }
+  entry->receive = false;
+  entry->outgoing = std::move(outgoing.staging);
+  entry->source.comm = comm;
+  add_pending(entry, started);
+  return taken(code);
+}
+
+// `start` begins to receive packed data and gives the request.
+template <typename Start>
+Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                     bool matched, MPI_Request* request, const Start& start) {
+  finish_freed_requests();
+  if (!may_start(datatype, request)) return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  entry->receive = true;
+  Incoming& incoming = entry->incoming;
+  incoming.matched = matched;
+  if (!make_incoming(buf, count, datatype, source, comm, false, &incoming)) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  mark(incoming);
+  MPI_Request started = runtime().request_null;
+  const int code = start(&incoming, &started);
+  if (started == runtime().request_null) {
+    drop_pending(entry);
+    return taken(code);
+  }
+  *request = started;
+  const bool only_watched = incoming.is_only_watched();
+  add_pending(entry, started);
+  return only_watched ? watched(code) : taken(code);
+}
+
+int begin_matched(MPI_Message* message, const Incoming& incoming, MPI_Request* started) {
+  const Next& next = next_functions();
+  const Wire wire = incoming.form();
+  void* const place = incoming.place();
+  return fits_int(wire.count)
+             ? next.MPI_Imrecv(place, static_cast<int>(wire.count), wire.type, message, started)
+             : next.MPI_Imrecv_c(place, wire.count, wire.type, message, started);
+}
+
+}  // namespace
+
+int begin_receive(direct::Detour* detour, int source, int tag, MPI_Comm comm, Incoming* incoming,
+                  MPI_Request* started) {
+  incoming->lead(*detour);
+  int code = MPI_SUCCESS;
+  if (MPI_Message* held = detour->message()) {
+    code = begin_matched(held, *incoming, started);
+  } else {
+    const Next& next = next_functions();
+    const Wire wire = incoming->form();
+    void* const place = incoming->place();
+    code = fits_int(wire.count)
+               ? next.MPI_Irecv(place, static_cast<int>(wire.count), wire.type, source, tag, comm,
+                                started)
+               : next.MPI_Irecv_c(place, wire.count, wire.type, source, tag, comm, started);
+  }
+  detour->finish();
+  return code;
+}
+
+Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request* request) {
+  if (!may_send(mode)) return kDeclined;
+  const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
+    const Next& next = next_functions();
+    const SendFunctions& send = send_functions(mode);
+    return fits_int(wire.count) ? (next.*send.nonblocking)(packed, static_cast<int>(wire.count),
+                                                           wire.type, dest, tag, comm, started)
+                                : (next.*send.nonblocking_c)(packed, wire.count, wire.type, dest,
+                                                             tag, comm, started);
+  };
+  return start_send(mode, buf, count, datatype, dest, comm, request, start);
+}
+
+Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                  MPI_Comm comm, MPI_Request* request) {
+  const auto start = [&](Incoming* incoming, MPI_Request* started) {
+    const direct::Posting posting(source, tag, comm);
+    direct::Detour detour;
+    detour.start(&source, &tag, &comm);
+    return begin_receive(&detour, source, tag, comm, incoming, started);
+  };
+  return start_receive(buf, count, datatype, source, comm, false, request, start);
+}
+
+Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                   MPI_Request* request) {
+  if (!is_message(message)) return kDeclined;
+  const auto start = [&](Incoming* incoming, MPI_Request* started) {
+    incoming->matched = true;
+    direct::Detour detour;
+    detour.start(*message);
+    incoming->lead(detour);
+    if (detour.taken()) incoming->comm = detour.comm();
+    const int code = begin_matched(message, *incoming, started);
+    detour.finish();
+    return code;
+  };
+  return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, request,
+                       start);
+}
+
+namespace {
+
+// Two calls in one, as one send whose data are ours, so that the program need not know when it
+// ends, and one receive, whose request the program gets.
+Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  const Next& next = next_functions();
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  Outgoing outgoing;
+  if (dest != MPI_PROC_NULL &&
+      !make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing) &&
+      !pack_aside(sendbuf, sendcount, sendtype, &outgoing)) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  MPI_Request sent = runtime().request_null;
+  int code = MPI_SUCCESS;
+  if (dest != MPI_PROC_NULL) {
+    const Wire& wire = outgoing.wire;
+    code = fits_int(wire.count)
+               ? next.MPI_Isend(outgoing.data, static_cast<int>(wire.count), wire.type, dest,
+                                sendtag, comm, &sent)
+               : next.MPI_Isend_c(outgoing.data, wire.count, wire.type, dest, sendtag, comm, &sent);
+  }
+  if (sent == runtime().request_null) {
+    outgoing.give_up();
+    drop_pending(entry);
+    if (dest != MPI_PROC_NULL) return taken(code);
+  } else {
+    outgoing.fill();
+    entry->outgoing = std::move(outgoing.staging);
+    entry->source.comm = comm;
+    add_pending(entry, sent);
+    keep_freed(entry);
+  }
+  const Answer received = take_irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  if (received.taken) return received;
+  return taken(fits_int(recvcount) ? next.MPI_Irecv(recvbuf, static_cast<int>(recvcount), recvtype,
+                                                    source, recvtag, comm, request)
+                                   : next.MPI_Irecv_c(recvbuf, recvcount, recvtype, source, recvtag,
+                                                      comm, request));
+}
+
+}  // namespace
+
+namespace {
+
+bool is_received_packed(MPI_Count count, MPI_Datatype datatype) {
+  const TypeRecord* record = plainly_predefined(datatype) ? nullptr : watched_type(datatype);
+  return record != nullptr && packed_receive(*record, count) != nullptr;
+}
+
+}  // namespace
+
+// The sending half alone is packed: the status that MPICH and Intel MPI give for this request is
+// not the receive's (5.0.2 and 2021.19: what was in memory), so that nobody could tell how much has
+// come. The receiving half keeps its arguments; a token in it is known by itself.
+Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  finish_freed_requests();
+  if (!may_start(sendtype, request)) return kDeclined;
+  // The message may be held, or about to be; what is received in the place of what is sent may be a
+  // token; and of what is received packed the length has to be known.
+  if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
+                                 is_received_packed(recvcount, recvtype))) {
+    const Answer split = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                         recvcount, recvtype, source, recvtag, comm, request);
+    if (split.taken) return split;  // else it is too much to be put aside
+  }
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  Outgoing outgoing;
+  const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing);
+  entry->receive = watch_receive(recvbuf, recvcount, recvtype, source, comm, &entry->incoming);
+  if (!sends && !entry->receive) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  if (sends) {
+    outgoing.fill();
+    sendbuf = outgoing.data;
+    sendcount = outgoing.wire.count;
+    sendtype = outgoing.wire.type;
+  }
+  if (entry->receive) {
+    mark(entry->incoming);
+    recvbuf = entry->incoming.data;
+    recvcount = entry->incoming.wire.count;
+    recvtype = entry->incoming.wire.type;
+  }
+  const Next& next = next_functions();
+  MPI_Request started = runtime().request_null;
+  const int code = fits_int(sendcount) && fits_int(recvcount)
+                       ? next.MPI_Isendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest,
+                                            sendtag, recvbuf, static_cast<int>(recvcount), recvtype,
+                                            source, recvtag, comm, &started)
+                       : next.MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                              recvcount, recvtype, source, recvtag, comm, &started);
+  if (started == runtime().request_null) {
+    outgoing.give_up();
+    drop_pending(entry);
+    return taken(code);
+  }
+  *request = started;
+  if (!entry->receive && (outgoing.region != nullptr || is_complete(started))) {
+    drop_pending(entry);
+    return taken(code);
+  }
+  entry->outgoing = std::move(outgoing.staging);
+  entry->source.comm = comm;
+  add_pending(entry, started);
+  return sends ? taken(code) : watched(code);
+}
+
+// The packed data are out of the way of what comes in.
+Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                              int sendtag, int source, int recvtag, MPI_Comm comm,
+                              MPI_Request* request) {
+  return take_isendrecv(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag,
+                        comm, request);
+}
+
+// Under Open MPI 4, whose programs can find lacuna's names of these.
+int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  if (!is_open(~0U) || request == nullptr || !runtime().nonblocking) return kUnsupported;
+  const Answer answer = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                        recvcount, recvtype, source, recvtag, comm, request);
+  return answer.taken ? answer.code : kUnsupported;
+}
+
+Answer take_cancel(MPI_Request* request) {
+  return request != nullptr && is_past_cancelling(*request) ? taken(MPI_SUCCESS) : kDeclined;
+}
+
+Answer take_request_free(MPI_Request* request) {
+  finish_freed_requests();
+  if (request == nullptr) return kDeclined;
+  if (PendingRequest* entry = claim_pending(*request)) {
+    const bool may = entry->exchange == nullptr || entry->exchange->of_file;
+    if (may && entry->held == nullptr) {
+      keep_freed(entry);
+      *request = runtime().request_null;
+      return taken(MPI_SUCCESS);
+    }
+    // MPI forbids it for collectives and one-sided operations under way; what happens is the
+    // library's.
+    put_back(entry);
+    if (!entry->persistent) return kDeclined;
+  }
+  PendingRequest* entry = find_persistent(*request);
+  if (entry == nullptr) return kDeclined;
+  const bool under_way = entry->active;
+  remove_persistent(entry);  // first: the library may give the handle to another thread at once
+  const int code = next_functions().MPI_Request_free(request);
+  if (handle_bits(*request) == entry->key) {
+    add_persistent(entry, *request);
+  } else if (!under_way) {  // else its data may still be read and written
+    drop_pending(entry);
+  }
+  return taken(code);
+}
+
+}  // namespace lacuna

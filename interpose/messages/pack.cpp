@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Pack and MPI_Unpack. In homogeneous jobs the packed form of MPICH, Open MPI, Intel MPI and
+// their kin is the bytes of the typemap in order, without headers, so buffers packed by lacuna and
+// by the library are interchangeable (the differential tests hold both against each other).
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/observe/log.hpp"
+#include "interpose/types/packing.hpp"
+#include "interpose/types/record.hpp"
+
+namespace lacuna {
+namespace {
+
+// Packing does not need a communicator, but a call with a bad one is an error. Two are known to be
+// good; for others the library is asked to pack one byte, and raises its error there if it has one.
+// The position tells, as the code may be MPI_SUCCESS after an error that the program's own handler
+// has seen.
+bool is_bad_communicator(MPI_Comm comm, int* code) {
+  const Runtime& rt = runtime();
+  if (comm == rt.comm_world || comm == rt.comm_self) return false;
+  char from = 0, to = 0;
+  int position = 0;
+  *code = next_functions().MPI_Pack(&from, 1, rt.byte, &to, 1, &position, comm);
+  return *code != MPI_SUCCESS || position != 1;
+}
+
+bool fits(int64_t bytes, MPI_Count position, MPI_Count space) {
+  return position >= 0 && space >= position && space - position >= bytes;
+}
+
+}  // namespace
+
+template <typename Count>
+Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+                 MPI_Count outsize, Count* position, MPI_Comm comm) {
+  if (outbuf == nullptr || position == nullptr) return kDeclined;
+  Job job;
+  if (!examine(Operation::kPack, inbuf, incount, datatype, &job)) return kDeclined;
+  const MPI_Count begin = *position;
+  if (!fits(job.bytes, begin, outsize)) return kDeclined;
+  int code = MPI_SUCCESS;
+  if (is_bad_communicator(comm, &code)) return taken(code);
+  pack_for(account_of(*job.record), *job.record->plan, inbuf, incount,
+           static_cast<std::byte*>(outbuf) + begin);
+  *position = static_cast<Count>(begin + job.bytes);
+  log_type(*job.record, Note::kTaken, job.bytes);
+  return taken(MPI_SUCCESS);
+}
+
+template <typename Count>
+Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
+                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
+  if (inbuf == nullptr || position == nullptr) return kDeclined;
+  Job job;
+  if (!examine(Operation::kUnpack, outbuf, outcount, datatype, &job)) return kDeclined;
+  const MPI_Count begin = *position;
+  if (!fits(job.bytes, begin, insize)) return kDeclined;
+  int code = MPI_SUCCESS;
+  if (is_bad_communicator(comm, &code)) return taken(code);
+  unpack_for(account_of(*job.record), *job.record->plan,
+             static_cast<const std::byte*>(inbuf) + begin, job.bytes, outcount, outbuf);
+  *position = static_cast<Count>(begin + job.bytes);
+  log_type(*job.record, Note::kTaken, job.bytes);
+  return taken(MPI_SUCCESS);
+}
+
+template Answer take_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, int*, MPI_Comm);
+template Answer take_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*,
+                          MPI_Comm);
+template Answer take_unpack(const void*, MPI_Count, int*, void*, MPI_Count, MPI_Datatype, MPI_Comm);
+template Answer take_unpack(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype,
+                            MPI_Comm);
+
+}  // namespace lacuna

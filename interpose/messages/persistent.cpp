@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Persistent requests. The request is the library's own, made for packed data; so their staging is
+// where the library was told it is, for the life of the request. Data are packed at each start and
+// unpacked at each completion. Those of collectives are made in collectives/call.hpp, and started
+// here.
+//
+// Some starts are made by a substitute, a request of its own, while the persistent one stays
+// inactive; completing calls ask the library about the substitute (asked.hpp). So goes a send to a
+// rank of this node by the direct path, where there is room: its token is another message each
+// time. And so comes a message that a probe has taken out of the library's queue
+// (direct/messages/probe.hpp), where no persistent request would find it.
+//
+// An entry is active from its start until lacuna has seen it complete. After an error it may be
+// called active although the library has ended it: that costs time, but does nothing, as the status
+// of an inactive request is the empty one. To be called inactive wrongly would lose data.
+#include <atomic>
+#include <utility>
+
+#include "interpose/direct/messages/probe.hpp"
+#include "interpose/direct/messages/receive.hpp"
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/messages/send_modes.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+#include "interpose/types/packing.hpp"
+
+namespace lacuna {
+namespace {
+
+Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) {
+  const bool only_watched =
+      made != runtime().request_null && entry->receive && entry->incoming.is_only_watched();
+  settle_made(entry, made, request, code);
+  return only_watched ? watched(code) : taken(code);
+}
+
+constinit std::atomic<uint64_t> g_substituted{0};
+
+bool receive_held_message(PendingRequest* entry) {
+  if (!direct::any_held()) return false;
+  direct::Detour detour;
+  int source = entry->from;
+  int tag = entry->tag;
+  MPI_Comm comm = entry->incoming.comm;
+  detour.start(&source, &tag, &comm);
+  if (!detour.taken()) return false;
+  begin_receive(&detour, source, tag, comm, &entry->incoming, &entry->substitute);
+  return true;
+}
+
+bool send_token(PendingRequest* entry) {
+  const SendSource& source = entry->source;
+  Outgoing outgoing;
+  if (!make_token(source, &outgoing)) return false;
+  const int code = (next_functions().*send_functions(source.mode).nonblocking)(
+      outgoing.data, static_cast<int>(outgoing.wire.count), outgoing.wire.type, source.dest,
+      source.tag, source.comm, &entry->substitute);
+  if (code != MPI_SUCCESS) {
+    outgoing.give_up();
+    return false;
+  }
+  outgoing.fill();
+  return true;
+}
+
+// What a start needs before the library is asked to do it; whether it must be asked.
+bool begin(PendingRequest* entry) {
+  // Complete but active: not the program's mistake, but one that ended with an error.
+  if (entry->active && (entry->substituted != 0 || !is_complete(entry->request))) return true;
+  if (entry->exchange != nullptr) {
+    entry->exchange->pack();
+    activate(entry);
+    return true;
+  }
+  Incoming& incoming = entry->incoming;
+  incoming.landed = -1;
+  incoming.led = false;
+  incoming.whole = Staging();
+  if (entry->receive) mark(incoming);
+  entry->substitute = runtime().request_null;
+  const bool is_substituted = entry->receive ? receive_held_message(entry) : send_token(entry);
+  if (is_substituted)
+    entry->substituted = g_substituted.fetch_add(1, std::memory_order_relaxed) + 1;
+  const SendSource& source = entry->source;
+  if (!is_substituted && entry->outgoing)
+    pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data());
+  activate(entry);
+  return !is_substituted;
+}
+
+}  // namespace
+
+Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  finish_freed_requests();
+  if (mode == SendMode::kBuffered && !keeps_buffered(runtime().flavour)) return kDeclined;
+  if (!may_start(datatype, request)) return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  Wire wire;
+  entry->source.mode = mode;
+  entry->source.dest = dest;
+  entry->source.tag = tag;
+  entry->source.comm = comm;
+  if (!make_source(buf, count, datatype, &entry->outgoing, &wire, &entry->source)) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  const Next& next = next_functions();
+  const SendFunctions& send = send_functions(mode);
+  const void* data = entry->outgoing ? entry->outgoing.data() : buf;
+  MPI_Request made = runtime().request_null;
+  const int code =
+      fits_int(wire.count)
+          ? (next.*send.init)(data, static_cast<int>(wire.count), wire.type, dest, tag, comm, &made)
+          : (next.*send.init_c)(data, wire.count, wire.type, dest, tag, comm, &made);
+  return keep(entry, made, request, code);
+}
+
+Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                      MPI_Comm comm, MPI_Request* request) {
+  finish_freed_requests();
+  if (!may_start(datatype, request)) return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  entry->receive = true;
+  if (!make_incoming(buf, count, datatype, source, comm, false, &entry->incoming)) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  entry->from = source;
+  entry->tag = tag;
+  const Next& next = next_functions();
+  const Wire& wire = entry->incoming.wire;
+  void* packed = entry->incoming.data;
+  MPI_Request made = runtime().request_null;
+  const int code = fits_int(wire.count) ? next.MPI_Recv_init(packed, static_cast<int>(wire.count),
+                                                             wire.type, source, tag, comm, &made)
+                                        : next.MPI_Recv_init_c(packed, wire.count, wire.type,
+                                                               source, tag, comm, &made);
+  return keep(entry, made, request, code);
+}
+
+Answer take_start(MPI_Request* request) {
+  finish_freed_requests();
+  PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  const direct::Posting posting;
+  return taken(begin(entry) ? next_functions().MPI_Start(request) : MPI_SUCCESS);
+}
+
+Answer take_startall(int count, MPI_Request* requests) {
+  finish_freed_requests();
+  if (requests == nullptr) return kDeclined;
+  bool any = false;
+  const direct::Posting posting;
+  int begun = 0;  // so many are started
+  const auto start_up_to = [&](int end) {
+    const int first = std::exchange(begun, end);
+    return end > first ? next_functions().MPI_Startall(end - first, requests + first) : MPI_SUCCESS;
+  };
+  for (int i = 0; i < count; ++i) {
+    PendingRequest* entry = find_persistent(requests[i]);
+    if (entry == nullptr) continue;
+    any = true;
+    // A substitute's message must not overtake those of the requests before it.
+    int code = entry->source.life != 0 ? start_up_to(i) : MPI_SUCCESS;
+    if (code == MPI_SUCCESS && !begin(entry)) {
+      code = start_up_to(i);
+      begun = i + 1;
+    }
+    if (code != MPI_SUCCESS) return taken(code);
+  }
+  return any ? taken(start_up_to(count)) : kDeclined;
+}
+
+}  // namespace lacuna

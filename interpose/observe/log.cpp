@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lines go out in one write each, so that ranks that share a terminal do not mix them.
+#include "interpose/observe/log.hpp"
+
+#include <unistd.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "base/options.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/report/report.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string_view sentence_of(Note note) {
+  switch (note) {
+    case Note::kTaken:
+      return "taken";
+    case Note::kOneRun:
+      return "not taken: one element of it is one run";
+    case Note::kNew:
+      return "not taken yet: it is new, and these are few data";
+    case Note::kPredefined:
+      return "not taken: it is predefined";
+    case Note::kUndecoded:
+      return "not taken: it cannot be decoded";
+    case Note::kEmpty:
+      return "not taken: it has no data";
+    case Note::kContiguous:
+      return "not taken: it is contiguous";
+    case Note::kLongRuns:
+      return "not taken: packing first is not expected to be faster";
+    case Note::kNoMemory:
+      return "not taken: the pool is full (LACUNA_POOL_MB) or memory was refused";
+    case Note::kHiddenCompletion:
+      return "not taken in nonblocking calls: requests may be completed where lacuna cannot see it "
+             "(Fortran, or a tool "
+             "that stands before it)";
+    case Note::kTooLarge:
+      return "not taken: the message is too large for the library's int counts";
+    case Note::kOnDevice:
+      return "not taken: its data may be in the memory of an accelerator";
+    case Note::kMayOverrun:
+      return "not taken: there are more lengths of messages than types that keep the library from "
+             "writing past the end of what is too short";
+    case Note::kDirect:
+      return "taken: through shared memory";
+    case Note::kMixed:
+      return "not taken in collectives, one-sided calls and files: it has more than one basic type";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool log_wanted() noexcept { return option_flag(OptionId::kLog); }
+
+void log_line(std::string_view sentence) noexcept try {
+  std::string line = "lacuna[" + std::to_string(runtime().rank) + "]: ";
+  line += sentence;
+  line += '\n';
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+} catch (...) {
+}
+
+namespace detail {
+namespace {
+
+// The report tells predefined types apart only where their calls are timed.
+void name_predefined(const TypeRecord& record) {
+  if (record.reported_as != kOtherTypes) return;
+  const Predefined* entry = runtime().predefined->find(record.wire);
+  if (entry == nullptr || entry->basic == nullptr) return;
+  const std::string name(entry->basic->name);
+  const uint64_t hash = std::hash<std::string>()(name);
+  record.reported_as = report_type(hash, 0, [&] {
+    return TypeFacts{hash, name, record.size_bytes, static_cast<double>(record.size_bytes)};
+  });
+}
+
+// Equal types are one to a reader, however often they are made: bindings of mpi_f08 may make one
+// for each array section.
+void log_once(std::string_view sentence) {
+  constexpr size_t kMost = 1000;
+  static constinit std::mutex mutex;
+  static auto* const told = new std::unordered_set<size_t>;  // as long as the process
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (told->size() > kMost || !told->insert(std::hash<std::string_view>()(sentence)).second)
+      return;
+    if (told->size() > kMost) sentence = "more types than a log is for; no more are told of";
+  }
+  log_line(sentence);
+}
+
+}  // namespace
+
+void report_type_as(const TypeRecord& record, Note note, int64_t bytes) noexcept try {
+  if (is_watched(kCosted) && note == Note::kPredefined) name_predefined(record);
+  const Note outcome = note == Note::kDirect ? Note::kTaken : note;
+  report_outcome(record.reported_as, outcome, bytes);
+} catch (...) {
+}
+
+void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept {
+  count_type(record, note, bytes);
+  if (is_watched(kLogged)) say_of_type(record, note);
+}
+
+void say_of_type(const TypeRecord& record, Note note) noexcept try {
+  const uint32_t bit = 1U << static_cast<unsigned>(note);
+  if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+  std::string sentence = record.text;
+  log_once(sentence.append(": ").append(sentence_of(note)));
+} catch (...) {
+}
+
+}  // namespace detail
+
+}  // namespace lacuna

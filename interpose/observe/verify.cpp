@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Both ways, compared. Not compared, and said so once: types with long double (libraries move such
+// numbers by value, and leave their padding as it was), single elements above 2 GiB, and what there
+// is no memory for.
+#include "interpose/observe/verify.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "exec/exec.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/observe/log.hpp"
+#include "type/text.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr size_t kMostKept = 4096;
+constexpr int64_t kLongestShadow = int64_t{1} << 30;
+constexpr int kMostTold = 20;
+constexpr std::byte kPoison{0xA5};
+
+struct Kept {
+  PlanPtr plan;  // so that its address is nobody else's
+  MPI_Datatype type;
+};
+struct All {
+  std::mutex mutex;  // a leaf: the library is not called under it
+  std::map<const Plan*, Kept> kept;
+};
+All& all() {
+  static auto* const everything = new All;  // as long as the process
+  return *everything;
+}
+
+std::atomic<int64_t> g_compared{0};
+std::atomic<int64_t> g_bytes{0};
+std::atomic<int> g_different{0};
+std::atomic<bool> g_left_out{false};
+
+MPI_Datatype kept_type(const Plan& plan) noexcept {
+  All& everything = all();
+  const std::lock_guard<std::mutex> lock(everything.mutex);
+  const auto found = everything.kept.find(&plan);
+  return found != everything.kept.end() ? found->second.type : runtime().datatype_null;
+}
+
+void leave_out(const char* why) noexcept {
+  if (g_left_out.exchange(true, std::memory_order_relaxed)) return;
+  try {
+    log_line(std::string("LACUNA_VERIFY: not all is verified: ") + why);
+  } catch (...) {
+  }
+}
+
+// Where to look: the first difference, and how to see the same again.
+void tell(const Account& account, const Plan& plan, int64_t count, const char* verb, int64_t at,
+          int64_t bytes, std::byte ours, std::byte theirs) noexcept try {
+  if (g_different.fetch_add(1, std::memory_order_relaxed) >= kMostTold) return;
+  const auto number = [](auto value) { return std::to_string(static_cast<int64_t>(value)); };
+  log_line("LACUNA_VERIFY: " + std::string(wrapped_names()[account.function]) + ": " + verb +
+           " byte " + number(at) + " of " + number(bytes) + " as " + number(ours) +
+           ", the library as " + number(theirs) +
+           "; the library's is used. Again: lacuna bench engine --check-only --count " +
+           number(count) + " --type '" + print_type(plan.type()) + "'");
+} catch (...) {
+}
+
+void count_comparison(int64_t bytes) noexcept {
+  g_compared.fetch_add(1, std::memory_order_relaxed);
+  g_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+using Memory = std::unique_ptr<std::byte[]>;
+Memory memory_of(int64_t bytes) noexcept {
+  return Memory(new (std::nothrow) std::byte[static_cast<size_t>(std::max<int64_t>(bytes, 1))]);
+}
+
+// As many elements as an int can count the bytes of. 0: not even one.
+int64_t elements_at_once(const Plan& plan) noexcept { return INT_MAX / plan.size(); }
+
+std::byte* moved(const void* mem, int64_t bytes) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mem) + bytes);
+}
+
+// The library's own packing, element by element of whatever it can do at once.
+bool pack_there(const Plan& plan, MPI_Datatype type, const void* mem, int64_t count,
+                std::byte* packed) noexcept {
+  const int64_t step = elements_at_once(plan);
+  for (int64_t done = 0; done < count;) {
+    const int64_t now = std::min(step, count - done);
+    const int bytes = static_cast<int>(now * plan.size());
+    int position = 0;
+    const int code = next_functions().MPI_Pack(
+        moved(mem, done * plan.extent()), static_cast<int>(now), type, packed + done * plan.size(),
+        bytes, &position, runtime().probe_comm);
+    if (code != MPI_SUCCESS || position != bytes) return false;
+    done += now;
+  }
+  return true;
+}
+
+bool unpack_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, int64_t count,
+                  void* mem) noexcept {
+  const int64_t step = elements_at_once(plan);
+  for (int64_t done = 0; done < count;) {
+    const int64_t now = std::min(step, count - done);
+    const int bytes = static_cast<int>(now * plan.size());
+    int position = 0;
+    const int code = next_functions().MPI_Unpack(packed + done * plan.size(), bytes, &position,
+                                                 moved(mem, done * plan.extent()),
+                                                 static_cast<int>(now), type, runtime().probe_comm);
+    if (code != MPI_SUCCESS || position != bytes) return false;
+    done += now;
+  }
+  return true;
+}
+
+// The library's type to compare with; the null type where there is none.
+MPI_Datatype comparable(const Plan& plan) noexcept {
+  if (elements_at_once(plan) == 0) {
+    leave_out("elements above 2 GiB");
+    return runtime().datatype_null;
+  }
+  return kept_type(plan);
+}
+
+// Memory for `count` elements, all of it poison, and what it holds after unpacking.
+class Shadow {
+ public:
+  explicit Shadow(const DataSpan& span) noexcept : span_(span), memory_(memory_of(span.bytes())) {
+    if (memory_) std::memset(memory_.get(), static_cast<int>(kPoison), bytes());
+  }
+  explicit operator bool() const { return memory_ != nullptr; }
+  void* base() const noexcept { return moved(memory_.get(), -span_.low); }
+  // Bytes from the beginning to where the two differ; -1: nowhere.
+  int64_t differs_from(const Shadow& other) const noexcept {
+    const std::byte* begin = memory_.get();
+    const std::byte* end = begin + span_.bytes();
+    const std::byte* at = std::mismatch(begin, end, other.memory_.get()).first;
+    return at == end ? -1 : at - begin;
+  }
+  std::byte at(int64_t place) const noexcept { return memory_[static_cast<size_t>(place)]; }
+
+ private:
+  size_t bytes() const { return static_cast<size_t>(span_.bytes()); }
+  DataSpan span_;
+  Memory memory_;
+};
+
+// The library unpacks whole elements. What has not come of the last one is there already: it is
+// packed first, and unpacked again together with what has come.
+void unpack_as_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, int64_t bytes,
+                     void* mem) noexcept {
+  const int64_t whole = bytes / plan.size();
+  unpack_there(plan, type, packed, whole, mem);
+  const int64_t rest = bytes - whole * plan.size();
+  if (rest == 0) return;
+  const Memory element = memory_of(plan.size());
+  void* last = moved(mem, whole * plan.extent());
+  if (!element || !pack_there(plan, type, last, 1, element.get())) return;
+  std::memcpy(element.get(), packed + whole * plan.size(), static_cast<size_t>(rest));
+  unpack_there(plan, type, element.get(), 1, last);
+}
+
+}  // namespace
+
+void keep_for_verification(const PlanPtr& plan, MPI_Datatype datatype) noexcept try {
+  if (has_long_double(plan->type())) return leave_out("types with long double");
+  All& everything = all();
+  {
+    const std::lock_guard<std::mutex> lock(everything.mutex);
+    if (everything.kept.count(plan.get()) != 0) return;
+    if (everything.kept.size() >= kMostKept) return leave_out("more types than are kept");
+  }
+  // Not a dup, which would copy the program's attributes.
+  const Next& next = next_functions();
+  MPI_Datatype type = runtime().datatype_null;
+  if (next.MPI_Type_contiguous(1, datatype, &type) != MPI_SUCCESS) return;
+  bool kept = false;
+  if (next.MPI_Type_commit(&type) == MPI_SUCCESS) {
+    const std::lock_guard<std::mutex> lock(everything.mutex);
+    kept = everything.kept.emplace(plan.get(), Kept{plan, type}).second;
+  }
+  if (!kept) next.MPI_Type_free(&type);
+} catch (...) {
+}
+
+void stop_verification() noexcept try {
+  std::map<const Plan*, Kept> kept;
+  {
+    All& everything = all();
+    const std::lock_guard<std::mutex> lock(everything.mutex);
+    kept.swap(everything.kept);
+  }
+  for (auto& [plan, entry] : kept) next_functions().MPI_Type_free(&entry.type);
+  const int different = g_different.load(std::memory_order_relaxed);
+  if (runtime().rank != 0 && different == 0) return;
+  const auto number = [](int64_t value) { return std::to_string(value); };
+  log_line("LACUNA_VERIFY: " + number(g_compared.load(std::memory_order_relaxed)) +
+           " times packed or unpacked, " + number(g_bytes.load(std::memory_order_relaxed)) +
+           " bytes in all, both ways, " + number(different) + " differences");
+} catch (...) {
+}
+
+void verify_packed(const Account& account, const Plan& plan, const void* mem, int64_t count,
+                   std::byte* packed) noexcept {
+  const MPI_Datatype type = comparable(plan);
+  if (type == runtime().datatype_null) return;
+  const int64_t bytes = count * plan.size();
+  const Memory theirs = memory_of(bytes);
+  if (!theirs) return leave_out("no memory");
+  if (!pack_there(plan, type, mem, count, theirs.get())) return leave_out("MPI_Pack refuses");
+  count_comparison(bytes);
+  const std::byte* at = std::mismatch(packed, packed + bytes, theirs.get()).first;
+  if (at == packed + bytes) return;
+  const int64_t place = at - packed;
+  tell(account, plan, count, "packs", place, bytes, *at, theirs[static_cast<size_t>(place)]);
+  std::memcpy(packed, theirs.get(), static_cast<size_t>(bytes));
+}
+
+bool unpack_verified(const Account& account, const Plan& plan, const std::byte* packed,
+                     int64_t bytes, int64_t count, void* mem) noexcept {
+  const MPI_Datatype type = comparable(plan);
+  if (type == runtime().datatype_null || bytes == 0) return false;
+  const int64_t elements = std::min(count, (bytes + plan.size() - 1) / plan.size());
+  const DataSpan span = data_span(plan.type(), elements);
+  if (span.bytes() > kLongestShadow) {
+    leave_out("receives that span more than 1 GiB");
+    return false;
+  }
+  // An element that has come in part is filled up with what its memory holds before.
+  const Shadow ours(span), theirs(span);
+  const Memory filled = memory_of(elements * plan.size());
+  if (!ours || !theirs || !filled) {
+    leave_out("no memory");
+    return false;
+  }
+  std::memset(filled.get(), static_cast<int>(kPoison), static_cast<size_t>(elements * plan.size()));
+  std::memcpy(filled.get(), packed, static_cast<size_t>(bytes));
+  if (!unpack_there(plan, type, filled.get(), elements, theirs.base())) {
+    leave_out("MPI_Unpack refuses");
+    return false;
+  }
+  unpack_slice(plan, packed, elements, 0, bytes, ours.base());
+  count_comparison(bytes);
+  const int64_t at = ours.differs_from(theirs);
+  if (at < 0) return false;
+  tell(account, plan, elements, "unpacks", at + span.low, span.bytes(), ours.at(at), theirs.at(at));
+  unpack_as_there(plan, type, packed, bytes, mem);
+  return true;
+}
+
+}  // namespace lacuna

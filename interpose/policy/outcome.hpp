@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef LACUNA_INTERPOSE_POLICY_OUTCOME_HPP_
+#define LACUNA_INTERPOSE_POLICY_OUTCOME_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lacuna {
+
+// Why a type or a call on it was not taken, and what happened when it was; for log and report.
+enum class Note : uint8_t {
+  kTaken,
+  kPredefined,
+  kUndecoded,
+  kEmpty,
+  kContiguous,
+  kLongRuns,
+  kNoMemory,
+  kHiddenCompletion,
+  kTooLarge,
+  kOnDevice,
+  kMixed,
+  kOneRun,
+  kNew,
+  kDirect,
+  kMayOverrun,
+};
+inline constexpr size_t kNotes = 15;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_POLICY_OUTCOME_HPP_

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/policy/policy.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace lacuna {
+namespace {
+
+// MPI_Pack and MPI_Unpack have no pipeline to compete with, and all libraries copy long runs as
+// well as anyone.
+constexpr double kMostRunToPack = 1024;
+
+// Files. Measured with MPICH 5.0.2, Open MPI 5.0.11 and Intel MPI 2021.19: a file in /dev/shm, a
+// Xeon with AVX-512, one rank, 4 KiB to 16 MiB, through a contiguous view and one with gaps; the
+// library's time over lacuna's, least and most. Writing runs of 8 bytes 1.24 to 35, of 16 B 1.21 to
+// 25, of 32 B 1.03 to 9.4 (and once 0.37, Open MPI, not seen again), of 48 B 0.91 to 6.9; reading
+// runs of 8 B 1.74 to 11, of 16 B 1.01 to 5.3, of 32 B 0.76 to 2.5. Of up to 64 KiB, runs of 48
+// B 1.06 to 6.9 and 1.10 to 2.0, of 64 B 1.02 and 1.03 at the least. Reading wins less, as what is
+// in memory is packed before (files.hpp).
+constexpr int64_t kFewToFile = int64_t{64} << 10;
+constexpr double kMostRunOfFew = 48;
+constexpr double kMostRunToWrite = 32;
+constexpr double kMostRunToRead = 16;
+
+bool is_mpich(Flavour flavour) noexcept {
+  return flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
+}
+
+// Intel MPI 2021.19: within a block of a cyclic distribution the next row begins where the part of
+// the last one that is this process's ends (the test pack_darrays), unless that part has the extent
+// of a row, as all of it has and the innermost dimension that is cyclic.
+bool has_cut_rows(const Type& type) noexcept {
+  if (type.combiner != Combiner::kDarray) return false;
+  const size_t dims = type.sizes.size();
+  const auto at = [&](size_t step) { return type.order == Order::kC ? dims - 1 - step : step; };
+  for (size_t step = 1; step < dims; ++step) {
+    const size_t dim = at(step), within = at(step - 1);
+    const bool has_rows =
+        type.distribs[within] == Distribution::kCyclic || type.psizes[within] == 1;
+    if (type.distribs[dim] == Distribution::kCyclic && type.dargs[dim] > 1 &&
+        !(step == 1 && has_rows)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// MPICH 5.0.2 takes m rows of n elements for one row of m * n, also where the elements' extent is
+// negative, and that of a row is not n times as much (the test pack_backward_rows): true of a row
+// of several such elements.
+bool is_backward_row(const Type& type) noexcept {
+  int64_t blocks = 1, length = type.blocklength;
+  const Type* child = type.children.empty() ? nullptr : type.children.front().get();
+  switch (type.combiner) {
+    case Combiner::kContiguous:
+      length = type.count;
+      break;
+    case Combiner::kVector:
+    case Combiner::kHvector:
+    case Combiner::kIndexedBlock:
+    case Combiner::kHindexedBlock:
+      blocks = type.count;
+      break;
+    case Combiner::kIndexed:
+    case Combiner::kHindexed:
+    case Combiner::kStruct:
+      blocks = 0;
+      for (size_t i = 0; i < type.blocklengths.size(); ++i) {
+        if (type.blocklengths[i] == 0) continue;
+        ++blocks;
+        length = type.blocklengths[i];
+        if (type.combiner == Combiner::kStruct) child = type.children[i].get();
+      }
+      break;
+    default:
+      return false;
+  }
+  return blocks == 1 && length > 1 && child->extent() < 0;
+}
+
+// What holds for messages of this size.
+Rule rule_for(const Rules& rules, int64_t bytes) noexcept {
+  for (const Rule& rule : rules) {
+    if (bytes <= rule.most_bytes) return rule;
+  }
+  return {bytes, 0};
+}
+
+Rules both(const Rules& one, const Rules& other) {
+  Rules rules;
+  for (const Rules* book : {&one, &other}) {
+    for (const Rule& rule : *book) {
+      const Rule a = rule_for(one, rule.most_bytes);
+      const Rule b = rule_for(other, rule.most_bytes);
+      rules.push_back({rule.most_bytes, std::min(a.most_mean_run_bytes, b.most_mean_run_bytes),
+                       std::max(a.least_mean_run_bytes, b.least_mean_run_bytes)});
+    }
+  }
+  std::sort(rules.begin(), rules.end(),
+            [](const Rule& a, const Rule& b) { return a.most_bytes < b.most_bytes; });
+  return rules;
+}
+
+}  // namespace
+
+Flavour flavour_of(std::string_view library_version) {
+  const auto says = [&](std::string_view name) {
+    return library_version.find(name) != std::string_view::npos;
+  };
+  if (says("Intel(R) MPI")) return Flavour::kIntelMpi;
+  if (says("MVAPICH")) return Flavour::kMvapich;
+  if (says("Open MPI")) return Flavour::kOpenMpi;
+  if (says("MPICH")) return Flavour::kMpich;
+  return Flavour::kOther;
+}
+
+int mpich_major_of(std::string_view library_version) {
+  constexpr std::string_view kBefore = "MPICH Version:";
+  const size_t at = library_version.find(kBefore);
+  if (at == std::string_view::npos) return 0;
+  const size_t digit = library_version.find_first_of("0123456789", at + kBefore.size());
+  int major = 0;
+  if (digit != std::string_view::npos)
+    std::from_chars(library_version.data() + digit, library_version.data() + library_version.size(),
+                    major);
+  return major;
+}
+
+void name_library(std::string_view library_version, std::span<char> name) noexcept {
+  const std::string_view line = library_version.substr(0, library_version.find_first_of(",\n"));
+  size_t end = 0;
+  for (const char c : line) {
+    const bool is_blank = c == ' ' || c == '\t';
+    if (is_blank && end > 0 && name[end - 1] == ' ') continue;
+    if (end + 1 < name.size()) name[end++] = is_blank ? ' ' : c;
+  }
+}
+
+bool Rulebook::holds(Operation operation, const Load& load) const noexcept {
+  const auto& rules = operation == Operation::kDirect ? direct
+                      : operation == Operation::kSend ? send
+                                                      : receive;
+  const auto fits = [&](Pattern pattern, double run) {
+    const Rule rule = rule_for(rules[static_cast<size_t>(pattern)], load.bytes);
+    return run <= rule.most_mean_run_bytes && run >= rule.least_mean_run_bytes;
+  };
+  return fits(load.pattern, load.mean_run_bytes) ||
+         (load.piece_bytes > 0 && fits(Pattern::kPieces, static_cast<double>(load.piece_bytes)));
+}
+
+Rulebook both(const Rulebook& one, const Rulebook& other) {
+  Rulebook book;
+  book.direct = one.direct;
+  for (size_t i = 0; i < kPatterns; ++i) {
+    book.send[i] = both(one.send[i], other.send[i]);
+    book.receive[i] = both(one.receive[i], other.receive[i]);
+  }
+  return book;
+}
+
+bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept {
+  if (operation == Operation::kPack || operation == Operation::kUnpack)
+    return load.piece_bytes > 0 || load.mean_run_bytes <= kMostRunToPack;
+  if (operation == Operation::kOneSided) return true;
+  if (operation == Operation::kFileRead || operation == Operation::kFileWrite) {
+    const double most = load.bytes <= kFewToFile             ? kMostRunOfFew
+                        : operation == Operation::kFileWrite ? kMostRunToWrite
+                                                             : kMostRunToRead;
+    return load.mean_run_bytes <= most;
+  }
+  return messages.holds(operation, load);
+}
+
+// MPICH 5.0.2, shared memory: a message of 8168 to 8191 bytes goes in two pieces, and where they
+// meet inside a basic element, receiving them into a struct ends in "signature does not match".
+// (From 8192 bytes on it goes in one.) 4.0.2 fails so with all that is longer than its first piece,
+// 8248 bytes; others before 5 and MVAPICH are taken for the same. With a margin, for headers of
+// other versions.
+bool breaks_structs(Flavour flavour, int major, int64_t bytes) noexcept {
+  return is_mpich(flavour) && bytes > 8000 && (bytes < 8192 || major < 5);
+}
+
+// MPICH 5.0.2: to oneself, they go in pieces of 16 KiB. The least size seen to fail was 16536
+// bytes.
+bool breaks_own_structs(Flavour flavour, int major, int64_t bytes) noexcept {
+  return flavour == Flavour::kMpich && major >= 5 && bytes > 16000;
+}
+
+bool has_long_double(const Type& type) noexcept {
+  if (type.basic != nullptr) {
+    const std::string_view name = type.basic->name;
+    return name.find("long_double") != name.npos || name == "complex32" ||
+           (type.basic->size_bytes >= 16 && name.find("complex") == name.npos);
+  }
+  return std::any_of(type.children.begin(), type.children.end(),
+                     [](const TypePtr& child) { return has_long_double(*child); });
+}
+
+// MPICH and Open MPI move long double by value in some ways, so that its padding is not sent, and
+// as bytes in others. A side that is packed beside one that is not would bring what neither has.
+bool drops_padding(Flavour flavour, const Type& type) noexcept {
+  return flavour != Flavour::kIntelMpi && has_long_double(type);
+}
+
+// Nobody else's bytes are those, so both sides of a message must be left to the library.
+bool misplaces(Flavour flavour, const Type& type) noexcept {
+  if (flavour == Flavour::kIntelMpi && has_cut_rows(type)) return true;
+  if (is_mpich(flavour) && is_backward_row(type)) return true;
+  return std::any_of(type.children.begin(), type.children.end(),
+                     [&](const TypePtr& child) { return misplaces(flavour, *child); });
+}
+
+// The test modes_bsend_room holds the known ones to it.
+bool buffers_bytes(Flavour flavour) noexcept { return flavour != Flavour::kOther; }
+
+// Open MPI 4.1 sends from the program's memory from the second start on; under 5.0 large packed
+// data that were overwritten after MPI_Request_free were seen to arrive so.
+bool keeps_buffered(Flavour flavour) noexcept {
+  return buffers_bytes(flavour) && flavour != Flavour::kOpenMpi;
+}
+
+// MPICH 4.0.2 and 5.0.2 do them in the call where the memory has gaps, and else asynchronously:
+// then a request that MPI_Request_get_status has found complete is gone, and the next call on it
+// crashes.
+bool keeps_file_requests(Flavour flavour) noexcept {
+  return flavour == Flavour::kIntelMpi || flavour == Flavour::kOpenMpi;
+}
+
+// MPICH 4.0.2: where a side has gaps, MPI_Rget gives a request that is complete at once, and the
+// data come with MPI_Win_flush or MPI_Win_unlock. Others before 5 are taken for the same.
+bool completes_gets(Flavour flavour, int major) noexcept {
+  return !is_mpich(flavour) || major >= 5;
+}
+
+// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19 tell the world.
+bool tells_owner(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+
+// Intel MPI is made of it, too.
+static bool has_mpich_inside(Flavour flavour) noexcept {
+  return is_mpich(flavour) || flavour == Flavour::kIntelMpi;
+}
+
+// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; of MPI_Waitany and MPI_Testany, too.
+bool tells_none_of_several(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
+
+// Open MPI 4.1.4 and 5.0.11. Intel MPI 2021.19 does not; MPICH 5.0.2 does of long ones with gaps,
+// of which it then receives nothing.
+bool tells_all_of_truncated(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+
+// Open MPI 5.0.11; MPICH 5.0.2 and Intel MPI 2021.19 give what was in memory.
+bool tells_of_isendrecv(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+
+bool overruns_short_receives(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+
+// Open MPI comes together in a barrier, and goes on.
+bool waits_in_disconnect(Flavour flavour) noexcept { return flavour != Flavour::kOpenMpi; }
+
+bool unlocks_for_callbacks(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
+
+// MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then
+// never again; 4.0.2 gives a type back at each start.
+bool repeats_collectives(Flavour flavour, int mpich_major) noexcept {
+  return flavour == Flavour::kOpenMpi || (flavour == Flavour::kMpich && mpich_major >= 5);
+}
+
+}  // namespace lacuna

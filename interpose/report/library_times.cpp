@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/report/library_times.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <mutex>
+
+#include "base/address.hpp"
+#include "exec/exec.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr size_t kMostKept = 64;
+constexpr int64_t kMostSpan = int64_t{64} << 20;  // of memory that is taken to time in
+constexpr int kTimes = 5;                         // the quickest counts
+
+struct Kept {
+  PlanPtr plan;
+  MPI_Datatype type;
+};
+
+struct All {
+  std::mutex mutex;
+  std::map<uint64_t, Kept> kept;
+};
+All& all() {
+  static auto* const one = new All;  // as long as the process
+  return *one;
+}
+
+template <typename Work>
+double quickest_ns(const Work& work) {
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < kTimes; ++i) {
+    const int64_t begin = now_ns();
+    if (!work()) return 0;
+    least = std::min(least, now_ns() - begin);
+  }
+  return static_cast<double>(least);
+}
+
+// By the byte, of messages of about so many bytes; nothing where that cannot be timed.
+PackSpeeds speeds_of(const Kept& kept, int64_t bytes) {
+  const Plan& plan = *kept.plan;
+  const int64_t count = std::max<int64_t>(1, bytes / plan.size());
+  const DataSpan span = data_span(plan.type(), count);
+  const int64_t packed = count * plan.size();
+  if (span.bytes() > kMostSpan || packed > kMostSpan || count > INT_MAX) return {};
+  std::vector<std::byte> mem(static_cast<size_t>(span.bytes()), std::byte{1});
+  std::vector<std::byte> out(static_cast<size_t>(packed), std::byte{1});
+  std::byte* const at = address(mem.data(), -span.low);
+  const Next& next = next_functions();
+  const MPI_Comm comm = runtime().probe_comm;
+  const auto n = static_cast<int>(count);
+  const auto room = static_cast<int>(packed);
+  const double data = static_cast<double>(packed);
+  PackSpeeds speeds;
+  speeds.native_pack =
+      quickest_ns([&] {
+        int position = 0;
+        return next.MPI_Pack(at, n, kept.type, out.data(), room, &position, comm) == MPI_SUCCESS;
+      }) /
+      data;
+  speeds.native_unpack =
+      quickest_ns([&] {
+        int position = 0;
+        return next.MPI_Unpack(out.data(), room, &position, at, n, kept.type, comm) == MPI_SUCCESS;
+      }) /
+      data;
+  speeds.pack = quickest_ns([&] {
+                  pack(plan, at, count, out.data());
+                  return true;
+                }) /
+                data;
+  speeds.unpack = quickest_ns([&] {
+                    unpack(plan, out.data(), count, at);
+                    return true;
+                  }) /
+                  data;
+  return speeds;
+}
+
+}  // namespace
+
+void keep_for_timing(uint64_t hash, const PlanPtr& plan, MPI_Datatype datatype) noexcept try {
+  All& everything = all();
+  {
+    const std::lock_guard<std::mutex> lock(everything.mutex);
+    if (everything.kept.count(hash) != 0 || everything.kept.size() >= kMostKept) return;
+  }
+  // Not a dup, which would copy the program's attributes.
+  const Next& next = next_functions();
+  MPI_Datatype type = runtime().datatype_null;
+  if (next.MPI_Type_contiguous(1, datatype, &type) != MPI_SUCCESS) return;
+  bool is_kept = false;
+  if (next.MPI_Type_commit(&type) == MPI_SUCCESS) {
+    const std::lock_guard<std::mutex> lock(everything.mutex);
+    is_kept = everything.kept.emplace(hash, Kept{plan, type}).second;
+  }
+  if (!is_kept) next.MPI_Type_free(&type);
+} catch (...) {
+}
+
+void time_kept_types(Report* report) {
+  All& everything = all();
+  const std::lock_guard<std::mutex> lock(everything.mutex);
+  for (size_t i = 0; i < report->types.size(); ++i) {
+    const auto found = everything.kept.find(report->types[i].facts.hash);
+    if (i == kOtherTypes || found == everything.kept.end()) continue;
+    int64_t bytes = 0;
+    int64_t calls = 0;
+    for (const ReportRow& row : report->rows) {
+      if (row.type != i) continue;
+      bytes += row.bytes_taken + row.bytes_declined;
+      calls += row.calls();
+    }
+    if (calls > 0) report->types[i].speeds = speeds_of(found->second, bytes / calls);
+  }
+}
+
+void drop_kept_types() noexcept try {
+  std::map<uint64_t, Kept> kept;
+  {
+    const std::lock_guard<std::mutex> lock(all().mutex);
+    kept.swap(all().kept);
+  }
+  for (auto& [hash, one] : kept) next_functions().MPI_Type_free(&one.type);
+} catch (...) {
+}
+
+// Bytes that lacuna has moved would have taken the library's time; those it has left alone would
+// have taken lacuna's. Which sides a call has is known by its name; of what lacuna moved, by what
+// it timed.
+Savings savings_of(const Report& report, const ReportRow& row) {
+  Savings savings;
+  const PackSpeeds& speeds = report.types[row.type].speeds;
+  if (speeds.native_pack <= 0 || speeds.native_unpack <= 0) return savings;
+  const auto holds = [&](const char* part) { return row.function.find(part) != std::string::npos; };
+  const bool receives = holds("ecv") || holds("Unpack") || holds("File_read");
+  const bool sends = holds("end") || holds("MPI_Pack") || holds("File_write");
+  const bool packs = sends || !receives;
+  const bool unpacks = receives || !sends;
+  const auto taken = static_cast<double>(row.bytes_taken);
+  const auto declined = static_cast<double>(row.bytes_declined);
+  if (row.bytes_taken > 0 && row.pack_ns + row.unpack_ns > 0) {
+    const double native =
+        (row.pack_ns > 0 ? speeds.native_pack : 0) + (row.unpack_ns > 0 ? speeds.native_unpack : 0);
+    savings.saved_ns = static_cast<int64_t>(taken * native) - row.pack_ns - row.unpack_ns;
+  }
+  const double gain = (packs ? speeds.native_pack - speeds.pack : 0) +
+                      (unpacks ? speeds.native_unpack - speeds.unpack : 0);
+  savings.would_save_ns = std::max<int64_t>(0, static_cast<int64_t>(declined * gain));
+  // Of a call there is no more than that to save.
+  const Pieces pieces = pieces_of(report, row);
+  savings.would_save_ns =
+      std::min(savings.would_save_ns, pieces.pack + pieces.library + pieces.network);
+  return savings;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// With LACUNA_COSTS: types are kept until the job ends, when packing and unpacking them is timed,
+// by the library and by lacuna: what was saved, and what might have been.
+#ifndef LACUNA_INTERPOSE_REPORT_LIBRARY_TIMES_HPP_
+#define LACUNA_INTERPOSE_REPORT_LIBRARY_TIMES_HPP_
+
+#include <cstdint>
+
+#include "interpose/report/data.hpp"
+#include "mpi/header.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna {
+
+// `hash`: as in TypeFacts.
+void keep_for_timing(uint64_t hash, const PlanPtr& plan, MPI_Datatype datatype) noexcept;
+
+// Of the kept types that rows of the report are about, with as much data as their calls have.
+void time_kept_types(Report* report);
+// Before the library stops.
+void drop_kept_types() noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_REPORT_LIBRARY_TIMES_HPP_

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The report in words: the table on stderr, the JSON document, and what a user could do about it.
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "interpose/report/data.hpp"
+#include "lacuna/lacuna.h"
+
+namespace lacuna {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+__attribute__((format(printf, 1, 2))) std::string format(const char* text, ...) {
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, text);
+  std::vsnprintf(line, sizeof(line), text, arguments);
+  va_end(arguments);
+  return line;
+}
+
+std::string bytes_text(int64_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return format(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+// As in "2026-01-31T12:00:00+00:00".
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  char text[32] = "";
+  if (gmtime_r(&now, &utc) != nullptr) std::strftime(text, sizeof(text), "%FT%T+00:00", &utc);
+  return text;
+}
+
+double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+int64_t count(const ReportRow& row, Note note) { return row.outcomes[static_cast<size_t>(note)]; }
+
+// Rows with the most data first; where calls are timed, those with the most time.
+std::vector<const ReportRow*> in_order(const Report& report) {
+  std::vector<const ReportRow*> rows;
+  for (const ReportRow& row : report.rows) rows.push_back(&row);
+  if (report.costs) {
+    std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
+      return a->call_ns > b->call_ns;
+    });
+    return rows;
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
+    return a->bytes_taken + a->bytes_declined > b->bytes_taken + b->bytes_declined;
+  });
+  return rows;
+}
+
+int64_t calls_on(const Report& report, size_t type) {
+  int64_t sum = 0;
+  for (const ReportRow& row : report.rows) sum += row.type == type ? row.calls() : 0;
+  return sum;
+}
+
+std::string type_text(const Report& report, const ReportRow& row) {
+  return row.type == kOtherTypes ? "(other types, or none)" : report.types[row.type].facts.text;
+}
+
+// Whether a receive is taken is decided before its message has come: receives, also as one side of
+// a call, into which lacuna has unpacked what came through shared memory.
+bool received_otherwise(const ReportRow& row) {
+  return row.unpack_ns > 0 && count(row, Note::kLongRuns) > 0 &&
+         (row.taken() == 0 || row.function.find("endrecv") != std::string::npos);
+}
+
+// "12 contiguous after all, 3 no memory for packed data".
+std::string reasons(const ReportRow& row) {
+  std::string text;
+  for (size_t i = 0; i < kOutcomes; ++i) {
+    if (row.outcomes[i] == 0 || i == static_cast<size_t>(Note::kTaken)) continue;
+    const bool is_side = i == static_cast<size_t>(Note::kLongRuns) && received_otherwise(row);
+    text += format("%s%lld %s", text.empty() ? "" : ", ", static_cast<long long>(row.outcomes[i]),
+                   is_side ? "receives, before it was known how their data come" : outcome_name(i));
+  }
+  return text;
+}
+
+bool is_of_messages(const ReportRow& row) {
+  return row.function.find("ack") == std::string::npos;  // neither MPI_Pack nor MPI_Unpack
+}
+
+constexpr double kLongRun = 512;
+// Of messages that were better put together: calls of a rank, bytes, and the part of the time that
+// is no copying.
+constexpr int64_t kManyCalls = 256;
+constexpr int64_t kSmallMessage = 1024;
+constexpr double kMostlyStarting = 0.5;
+constexpr double kMuch = 0.1;  // of the time of all calls
+
+// With costs: what could be done about where the time goes.
+void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std::string>* words) {
+  const ReportType& type = report.types[row.type];
+  const int64_t bytes = row.calls() > 0 ? (row.bytes_taken + row.bytes_declined) / row.calls() : 0;
+  const Pieces pieces = pieces_of(report, row);
+  int64_t all = 0;
+  int64_t all_busy = 0;
+  for (const ReportRow& other : report.rows) {
+    all += other.call_ns;
+    all_busy += other.call_ns - other.wait_ns;
+  }
+  const int64_t busy = row.call_ns - pieces.wait;
+  const auto part = [](int64_t one, int64_t whole) {
+    return whole > 0 ? static_cast<double>(one) / static_cast<double>(whole) : 0;
+  };
+  // Where others wait for long, so much of what is left is much, too.
+  const bool matters = part(row.call_ns, all) >= kMuch || part(busy, all_busy) >= kMuch;
+  const int64_t starting = pieces.network + pieces.library;
+  if (bytes > 0 && bytes <= kSmallMessage && row.calls() >= kManyCalls * row.ranks &&
+      row.type != kOtherTypes && part(starting, busy) >= kMostlyStarting && matters) {
+    words->push_back(
+        format("%lld messages of %lld bytes from one place: most of their time is in starting "
+               "them; one message of a type that holds several of these (a vector, a struct, or a "
+               "larger count) starts once",
+               static_cast<long long>(row.calls()), static_cast<long long>(bytes)));
+  }
+  if (type.facts.transposes) {
+    words->push_back(
+        "it goes through memory against its order: its inner loop has the longer stride, so that "
+        "each line is visited many times. Sent in memory order and received by the type that "
+        "transposes, the work is the receiver's; with the loops exchanged there is none");
+  }
+  if (type.facts.text == "byte" && matters && bytes > kSmallMessage) {
+    words->push_back(
+        "bytes without a type: if they are structs, their padding travels, too, and the library "
+        "knows nothing of them; MPI_Type_create_struct says what they are");
+  }
+  const Savings savings = savings_of(report, row);
+  if (part(savings.saved_ns, row.call_ns + savings.saved_ns) >= kMuch)
+    words->push_back(
+        format("lacuna has saved about %.3g s here: the library packs that much more "
+               "slowly",
+               seconds(savings.saved_ns)));
+  if (part(savings.would_save_ns, row.call_ns) >= kMuch)
+    words->push_back(format("lacuna would save %.3g s here at most, by what packing alone takes",
+                            seconds(savings.would_save_ns)));
+}
+
+std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
+  if (received_otherwise(row)) {
+    return "what came through shared memory was unpacked by lacuna all the same (packing s); it is "
+           "taken where it was sent; nothing to do";
+  }
+  const double run = report.types[row.type].facts.mean_run_bytes;
+  if (run < kLongRun && is_of_messages(row) && row.function.find("end") == std::string::npos &&
+      row.function.find("ecv") == std::string::npos) {
+    return "single messages of this type are as fast by the library; of a collective that need not "
+           "be so: LACUNA_ALWAYS=1 shows what packing first is worth";
+  }
+  if (report.flavour == Flavour::kOpenMpi && is_of_messages(row) && run < 1024) {
+    return "Open MPI pipelines this itself: it packs one part while the receiver unpacks another, "
+           "and packing first would be slower; nothing to do";
+  }
+  if (run >= kLongRun) {
+    return format(
+        "its runs are long, %.0f bytes on average: the library copies them as fast; "
+        "nothing to do",
+        run);
+  }
+  return "for this much data of the type the library is as fast, or was not measured to be slower: "
+         "`lacuna tune` measures it on this machine, and LACUNA_ALWAYS=1 shows what packing first "
+         "is worth";
+}
+
+}  // namespace
+
+const char* outcome_name(size_t outcome) {
+  if (outcome == kNothing) return "nothing to move, or undecided";
+  switch (static_cast<Note>(outcome)) {
+    case Note::kTaken:
+      return "taken";
+    case Note::kPredefined:
+      return "predefined";
+    case Note::kUndecoded:
+      return "not decodable";
+    case Note::kEmpty:
+      return "without data";
+    case Note::kContiguous:
+      return "contiguous";
+    case Note::kLongRuns:
+      return "the library is as fast";
+    case Note::kNoMemory:
+      return "no memory for packed data";
+    case Note::kHiddenCompletion:
+      return "completion hidden";
+    case Note::kTooLarge:
+      return "too large for int counts";
+    case Note::kOnDevice:
+      return "on an accelerator";
+    case Note::kMixed:
+      return "several basic types";
+    case Note::kOneRun:
+      return "one run";
+    case Note::kNew:
+      return "new, and few data";
+    case Note::kMayOverrun:
+      return "too many lengths";
+    case Note::kDirect:
+      return "through shared memory";
+  }
+  return "";
+}
+
+std::vector<std::string> advice(const Report& report, const ReportRow& row) {
+  std::vector<std::string> words;
+  const ReportType& type = report.types[row.type];
+  const int64_t calls = calls_on(report, row.type);
+  if (row.type != kOtherTypes && type.made >= 16 * report.reporting && 2 * type.made >= calls) {
+    words.push_back(
+        format("the type is made anew for each message (%lld times, %.3g s to learn): "
+               "make it once and keep it",
+               static_cast<long long>(type.made), seconds(type.learn_ns)));
+  }
+  if (count(row, Note::kContiguous) > 0) {
+    words.push_back(
+        "the type is contiguous after all: nothing to gain; a count of basic elements "
+        "says the same");
+  }
+  if (count(row, Note::kNoMemory) > 0) {
+    words.push_back(format("memory for packed data was refused: set LACUNA_POOL_MB above %lld",
+                           static_cast<long long>(report.pool_mb)));
+  }
+  if (count(row, Note::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
+  if (count(row, Note::kMixed) > 0) {
+    words.push_back(
+        "collectives, one-sided calls and files with several basic types in one type are the "
+        "library's: a type of "
+        "one basic type, or messages, would be taken");
+  }
+  if (count(row, Note::kHiddenCompletion) > 0) {
+    words.push_back(
+        "requests may be completed where lacuna cannot see it (Fortran, or a tool "
+        "before it): blocking calls would be taken");
+  }
+  if (count(row, Note::kTooLarge) > 0) {
+    words.push_back("this library has no large counts: shorter messages, or MPI 4.0");
+  }
+  if (count(row, Note::kOnDevice) > 0) {
+    words.push_back("the data may be in the memory of an accelerator: lacuna leaves them alone");
+  }
+  if (report.costs) add_cost_advice(report, row, &words);
+  return words;
+}
+
+namespace {
+
+// "main.cpp's file+0x12 in its function", without the folders.
+std::string short_site(const std::string& site) {
+  const size_t name = site.find(' ');
+  const size_t slash = site.rfind('/', name);
+  return slash == std::string::npos ? site : site.substr(slash + 1);
+}
+
+// What the program's compiler has made for its types.
+std::string compiled_words(const CompiledCounts& compiled) {
+  if (compiled.registered == 0) return "";
+  return format(
+      "lacuna: compiled kernels: %lld registered, %lld types use theirs (packed or unpacked %lld "
+      "times), %lld were for another type\n",
+      static_cast<long long>(compiled.registered), static_cast<long long>(compiled.used),
+      static_cast<long long>(compiled.moves), static_cast<long long>(compiled.others));
+}
+
+std::string cost_table(const Report& report) {
+  std::string text = format(
+      "lacuna: seconds of calls, all ranks: o copying, l_p packing over that, l_m the library, L "
+      "the "
+      "network, waiting apart\n");
+  text += format("lacuna: %-24s %9s %9s %9s %9s %9s %9s %9s  %s\n", "function", "calls", "all", "o",
+                 "l_p", "l_m", "L", "waiting", "type; place");
+  for (const ReportRow* row : in_order(report)) {
+    const Pieces pieces = pieces_of(report, *row);
+    text += format("lacuna: %-24s %9lld %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g  ",
+                   row->function.c_str(), static_cast<long long>(row->timed), seconds(row->call_ns),
+                   seconds(pieces.copy), seconds(pieces.pack), seconds(pieces.library),
+                   seconds(pieces.network), seconds(pieces.wait));
+    text += type_text(report, *row) + "; " + short_site(row->site) + "\n";
+    for (const std::string& words : advice(report, *row)) text += "lacuna:     " + words + "\n";
+  }
+  return text;
+}
+
+Json cost_json(const Report& report, const ReportRow& row) {
+  const Pieces pieces = pieces_of(report, row);
+  const Savings savings = savings_of(report, row);
+  return {{"site", row.site},
+          {"calls", row.timed},
+          {"seconds", seconds(row.call_ns)},
+          {"error_seconds", std::sqrt(row.variance_ns2) * 1e-9},
+          {"o_seconds", seconds(pieces.copy)},
+          {"l_p_seconds", seconds(pieces.pack)},
+          {"l_m_seconds", seconds(pieces.library)},
+          {"L_seconds", seconds(pieces.network)},
+          {"wait_seconds", seconds(pieces.wait)},
+          {"saved_seconds", seconds(savings.saved_ns)},
+          {"would_save_seconds", seconds(savings.would_save_ns)}};
+}
+
+}  // namespace
+
+std::string report_table(const Report& report) {
+  std::string text = format("lacuna: report of %lld rank%s of %s on %s, %.3g s\n",
+                            static_cast<long long>(report.ranks), report.ranks == 1 ? "" : "s",
+                            report.program.c_str(), report.library.c_str(), report.seconds);
+  if (report.reporting != report.ranks) {
+    text += format("lacuna: the numbers of %lld of them alone\n",
+                   static_cast<long long>(report.reporting));
+  }
+  text += compiled_words(report.compiled);
+  if (report.rows.empty()) {
+    return text + "lacuna: no calls on derived types\n";
+  }
+  if (report.costs) return text + cost_table(report);
+  text += format("lacuna: %-24s %11s %11s %11s %10s %8s  %s\n", "function", "calls", "taken",
+                 "data", "packing s", "GB/s", "type");
+  for (const ReportRow* row : in_order(report)) {
+    const double packing = seconds(row->pack_ns + row->unpack_ns);
+    const double moved = static_cast<double>(row->bytes_taken) * 1e-9;
+    text += format("lacuna: %-24s %11lld %11lld %11s %10.3g %8s  ", row->function.c_str(),
+                   static_cast<long long>(row->calls()), static_cast<long long>(row->taken()),
+                   bytes_text(row->bytes_taken + row->bytes_declined).c_str(), packing,
+                   packing > 0 && moved > 0 ? format("%.2f", moved / packing).c_str() : "-");
+    text += type_text(report, *row) + "\n";
+    if (const std::string why = reasons(*row); !why.empty()) {
+      text += "lacuna:     not taken: " + why + "\n";
+    }
+    for (const std::string& words : advice(report, *row)) text += "lacuna:     " + words + "\n";
+  }
+  return text;
+}
+
+std::string report_json(const Report& report) {
+  Json types = Json::array();
+  for (const ReportType& type : report.types) {
+    types.push_back({{"text", type.facts.text},
+                     {"size_bytes", type.facts.size_bytes},
+                     {"mean_run_bytes", type.facts.mean_run_bytes},
+                     {"made", type.made},
+                     {"learn_seconds", seconds(type.learn_ns)}});
+  }
+  types[kOtherTypes]["text"] = nullptr;
+  Json rows = Json::array();
+  for (const ReportRow* row : in_order(report)) {
+    Json declined = Json::object();
+    for (size_t i = 0; i < kOutcomes; ++i) {
+      if (row->outcomes[i] != 0 && i != static_cast<size_t>(Note::kTaken))
+        declined[outcome_name(i)] = row->outcomes[i];
+    }
+    rows.push_back({{"function", row->function},
+                    {"type", row->type},
+                    {"calls", row->calls()},
+                    {"taken", row->taken()},
+                    {"declined", declined},
+                    {"bytes_taken", row->bytes_taken},
+                    {"bytes_declined", row->bytes_declined},
+                    {"pack_seconds", seconds(row->pack_ns)},
+                    {"unpack_seconds", seconds(row->unpack_ns)},
+                    {"slowest_rank_seconds", seconds(row->slowest_ns)},
+                    {"ranks", row->ranks},
+                    {"advice", advice(report, *row)}});
+    if (report.costs) rows.back()["costs"] = cost_json(report, *row);
+  }
+  const Json provenance = {{"kind", "job"},
+                           {"format", 1},
+                           {"date", now_text()},
+                           {"lacuna", format("%d.%d.%d", LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR,
+                                             LACUNA_VERSION_PATCH)},
+                           {"program", report.program},
+                           {"library", report.library}};
+  const Json document = {{"provenance", provenance},
+                         {"ranks", report.ranks},
+                         {"reporting_ranks", report.reporting},
+                         {"seconds", report.seconds},
+                         {"pool_mb", report.pool_mb},
+                         {"compiled_kernels",
+                          {{"registered", report.compiled.registered},
+                           {"used", report.compiled.used},
+                           {"of_another_type", report.compiled.others},
+                           {"moves", report.compiled.moves}}},
+                         {"types", types},
+                         {"rows", rows}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lacuna

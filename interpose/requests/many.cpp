@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Completing arrays of requests. The library decides which are complete and writes statuses and
+// indices; what is lacuna's among them is unpacked before the call returns, the rest is put back.
+#include "interpose/requests/many.hpp"
+
+namespace lacuna {
+
+namespace {
+
+bool is_gone(const PendingRequest& entry, const MPI_Request* requests) {
+  return lacuna::is_gone(entry, requests[entry.index]);
+}
+bool outlives_call(PendingRequest& entry, const MPI_Request* requests) {
+  return lacuna::outlives_call(&entry, requests[entry.index]);
+}
+
+// After a form that has one status for each request. `flag` says whether all have completed.
+int settle_all(const Claims& claims, int count, const MPI_Request* requests,
+               const Statuses& statuses, int code, bool flag) {
+  const Successes successes(code);
+  const bool none = code == MPI_SUCCESS && !flag;
+  const Failure failure =
+      settle(claims, statuses, count, code == MPI_SUCCESS, [&](PendingRequest& entry) {
+        MPI_Status* status = statuses.at(entry.index);
+        const bool completed = outlives_call(entry, requests) ? !none && successes.has(status)
+                                                              : is_gone(entry, requests);
+        return Outcome{completed, successes.of(status)};
+      });
+  return code_after(failure, code, MPI_ERR_IN_STATUS);
+}
+
+// After a form that completes one request at most, that of `index`.
+int settle_any(const Claims& claims, const MPI_Request* requests, int index, const Statuses& status,
+               int code) {
+  const bool ok = code == MPI_SUCCESS;
+  MPI_Status* success = ok ? status.at(0) : nullptr;
+  const Failure failure = settle(claims, status, 1, ok, [&](PendingRequest& entry) {
+    const bool completed =
+        outlives_call(entry, requests) ? ok && index == entry.index : is_gone(entry, requests);
+    return Outcome{completed, success};
+  });
+  return code_after(failure, code, failure.error_class);
+}
+
+// After a form that lists the indices of those it has completed.
+int settle_some(const Claims& claims, const MPI_Request* requests, int outcount, const int* indices,
+                const Statuses& statuses, int code) {
+  const Successes successes(code);
+  IndexSearch search(successes.any() ? outcount : 0, indices);
+  const Failure failure =
+      settle(claims, statuses, outcount, code == MPI_SUCCESS, [&](PendingRequest& entry) {
+        const bool stays = outlives_call(entry, requests);
+        if (!stays && !is_gone(entry, requests)) return Outcome{};
+        const int at = search.find(entry.index);
+        if (stays && at < 0) return Outcome{};
+        return Outcome{true, at >= 0 ? successes.of(statuses.at(at)) : nullptr};
+      });
+  return code_after(failure, code, MPI_ERR_IN_STATUS);
+}
+
+// Whether a persistent request has ended in a call that did not return. Open MPI says of an
+// inactive one that it is complete, and nothing else; to ask makes it inactive in MPICH 5.0.2.
+bool is_inactive(MPI_Request request) {
+  if (runtime().flavour != Flavour::kOpenMpi) return false;
+  MPI_Status status;
+  int flag = 0;
+  return next_functions().MPI_Request_get_status(request, &flag, &status) == MPI_SUCCESS &&
+         flag != 0 && status.MPI_SOURCE == MPI_ANY_SOURCE;
+}
+
+// After a form out of which the program's error handler has thrown; `status_of` finds what it has
+// written of a request, which is all that tells how that has ended. Whether a persistent one has, a
+// form tells that `lists` those that have, or the library; else it counts as active.
+template <typename StatusOf>
+void settle_thrown(const Claims& claims, const MPI_Request* requests, const Statuses& statuses,
+                   bool lists, const StatusOf& status_of) {
+  settle(claims, statuses, 0, false, [&](PendingRequest& entry) {
+    MPI_Status* status = status_of(entry.index);
+    const bool ended = !outlives_call(entry, requests) ? is_gone(entry, requests)
+                       : lists                         ? status != nullptr
+                                                       : is_inactive(entry.request);
+    if (!ended) return Outcome{};
+    return Outcome{true, status != nullptr && status->MPI_ERROR == MPI_SUCCESS ? status : nullptr};
+  });
+}
+
+// `call` completes all or none; `flag` says which, nullptr: all.
+template <typename Call>
+Answer take_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses,
+                const Call& call) {
+  finish_freed_requests();
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(count, statuses, claims.any_receive());
+  const Asked asked(claims, count, requests, false);
+  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
+  // After an error nobody may have written it.
+  if (flag != nullptr && claims.any_persistent()) *flag = 0;
+  const int code = or_else([&] { return call(asked.get(), results.get()); },
+                           [&] {
+                             asked.write_back(requests);
+                             settle_thrown(claims, requests, results, false,
+                                           [&](int index) { return results.at(index); });
+                           });
+  asked.write_back(requests);
+  const int told =
+      settle_all(claims, count, requests, results, code, flag == nullptr || *flag != 0);
+  if (flag == nullptr && results.left_pending(statuses, count, code) &&
+      !take_waitall(count, requests, MPI_STATUSES_IGNORE).taken) {
+    next_functions().MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  }
+  return taken(told);
+}
+
+// MPI_Testany, or, without a flag, MPI_Waitany.
+Answer take_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  finish_freed_requests();
+  Claims claims(count, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses result(1, status, claims.any_receive());
+  const Asked asked(claims, count, requests, true);
+  if (!asked.ok()) return out_of_memory(&claims);
+  if (claims.any_persistent()) *index = MPI_UNDEFINED;
+  const Next& next = next_functions();
+  const int code = or_else(
+      [&] {
+        return flag == nullptr ? next.MPI_Waitany(count, asked.get(), index, result.get())
+                               : next.MPI_Testany(count, asked.get(), index, flag, result.get());
+      },
+      [&] {
+        asked.write_back(requests);
+        settle_thrown(claims, requests, result, false, [](int) -> MPI_Status* { return nullptr; });
+      });
+  asked.write_back(requests);
+  *index = asked.given(*index);
+  return taken(settle_any(claims, requests, *index, result, code));
+}
+
+}  // namespace
+
+Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  return take_all(count, requests, nullptr, statuses, [&](MPI_Request* asked, MPI_Status* results) {
+    return next_functions().MPI_Waitall(count, asked, results);
+  });
+}
+
+Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (flag == nullptr) return kDeclined;
+  return take_all(count, requests, flag, statuses, [&](MPI_Request* asked, MPI_Status* results) {
+    return next_functions().MPI_Testall(count, asked, flag, results);
+  });
+}
+
+Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  return index != nullptr ? take_any(count, requests, index, nullptr, status) : kDeclined;
+}
+
+Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (index == nullptr || flag == nullptr) return kDeclined;
+  return take_any(count, requests, index, flag, status);
+}
+
+// MPI_Waitsome and MPI_Testsome differ in the call alone.
+static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*), int incount,
+                        MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  finish_freed_requests();
+  if (outcount == nullptr || indices == nullptr) return kDeclined;
+  Claims claims(incount, requests);
+  if (claims.empty()) return kDeclined;
+  const Statuses results(incount, statuses, claims.any_receive());
+  const Asked asked(claims, incount, requests, false);
+  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
+  constexpr int kUnlisted = -123456789;
+  int listed = kUnlisted;
+  const auto tell = [&] {
+    if (listed == kUnlisted)
+      listed = 0;  // it has failed before
+    else
+      *outcount = listed;
+  };
+  const int code =
+      or_else([&] { return some(incount, asked.get(), &listed, indices, results.get()); },
+              [&] {
+                tell();
+                asked.write_back(requests);
+                IndexSearch search(listed, indices);
+                settle_thrown(claims, requests, results, true, [&](int index) {
+                  const int at = search.find(index);
+                  return at >= 0 ? results.at(at) : nullptr;
+                });
+              });
+  asked.write_back(requests);
+  tell();
+  return taken(settle_some(claims, requests, listed, indices, results, code));
+}
+
+Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses) {
+  return take_some(next_functions().MPI_Waitsome, incount, requests, outcount, indices, statuses);
+}
+
+Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                     MPI_Status* statuses) {
+  return take_some(next_functions().MPI_Testsome, incount, requests, outcount, indices, statuses);
+}
+
+}  // namespace lacuna

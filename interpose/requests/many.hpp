@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the forms that complete arrays of requests have in common with those that only ask.
+#ifndef LACUNA_INTERPOSE_REQUESTS_MANY_HPP_
+#define LACUNA_INTERPOSE_REQUESTS_MANY_HPP_
+
+#include <cstdlib>
+
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/messages/message.hpp"
+#include "interpose/requests/asked.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+
+namespace lacuna {
+
+// The caller's statuses, or our own where it wants none and a receive of ours needs one.
+class Statuses {
+ public:
+  Statuses(int count, MPI_Status* callers, bool needed) : statuses_(callers) {
+    if (callers != MPI_STATUSES_IGNORE || !needed) return;
+    statuses_ = few_;
+    if (count <= kFew) return;
+    many_ = static_cast<MPI_Status*>(std::malloc(sizeof(MPI_Status) * static_cast<size_t>(count)));
+    statuses_ = many_;
+    ok_ = many_ != nullptr;
+  }
+  ~Statuses() { std::free(many_); }
+  Statuses(const Statuses&) = delete;
+  Statuses& operator=(const Statuses&) = delete;
+
+  bool ok() const { return ok_; }
+  MPI_Status* get() const { return statuses_; }
+  MPI_Status* at(int i) const { return statuses_ != MPI_STATUSES_IGNORE ? statuses_ + i : nullptr; }
+  // Whether there are requests that the library would have waited for without them.
+  bool left_pending(const MPI_Status* callers, int count, int code) const {
+    return callers != statuses_ && leaves_pending(code, count, statuses_);
+  }
+  void all_well(int count) const {
+    for (int i = 0; i < count; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
+  }
+
+ private:
+  static constexpr int kFew = 64;
+  MPI_Status few_[kFew];
+  MPI_Status* many_ = nullptr;
+  MPI_Status* statuses_;
+  bool ok_ = true;
+};
+
+// Nothing has been done; the requests are as they were.
+inline Answer out_of_memory(Claims* claims) {
+  claims->put_all_back();
+  next_functions().MPI_Comm_call_errhandler(runtime().comm_world, MPI_ERR_NO_MEM);
+  return taken(MPI_ERR_NO_MEM);
+}
+
+// What the call did to one entry: left it pending, or completed it, with a status if that was a
+// success.
+struct Outcome {
+  bool completed = false;
+  MPI_Status* status = nullptr;
+  bool observed = false;  // the request is complete, but still the program's
+};
+
+// What first went wrong after the library had called it a success: on which communicator, and the
+// class.
+struct Failure {
+  MPI_Comm comm;
+  int error_class = MPI_SUCCESS;
+};
+
+// `is_well`: by the library.
+template <typename Judge>
+Failure settle(const Claims& claims, const Statuses& statuses, int count, bool is_well,
+               const Judge& judge) {
+  Failure failure;
+  for (PendingRequest* entry = claims.first(); entry != nullptr;) {
+    PendingRequest* next = entry->next_claimed;
+    const Outcome outcome = judge(*entry);
+    const MPI_Comm comm = entry->incoming.comm;  // the entry may be gone afterwards
+    int error_class = MPI_SUCCESS;
+    if (!outcome.completed) {
+      put_back(entry);
+    } else if (outcome.observed) {
+      error_class = observe_pending(entry, outcome.status);
+    } else {
+      error_class = finish_pending(entry, outcome.status);
+    }
+    if (error_class != MPI_SUCCESS) {
+      // From the first on all statuses say how they ended, as after the library's own errors.
+      if (failure.error_class == MPI_SUCCESS) {
+        if (is_well) statuses.all_well(count);
+        failure = {comm, error_class};
+      }
+      outcome.status->MPI_ERROR = error_class;
+    }
+    entry = next;
+  }
+  return failure;
+}
+
+// What the call returns: `told`, but where nothing has failed here alone.
+inline int code_after(const Failure& failure, int code, int told) {
+  if (failure.error_class == MPI_SUCCESS || code != MPI_SUCCESS) return code;
+  return raise_error_of_many(failure.comm, failure.error_class, told);
+}
+
+// Which statuses of a call stand for success: all, those that say so themselves, or none.
+class Successes {
+ public:
+  explicit Successes(int code) : all_(code == MPI_SUCCESS) {
+    if (all_) return;
+    int error_class = code;
+    next_functions().MPI_Error_class(code, &error_class);
+    some_ = error_class == MPI_ERR_IN_STATUS;
+  }
+  // Whether the request of this status, none if it was not asked for, has ended well.
+  bool has(const MPI_Status* status) const {
+    return all_ || (some_ && status != nullptr && status->MPI_ERROR == MPI_SUCCESS);
+  }
+  // The status, if it stands for success.
+  MPI_Status* of(MPI_Status* status) const { return has(status) ? status : nullptr; }
+  bool any() const { return all_ || some_; }
+
+ private:
+  bool all_;
+  bool some_ = false;
+};
+
+// Libraries list indices in ascending order, as the claims are, so that the search goes on where it
+// stopped.
+class IndexSearch {
+ public:
+  IndexSearch(int outcount, const int* indices)
+      : count_(outcount == MPI_UNDEFINED ? 0 : outcount), indices_(indices) {}
+
+  // Where `index` is in the list, or -1.
+  int find(int index) {
+    for (int step = 0; step < count_; ++step) {
+      const int at = (start_ + step) % count_;
+      if (indices_[at] != index) continue;
+      start_ = (at + 1) % count_;
+      return at;
+    }
+    return -1;
+  }
+
+ private:
+  int count_;
+  const int* indices_;
+  int start_ = 0;
+};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_REQUESTS_MANY_HPP_

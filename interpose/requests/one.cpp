@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Completing one request: MPI_Wait, MPI_Test, MPI_Request_get_status.
+#include <algorithm>
+
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+
+namespace lacuna {
+namespace {
+
+// What the completing call returns.
+int complete(PendingRequest* entry, int code, MPI_Status* status) {
+  const MPI_Comm comm = entry->incoming.comm;  // the entry may be gone
+  const int error_class = finish_pending(entry, status);
+  return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
+}
+
+// A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind; one that
+// the call has not touched is as it was. The code does not always tell (messages/message.hpp,
+// OwnStatus). A persistent request is always as it was; `ended` is what the call has said of it.
+int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
+           MPI_Status* status) {
+  const bool over =
+      outlives_call(entry, *request) ? ended && code == MPI_SUCCESS : is_gone(*entry, *request);
+  if (over) return complete(entry, code, code == MPI_SUCCESS ? status : nullptr);
+  put_back(entry);
+  return code;
+}
+
+}  // namespace
+
+Answer take_wait(MPI_Request* request, MPI_Status* status) {
+  finish_freed_requests();
+  PendingRequest* entry = request != nullptr ? claim_pending(*request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  MPI_Status own;
+  if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
+  const int code =
+      or_else([&] { return next_functions().MPI_Wait(under_way(entry, request), status); },
+              [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
+  return taken(settle(entry, request, true, code, status));
+}
+
+Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) {
+  finish_freed_requests();
+  PendingRequest* entry = request != nullptr && flag != nullptr ? claim_pending(*request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  MPI_Status own;
+  if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
+  if (entry->persistent) *flag = 0;  // after an error nobody may have written it
+  const int code =
+      or_else([&] { return next_functions().MPI_Test(under_way(entry, request), flag, status); },
+              [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
+  return taken(settle(entry, request, *flag != 0, code, status));
+}
+
+// The request stays the program's, but the operation is over and lacuna's part in it, too.
+Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  finish_freed_requests();
+  PendingRequest* entry = flag != nullptr ? claim_pending(request) : nullptr;
+  if (entry == nullptr) return kDeclined;
+  MPI_Status own;
+  if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
+  const int code = or_else(
+      [&] {
+        return next_functions().MPI_Request_get_status(*under_way(entry, &request), flag, status);
+      },
+      [&] { put_back(entry); });
+  if (code == MPI_SUCCESS && *flag != 0) {
+    const MPI_Comm comm = entry->incoming.comm;
+    const int error_class = observe_pending(entry, status);
+    return taken(error_class == MPI_SUCCESS ? code : raise_error(comm, error_class));
+  }
+  put_back(entry);
+  return taken(code);
+}
+
+// Of MPICH 5.0.2 and Intel MPI 2021.19; MPICH 4.0.2 and Open MPI wait no longer either way.
+bool leaves_pending(int code, int count, const MPI_Status* statuses) noexcept {
+  const Runtime& rt = runtime();
+  const bool else_waits =
+      rt.flavour == Flavour::kIntelMpi || (rt.flavour == Flavour::kMpich && rt.mpich_major >= 5);
+  if (code == MPI_SUCCESS || !else_waits) return false;
+  int error_class = code;
+  next_functions().MPI_Error_class(code, &error_class);
+  return error_class == MPI_ERR_IN_STATUS &&
+         std::any_of(statuses, statuses + count,
+                     [](const MPI_Status& status) { return status.MPI_ERROR == MPI_ERR_PENDING; });
+}
+
+}  // namespace lacuna

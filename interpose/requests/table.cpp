@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table: buckets in shards, a mutex for each, taken only where the program may call MPI from
+// several threads at once.
+#include "interpose/requests/table.hpp"
+
+#include <mutex>
+
+#include "interpose/direct/messages/receive.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/reserve.hpp"
+#include "interpose/library/runtime.hpp"
+
+namespace lacuna {
+namespace detail {
+
+constinit PendingRequest* g_buckets[1U << kBucketBits] = {};
+constinit WatchPlace g_watches[1U << kBucketBits] = {};
+constinit int64_t g_watching = 0;
+
+}  // namespace detail
+
+using detail::bucket_of;
+using detail::g_buckets;
+using detail::kBucketBits;
+
+namespace {
+
+constexpr unsigned kShardBits = 6;
+
+constinit std::mutex g_shards[1U << kShardBits];
+constinit Reserve<PendingRequest> g_reserve;
+
+class BucketLock {
+ public:
+  explicit BucketLock(size_t bucket) noexcept {
+    if (!g_gate.threads) return;
+    mutex_ = &g_shards[bucket >> (kBucketBits - kShardBits)];
+    mutex_->lock();
+  }
+  ~BucketLock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  BucketLock(const BucketLock&) = delete;
+  BucketLock& operator=(const BucketLock&) = delete;
+
+ private:
+  std::mutex* mutex_ = nullptr;
+};
+
+void unlink(PendingRequest* entry) noexcept {
+  const size_t bucket = bucket_of(entry->key);
+  const BucketLock lock(bucket);
+  PendingRequest** link = &g_buckets[bucket];
+  while (*link != entry) link = &(*link)->next;
+  *link = entry->next;
+}
+
+void count_pending(int64_t change) noexcept {
+  g_gate.pending.fetch_add(change, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
+  if (entry.exchange == nullptr) return deliver(entry.incoming, status);
+  entry.exchange->in.unpack_all();
+  return MPI_SUCCESS;
+}
+
+PendingRequest* new_pending() noexcept { return g_reserve.make(); }
+
+void drop_pending(PendingRequest* entry) noexcept { g_reserve.drop(entry); }
+
+bool is_complete(MPI_Request request) noexcept {
+  int done = 0;
+  return next_functions().MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE) ==
+             MPI_SUCCESS &&
+         done != 0;
+}
+
+namespace {
+
+void insert(PendingRequest* entry, MPI_Request request) noexcept {
+  entry->request = request;
+  entry->key = handle_bits(request);
+  // The library's own receive that had this handle has completed inside the library.
+  if (direct::Watch* left = detail::find_watch(request)) detail::end_watch(left);
+  const size_t bucket = bucket_of(entry->key);
+  const BucketLock lock(bucket);
+  entry->next = g_buckets[bucket];
+  g_buckets[bucket] = entry;
+}
+
+void count_persistent(int64_t change) noexcept {
+  g_gate.persistent.fetch_add(change, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void add_pending(PendingRequest* entry, MPI_Request request) noexcept {
+  insert(entry, request);
+  count_pending(1);
+}
+
+void add_persistent(PendingRequest* entry, MPI_Request request) noexcept {
+  entry->persistent = true;
+  insert(entry, request);
+  count_persistent(1);
+}
+
+void remove_persistent(PendingRequest* entry) noexcept {
+  unlink(entry);
+  count_persistent(-1);
+}
+
+bool outlives_call(PendingRequest* entry, MPI_Request now) noexcept {
+  if (!entry->persistent || entry->substituted != 0) return false;
+  if (handle_bits(now) == entry->key) return true;
+  entry->persistent = false;
+  count_persistent(-1);
+  return false;
+}
+
+bool is_gone(const PendingRequest& entry, MPI_Request now) noexcept {
+  return entry.substituted != 0 ? entry.substitute == runtime().request_null
+                                : handle_bits(now) != entry.key;
+}
+
+namespace {
+
+// The first entry of a request that `fits`, which is asked under the bucket's lock.
+template <typename Fits>
+PendingRequest* find(MPI_Request request, const Fits& fits) noexcept {
+  const uintptr_t key = handle_bits(request);
+  const size_t bucket = bucket_of(key);
+  const BucketLock lock(bucket);
+  PendingRequest* entry = g_buckets[bucket];
+  while (entry != nullptr && (entry->key != key || !fits(*entry))) entry = entry->next;
+  return entry;
+}
+
+}  // namespace
+
+PendingRequest* find_persistent(MPI_Request request) noexcept {
+  return find(request, [](const PendingRequest& entry) { return entry.persistent; });
+}
+
+// A claimed entry is another thread's, which the library has ended and whose handle it has given
+// out again.
+bool is_past_cancelling(MPI_Request request) noexcept {
+  return find(request, [](const PendingRequest& entry) {
+           return !entry.claimed.load(std::memory_order_acquire) &&
+                  (entry.substituted != 0 || entry.incoming.led);
+         }) != nullptr;
+}
+
+void activate(PendingRequest* entry) noexcept {
+  if (entry->active) return;
+  entry->active = true;
+  count_pending(1);
+}
+
+namespace {
+
+// Null: there is nothing to look for, or no memory and no reserve, so that a token in it would be
+// taken for data; better that than to lose the request.
+PendingRequest* as_entry(const direct::Watch& watch) noexcept {
+  if (called_by_mpi(watch.caller)) return nullptr;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return nullptr;
+  entry->receive = true;
+  if (watch_plain(watch, &entry->incoming)) return entry;
+  drop_pending(entry);
+  return nullptr;
+}
+
+}  // namespace
+
+namespace detail {
+
+// The bucket has a watch already. One of the library's own has to go: it may have completed without
+// our seeing it.
+void add_watch_slowly(const direct::Watch& watch) noexcept {
+  direct::Watch& place = g_watches[bucket_of(handle_bits(watch.request))].watch;
+  if (called_by_mpi(place.caller)) {
+    place = watch;
+  } else if (PendingRequest* entry = as_entry(watch)) {
+    add_pending(entry, watch.request);
+  }
+}
+
+}  // namespace detail
+
+namespace {
+
+void make_entry_of(direct::Watch* watch) noexcept {
+  const direct::Watch old = *watch;
+  detail::end_watch(watch);
+  if (PendingRequest* entry = as_entry(old)) add_pending(entry, old.request);
+}
+
+// What is irregular from now on is looked at in the long way only.
+void make_entries_of_watches() noexcept {
+  for (detail::WatchPlace& place : detail::g_watches) {
+    if (detail::g_watching == 0) return;
+    if (!detail::is_empty(place.watch)) make_entry_of(&place.watch);
+  }
+}
+
+}  // namespace
+
+PendingRequest* claim_pending(MPI_Request request) noexcept {
+  const uintptr_t key = handle_bits(request);
+  direct::Watch* watch = detail::find_watch(request);
+  if (watch != nullptr && key != 0) make_entry_of(watch);
+  return find(request, [](PendingRequest& entry) {
+    if (entry.claimed.load(std::memory_order_acquire) || (entry.persistent && !entry.active))
+      return false;
+    entry.claimed.store(true, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+void put_back(PendingRequest* entry) noexcept {
+  entry->claimed.store(false, std::memory_order_release);
+}
+
+int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
+  int code = MPI_SUCCESS;
+  if (entry->held != nullptr) {
+    end_with_request(entry->held, status != nullptr);
+  } else if (entry->receive && status != nullptr) {
+    code = hand_over(*entry, status);
+  }
+  count_pending(-1);
+  if (entry->persistent) {
+    entry->active = false;
+    entry->substituted = 0;
+    entry->passed_over = false;
+    put_back(entry);
+    return code;
+  }
+  unlink(entry);
+  drop_pending(entry);
+  return code;
+}
+
+int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
+  if (entry->substituted != 0) {  // only lacuna knows that it is not inactive
+    int code = MPI_SUCCESS;
+    if (entry->receive && status != nullptr) {
+      code = deliver(entry->incoming, status);
+      if (entry->incoming.landed < 0) entry->incoming.landed = direct::bytes_of(*status);
+    }
+    put_back(entry);
+    return code;
+  }
+  if (!entry->receive || status == nullptr || entry->exchange != nullptr || entry->held != nullptr)
+    return finish_pending(entry, status);
+  const int code = deliver(entry->incoming, status);
+  if (entry->incoming.landed >= 0) {
+    put_back(entry);
+    return code;
+  }
+  finish_pending(entry, nullptr);
+  return code;
+}
+
+Claims::Claims(int count, const MPI_Request* requests) noexcept {
+  if (requests == nullptr) return;
+  const MPI_Request null = runtime().request_null;
+  PendingRequest** end = &first_;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == null) continue;
+    PendingRequest* entry = claim_pending(requests[i]);
+    if (entry == nullptr) continue;
+    entry->index = i;
+    entry->next_claimed = nullptr;
+    *end = entry;
+    end = &entry->next_claimed;
+    any_receive_ = any_receive_ || entry->receive;
+    any_persistent_ = any_persistent_ || entry->persistent;
+    any_substituted_ = any_substituted_ || entry->substituted != 0;
+  }
+}
+
+void Claims::put_all_back() noexcept {
+  for (PendingRequest* entry = first_; entry != nullptr;) {
+    PendingRequest* next = entry->next_claimed;
+    put_back(entry);
+    entry = next;
+  }
+  first_ = nullptr;
+}
+
+void take_over(PendingRequest* entry) noexcept {
+  make_entries_of_watches();
+  unlink(entry);
+  if (entry->persistent) count_persistent(-1);
+}
+
+}  // namespace lacuna

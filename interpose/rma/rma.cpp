@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One-sided communication: the origin's side. What goes to the target is packed in the call; what
+// comes from it is unpacked by the call that completes it, after the library and before the program
+// (held_operations.hpp). The target's arguments stay as they are, since what they mean is known
+// there.
+#include <new>
+
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/messages/message.hpp"
+#include "interpose/observe/log.hpp"
+#include "interpose/policy/rma_rules.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+#include "interpose/rma/held_operations.hpp"
+#include "interpose/rma/shared_windows.hpp"
+#include "interpose/types/packing.hpp"
+
+namespace lacuna {
+namespace {
+
+template <typename Value>
+bool ask(MPI_Win win, int keyval, Value* value) {
+  int found = 0;
+  return next_functions().MPI_Win_get_attr(win, keyval, value, &found) == MPI_SUCCESS && found != 0;
+}
+
+}  // namespace
+
+// After an error that a handler of the program's has seen, the code may be MPI_SUCCESS, and nothing
+// else tells whether the operation has begun or is complete.
+bool tells_errors(MPI_Win win) noexcept {
+  MPI_Errhandler handler = runtime().errors_return;
+  return next_functions().MPI_Win_get_errhandler(win, &handler) == MPI_SUCCESS && !let_go(&handler);
+}
+
+// How the window was made: MPI_WIN_FLAVOR_...
+int window_flavour(MPI_Win win) noexcept {
+  int* flavour = nullptr;
+  return ask(win, MPI_WIN_CREATE_FLAVOR, &flavour) ? *flavour : MPI_WIN_FLAVOR_DYNAMIC;
+}
+
+namespace {
+
+// Open MPI works on what lies in one run by other instructions (op/avx) than on a run of one
+// element: sums of 8 and 16 bits end at the largest number and are not modulo 2^n, largest and
+// smallest numbers beside a NaN are others, and single elements of 32 bits are compared as signed.
+bool depends_on_runs(MPI_Op op, MPI_Datatype type) noexcept {
+  if (runtime().flavour != Flavour::kOpenMpi || op == MPI_REPLACE || op == MPI_NO_OP) return false;
+  if (op != MPI_SUM) return true;
+  const TypeRecord* record = open_to(kRmaSwitch, type) ? type_record(type) : nullptr;
+  return record != nullptr && record->uniform && record->wire_bytes < 4;
+}
+
+// Memory of the origin, as the library gets it.
+template <typename Address>
+struct Side {
+  Address data;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+using Source = Side<const void*>;
+using Destination = Side<void*>;
+
+// The other end.
+struct Place {
+  Access access;
+  int target;
+  MPI_Aint displacement;
+  MPI_Count count;
+  MPI_Datatype type;
+  MPI_Win win;
+};
+
+// Whether the data of a side are lacuna's, by all rules that need not ask the library about the
+// window. MPI_PACKED is not for one-sided operations, and operations want one basic type.
+template <typename Address>
+bool examine_side(const Side<Address>& side, Access access, Job* job) {
+  if (!open_to(kRmaSwitch, side.type)) return false;
+  if (!examine(Operation::kOneSided, side.data, side.count, side.type, job)) return false;
+  if (!job->record->uniform) {
+    log_type(*job->record, Note::kMixed, job->bytes);
+    return false;
+  }
+  const Runtime& rt = runtime();
+  const Load load = load_of(*job->record, side.count, job->bytes);
+  if (rt.always || (rt.on_one_node && pays_one_sided(rt.flavour, rt.mpich_major,
+                                                     {access, kAnyWindow, kAnyTarget, load}))) {
+    return true;
+  }
+  log_type(*job->record, Note::kLongRuns, job->bytes);
+  return false;
+}
+
+bool pays(const Place& place, int flavour, MPI_Count count, const Job& job) {
+  const Runtime& rt = runtime();
+  if (rt.always) return true;
+  const TypeRecord* target = type_record(place.type);
+  if (target == nullptr) return false;
+  const bool gaps = target->note == Note::kUndecoded ||
+                    (target->plan != nullptr && !(place.count == 1 && target->single_run));
+  if (flavour != MPI_WIN_FLAVOR_DYNAMIC &&
+      pays_one_sided(rt.flavour, rt.mpich_major,
+                     {place.access, flavour == MPI_WIN_FLAVOR_CREATE ? kCreated : kAllocated,
+                      gaps ? kWithGaps : kWithoutGaps, load_of(*job.record, count, job.bytes)})) {
+    return true;
+  }
+  log_type(*job.record, Note::kLongRuns, job.bytes);
+  return false;
+}
+
+// Whether others may look at the memory through the window: in the moment in which the library has
+// completed a get there, in MPI_Win_fence or MPI_Win_unlock, and not only after it was unpacked. Of
+// dynamic and shared windows nobody knows.
+bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
+                const TypeRecord& record) {
+  void* base = nullptr;
+  MPI_Aint* size = nullptr;
+  if (flavour != MPI_WIN_FLAVOR_CREATE && flavour != MPI_WIN_FLAVOR_ALLOCATE) return true;
+  if (!ask(win, MPI_WIN_BASE, &base) || !ask(win, MPI_WIN_SIZE, &size)) return true;
+  const auto window = reinterpret_cast<intptr_t>(base);
+  MemoryRange data;
+  return !range_of(buf, count, record, &data) || (data.begin < window + *size && window < data.end);
+}
+
+// Packed data instead of what the program has there.
+bool give(const Job& job, Source* side, HeldOperation* operation) {
+  Wire wire;
+  if (!prepare(job, false, false, &operation->outgoing, &wire)) return false;
+  pack_for(account_of(*job.record), *job.record->plan, side->data, side->count,
+           operation->outgoing.data());
+  *side = {operation->outgoing.data(), wire.count, wire.type};
+  log_type(*job.record, Note::kTaken, job.bytes);
+  return true;
+}
+
+bool expect(const Job& job, Destination* side, HeldOperation* operation) {
+  Wire wire;
+  if (!prepare(job, false, false, &operation->incoming, &wire)) return false;
+  operation->plan = job.record->plan;
+  operation->buf = side->data;
+  operation->count = side->count;
+  operation->bytes = job.bytes;
+  operation->account = account_of(*job.record);
+  *side = {operation->incoming.data(), wire.count, wire.type};
+  log_type(*job.record, Note::kTaken, job.bytes);
+  return true;
+}
+
+// Where a synchronisation may escape our eyes, nothing may be started that waits for it.
+bool may_hold(const TypeRecord& record) {
+  if (!runtime().one_sided) log_type(record, Note::kHiddenCompletion);
+  return runtime().one_sided;
+}
+
+// What a call has to do with, and what the library is to get instead. Null: nothing was taken.
+HeldOperation* take_sides(const Place& place, Source* source, Destination* destination) {
+  if (place.target == MPI_PROC_NULL || place.win == runtime().win_null) return nullptr;
+  Job out, in;
+  bool gives = source != nullptr && examine_side(*source, place.access, &out);
+  bool gets = destination != nullptr && examine_side(*destination, place.access, &in);
+  if (!gives && !gets) return nullptr;
+  if (!may_hold(*(gives ? out : in).record)) return nullptr;
+  const int flavour = window_flavour(place.win);
+  gives = gives && pays(place, flavour, source->count, out);
+  gets = gets && pays(place, flavour, destination->count, in) &&
+         !is_exposed(place.win, flavour, destination->data, destination->count, *in.record);
+  if ((!gives && !gets) || !tells_errors(place.win)) return nullptr;
+  auto* operation = new (std::nothrow) HeldOperation;
+  if (operation == nullptr) return nullptr;
+  gives = gives && give(out, source, operation);
+  gets = gets && expect(in, destination, operation);
+  if (gives || gets) return operation;
+  delete operation;
+  return nullptr;
+}
+
+// Puts and gets in shared windows; one of the sides is there.
+Answer move_shared(const Place& place, const Source* source, const Destination* destination,
+                   MPI_Request* request) {
+  if (place.access != kPuts && place.access != kGets) return kDeclined;
+  const Destination origin =
+      source != nullptr ? Destination{const_cast<void*>(source->data), source->count, source->type}
+                        : *destination;
+  return take_shared_move({place.access, origin.data, origin.count, origin.type, place.target,
+                           place.displacement, place.count, place.type, place.win, request});
+}
+
+// `call` does the call with the sides as they are then.
+template <typename Call>
+Answer start(const Place& place, Source* source, Destination* destination, const Call& call) {
+  if (const Answer moved = move_shared(place, source, destination, nullptr); moved.taken)
+    return moved;
+  HeldOperation* operation = take_sides(place, source, destination);
+  if (operation == nullptr) return kDeclined;
+  const int code = call();
+  if (code == MPI_SUCCESS) {
+    hold(operation, place.win, place.target);
+  } else {
+    delete operation;
+  }
+  return taken(code);
+}
+
+// The same with a request, which `call` gives. A synchronisation of the window completes what comes
+// in, too, though not the request.
+template <typename Call>
+Answer start(const Place& place, Source* source, Destination* destination, MPI_Request* request,
+             const Call& call) {
+  finish_freed_requests();
+  if (request == nullptr) return kDeclined;
+  if (const Answer moved = move_shared(place, source, destination, request); moved.taken)
+    return moved;
+  if (destination != nullptr && !completes_gets(runtime().flavour, runtime().mpich_major))
+    return kDeclined;
+  PendingRequest* entry = new_pending();
+  if (entry == nullptr) return kDeclined;
+  HeldOperation* operation = take_sides(place, source, destination);
+  if (operation == nullptr) {
+    drop_pending(entry);
+    return kDeclined;
+  }
+  operation->has_request = true;
+  MPI_Request started = runtime().request_null;
+  const int code = call(&started);
+  if (code != MPI_SUCCESS || started == runtime().request_null) {
+    delete operation;
+    drop_pending(entry);
+    return taken(code);
+  }
+  *request = started;
+  if (is_complete(started)) {
+    end_with_request(operation, true);
+    drop_pending(entry);
+    return taken(code);
+  }
+  entry->receive = static_cast<bool>(operation->incoming);
+  entry->held = operation;
+  if (entry->receive) hold(operation, place.win, place.target);
+  add_pending(entry, started);
+  return taken(code);
+}
+
+template <typename... Parameters, typename... Arguments>
+int invoke(int (*function)(Parameters...), Arguments... arguments) {
+  return function(static_cast<Parameters>(arguments)...);
+}
+
+// One of the two forms of a function.
+template <typename Small, typename Large, typename... Arguments>
+int call(Small Next::*small, Large Next::*large, bool fits, Arguments... arguments) {
+  const Next& next = next_functions();
+  return fits ? invoke(next.*small, arguments...) : invoke(next.*large, arguments...);
+}
+
+bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) {
+  return fits_int(one) && fits_int(other) && fits_int(third);
+}
+
+}  // namespace
+
+Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win) {
+  Source source{origin_addr, origin_count, origin_datatype};
+  return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
+               nullptr, [&] {
+                 return call(&Next::MPI_Put, &Next::MPI_Put_c, fit_int(source.count, target_count),
+                             source.data, source.count, source.type, target_rank, target_disp,
+                             target_count, target_datatype, win);
+               });
+}
+
+Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                MPI_Datatype target_datatype, MPI_Win win) {
+  Destination destination{origin_addr, origin_count, origin_datatype};
+  return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
+               &destination, [&] {
+                 return call(&Next::MPI_Get, &Next::MPI_Get_c,
+                             fit_int(destination.count, target_count), destination.data,
+                             destination.count, destination.type, target_rank, target_disp,
+                             target_count, target_datatype, win);
+               });
+}
+
+Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
+                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                       MPI_Win win) {
+  if (depends_on_runs(op, origin_datatype)) return kDeclined;
+  Source source{origin_addr, origin_count, origin_datatype};
+  return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
+               &source, nullptr, [&] {
+                 return call(&Next::MPI_Accumulate, &Next::MPI_Accumulate_c,
+                             fit_int(source.count, target_count), source.data, source.count,
+                             source.type, target_rank, target_disp, target_count, target_datatype,
+                             op, win);
+               });
+}
+
+Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
+                           MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
+                           MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                           MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                           MPI_Win win) {
+  if (depends_on_runs(op, origin_datatype)) return kDeclined;
+  Source source{origin_addr, origin_count, origin_datatype};
+  Destination destination{result_addr, result_count, result_datatype};
+  return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},
+               op != MPI_NO_OP ? &source : nullptr, &destination, [&] {
+                 return call(&Next::MPI_Get_accumulate, &Next::MPI_Get_accumulate_c,
+                             fit_int(source.count, destination.count, target_count), source.data,
+                             source.count, source.type, destination.data, destination.count,
+                             destination.type, target_rank, target_disp, target_count,
+                             target_datatype, op, win);
+               });
+}
+
+Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  Source source{origin_addr, origin_count, origin_datatype};
+  return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
+               nullptr, request, [&](MPI_Request* started) {
+                 return call(&Next::MPI_Rput, &Next::MPI_Rput_c,
+                             fit_int(source.count, target_count), source.data, source.count,
+                             source.type, target_rank, target_disp, target_count, target_datatype,
+                             win, started);
+               });
+}
+
+Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  Destination destination{origin_addr, origin_count, origin_datatype};
+  return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
+               &destination, request, [&](MPI_Request* started) {
+                 return call(&Next::MPI_Rget, &Next::MPI_Rget_c,
+                             fit_int(destination.count, target_count), destination.data,
+                             destination.count, destination.type, target_rank, target_disp,
+                             target_count, target_datatype, win, started);
+               });
+}
+
+Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
+                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                        MPI_Win win, MPI_Request* request) {
+  if (depends_on_runs(op, origin_datatype)) return kDeclined;
+  Source source{origin_addr, origin_count, origin_datatype};
+  return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
+               &source, nullptr, request, [&](MPI_Request* started) {
+                 return call(&Next::MPI_Raccumulate, &Next::MPI_Raccumulate_c,
+                             fit_int(source.count, target_count), source.data, source.count,
+                             source.type, target_rank, target_disp, target_count, target_datatype,
+                             op, win, started);
+               });
+}
+
+Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
+                            MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
+                            MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                            MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                            MPI_Win win, MPI_Request* request) {
+  if (depends_on_runs(op, origin_datatype)) return kDeclined;
+  Source source{origin_addr, origin_count, origin_datatype};
+  Destination destination{result_addr, result_count, result_datatype};
+  return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},
+               op != MPI_NO_OP ? &source : nullptr, &destination, request,
+               [&](MPI_Request* started) {
+                 return call(&Next::MPI_Rget_accumulate, &Next::MPI_Rget_accumulate_c,
+                             fit_int(source.count, destination.count, target_count), source.data,
+                             source.count, source.type, destination.data, destination.count,
+                             destination.type, target_rank, target_disp, target_count,
+                             target_datatype, op, win, started);
+               });
+}
+
+}  // namespace lacuna

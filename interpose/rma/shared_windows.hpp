@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Puts and gets in windows of MPI_Win_allocate_shared: their targets are memory of this process,
+// too, so the data go from the one layout into the other in one copy.
+#ifndef LACUNA_INTERPOSE_RMA_SHARED_WINDOWS_HPP_
+#define LACUNA_INTERPOSE_RMA_SHARED_WINDOWS_HPP_
+
+#include "interpose/library/answer.hpp"
+#include "interpose/policy/rma_rules.hpp"
+#include "mpi/header.hpp"
+
+namespace lacuna {
+
+struct SharedMove {
+  Access access;  // kPuts or kGets
+  void* origin;
+  MPI_Count origin_count;
+  MPI_Datatype origin_type;
+  int target;
+  MPI_Aint displacement;
+  MPI_Count target_count;
+  MPI_Datatype target_type;
+  MPI_Win win;
+  MPI_Request* request;  // of the forms that have one
+};
+
+// Declined: it is another kind of window, or nothing that would gain.
+Answer take_shared_move(const SharedMove& move) noexcept;
+
+// Windows (rma.cpp).
+int window_flavour(MPI_Win win) noexcept;
+bool tells_errors(MPI_Win win) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_RMA_SHARED_WINDOWS_HPP_

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Start, end and switch. lacuna starts after the library's MPI_Init has returned and ends in its
+// MPI_Finalize, after the program's own callbacks there; before, after and in programs that only
+// use sessions, every gate is closed and every call passes through.
+#include <atomic>
+#include <cstdarg>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "base/options.hpp"
+#include "interpose/direct/agreement/launched.hpp"
+#include "interpose/direct/messages/fast_receive.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/node/waits.hpp"
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/library/staging.hpp"
+#include "interpose/observe/log.hpp"
+#include "interpose/observe/verify.hpp"
+#include "interpose/report/gather.hpp"
+#include "interpose/requests/freed.hpp"
+#include "interpose/requests/table.hpp"
+#include "interpose/start/cache.hpp"
+#include "interpose/start/discover.hpp"
+#include "interpose/types/guard.hpp"
+#include "interpose/types/record.hpp"
+#include "machine/profile.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna {
+
+constinit Gate g_gate{.irregular{kDirectClosed}, .library_data{}, .program_data{}};
+
+namespace {
+
+constinit Runtime g_runtime{};
+constinit std::mutex g_mutex;  // of start, stop and switch_on
+constinit bool g_started = false;
+constinit bool g_probing = false;
+constinit bool g_ends_in_finalize = false;
+constinit uint32_t g_allowed = 0;      // the families that the options leave on
+constinit uint32_t g_always_open = 0;  // kDirectSwitch, where the node has agreed
+constinit bool g_is_on = true;         // as MPI_Pcontrol says
+constinit int g_sessions = 0;          // of the program's, that are live
+
+// Under g_mutex, but for programs that switch without threads.
+void open_gate(uint32_t families) noexcept {
+  const uint32_t before = g_gate.open.exchange(families, std::memory_order_acq_rel);
+  if (((before ^ families) & kDirectSwitch) == 0) return;
+  const bool opens = (families & kDirectSwitch) != 0;
+  g_gate.irregular.fetch_add(opens ? -kDirectClosed : kDirectClosed, std::memory_order_release);
+}
+
+// A session may outlive MPI_Finalize, and with it messages that lacuna has begun: so nothing is
+// begun while there is one.
+void settle_gate() noexcept {
+  if (g_started) open_gate((g_is_on && g_sessions == 0 ? g_allowed : 0) | g_always_open);
+}
+
+uint32_t allowed_families() {
+  uint32_t families = 0;
+  if (!option_flag(OptionId::kDisablePack)) families |= kPackSwitch;
+  if (!option_flag(OptionId::kDisableP2p)) families |= kP2pSwitch;
+  if (!option_flag(OptionId::kDisableCollectives)) families |= kCollectiveSwitch;
+  if (!option_flag(OptionId::kDisableFiles)) families |= kFileSwitch;
+  if (!option_flag(OptionId::kDisableRma)) families |= kRmaSwitch;
+  return families;
+}
+
+void complain(const Table& table) {
+  if (!log_wanted()) return;
+  for (const std::string& sentence : option_complaints()) log_line(sentence);
+  const std::string& isa = option_text(OptionId::kIsa);
+  const std::string_view kernels = default_kernels().isa;
+  if (!isa.empty() && isa != kernels) {
+    log_line("LACUNA_ISA=" + isa + " is not to be had on this machine; " + std::string(kernels) +
+             " is used");
+  }
+  const std::string& distance = option_text(OptionId::kDistance);
+  if (!distance.empty() && distance != "close" && distance != "far" && distance != "turns") {
+    log_line("LACUNA_DISTANCE=" + distance +
+             " is not understood: it must be close, far or turns; it is measured");
+  }
+  if (option_flag(OptionId::kCosts) && !report_wanted())
+    log_line("LACUNA_COSTS says nothing without LACUNA_REPORT; remedy: set LACUNA_REPORT=1, too");
+  for (const std::string* sentence :
+       {&cpu_in_force().complaint, &host_profile().complaint, &table.complaint}) {
+    if (!sentence->empty()) log_line(*sentence);
+  }
+}
+
+// The others of the node wait for this rank's vote on the direct path, whatever becomes of its
+// start: it is cast once, and is no if nobody asked for more.
+class Vote {
+ public:
+  explicit Vote(bool is_due) noexcept : is_due_(is_due) {}
+  Vote(const Vote&) = delete;
+  Vote& operator=(const Vote&) = delete;
+  ~Vote() {
+    if (is_due_) direct::agree(false);
+  }
+
+  bool is_due() const noexcept { return is_due_; }
+  direct::Agreement cast(bool willing) noexcept {
+    is_due_ = false;
+    return direct::agree(willing);
+  }
+
+ private:
+  bool is_due_;
+};
+
+std::string_view why_not(direct::Agreement found) noexcept {
+  switch (found) {
+    case direct::Agreement::kUnknownJob:
+      return "the launcher does not tell how many ranks of which job this node has";
+    case direct::Agreement::kNotMet:
+      return "a rank of this node did not come to the agreement";
+    case direct::Agreement::kRefused:
+      return "a rank of this node cannot take part, or has no access to the others' shared memory";
+    default:
+      return "no other rank is on this node";
+  }
+}
+
+// Receives and completions must be ours on every rank. What is verified is packed.
+void start_direct(Vote* vote) {
+  const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() &&
+                       !is_watched(kVerified) && !g_runtime.outlives_failures;
+  const direct::Agreement found = vote->cast(willing);
+  if (found == direct::Agreement::kReached) {
+    g_always_open = kDirectSwitch;
+    if (!direct::may_settle()) direct::ask_more();
+  } else if (log_wanted()) {
+    std::string sentence = "direct path off: ";
+    sentence += willing ? why_not(found)
+                : g_runtime.outlives_failures
+                    ? "ranks may live on where others have died"
+                    : "LACUNA_VERIFY is set, or receives may be completed where lacuna cannot "
+                      "see it (a tool that stands before it)";
+    log_line(sentence);
+  }
+}
+
+// One line of the job, so that whoever looks at a log of nothing taken knows that lacuna was there.
+void say_on() {
+  if (!log_wanted() || g_runtime.rank != 0) return;
+  std::string sentence = "on: lacuna ";
+  sentence.append(lacuna_version())
+      .append(" under ")
+      .append(g_runtime.library)
+      .append(", ")
+      .append(std::to_string(g_runtime.size));
+  sentence += g_runtime.size == 1 ? " rank" : " ranks";
+  const CpuChoice& cpu = cpu_in_force();
+  sentence.append("; CPU: ").append(cpu.row->name).append(" (").append(cpu.why).append(")");
+  sentence.append("; table: ").append(g_runtime.table->source).append("; ");
+  if (g_always_open != 0)
+    sentence += "messages between ranks of a node through shared memory";
+  else if (option_flag(OptionId::kDirect))
+    sentence += g_runtime.spawned ? "none through shared memory, as others have spawned them"
+                                  : "none through shared memory";
+  else
+    sentence += "none through shared memory (LACUNA_DIRECT is off)";
+  log_line(sentence);
+}
+
+void say_disabled() {
+  if (!log_wanted() || !next_is_complete()) return;
+  int rank = 0;
+  next_functions().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) log_line("off: LACUNA_DISABLE is set");
+}
+
+uint32_t watched() {
+  uint32_t by = 0;
+  if (log_wanted()) by |= kLogged;
+  if (report_wanted()) by |= kReported;
+  if (option_flag(OptionId::kVerify)) by |= kVerified;
+  if ((by & kReported) != 0 && option_flag(OptionId::kCosts)) by |= kCosted;
+  return by;
+}
+
+// Whatever completes requests, or receives, is timed, or counted: on by 1, off by -1.
+void change_timing(int by) noexcept {
+  g_gate.pending.fetch_add(by, std::memory_order_relaxed);
+  g_gate.irregular.fetch_add(by * kTimed, std::memory_order_release);
+  detail::g_watching += by * kTimedWatching;
+}
+
+void start_watching() {
+  g_gate.watched.store(watched(), std::memory_order_relaxed);
+  if (is_watched(kReported)) start_report();
+  if (!is_watched(kCosted)) return;
+  watch_predefined_types();
+  change_timing(1);
+}
+
+// The report first, as it needs the other ranks.
+void stop_watching() noexcept {
+  if (is_watched(kReported)) give_report();
+  if (is_watched(kVerified)) stop_verification();
+}
+
+// Calls are timed, or are not for a while, where that was wanted.
+void time_calls(bool on) noexcept {
+  static const uint32_t wanted = g_gate.watched.load(std::memory_order_relaxed);
+  if ((wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
+  g_gate.watched.store(on ? wanted : wanted & ~(kCosted | kReported), std::memory_order_relaxed);
+  change_timing(on ? 1 : -1);
+  if (on)
+    g_allowed |= kCostsSwitch;
+  else
+    g_allowed &= ~kCostsSwitch;
+}
+
+// What other threads have accepted before finishes as accepted; MPI allows no calls of theirs from
+// here on.
+void stop() noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_started) leave_freed_requests();  // while what has come is known to be a token
+  open_gate(0);
+  time_calls(true);
+  if (g_started) {
+    stop_cache();
+    stop_watching();
+    direct::stop_peers();
+    stop_types(g_runtime.type_keyval);
+    stop_guard();
+    trim_staging();
+  }
+  if (g_probing) next_functions().MPI_Comm_free(&g_runtime.probe_comm);
+  g_started = false;
+  g_probing = false;
+  g_ends_in_finalize = false;
+}
+
+int stop_last(MPI_Comm, int, void*, void*) noexcept {
+  stop();
+  return MPI_SUCCESS;
+}
+
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+// MPI_Finalize first deletes what hangs on MPI_COMM_SELF, the latest first, and MPI still works in
+// the program's callbacks: they may complete receives, and meet the tokens of ranks that are not so
+// far. What hangs there from the start is deleted last.
+bool end_in_finalize(const Next& next) noexcept {
+  int keyval = 0;
+  if (next.MPI_Comm_create_keyval(copy_nothing, stop_last, &keyval, nullptr) != MPI_SUCCESS)
+    return false;
+  const bool hangs = next.MPI_Comm_set_attr(g_runtime.comm_self, keyval, nullptr) == MPI_SUCCESS;
+  next.MPI_Comm_free_keyval(&keyval);  // it lives as long as what hangs there
+  return hangs;
+}
+
+void start_or_throw() {
+  const bool disabled = option_flag(OptionId::kDisable);
+  const Next& next = next_functions();
+  g_runtime.spawned = next_is_complete() && is_spawned(next);
+  // Who was spawned has the environment of those that `lacuna run` has looked at, and perhaps peers
+  // that were spawned with him and run something else, without lacuna (MPI_Comm_spawn_multiple).
+  Vote vote(option_flag(OptionId::kDirect) && next_is_complete() && !g_runtime.spawned);
+  if (disabled || !next_is_complete()) {
+    if (disabled)
+      say_disabled();
+    else if (log_wanted())
+      log_line(std::string("off: the MPI library has no ") + next_lacks() +
+               ", which lacuna needs; remedy: a library of MPI 3.1 or newer");
+    return;
+  }
+  learn_library(next, &g_runtime);
+  complain(*g_runtime.table);
+  g_probing = make_probe(next, &g_runtime);
+  if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
+  find_mpi_code();
+  g_runtime.nonblocking = !completion_may_be_hidden();
+  start_guard();
+  g_runtime.one_sided = g_runtime.nonblocking && !synchronization_may_be_hidden();
+  start_watching();
+  g_started = true;
+  g_ends_in_finalize = end_in_finalize(next);
+  g_allowed = allowed_families();
+  if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
+  if (vote.is_due()) start_direct(&vote);
+  direct::describe_process(g_runtime.rank, g_runtime.size, job_id(), g_always_open != 0);
+  // The cache must see communicators freed.
+  if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
+  say_on();
+}
+
+// Whatever fails here leaves lacuna off and the program as it was; but where this rank has agreed
+// to the direct path, others send it tokens.
+void start() noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_started) return;
+  try {
+    start_or_throw();
+  } catch (...) {
+  }
+  settle_gate();
+}
+
+}  // namespace
+
+const Runtime& runtime() noexcept { return g_runtime; }
+
+void switch_on(bool on) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_is_on = on;
+  settle_gate();
+}
+
+void count_sessions(int change) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_sessions += change;
+  settle_gate();
+}
+
+namespace {
+
+// MPI_Init may come back to us from below, from a tool or the library, as PMPI_Init or as
+// MPI_Init_thread: lacuna starts when the outermost has returned.
+constinit std::atomic<int> g_initializing{0};
+
+template <typename Initialize>
+int around_any_init(const Initialize& initialize) noexcept {
+  const bool outermost = g_initializing.fetch_add(1) == 0;
+  if (outermost) job_id();  // while the launcher's socket is open
+  const int code = initialize();
+  g_initializing.fetch_sub(1);
+  if (outermost && code == MPI_SUCCESS) start();
+  return code;
+}
+
+}  // namespace
+
+int around_init(const Next& next, int* argc, char*** argv) {
+  return around_any_init([&] { return next.MPI_Init(argc, argv); });
+}
+
+int around_init_thread(const Next& next, int* argc, char*** argv, int required, int* provided) {
+  return around_any_init([&] { return next.MPI_Init_thread(argc, argv, required, provided); });
+}
+
+int around_finalize(const Next& next) {
+  if (!g_ends_in_finalize) stop();
+  const int code = next.MPI_Finalize();
+  finish_left_requests();
+  open_gate(0);
+  return code;
+}
+
+}  // namespace lacuna
+
+using namespace lacuna;
+
+namespace {
+
+// Arguments after the level belong to other profiling tools and cannot be passed on in portable
+// C++; MPI's own levels 0, 1 and 2 have none.
+int control(const Next& next, int level) noexcept {
+  if (level == 0 || level == 1) switch_on(level == 1);
+  return next.MPI_Pcontrol(level);
+}
+
+}  // namespace
+
+// For benchmarks: 0 sends every call straight through, as before MPI_Init, receives included, which
+// MPI_Pcontrol(0) still looks at where the direct path is open; 2 is lacuna as without
+// LACUNA_COSTS. Only where no message is under way.
+extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    time_calls(on == 1);
+  }
+  if (on != 0)
+    switch_on(true);
+  else
+    open_gate(0);
+}
+
+// For compiled code (optimizer/templates/preload.cpp): whether messages are moved in one copy where
+// both processes are of one node, so that packing them first would cost more.
+extern "C" LACUNA_EXPORT int lacuna_interposed_moves() {
+  constexpr uint32_t kBoth = kP2pSwitch | kDirectSwitch;
+  return runtime().on_one_node && (g_gate.open.load(std::memory_order_relaxed) & kBoth) == kBoth;
+}
+
+extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
+  return control(next_functions(), level);
+}
+
+#if !defined(LACUNA_STATIC)
+extern "C" LACUNA_EXPORT int PMPI_Pcontrol(const int level, ...) {
+  return control(next_profiling(), level);
+}
+#endif

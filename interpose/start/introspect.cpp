@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a program may ask of the preload library itself, by dlsym: that it is there, its version,
+// and how often it did something. For tests and benchmarks, which must know that they measure what
+// they mean to.
+#include <atomic>
+#include <cstring>
+
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/observe/observe.hpp"
+#include "interpose/start/cache.hpp"
+#include "lacuna/lacuna.h"
+
+namespace lacuna {
+namespace {
+
+struct CallCounter {
+  std::atomic<int64_t> taken{0};
+  std::atomic<int64_t> declined{0};
+};
+constinit CallCounter g_counters[static_cast<size_t>(FunctionId::kCount)];
+
+}  // namespace
+
+void note(FunctionId function, Answer answer) noexcept {
+  CallCounter& counter = g_counters[static_cast<size_t>(function)];
+  const bool taken = answer.taken && !answer.watched;
+  std::atomic<int64_t>& number = taken ? counter.taken : counter.declined;
+  if (g_gate.threads) {
+    number.fetch_add(1, std::memory_order_relaxed);
+  } else {  // a locked instruction shows in short messages
+    number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace lacuna
+
+using namespace lacuna;
+
+#define LACUNA_STRING(x) #x
+#define LACUNA_DOTTED(major, minor, patch) \
+  LACUNA_STRING(major) "." LACUNA_STRING(minor) "." LACUNA_STRING(patch)
+
+extern "C" {
+
+// The version of the preload library.
+LACUNA_EXPORT extern const char lacuna_interposed[];
+const char lacuna_interposed[] =
+    LACUNA_DOTTED(LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR, LACUNA_VERSION_PATCH);
+
+// How many calls of the function ("MPI_Send") got past the gate and were taken (`taken` != 0) or
+// declined. -1: lacuna does not know the function. Calls that the gate has sent straight through
+// are not counted.
+LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
+  const auto names = wrapped_names();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (std::strcmp(names[i], function) != 0) continue;
+    const CallCounter& counter = g_counters[i];
+    return (taken != 0 ? counter.taken : counter.declined).load(std::memory_order_relaxed);
+  }
+  return -1;
+}
+
+// LACUNA_PERSISTENT_CACHE: how many calls were done by its requests, or (`made` != 0) how many
+// requests it has made.
+LACUNA_EXPORT int64_t lacuna_interposed_cached(int made) {
+  return made != 0 ? requests_of_cache() : calls_by_cache();
+}
+
+// The name that a table must have for this library, as in "MPICH Version: 5.0.2"; "" before
+// MPI_Init.
+LACUNA_EXPORT const char* lacuna_interposed_library() {
+  const Table* table = runtime().table;
+  return table != nullptr ? table->library.c_str() : "";
+}
+
+// Which table says where packing first pays: a file, or "shipped for ...". "" before MPI_Init.
+LACUNA_EXPORT const char* lacuna_interposed_table() {
+  const Table* table = runtime().table;
+  return table != nullptr ? table->source.c_str() : "";
+}
+
+// Where `lacuna tune` keeps the table of this library and CPU; "" before MPI_Init, or where there
+// is no such place.
+LACUNA_EXPORT const char* lacuna_interposed_table_place() {
+  const Table* table = runtime().table;
+  return table != nullptr ? table->place.c_str() : "";
+}
+
+}  // extern "C"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sessions, which may outlive MPI_Finalize: a token that is under way then would be met by a rank
+// in which lacuna has ended. Whoever sends on a communicator of a session has one, so it is enough
+// that lacuna begins nothing in a rank that has.
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/requests/freed.hpp"
+
+namespace lacuna {
+
+int around_session_init(const Next& next, MPI_Info info, MPI_Errhandler handler,
+                        MPI_Session* session) {
+  const int code = next.MPI_Session_init(info, handler, session);
+  if (code == MPI_SUCCESS) count_sessions(1);
+  return code;
+}
+
+int around_session_finalize(const Next& next, MPI_Session* session) {
+  finish_freed_requests();  // they hold on to its communicators
+  const int code = next.MPI_Session_finalize(session);
+  if (code == MPI_SUCCESS) count_sessions(-1);
+  return code;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The accept rules that all families share, in one place: everything here happens before any side
+// effect.
+#include <algorithm>
+#include <cstdint>
+
+#include "interpose/library/device.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/observe/log.hpp"
+#include "interpose/types/record.hpp"
+
+namespace lacuna {
+namespace {
+
+// No program owns the first page: an address there is a mistake (or a sentinel such as MPI_IN_PLACE
+// in Open MPI), and the library shall say so. MPI_BOTTOM with absolute addresses lands where the
+// data is.
+bool in_a_program(intptr_t address) { return static_cast<uintptr_t>(address) >= 4096; }
+
+constexpr MPI_Count kMostJudged = MPI_Count{1} << 48;
+
+// Whether a message pays. Programs send the same again and again: what the tables say is kept.
+bool message_pays(Operation operation, const TypeRecord& record, MPI_Count count,
+                  int64_t bytes) noexcept {
+  int64_t verdict = record.verdict.load(std::memory_order_relaxed);
+  if (verdict >> kVerdictBits == count) return (verdict & verdict_bit(operation)) != 0;
+  const Load load = load_of(record, count, bytes);
+  if (count > kMostJudged) return pays(*runtime().messages, operation, load);
+  verdict = count << kVerdictBits;
+  for (const Operation each : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
+    if (pays(*runtime().messages, each, load)) verdict |= verdict_bit(each);
+  }
+  record.verdict.store(verdict, std::memory_order_relaxed);
+  return (verdict & verdict_bit(operation)) != 0;
+}
+
+bool is_worth_it(Operation operation, const TypeRecord& record, MPI_Count count,
+                 int64_t bytes) noexcept {
+  if (runtime().always) return true;
+  return is_message(operation)
+             ? message_pays(operation, record, count, bytes)
+             : pays(*runtime().messages, operation, load_of(record, count, bytes));
+}
+
+// Why calls like this pass in the gate; kTaken: they do not.
+Note passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept {
+  if (record.plan == nullptr) return record.note;
+  if (is_new) return Note::kNew;
+  return count == 1 && record.single_run ? Note::kOneRun : Note::kTaken;
+}
+
+}  // namespace
+
+bool range_of(const void* buf, MPI_Count count, const TypeRecord& record,
+              MemoryRange* range) noexcept {
+  intptr_t first = 0;
+  intptr_t span = 0;
+  intptr_t last = 0;
+  if (count <= 0 ||
+      __builtin_add_overflow(reinterpret_cast<intptr_t>(buf), record.true_lb, &first) ||
+      __builtin_mul_overflow(static_cast<int64_t>(count - 1), record.extent_bytes, &span) ||
+      __builtin_add_overflow(first, span, &last)) {
+    return false;
+  }
+  range->begin = std::min(first, last);
+  return !__builtin_add_overflow(std::max(first, last), record.true_extent_bytes, &range->end);
+}
+
+bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
+            const void** data) noexcept {
+  if (buf == MPI_IN_PLACE) return false;
+  if (__builtin_mul_overflow(static_cast<int64_t>(count), record.size_bytes, bytes)) return false;
+  intptr_t first = 0;
+  intptr_t span = 0;
+  intptr_t last = 0;
+  if (__builtin_add_overflow(reinterpret_cast<intptr_t>(buf), record.true_lb, &first) ||
+      __builtin_mul_overflow(static_cast<int64_t>(count - 1), record.extent_bytes, &span) ||
+      __builtin_add_overflow(first, span, &last)) {
+    return false;
+  }
+  *data = reinterpret_cast<const void*>(first);
+  return in_a_program(first) && in_a_program(last);
+}
+
+const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
+                                         Operation operation) noexcept {
+  const TypeRecord* record = detail::cached_record(datatype);
+  if (record == nullptr || detail::is_still_new(datatype, count, false)) return nullptr;
+  const bool is_left =
+      passing(*record, count, false) != Note::kTaken || is_known_futile(*record, count, operation);
+  return is_left ? record : nullptr;
+}
+
+void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job) noexcept {
+  if (receives_direct()) {
+    count_type(record, why, bytes);
+    job->why = why;
+  } else {
+    log_type(record, why, bytes);
+  }
+}
+
+bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
+             Job* job) noexcept {
+  if (count <= 0) return false;
+  // What does not go by the direct path is asked about once more.
+  const bool is_new = is_left_alone_but_reported(datatype, count, operation != Operation::kDirect);
+  const TypeRecord* record = type_record(datatype);
+  if (record == nullptr) return false;
+  const auto say = [&](Note why, int64_t of_bytes) {
+    if (operation == Operation::kReceive) {
+      decline_receive(*record, why, of_bytes, job);
+    } else if (operation != Operation::kDirect) {
+      log_type(*record, why, of_bytes);
+    }
+  };
+  int64_t bytes = 0;
+  if (const Note why = passing(*record, count, is_new); why != Note::kTaken) {
+    const bool countable = !__builtin_mul_overflow(int64_t{count}, record->size_bytes, &bytes);
+    say(why, countable ? bytes : 0);
+    return false;
+  }
+  const void* data = nullptr;
+  if (!locate(buf, count, *record, &bytes, &data)) return false;
+  if (operation == Operation::kSend && !record->uniform &&
+      breaks_structs(runtime().flavour, runtime().mpich_major, bytes)) {
+    say(Note::kMixed, bytes);
+    return false;
+  }
+  if (!is_worth_it(operation, *record, count, bytes)) {
+    say(Note::kLongRuns, bytes);
+    return false;
+  }
+  if (may_be_on_device(data)) {
+    say(Note::kOnDevice, bytes);
+    return false;
+  }
+  job->record = record;
+  job->bytes = bytes;
+  return true;
+}
+
+Wire wire_of(const Job& job) noexcept {
+  return {job.record->wire, job.bytes / job.record->wire_bytes};
+}
+
+}  // namespace lacuna

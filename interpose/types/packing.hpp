@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The one place where data of the program are packed and unpacked. Where the user wants it, timed
+// for the report and held against what the library makes of them.
+#ifndef LACUNA_INTERPOSE_TYPES_PACKING_HPP_
+#define LACUNA_INTERPOSE_TYPES_PACKING_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "exec/exec.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/report/report.hpp"
+
+namespace lacuna {
+
+// Books the time until it goes out of scope.
+class Stopwatch {
+ public:
+  Stopwatch(const Account& account, Way way) noexcept
+      : account_(account),
+        way_(way),
+        begin_(is_watched(kReported) && is_timed(account) ? now_ns() : 0) {}
+  ~Stopwatch() {
+    if (begin_ != 0) report_time(account_, way_, now_ns() - begin_);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  const Account& account_;
+  const Way way_;
+  const int64_t begin_;  // 0: not timed
+};
+
+namespace detail {
+void watched_pack(const Account& account, const Plan& plan, const void* mem, int64_t count,
+                  std::byte* packed) noexcept;
+void watched_unpack(const Account& account, const Plan& plan, const std::byte* packed,
+                    int64_t bytes, int64_t count, void* mem) noexcept;
+}  // namespace detail
+
+// packed <- `count` elements at `mem`.
+inline void pack_for(const Account& account, const Plan& plan, const void* mem, int64_t count,
+                     std::byte* packed) noexcept {
+  if (!is_watched(kReported | kVerified)) return pack(plan, mem, count, packed);
+  detail::watched_pack(account, plan, mem, count, packed);
+}
+
+// mem <- the first `bytes` of the packed form of `count` elements.
+inline void unpack_for(const Account& account, const Plan& plan, const std::byte* packed,
+                       int64_t bytes, int64_t count, void* mem) noexcept {
+  if (is_watched(kReported | kVerified)) {
+    return detail::watched_unpack(account, plan, packed, bytes, count, mem);
+  }
+  if (bytes >= count * plan.size()) {
+    unpack(plan, packed, count, mem);
+  } else {
+    unpack_slice(plan, packed, count, 0, bytes, mem);
+  }
+}
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_TYPES_PACKING_HPP_

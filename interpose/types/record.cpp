@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Learning a type: ask the library whether it is committed, look for the attribute, else decode,
+// plan and attach.
+//
+// New types. Decoding and planning cost 2700 to 4000 instructions (MPICH, callgrind: vector,
+// struct, subarray), and a program that makes a type for each small message would pay them each
+// time. So MPI_Type_commit notes a type, and the first uses with little data are the library's.
+//
+// Locks: `g_learning` is only ever tried, never waited for (who does not get it declines), because
+// the library may hold locks of its own while it calls back. The delete callback takes `g_records`
+// alone, a leaf.
+#include "interpose/types/record.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "base/options.hpp"
+#include "interpose/library/bodies.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+#include "interpose/observe/log.hpp"
+#include "interpose/observe/sampling.hpp"
+#include "interpose/observe/verify.hpp"
+#include "interpose/policy/policy.hpp"
+#include "interpose/report/library_times.hpp"
+#include "interpose/types/compiled.hpp"
+#include "mpi/decode.hpp"
+#include "plan/cache.hpp"
+#include "type/text.hpp"
+
+namespace lacuna {
+namespace detail {
+
+constinit std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits] = {};
+constinit NewType g_new_types[1U << kCacheBits] = {};
+constinit std::atomic<uint64_t> g_recycled{0};
+
+}  // namespace detail
+
+namespace {
+
+constinit std::mutex g_learning;
+constinit std::mutex g_records;
+constinit TypeRecord* g_free = nullptr;
+// How many types got a record: who finds it unchanged need not look for one again.
+constinit std::atomic<uint64_t> g_learned{0};
+constinit TypeRecord* g_all = nullptr;
+
+TypeRecord* new_record() noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(g_records);
+    if (TypeRecord* record = g_free) {
+      g_free = record->next_free;
+      return record;
+    }
+  }
+  auto* record = new (std::nothrow) TypeRecord;
+  if (record == nullptr) return nullptr;
+  const std::lock_guard<std::mutex> lock(g_records);
+  record->next_of_all = g_all;
+  g_all = record;
+  return record;
+}
+
+// Not in the delete callback: the library may hold locks there that freeing another type needs.
+void drop_packed_form(const TypeRecord& record) noexcept {
+  if (!record.has_packed_form.load(std::memory_order_acquire)) return;
+  next_functions().MPI_Type_free(&record.packed_form);
+  record.has_packed_form.store(false, std::memory_order_release);
+}
+
+void recycle(TypeRecord* record) noexcept {
+  if (record->has_lanes.exchange(false, std::memory_order_relaxed)) forget_lanes_of(*record);
+  detail::g_recycled.fetch_add(1, std::memory_order_relaxed);
+  record->handle.store(0, std::memory_order_release);
+  record->serial.store(0, std::memory_order_release);
+  record->plan.reset();
+  record->text.clear();
+  record->logged.store(0, std::memory_order_relaxed);
+  record->verdict.store(kNoVerdict, std::memory_order_relaxed);
+  const std::lock_guard<std::mutex> lock(g_records);
+  record->next_free = g_free;
+  g_free = record;
+}
+
+// A type that is copied does not take its record along: the copy is decoded when it is used.
+int copy_attribute(MPI_Datatype, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int delete_attribute(MPI_Datatype, int, void* value, void*) {
+  recycle(static_cast<TypeRecord*>(value));
+  return MPI_SUCCESS;
+}
+
+void remember(TypeRecord* record, uintptr_t handle) noexcept {
+  detail::g_type_cache[detail::cache_slot(handle)].store(record, std::memory_order_release);
+}
+
+TypeRecord* attached_record(MPI_Datatype datatype) noexcept {
+  void* value = nullptr;
+  int found = 0;
+  const int code =
+      next_functions().MPI_Type_get_attr(datatype, runtime().type_keyval, &value, &found);
+  return code == MPI_SUCCESS && found != 0 ? static_cast<TypeRecord*>(value) : nullptr;
+}
+
+thread_local bool t_probe_failed = false;
+
+}  // namespace
+
+// Asked where the answer has no consequences: packing nothing, on a communicator of our own that
+// returns errors. Tells invalid handles and uncommitted types alike, on all known libraries.
+bool is_committed(MPI_Datatype datatype) noexcept {
+  char nothing = 0;
+  int position = 0;
+  t_probe_failed = false;
+  const int code = next_functions().MPI_Pack(&nothing, 0, datatype, &nothing, 1, &position,
+                                             runtime().probe_comm);
+  return code == MPI_SUCCESS && !t_probe_failed;
+}
+
+namespace {
+
+// The report looks at calls on all types, and says what it took to learn them. The hash that it
+// knows this one by, the first time; 0: it has been told.
+uint64_t tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
+                     const std::function<std::string()>& text) {
+  uint64_t known_by = 0;
+  record->passes = false;
+  record->reported_as = report_type(hash, now_ns() - begin_ns, [&] {
+    const std::string whole = text();
+    known_by = std::hash<std::string>()(whole);
+    return TypeFacts{known_by, shortened(whole), record->size_bytes, record->mean_run_bytes,
+                     record->plan != nullptr && record->many_pattern == Pattern::kTransposed};
+  });
+  return known_by;
+}
+
+void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns) {
+  record->note = Note::kUndecoded;
+  record->passes = true;
+  record->one_passes = false;
+  record->size_bytes = 0;
+  record->mean_run_bytes = 0;
+  record->piece_bytes = 0;
+  if (is_watched(kLogged)) record->text = why;
+  if (is_watched(kReported))
+    tell_report(record, begin_ns, std::hash<std::string>()(why), [&] { return why; });
+}
+
+void fill(TypeRecord* record, MPI_Datatype datatype) {
+  const Runtime& rt = runtime();
+  const bool reported = is_watched(kReported);
+  const int64_t begin = reported ? now_ns() : 0;
+  Result<DecodedType> decoded = decode_type(datatype, rt.mpi, *rt.predefined);
+  if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
+  const TypePtr type = decoded->type;
+  if (misplaces(rt.flavour, *type))
+    return fill_undecoded(record, "the library moves other bytes of it than the standard says",
+                          begin);
+  if (drops_padding(rt.flavour, *type))
+    return fill_undecoded(
+        record, "the library sends the padding of long double in some messages only", begin);
+  if (is_watched(kLogged)) record->text = print_type(*type, kLongestText);
+  // Who watches may want to see the type itself again.
+  const bool is_watched_type = is_watched(kReported | kVerified | kCosted);
+  const PlanPtr plan = cached_plan(type, is_watched_type ? Keeps::kType : Keeps::kOutline);
+  record->size_bytes = plan->size();
+  record->extent_bytes = plan->extent();
+  record->true_lb = type->true_lb;
+  record->true_extent_bytes = type->true_extent();
+  record->mean_run_bytes = plan->mean_run_bytes();
+  record->piece_bytes = 0;
+  record->single_run = !plan->is_empty() && plan->is_run(1);
+  if (plan->size() == 0) {
+    record->note = Note::kEmpty;
+  } else if (plan->is_contiguous()) {
+    record->note = Note::kContiguous;
+  } else {
+    const PlanPtr compiled = plan_with_registered(handle_bits(datatype), *type, plan);
+    record->plan = compiled != nullptr ? compiled : plan;
+    record->one_pattern = pattern_of(plan->root(1));
+    record->many_pattern = pattern_of(plan->root(2));
+    record->piece_bytes = piece_bytes(*type);
+  }
+  const bool uniform = decoded->uniform != rt.datatype_null;
+  record->uniform = uniform;
+  record->wire = uniform ? decoded->uniform : rt.packed;
+  record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
+  record->passes = record->plan == nullptr;
+  record->most_disjoint = plan->most_disjoint();
+  record->one_passes = record->single_run && !reported;
+  if (is_watched(kVerified) && record->plan != nullptr)
+    keep_for_verification(record->plan, datatype);
+  if (!reported) return;
+  const uint64_t known_by =
+      tell_report(record, begin, type->hash, [&] { return print_type(*type); });
+  if (known_by != 0 && is_watched(kCosted) && record->plan != nullptr)
+    keep_for_timing(known_by, plan, datatype);
+}
+
+TypeRecord* make_record(MPI_Datatype datatype) noexcept {
+  TypeRecord* record = new_record();
+  if (record == nullptr) return nullptr;
+  drop_packed_form(*record);
+  try {
+    fill(record, datatype);
+  } catch (...) {
+    recycle(record);
+    return nullptr;
+  }
+  if (next_functions().MPI_Type_set_attr(datatype, runtime().type_keyval, record) != MPI_SUCCESS) {
+    recycle(record);
+    return nullptr;
+  }
+  const uint64_t learned =
+      g_learned.fetch_add(1, std::memory_order_release);  // after the attribute can be found
+  record->serial.store(learned + 1, std::memory_order_release);
+  record->handle.store(handle_bits(datatype), std::memory_order_release);
+  return record;
+}
+
+// Records of the predefined types, that what plainly_predefined() does not know is declined from
+// the cache as well.
+class PredefinedRecords {
+ public:
+  bool fill(const PredefinedTypes& types) noexcept {
+    count_ = types.all().size();
+    records_ = new (std::nothrow) TypeRecord[count_];
+    if (records_ == nullptr) return false;
+    for (size_t i = 0; i < count_; ++i) describe(types.all()[i], &records_[i]);
+    return true;
+  }
+  void watch() noexcept {
+    for (size_t i = 0; i < count_; ++i) records_[i].passes = false;
+  }
+  TypeRecord* find(const PredefinedTypes& types, MPI_Datatype datatype) const noexcept {
+    const Predefined* entry = types.find(datatype);
+    return entry != nullptr ? &records_[entry - types.all().data()] : nullptr;
+  }
+
+ private:
+  // Its packed form, if it has no gaps, is the type itself.
+  static void describe(const Predefined& type, TypeRecord* record) noexcept {
+    record->handle = handle_bits(type.handle);
+    const Basic* basic = type.basic;
+    if (basic == nullptr) return;
+    if (log_wanted()) record->text = basic->name;
+    record->size_bytes = basic->size_bytes;
+    record->extent_bytes = basic->extent_bytes;
+    record->wire = type.handle;
+    record->wire_bytes = basic->size_bytes;
+    record->uniform = basic->size_bytes == basic->extent_bytes && basic->part_count == 1;
+    record->packed_form = type.handle;
+    record->has_packed_form = record->uniform;
+    if (basic->size_bytes != basic->extent_bytes) record->gapped = as_derived(*basic);
+  }
+  static const TypeRecord* as_derived(const Basic& basic) noexcept {
+    try {
+      auto made = std::make_unique<TypeRecord>();
+      const TypePtr named = make_named(basic);
+      if (drops_padding(runtime().flavour, *named)) return nullptr;  // no token has such a type
+      made->plan = cached_plan(named);
+      made->size_bytes = basic.size_bytes;
+      made->extent_bytes = basic.extent_bytes;
+      made->wire = runtime().packed;
+      made->wire_bytes = 1;
+      return made.release();
+    } catch (...) {
+      return nullptr;
+    }
+  }
+
+  TypeRecord* records_ = nullptr;  // as long as the process
+  size_t count_ = 0;
+};
+constinit PredefinedRecords g_predefined_records;
+
+}  // namespace
+
+namespace detail {
+
+const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy) noexcept {
+  const Runtime& rt = runtime();
+  if (datatype == rt.datatype_null) return nullptr;
+  const uintptr_t handle = handle_bits(datatype);
+  if (TypeRecord* record = g_predefined_records.find(*rt.predefined, datatype)) {
+    remember(record, handle);
+    return record;
+  }
+  if (!is_committed(datatype)) return nullptr;
+  const uint64_t learned = g_learned.load(std::memory_order_acquire);
+  TypeRecord* record = attached_record(datatype);
+  if (record == nullptr) {
+    const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
+    if (!lock.owns_lock()) {
+      if (busy != nullptr) *busy = true;
+      return nullptr;
+    }
+    // Another thread may have been faster.
+    if (g_learned.load(std::memory_order_acquire) != learned) record = attached_record(datatype);
+    if (record == nullptr) record = make_record(datatype);
+    if (record == nullptr) return nullptr;
+  }
+  remember(record, handle);
+  return record;
+}
+
+}  // namespace detail
+
+const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
+  for (;;) {
+    if (const TypeRecord* record = detail::cached_record(datatype)) return record;
+    bool busy = false;
+    const TypeRecord* record = detail::learn_type(datatype, &busy);
+    if (record != nullptr || !busy) return record;
+    const std::lock_guard<std::mutex> until_learned(g_learning);
+  }
+}
+
+int around_type_commit(const Next& next, MPI_Datatype* datatype) {
+  const int code = next.MPI_Type_commit(datatype);
+  const Runtime& rt = runtime();
+  if (code != MPI_SUCCESS || !is_open(~0U) || rt.always) return code;
+  if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
+  if (detail::cached_record(*datatype) != nullptr) return code;           // committed once more
+  const uintptr_t handle = handle_bits(*datatype);
+  detail::NewType& type = detail::g_new_types[detail::cache_slot(handle)];
+  MPI_Count size = 0;
+  if (next.MPI_Type_size_x(*datatype, &size) != MPI_SUCCESS || size < 0 ||
+      size > detail::kLittleData) {
+    // The handle may be that of a small type that was freed while it was new.
+    uintptr_t freed = handle;
+    type.handle.compare_exchange_strong(freed, 0, std::memory_order_relaxed);
+    return code;
+  }
+  type.size_bytes.store(size, std::memory_order_relaxed);
+  type.uses.store(0, std::memory_order_relaxed);
+  type.handle.store(handle, std::memory_order_release);
+  return code;
+}
+
+// MPICH gives up its lock for a delete callback, also where the last reference to a type goes with
+// a message that comes in, inside its progress: then another thread enters that (4.0.2, over UCX,
+// one job of 40 with four threads that free their types early: Assertion `worker->inprogress++ ==
+// 0' failed). So where there are threads, the attribute goes before the type does.
+int around_type_free(const Next& next, MPI_Datatype* datatype) {
+  if (g_gate.threads && unlocks_for_callbacks(runtime().flavour) && datatype != nullptr &&
+      detail::cached_record(*datatype) != nullptr && attached_record(*datatype) != nullptr)
+    next.MPI_Type_delete_attr(*datatype, runtime().type_keyval);
+  return next.MPI_Type_free(datatype);
+}
+
+MPI_Datatype packed_form(const TypeRecord& record) noexcept {
+  if (record.has_packed_form.load(std::memory_order_acquire)) return record.packed_form;
+  const Next& next = next_functions();
+  const MPI_Datatype null = runtime().datatype_null;
+  const int64_t length = record.size_bytes / record.wire_bytes;
+  if (!record.uniform || !fits_int(length)) return null;
+  const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
+  if (!lock.owns_lock()) return null;
+  if (record.has_packed_form.load(std::memory_order_acquire)) return record.packed_form;
+  MPI_Datatype form = null;
+  if (next.MPI_Type_contiguous(static_cast<int>(length), record.wire, &form) != MPI_SUCCESS ||
+      form == null) {
+    return null;
+  }
+  if (next.MPI_Type_commit(&form) != MPI_SUCCESS) {
+    next.MPI_Type_free(&form);
+    return null;
+  }
+  record.packed_form = form;
+  record.has_packed_form.store(true, std::memory_order_release);
+  return form;
+}
+
+void note_probe_error(MPI_Comm*, int*, ...) { t_probe_failed = true; }
+
+bool start_types(int* keyval) noexcept {
+  if (!g_predefined_records.fill(*runtime().predefined)) return false;
+  return next_functions().MPI_Type_create_keyval(copy_attribute, delete_attribute, keyval,
+                                                 nullptr) == MPI_SUCCESS;
+}
+
+void watch_predefined_types() noexcept { g_predefined_records.watch(); }
+
+void stop_types(int keyval) noexcept {
+  for (const TypeRecord* record = g_all; record != nullptr; record = record->next_of_all)
+    drop_packed_form(*record);
+  next_functions().MPI_Type_free_keyval(&keyval);
+}
+
+}  // namespace lacuna

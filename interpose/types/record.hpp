@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// TypeRecord: what lacuna knows about one MPI datatype handle. It hangs on the type as an
+// attribute, so that the library itself says when the type is gone (delete callback), whoever freed
+// it and however long the library kept it; a small cache by handle spares the question in most
+// calls.
+//
+// Records are never returned to the system, only recycled: a stale pointer in the cache may be
+// read, and is known by its handle. A type that is used in a call cannot be freed by a correct
+// program before that call has its record.
+#ifndef LACUNA_INTERPOSE_TYPES_RECORD_HPP_
+#define LACUNA_INTERPOSE_TYPES_RECORD_HPP_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "interpose/library/gate.hpp"
+#include "interpose/policy/outcome.hpp"
+#include "interpose/policy/policy.hpp"
+#include "interpose/report/report.hpp"
+#include "mpi/header.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna {
+
+inline constexpr int64_t kNoVerdict = -1;
+
+struct TypeRecord {
+  std::atomic<uintptr_t> handle{0};  // 0: not in use
+  // Which of all types it is: no two have one, also where they have the same handle and record one
+  // after the other. 0: a predefined one, or none.
+  std::atomic<uint64_t> serial{0};
+  PlanPtr plan;  // null: never taken
+  int64_t size_bytes = 0;
+  int64_t extent_bytes = 0;
+  int64_t true_lb = 0;
+  int64_t true_extent_bytes = 0;
+  double mean_run_bytes = 0;
+  int64_t piece_bytes = 0;                   // plan/pattern.hpp
+  bool single_run = false;                   // one element is one run: a count of 1 is no work
+  Pattern one_pattern = Pattern::kStrided;   // of one element
+  Pattern many_pattern = Pattern::kStrided;  // of several
+  MPI_Datatype wire;                         // messages of packed data are arrays of it
+  int64_t wire_bytes = 1;
+  int64_t most_disjoint = INT64_MAX;  // of more elements some bytes are at one place
+  bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
+  bool passes = true;             // calls on it need not be looked at
+  bool one_passes = false;        // nor those with a count of 1
+  Note note = Note::kPredefined;  // without a plan: why
+  // Of a predefined type with gaps: as if it was derived. For receives that have to be packed.
+  const TypeRecord* gapped = nullptr;
+  std::string text;  // only for the log
+  mutable std::atomic<TypeId> reported_as{kOtherTypes};
+  mutable std::atomic<uint32_t> logged{0};     // by operation and note
+  mutable std::atomic<bool> has_lanes{false};  // calls on it may pass (sampling.hpp)
+  // What the tables say of messages with the last count that was asked about (accept.cpp).
+  mutable std::atomic<int64_t> verdict{kNoVerdict};
+  TypeRecord* next_free = nullptr;
+
+  // packed_form() below; outlives the type, until the record serves another or lacuna stops.
+  mutable std::atomic<bool> has_packed_form{false};
+  mutable MPI_Datatype packed_form;
+  TypeRecord* next_of_all = nullptr;
+};
+
+namespace detail {
+inline constexpr unsigned kCacheBits = 10;
+extern std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits];
+// `busy`: another thread was just decoding, so nothing was tried.
+const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy = nullptr) noexcept;
+
+// How many records have served a type that is no more, or none.
+LACUNA_HIDDEN extern std::atomic<uint64_t> g_recycled;
+
+inline size_t cache_slot(uintptr_t handle) {
+  return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
+}
+
+inline const TypeRecord* cached_record(MPI_Datatype datatype) noexcept {
+  const uintptr_t handle = handle_bits(datatype);
+  const TypeRecord* record = g_type_cache[cache_slot(handle)].load(std::memory_order_acquire);
+  return record != nullptr && record->handle.load(std::memory_order_acquire) == handle ? record
+                                                                                       : nullptr;
+}
+
+// A type between its commit and its being learned. Two types may share a place: then one is learned
+// at once.
+struct NewType {
+  std::atomic<uintptr_t> handle{0};
+  std::atomic<int64_t> size_bytes{0};
+  std::atomic<int> uses{0};
+};
+LACUNA_HIDDEN extern NewType g_new_types[1U << kCacheBits];
+inline constexpr int kUsesToLearn = 8;
+inline constexpr int64_t kLittleData = 8192;  // the library needs less time than decoding does
+
+// Inline, as a call would give a frame to each wrapper that asks.
+inline bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use = true) noexcept {
+  const uintptr_t handle = handle_bits(datatype);
+  NewType& type = g_new_types[cache_slot(handle)];
+  if (type.handle.load(std::memory_order_acquire) != handle) return false;
+  const int uses = type.uses.load(std::memory_order_relaxed) + 1;
+  if (is_use) type.uses.store(uses, std::memory_order_relaxed);
+  if (uses <= kUsesToLearn && count <= kLittleData &&
+      count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData) {
+    return true;
+  }
+  type.handle.store(0, std::memory_order_relaxed);  // from now on it is known
+  return false;
+}
+}  // namespace detail
+
+// While this is what it was, a handle that had a record means the same type.
+inline uint64_t recycled_records() noexcept {
+  return detail::g_recycled.load(std::memory_order_relaxed);
+}
+
+// The record of a datatype, or nullptr where the call must go to the library now: an invalid or
+// uncommitted handle, or one that another thread is just decoding. The gate must be open.
+inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
+  const TypeRecord* record = detail::cached_record(datatype);
+  return record != nullptr ? record : detail::learn_type(datatype);
+}
+
+// Whether the library takes the type for communication.
+bool is_committed(MPI_Datatype datatype) noexcept;
+
+// The record for a receive that may meet a token: it is waited for where another thread is just
+// decoding the type. nullptr: the library will refuse the type, or there is no memory.
+const TypeRecord* watched_type(MPI_Datatype datatype) noexcept;
+// What keeps a plan for the rest of a call, during which another thread may free the type.
+inline PlanPtr keep_plan(const PlanPtr& plan) noexcept { return g_gate.threads ? plan : nullptr; }
+
+// What a movement of data of this type in the current call is booked on.
+inline Account account_of(const TypeRecord& record) noexcept {
+  return is_watched(kReported | kVerified) ? account_of(record.reported_as) : Account{};
+}
+
+// Whether the cache says that calls on this type are never taken: enough for most calls that pass
+// the gate in vain.
+inline bool is_never_taken(MPI_Datatype datatype) noexcept {
+  const TypeRecord* record = detail::cached_record(datatype);
+  return record != nullptr && record->passes;
+}
+inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
+  return is_never_taken(one) && is_never_taken(other);
+}
+
+// No data in any element: nothing is moved, whatever the count.
+inline bool is_empty(const TypeRecord& record) noexcept {
+  return record.size_bytes == 0 && record.note == Note::kEmpty;
+}
+// By its plan, or as it is contiguous.
+inline bool can_be_moved(const TypeRecord& record) noexcept {
+  return record.plan != nullptr || record.note == Note::kContiguous ||
+         record.has_packed_form.load(std::memory_order_acquire);
+}
+
+// What there is to move in `count` elements of a type with a plan.
+inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
+  return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern,
+          record.piece_bytes};
+}
+
+// Some libraries move these element by element and leave out bytes that are no part of the number
+// (long double), so that a token among them would lose them. So would one that is received where
+// bytes come to places that they have come to before.
+inline bool loses_bytes(const TypeRecord& record, MPI_Count count) noexcept {
+  return !record.uniform || record.wire_bytes > 8 || count > record.most_disjoint;
+}
+
+// What a receive of `count` that may bring a token has to go by, where it is packed; null: it is
+// not.
+inline const TypeRecord* packed_receive(const TypeRecord& record, MPI_Count count) noexcept {
+  if (record.gapped != nullptr) return record.gapped;
+  return record.plan != nullptr && loses_bytes(record, count) ? &record : nullptr;
+}
+
+// A verdict: a count, and a bit for each operation of messages that pays.
+inline constexpr int kVerdictBits = 3;
+constexpr bool is_message(Operation operation) noexcept {
+  return operation == Operation::kSend || operation == Operation::kReceive ||
+         operation == Operation::kDirect;
+}
+constexpr int64_t verdict_bit(Operation operation) noexcept {
+  return operation == Operation::kSend ? 1 : operation == Operation::kReceive ? 2 : 4;
+}
+
+// That so many elements do not pay is known: to send, whichever way; to receive; or (kDirect) both.
+inline bool is_known_futile(const TypeRecord& record, MPI_Count count,
+                            Operation operation) noexcept {
+  int64_t asked = verdict_bit(operation);
+  if (operation == Operation::kSend) asked |= verdict_bit(Operation::kDirect);
+  if (operation == Operation::kDirect) asked = (1 << kVerdictBits) - 1;
+  const int64_t verdict = record.verdict.load(std::memory_order_relaxed);
+  return is_message(operation) && verdict >> kVerdictBits == count && (verdict & asked) == 0;
+}
+
+// The same, and nobody wants to see the call.
+inline bool is_futile(const TypeRecord& record, MPI_Count count, Operation operation) noexcept {
+  return is_known_futile(record, count, operation) && !is_watched(kReported);
+}
+
+// A type without gaps, of which no table is asked; and nobody wants to see the call.
+inline bool is_left_as_it_is(const TypeRecord& record) noexcept {
+  return record.passes && record.note == Note::kContiguous && !is_watched(kReported);
+}
+
+// The same for a call with `count` elements; also where they are one run, are known not to pay, or
+// the type is new and the data are so few that decoding it would cost more than it could win.
+inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count, Operation operation) noexcept {
+  const TypeRecord* record = detail::cached_record(datatype);
+  if (record == nullptr) return !is_watched(kReported) && detail::is_still_new(datatype, count);
+  return record->passes || (count == 1 && record->one_passes) ||
+         is_futile(*record, count, operation);
+}
+
+// And the call that a report makes look at it all the same. `is_use`: asked once for each call.
+inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count,
+                                       bool is_use) noexcept {
+  return is_watched(kReported) && leaves_new_types_alone() &&
+         detail::is_still_new(datatype, count, is_use);
+}
+
+// The record of a type, if it is known that calls with so many elements are the library's, whatever
+// else they say, and always with the same note; else null. No record of a receive that may meet a
+// token.
+const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
+                                         Operation operation) noexcept;
+
+// A call that lacuna may do: what there is to move. The plan is the record's; who needs it after
+// the call has ended, or has told others that it has begun (keep_plan()), copies the pointer first.
+struct Job {
+  const TypeRecord* record = nullptr;
+  int64_t bytes = 0;
+  Note why = Note::kTaken;  // of a receive that may bring a token and is declined: to be told later
+};
+
+// Says why a receive is declined: at once, or if it may bring a token, for who knows how it ended.
+void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job) noexcept;
+
+// Whether the data of this call is lacuna's, by all rules that need no communicator. False:
+// decline.
+bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
+             Job* job) noexcept;
+
+// Memory of data, from `begin` to `end`.
+struct MemoryRange {
+  intptr_t begin;
+  intptr_t end;
+};
+// Of `count` elements. False: of none, or of more than there is memory.
+bool range_of(const void* buf, MPI_Count count, const TypeRecord& record,
+              MemoryRange* range) noexcept;
+
+// The steps of examine() that collectives take for themselves. The data of `count` > 0 elements:
+// how many bytes, and where the first is. False: some address makes no sense.
+bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
+            const void** first) noexcept;
+
+// A contiguous type with the signature and the size of one element: `count` of it are the packed
+// form of `count` elements. So a collective has the same counts everywhere, whoever takes his part
+// in it, and the library cuts its messages at the same places (Open MPI's segments are made of
+// whole elements; ranks that disagree on the element's size would be an error there). Null: the
+// signature is mixed, or the library refuses.
+MPI_Datatype packed_form(const TypeRecord& record) noexcept;
+
+// How `bytes` of packed data travel: as `count` elements of `type`.
+struct Wire {
+  MPI_Datatype type{};
+  MPI_Count count = 0;
+};
+Wire wire_of(const Job& job) noexcept;
+
+// The error handler of Runtime::probe_comm.
+void note_probe_error(MPI_Comm*, int*, ...);
+
+// From now on, calls on predefined types are looked at, too.
+void watch_predefined_types() noexcept;
+
+// Makes the keyval, the records of predefined types, and the empty cache. False: out of memory or
+// refused by the library.
+bool start_types(int* keyval) noexcept;
+void stop_types(int keyval) noexcept;
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_TYPES_RECORD_HPP_
