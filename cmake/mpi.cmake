@@ -38,8 +38,8 @@ function(lacuna_mpi_family name definition include library)
   target_include_directories(lacuna_mpi_${name}_link SYSTEM INTERFACE ${include})
   # *_SKIP_MPICXX: without the C++ bindings of MPI-2, which the standard has dropped.
   target_compile_definitions(lacuna_mpi_${name}_link INTERFACE ${definition} MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
-  # -Wl, keeps CMake from adding an RPATH for a library outside the system's folders.
-  target_link_libraries(lacuna_mpi_${name}_link INTERFACE -Wl,${library} -Wl,--allow-shlib-undefined)
+  # -Wl, keeps CMake from adding an RPATH for a library outside the system's folders, and from quoting its path.
+  target_link_libraries(lacuna_mpi_${name}_link INTERFACE "-Wl,\"${library}\"" -Wl,--allow-shlib-undefined)
   if("COMPILE_ONLY_TOO" IN_LIST ARGN)
     add_library(lacuna_mpi_${name} INTERFACE)
     target_include_directories(lacuna_mpi_${name} SYSTEM INTERFACE ${include})
