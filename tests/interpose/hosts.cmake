@@ -10,6 +10,9 @@ function(lacuna_hosts_test name mpi family ranks)
   if(NOT TARGET ${name}_${family} OR NOT EXISTS ${launcher})
     return()
   endif()
+  if(mpi STREQUAL openmpi AND launcher MATCHES " ")  # what it starts on other hosts it does not quote (docs/defects.md)
+    return()
+  endif()
   string(REPLACE debian_ "" abi ${family})
   add_test(NAME hosts.${name}.${mpi}.${ranks} CONFIGURATIONS ${arg_CONFIGURATIONS}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/two_hosts.sh ${CMAKE_CURRENT_SOURCE_DIR}/on_hosts.sh ${launcher}
