@@ -38,8 +38,8 @@ function(lacuna_mpi_family name definition include library)
   target_include_directories(lacuna_mpi_${name}_link SYSTEM INTERFACE ${include})
   # *_SKIP_MPICXX: without the C++ bindings of MPI-2, which the standard has dropped.
   target_compile_definitions(lacuna_mpi_${name}_link INTERFACE ${definition} MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
-  # -Wl, keeps CMake from adding an RPATH for a library outside the system's folders.
-  target_link_libraries(lacuna_mpi_${name}_link INTERFACE -Wl,${library} -Wl,--allow-shlib-undefined)
+  # -Wl, keeps CMake from adding an RPATH for a library outside the system's folders, and from quoting its path.
+  target_link_libraries(lacuna_mpi_${name}_link INTERFACE "-Wl,\"${library}\"" -Wl,--allow-shlib-undefined)
   if("COMPILE_ONLY_TOO" IN_LIST ARGN)
     add_library(lacuna_mpi_${name} INTERFACE)
     target_include_directories(lacuna_mpi_${name} SYSTEM INTERFACE ${include})
@@ -75,6 +75,15 @@ endif()
 # What Open MPI chooses on one node by itself, but later: where there is no such network it takes a second of sleep to find out
 # (btl/ofi), and a look at all others (0.24 s for a start instead of 0.32, of Open MPI 4 0.45). All tests start it so.
 set(LACUNA_OPEN_MPI_CHOICES OMPI_MCA_btl=^ofi OMPI_MCA_pml=ob1)
+
+# Where tests find the preload libraries: LD_PRELOAD ends names at blanks and colons.
+set(LACUNA_PRELOAD_FOLDER ${PROJECT_BINARY_DIR}/lib)
+if(LACUNA_TESTS AND PROJECT_BINARY_DIR MATCHES "[ :]")
+  find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python ${Python3_EXECUTABLE} -B -c
+    "import pathlib, sys; from lacuna import places; print(places.without_blanks(pathlib.Path(sys.argv[1], 'any')).parent)"
+    ${PROJECT_BINARY_DIR}/lib OUTPUT_VARIABLE LACUNA_PRELOAD_FOLDER OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+endif()
 
 # ---- Tests -----------------------------------------------------------------------------------------------------------
 function(lacuna_mpi_test name program mpi)
@@ -139,7 +148,7 @@ function(lacuna_mpi_test name program mpi)
   else()
     set(family ompi)
   endif()
-  set(preload ${PROJECT_BINARY_DIR}/lib/liblacuna-${family}.so)
+  set(preload ${LACUNA_PRELOAD_FOLDER}/liblacuna-${family}.so)
   if(arg_PRELOAD)
     # Tests are for what lacuna does, whether or not it would pay.
     list(APPEND environment LACUNA_ALWAYS=1)

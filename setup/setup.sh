@@ -71,7 +71,7 @@ ensure_packages() {
 # ---- Python ----------------------------------------------------------------------------------------------------------
 # The first Python that is new enough and can make an environment; Debian's own if the one on PATH cannot.
 find_python() {
-  for candidate in ${LACUNA_PYTHON:-} python3 /usr/bin/python3; do
+  for candidate in "${LACUNA_PYTHON:-python3}" python3 /usr/bin/python3; do
     if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
       echo "$candidate"
       return 0
@@ -117,6 +117,13 @@ ensure_mpi() {
 
 # ---- mpi4py ----------------------------------------------------------------------------------------------------------
 # One environment for all MPI libraries (the wheel finds its MPI at run time), and the suite that comes with the sources.
+conformance_pip() {
+  what=$1
+  shift
+  "$conformance/venv/bin/python" -m pip "$what" --quiet --disable-pip-version-check --no-input "$@" </dev/null ||
+    fail "pip could not $what $*; remedy: check the network and pip's configuration, then run again"
+}
+
 ensure_mpi4py() {
   version=$1
   conformance=$root/build/conformance
@@ -124,13 +131,10 @@ ensure_mpi4py() {
   say "installing mpi4py $version and its tests under $conformance"
   rm -rf "$conformance"
   "$venv/bin/python" -m venv "$conformance/venv" || fail "making $conformance/venv failed; remedy: sudo apt-get install -y python3-venv"
+  conformance_pip install "mpi4py==$version" numpy
   # pip asks the sources for their name with the tools that build them.
-  for wanted in "install mpi4py==$version numpy" "install setuptools>=77 cython>=3" \
-    "download --no-deps --no-binary mpi4py --no-build-isolation --dest $conformance mpi4py==$version"; do
-    # shellcheck disable=SC2086  # words are meant
-    "$conformance/venv/bin/python" -m pip ${wanted%% *} --quiet --disable-pip-version-check --no-input ${wanted#* } \
-      </dev/null || fail "pip could not $wanted; remedy: check the network and pip's configuration, then run again"
-  done
+  conformance_pip install "setuptools>=77" "cython>=3"
+  conformance_pip download --no-deps --no-binary mpi4py --no-build-isolation --dest "$conformance" "mpi4py==$version"
   tar -xzf "$conformance/mpi4py-$version.tar.gz" -C "$conformance" --strip-components 1 "mpi4py-$version/test" ||
     fail "the sources of mpi4py $version have no folder test; remedy: rm -r $conformance, run again"
   echo "$version" >"$conformance/.lacuna-stamp"

@@ -10,6 +10,7 @@ Where something for that is missing, the MPI's own compiler does the work, and a
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -120,6 +121,15 @@ def _is_folder(word: str) -> bool:
     return word.startswith("-I") and len(word) > 2
 
 
+def _split(shown: str, wrapper: Path) -> list[str]:
+    """The words of what a wrapper shows. MPICH and Open MPI do not quote their own prefix."""
+    prefix = wrapper.absolute().parent.parent
+    for folder in {str(prefix), str(prefix.resolve())}:
+        quoted = re.sub(r"([^\w/.+-])", r"\\\1", folder)
+        shown = re.sub(rf"(?<![\"'/]){re.escape(folder)}(?=/)", lambda _, to=quoted: to, shown)
+    return shlex.split(shown)
+
+
 def describe(wrapper: Path, environment: dict[str, str], language: Language, clang: str) -> Mpi:
     """Asks the wrapper for its command line; `-show` is MPICH's word, `--showme` Open MPI's."""
     told = {**os.environ, **environment, **dict.fromkeys(language.variables, clang)}
@@ -132,7 +142,7 @@ def describe(wrapper: Path, environment: dict[str, str], language: Language, cla
             check=False,
             stdin=subprocess.DEVNULL,
         )
-        words = shlex.split(answer.stdout) if answer.returncode == 0 else []
+        words = _split(answer.stdout, wrapper) if answer.returncode == 0 else []
         if any(word.startswith("-I") for word in words) or "-lmpi" in words:
             break
     else:
@@ -218,6 +228,8 @@ def fall_back(
 ) -> int:
     """The MPI's own compiler, and a line that says so."""
     print(f"{command}: {why}; {wrapper.name} compiles, and nothing is specialized", file=sys.stderr)
+    # MPICH's own would compile with the first word of its prefix alone.
+    wrapper = places.without_blanks(wrapper.parent) / wrapper.name
     return subprocess.call([str(wrapper), *request.arguments], env={**os.environ, **environment})
 
 

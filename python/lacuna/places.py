@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -70,7 +71,50 @@ def library(name: str) -> Path:
 
 def preload_library(family: str) -> Path:
     """The library to preload into programs of a family of MPI libraries."""
-    return library(f"liblacuna-{family}.so")
+    return without_blanks(library(f"liblacuna-{family}.so"))
+
+
+def without_blanks(path: Path) -> Path:
+    """The same file under a name without blanks and colons, at which LD_PRELOAD ends names and
+    MPI's compilers words: by a link to its folder. It stays, as programs keep the name."""
+    if _is_plain(path):
+        return path
+    import hashlib
+    import tempfile
+
+    name = hashlib.sha256(os.fsencode(path.parent)).hexdigest()[:16]
+    of_user = Path(tempfile.gettempdir()) / f"lacuna-{os.getuid()}"
+    for place in (cache(), of_user):
+        if place is None or not _is_plain(place):
+            continue
+        link = place / "links" / name
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if place is of_user and not _is_ours_alone(place):
+                continue
+            link.parent.mkdir(exist_ok=True)
+            if not link.is_symlink() or os.readlink(link) != str(path.parent):
+                made = link.with_name(f"{name}.{os.getpid()}")
+                made.symlink_to(path.parent)
+                made.replace(link)
+        except OSError:
+            continue
+        return link / path.name
+    raise LacunaError(
+        Exit.ENVIRONMENT,
+        f"blank or colon in a path that LD_PRELOAD or an MPI compiler is to hold: {path}",
+        f"copy the libraries elsewhere and set {LIBRARY_DIR}",
+    )
+
+
+def _is_plain(path: Path) -> bool:
+    return not any(letter in str(path) for letter in " :")
+
+
+def _is_ours_alone(folder: Path) -> bool:
+    """Nobody else can have put a library there."""
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def program(name: str) -> Path:

@@ -80,11 +80,11 @@ def build(
     launcher = launchers.find(command[0])
     if launcher is None:
         family = family or _family_alone(command, environment.get("LACUNA_REPORT"))
-        ours = _before(_library(family), environment.get(PRELOAD))
+        ours = _before(places.preload_library(family), environment.get(PRELOAD))
         return command, environment | {PRELOAD: ours}
     contexts = launchers.split_contexts(launcher, command[1:])
     family = family or _family_launched(launcher, contexts, command)
-    library = _library(family)
+    library = places.preload_library(family)
     # What the ranks get: our library before what they would have got, and our own options.
     direct = {DIRECT: "1"} if _runs_everywhere(launcher, contexts) else {}
     passed = {
@@ -116,17 +116,6 @@ def _runs_everywhere(launcher: Launcher, contexts: list[list[str]]) -> bool:
         return detect.family_of_program(words) is not None
     except LacunaError:  # said where it matters: with --mpi the program need not tell
         return False
-
-
-def _library(family: str) -> Path:
-    path = places.preload_library(family)
-    if any(letter in str(path) for letter in " :"):
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"blank or colon in the path of the library, which LD_PRELOAD cannot hold: {path}",
-            f"copy the libraries elsewhere and set {places.LIBRARY_DIR}",
-        )
-    return path
 
 
 def _before(library: Path, others: str | None) -> str:

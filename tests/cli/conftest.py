@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lacuna import places
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LACUNA_BUILD_DIR", ROOT / "build" / "release"))
 MPI_ROOT = ROOT / "build" / "mpi"
@@ -64,8 +66,8 @@ def program(family):
 
 
 def preload(family):
-    """The preload library of a family."""
-    return BUILD / "lib" / f"liblacuna-{family}.so"
+    """The preload library of a family, as LD_PRELOAD can name it."""
+    return places.without_blanks(BUILD / "lib" / f"liblacuna-{family}.so")
 
 
 def launch_words(mpi, family):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, CPU_ROWS, MPI_ROOT, ROOT, launch_words, run_quietly
 
-from lacuna import compiled_table, engine
+from lacuna import compiled_table, engine, places
 
 HERE = Path(__file__).resolve().parent
 LONG = 900  # seconds: two ranks on one core, beside other tests
@@ -172,7 +172,7 @@ def test_the_table_for_programs_under_the_preload(tmp_path, monkeypatch):
 def counted(mpi, folder, source, *options):
     """What lacuna-cc says of a program that prints the counts of its messages; and the program."""
     program, counting = folder / "p", folder / "counted.o"
-    wrapper = MPI_ROOT / mpi / "bin" / "mpicc"
+    wrapper = places.without_blanks(MPI_ROOT / mpi / "bin") / "mpicc"
     subprocess.run([wrapper, "-O2", "-c", HERE / "counted.c", "-o", counting], check=True)
     return lacuna_cc(mpi, *options, HERE / source, counting, "-o", program), program
 

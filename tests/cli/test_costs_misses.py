@@ -5,7 +5,6 @@ against the cost model."""
 import json
 import os
 import shutil
-import sys
 
 import pytest
 from conftest import MPI_ROOT, one_line_error
@@ -110,7 +109,7 @@ def test_what_is_interrupted_would_leave_no_pipes(script, tmp_path, monkeypatch)
     """Those by which gdb could ask valgrind, which are gone when it has ended and not before."""
     instead = script(
         "bin/valgrind",
-        f"""#!{sys.executable}
+        f"""#!/usr/bin/env python3
 import itertools, subprocess, sys
 options = itertools.takewhile(lambda word: word.startswith("--"), sys.argv[1:])
 with open({str(tmp_path / "seen")!r}, "a") as seen:

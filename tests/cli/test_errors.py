@@ -106,7 +106,8 @@ def test_a_path_that_ld_preload_cannot_hold(lacuna, tmp_path):
     folder = tmp_path / "with blank"
     folder.mkdir()
     (folder / "liblacuna-mpich.so").write_text("")
-    result = lacuna("run", "--mpi", "mpich", "./x", LACUNA_LIBRARY_DIR=str(folder))
+    nowhere = {"XDG_CACHE_HOME": str(folder), "TMPDIR": str(folder)}
+    result = lacuna("run", "--mpi", "mpich", "./x", LACUNA_LIBRARY_DIR=str(folder), **nowhere)
     one_line_error(result, ENVIRONMENT, "blank or colon", folder, "LACUNA_LIBRARY_DIR")
 
 

@@ -7,16 +7,17 @@ import shlex
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from conftest import BUILD, COMMAND, MPI_ROOT, one_line_error, preload, program
 
-from lacuna import detect
+from lacuna import detect, places
 
 HYDRA = MPI_ROOT / "mpich" / "bin" / "mpiexec"
 INTEL = MPI_ROOT / "intelmpi" / "bin" / "mpirun"
 OPEN_MPI = MPI_ROOT / "openmpi" / "bin" / "mpirun"
-OTHER = str(BUILD / "lib" / "liblacuna.so")  # any library that can be preloaded
+OTHER = str(places.without_blanks(BUILD / "lib" / "liblacuna.so"))  # any that can be preloaded
 
 
 @pytest.fixture(autouse=True)
@@ -194,6 +195,24 @@ def test_a_program_alone(lacuna):
     assert words == [f"LD_PRELOAD={preload('mpich')}", str(program("mpich")), "a"]
     words = dry(lacuna, "--mpi", "openmpi", "./anything", LD_PRELOAD=OTHER)
     assert words == [f"LD_PRELOAD={preload('ompi')}:{OTHER}", "./anything"]
+
+
+def test_libraries_whose_path_ld_preload_cannot_hold(lacuna, script, tmp_path):
+    folder = tmp_path / "a place: f\u00fcr alles"
+    folder.mkdir()
+    (folder / "liblacuna-mpich.so").symlink_to(preload("mpich").resolve())
+    start = script("start.sh", '#!/bin/sh\necho "$LD_PRELOAD"\n')
+    of_user = {"XDG_CACHE_HOME": str(folder), "TMPDIR": str(tmp_path)}
+    for where in ({"XDG_CACHE_HOME": str(tmp_path / "cache")}, of_user, of_user):
+        result = lacuna("run", "--mpi", "mpich", start, LACUNA_LIBRARY_DIR=str(folder), **where)
+        assert (result.returncode, result.stderr) == (0, "")  # the loader tells what it cannot load
+        named = Path(result.stdout.removesuffix("\n"))
+        assert named.samefile(preload("mpich"))
+        assert not set(" :") & set(str(named))
+    # Where others may write is no place for it.
+    (tmp_path / f"lacuna-{os.getuid()}").chmod(0o777)
+    result = lacuna("preload", "--mpi", "mpich", LACUNA_LIBRARY_DIR=str(folder), **of_user)
+    one_line_error(result, 3, "blank or colon", folder)
 
 
 def test_exit_codes_pass_through(lacuna, script):

@@ -10,10 +10,13 @@ function(lacuna_hosts_test name mpi family ranks)
   if(NOT TARGET ${name}_${family} OR NOT EXISTS ${launcher})
     return()
   endif()
+  if(mpi STREQUAL openmpi AND launcher MATCHES " ")  # what it starts on other hosts it does not quote (docs/defects.md)
+    return()
+  endif()
   string(REPLACE debian_ "" abi ${family})
   add_test(NAME hosts.${name}.${mpi}.${ranks} CONFIGURATIONS ${arg_CONFIGURATIONS}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/two_hosts.sh ${CMAKE_CURRENT_SOURCE_DIR}/on_hosts.sh ${launcher}
-      $<TARGET_FILE:lacuna-${abi}> ${ranks} $<TARGET_FILE:${name}_${family}> ${arg_ARGS})
+      ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${arg_ARGS})
   set(environment LACUNA_PROFILE=none LACUNA_ALWAYS=1 LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS}
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   if(mpi STREQUAL debian-mpich)

@@ -102,6 +102,6 @@ export LACUNA_HOSTS LACUNA_HOST_SHELL
 # UCX would take the memory that both hosts of one machine share for a way between them.
 export UCX_TLS=tcp,self UCX_NET_DEVICES=lacuna0 FI_PROVIDER=tcp
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lacuna0
-printf '#!/bin/sh\nexec %s --ssh "$@"\n' "$(cd "$(dirname "$0")" && pwd)/$(basename "$0")" >"$LACUNA_HOST_SHELL"
+printf '#!/bin/sh\nexec "%s" --ssh "$@"\n' "$(cd "$(dirname "$0")" && pwd)/$(basename "$0")" >"$LACUNA_HOST_SHELL"
 chmod +x "$LACUNA_HOST_SHELL"
 (on_host "$first" "$@")

@@ -73,8 +73,14 @@ def lacuna_cc(library: str, *arguments: str) -> str:
     ).stderr
 
 
+def plain_wrapper(library: str) -> Path:
+    """The MPI's own compiler; MPICH's cannot work in a folder whose name has blanks."""
+    found = places.default_mpi_root() / WRAPPERS[library]
+    return places.without_blanks(found.parent) / found.name
+
+
 def plain_cc(library: str, *arguments: str) -> None:
-    call([str(places.default_mpi_root() / WRAPPERS[library]), "-O2", *arguments], library)
+    call([str(plain_wrapper(library)), "-O2", *arguments], library)
 
 
 def run(
@@ -89,7 +95,8 @@ def run(
         target = mpis.Installed(library, Path("/usr"))
     else:
         target = mpis.installed(library, places.default_mpi_root())
-    words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
+    preloads = [] if preload is None else ["env", f"LD_PRELOAD={places.without_blanks(preload)}"]
+    words = [*preloads, str(program)]
     done = subprocess.run(
         target.command(ranks, words), env={**environment(library), **target.environment()},
         capture_output=True, text=True, check=False, timeout=HANGS,
@@ -123,7 +130,7 @@ def symbols(program: Path) -> set[str]:
 
 
 REMARK = re.compile(
-    r"^[^ :]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
+    r"^[^:]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
     r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
 )
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")

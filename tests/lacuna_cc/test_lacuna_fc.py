@@ -87,7 +87,8 @@ def run(
         target = mpis.installed(library, places.default_mpi_root())
     else:
         target = mpis.Installed(library, Path("/usr"))
-    words = [str(program)] if preload is None else ["env", f"LD_PRELOAD={preload}", str(program)]
+    preloads = [] if preload is None else ["env", f"LD_PRELOAD={places.without_blanks(preload)}"]
+    words = [*preloads, str(program)]
     return call(target.command(2, words), **target.environment())
 
 

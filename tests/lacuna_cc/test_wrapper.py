@@ -11,9 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import HERE, WRAPPERS, call, environment, lacuna_cc, symbols
-
-from lacuna import places
+from programs import HERE, call, environment, lacuna_cc, plain_wrapper, symbols
 
 pytestmark = pytest.mark.skipif(
     shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
@@ -22,12 +20,12 @@ pytestmark = pytest.mark.skipif(
 
 def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
     wrapper = tmp_path / "lacuna-cc"
-    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -m lacuna.compiler --mpi mpich "$@"\n')
+    wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lacuna.compiler --mpi mpich "$@"\n')
     wrapper.chmod(0o755)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(p C)\n"
         "find_package(MPI REQUIRED COMPONENTS C)\n"
-        f"add_executable(p {HERE}/halo.c)\ntarget_link_libraries(p MPI::MPI_C)\n"
+        f'add_executable(p "{HERE}/halo.c")\ntarget_link_libraries(p MPI::MPI_C)\n'
     )
     words = [
         f"-DCMAKE_C_COMPILER={wrapper}",
@@ -141,8 +139,8 @@ def test_nothing_to_compile_is_said() -> None:
 def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
     """And again when it has changed, or when other words are asked for."""
     wrapper, log = tmp_path / "mpicc", tmp_path / "log"
-    real = places.default_mpi_root() / WRAPPERS["mpich"]
-    wrapper.write_text(f'#!/bin/sh\necho asked >> {log}\nexec {real} "$@"\n')
+    real = plain_wrapper("mpich")
+    wrapper.write_text(f'#!/bin/sh\necho asked >> {log}\nexec "{real}" "$@"\n')
     wrapper.chmod(0o755)
     told = environment("mpich") | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", str(wrapper), "-O2"]

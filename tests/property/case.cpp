@@ -21,6 +21,17 @@ void span_of(const Type& type, int64_t count, int64_t* low, int64_t* high) {
   *high = type.true_ub + std::max<int64_t>(0, last);
 }
 
+// The same several times, closer together than it is long: few random types overlap by themselves.
+TypePtr closer(TypePtr type, Choices* choices) {
+  if (type->true_extent() < 2) return type;
+  int64_t step = choices->below(type->true_extent());
+  if (choices->below(4) == 0) step = -step;
+  const Result<TypePtr> made = choices->below(3) == 0
+                                   ? make_resized(type->lb, step, type)
+                                   : make_hvector(2 + choices->below(7), 1, step, type);
+  return made ? *made : type;
+}
+
 }  // namespace
 
 uint64_t Choices::next() {  // splitmix64
@@ -52,7 +63,9 @@ Case make_case(uint64_t seed) {
   Case c;
   c.seed = seed;
   c.count = kCounts[choices.below(10)];
-  return with_type(c, random_type(seed, options));
+  TypePtr type = random_type(seed, options);
+  if (options.overlap && choices.below(2) == 0) type = closer(std::move(type), &choices);
+  return with_type(c, std::move(type));
 }
 
 std::string repro(const Case& c) {

@@ -53,9 +53,9 @@ function(lacuna_fortran_program name mpi compiler)
   string(REPLACE - _ target lacuna_bench_apps_fortran-${name})
   add_dependencies(${target} lacuna_fortran_loops)
   target_compile_definitions(${target} PRIVATE LACUNA_BENCH_FORTRAN)
-  list(TRANSFORM arg_LIBRARIES PREPEND -Wl,)
   # -Wl, as in cmake/mpi.cmake.
-  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} -Wl,${libgfortran})
+  list(TRANSFORM arg_LIBRARIES REPLACE "(.+)" "-Wl,\"\\1\"")
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} "-Wl,\"${libgfortran}\"")
 endfunction()
 
 if(TARGET lacuna_mpi_debian_mpich_link AND LACUNA_MPIF90_MPICH)
