@@ -18,7 +18,7 @@ install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin USE_SOURCE_
   FILES_MATCHING PATTERN "lacuna-*" PATTERN "lacuna-gpu-check" EXCLUDE)
 foreach(folder optimizer/tables bench/corpus bench/compiled bench/ompi)
   get_filename_component(above ${folder} DIRECTORY)
-  install(DIRECTORY ${folder} DESTINATION ${lacuna_share}/${above})
+  install(DIRECTORY ${folder} DESTINATION ${lacuna_share}/${above} PATTERN README.md EXCLUDE)
 endforeach()
 
 if(TARGET lacuna-cuda)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// exec: follows a plan. Packs and unpacks whole messages and slices of the packed stream. Decides
-// nothing that a plan can decide, cannot fail, allocates nothing, takes no lock, reads no
-// environment: except that a large message asks for LACUNA_THREADS and, where that is more than 1,
-// for the help of threads (threads.hpp).
+// exec: follows a plan. Packs and unpacks whole messages and slices of the packed stream. Cannot
+// fail, allocates nothing, takes no lock, reads no environment: except that a large message asks
+// for LACUNA_THREADS and, where that is more than 1, for the help of threads (threads.hpp).
 #ifndef LACUNA_ENGINE_EXEC_EXEC_HPP_
 #define LACUNA_ENGINE_EXEC_EXEC_HPP_
 

@@ -27,7 +27,7 @@ bool run_with_help(int64_t helpers, int64_t parts, void (*work)(void* context, i
                    void* context) noexcept;
 
 // As move_part, split among threads. False: not worth it or nobody to help, and nothing is moved.
-// What unpacking writes twice (MPI forbids it) ends up with either value.
+// Not for unpacking into a type that has a byte of memory twice: in_order.hpp does that.
 template <bool kPack>
 bool move_in_parts(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
                    std::byte* packed) noexcept;

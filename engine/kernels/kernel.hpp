@@ -156,8 +156,8 @@ std::string_view width_name(Width width);
 inline constexpr int64_t kNearRun = 2048;
 
 // All kernels of one instruction set: what it can do, not what is quick on some CPU, which plan/
-// takes from the machine. A null entry declines; the reference has none for kAny shapes
-// it serves all widths.
+// takes from the machine. A null entry declines. The reference has one
+// for each shape, under kAny, which serves all widths.
 struct KernelTable {
   std::string_view isa;  // "reference", "ssse3", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];

@@ -8,7 +8,7 @@
 //   leaf run   bytes that are contiguous on both sides.
 //   loop       {count, mem_stride, packed_stride}: it carries the strides of *both* sides, so
 //              whoever traverses it may interchange and tile it, and every byte still goes where
-//              the typemap says (DESIGN: Order).
+//              the typemap says (docs/design.md, Order).
 //   origin     a node's own memory address 0: the first byte it has in packed order. Its parent
 //              says where that is (Placed), so equal patterns at other offsets are equal nodes.
 //

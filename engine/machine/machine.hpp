@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Machine: numbers about the host, as data. plan/ and exec/ take every threshold from here, so that
-// none is a literal in code. A number comes from the profile of this CPU if there is one (`lacuna
-// machine --measure` writes it, profile.hpp reads it), else from what the host tells (sysconf),
-// else from the row of the CPU (habits.hpp, cpus.cpp) or the defaults below, which are those of a
-// current server. numbers.cpp has the name, unit and limits of each.
+// Machine: numbers about the host, as data. What depends on the host in plan/ and exec/ is here;
+// what holds for all hosts is a constant there. A number comes from the profile of this CPU if
+// there is one (`lacuna machine --measure` writes it, profile.hpp reads it), else from what the
+// host tells (sysconf), else from the row of the CPU (habits.hpp, cpus.cpp) or the defaults below,
+// which are those of a current server. numbers.cpp has the name, unit and limits of each.
 #ifndef LACUNA_ENGINE_MACHINE_MACHINE_HPP_
 #define LACUNA_ENGINE_MACHINE_MACHINE_HPP_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Random types for tests: a seed gives a tree, a failing tree is shrunk to a small one that still
-// fails. Same seed, same type, on every machine. Built only into tests and the fuzz driver.
+// fails. Same seed, same type, on every machine. Built only into tests.
 #ifndef LACUNA_ENGINE_TYPE_RANDOM_HPP_
 #define LACUNA_ENGINE_TYPE_RANDOM_HPP_
 

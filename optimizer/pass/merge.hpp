@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Merging of messages: two sends to one rank, right after one another, could be one message if
-// their receives, too, became one. That is never proven here: a receive is in another process, and
+// Remarks about pairs of messages: two sends to one rank, right after one another, could be one
+// message if their receives, too, became one. That is never proven here: a receive is in another process, and
 // what makes it the receive of these two (no other send to it, no wildcard, no probe, the same
 // order in all runs) is not seen from a function. So each such pair is told of, with the reason,
 // and sent as it is.

@@ -8,8 +8,7 @@
 // does what the function does: the same messages, statuses and errors. In doubt it calls the
 // function with the arguments that the program gave: as lacuna_original_MPI_name, for which the
 // pass puts what the program called, C's or Fortran's. It is called LACUNA_TEMPLATE(MPI_name);
-// entering it here and in optimizer/pass/functions.cpp is all that a new one needs
-// (docs/optimizer.md).
+// it stands in one of the *.cpp here and in optimizer/pass/functions.cpp (docs/optimizer.md).
 #ifndef LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
 #define LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
 
@@ -93,7 +92,7 @@ using Counted = int(const int64_t* numbers, char* mem, int64_t count, char* pack
 
 constexpr int64_t kMostUnit = 64;  // bytes of any basic type
 
-// The order of members is known to optimizer/pass/site.cpp.
+// The order of members is known to optimizer/pass/part.cpp.
 struct Part {
   Move* pack;  // nullptr: the triple is to be left as it is
   Move* unpack;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`lacuna doctor`: in which of lacuna's own waits the processes of a job are, asked from outside.
 
-It reads what each process shows of itself (interpose/direct/node/waits.hpp) out of its memory, so that a
-job that hangs need do nothing for it.
+It reads what each process shows of itself (interpose/direct/node/waits.hpp) out of its memory, so
+that a job that hangs need do nothing for it.
 """
 
 from __future__ import annotations

@@ -120,7 +120,8 @@ def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...
 
 
 def rules(cells: list[Cell], direct: bool) -> dict[str, dict[str, Rules]]:
-    """For each side and pattern, rules as interpose/policy/table.hpp has them; `direct`: also for that."""
+    """For each side and pattern, rules as interpose/policy/table.hpp has them; `direct`: also for
+    messages by the direct path."""
     book: dict[str, dict[str, Rules]] = {"send": {}, "receive": {}}
     if direct:
         book["direct"] = {}

@@ -3,7 +3,7 @@
 """Looks at the dynamic symbols of a preload library.
 
 Nothing of MPI may be undefined (the library must load into programs that load MPI late, or never),
-and what it shows is the table of functions, under both names of each, and two names of its own.
+and what it shows is the table of functions, under both names of each, and the names of OWN.
 """
 
 from __future__ import annotations
