@@ -27,7 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from lacuna import mpis, run
+from lacuna.launch import mpis, run
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 MPICH = "datatype pt2pt coll topo attr comm errhan part init group info session rma"
