@@ -81,7 +81,7 @@ set(LACUNA_PRELOAD_FOLDER ${PROJECT_BINARY_DIR}/lib)
 if(LACUNA_TESTS AND PROJECT_BINARY_DIR MATCHES "[ :]")
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python ${Python3_EXECUTABLE} -B -c
-    "import pathlib, sys; from lacuna import places; print(places.without_blanks(pathlib.Path(sys.argv[1], 'any')).parent)"
+    "import pathlib, sys; from lacuna.base import paths; print(paths.without_blanks(pathlib.Path(sys.argv[1], 'any')).parent)"
     ${PROJECT_BINARY_DIR}/lib OUTPUT_VARIABLE LACUNA_PRELOAD_FOLDER OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 endif()
 

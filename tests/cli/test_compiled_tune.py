@@ -68,9 +68,10 @@ def is_in(cell, rules):
     )
 
 
-SIZES = "compiled_tune._QUICK_SIZES"
+SIZES = "compiled._QUICK_SIZES"
 # Two sizes of each shape, or all.
-FEW = ["-c", f"from lacuna import cli, compiled_tune; {SIZES} = [4096, 32768]; cli.main()"]
+START = "from lacuna.cli import main; from lacuna.tune import compiled"
+FEW = ["-c", f"{START}; {SIZES} = [4096, 32768]; main.main()"]
 ALL = [str(COMMAND)]
 
 

@@ -222,6 +222,6 @@ def test_where_the_library_was_not_built(monkeypatch, tmp_path):
 
 
 def test_that_the_library_has_what_is_called():
-    if not (library.places.library_dirs()[0] / "liblacuna-cuda.so").is_file():
+    if not (library.paths.library_dirs()[0] / "liblacuna-cuda.so").is_file():
         pytest.skip("liblacuna-cuda.so was not built: CMake found no nvcc")
     assert library.library().lacuna_gpu_last_error() == b""

@@ -208,9 +208,9 @@ def test_the_command_finds_what_is_in_its_prefix(prefix, tmp_path):
     assert "24 bytes" in installed("explain", "vector(3, 1, 2, double)")
     do(
         *(whole / "bin/python", "-c"),
-        "from lacuna import places; assert places.corpus().is_dir(), places.corpus(); "
-        "assert (places.compiled_tables() / 'preload.json').is_file(); "
-        "assert (places.bench_sources('ompi') / 'cg.c').is_file(); "
-        f"assert str(places.corpus()).startswith({str(whole)!r}), places.corpus()",
+        "from lacuna.base import paths; assert paths.corpus().is_dir(), paths.corpus(); "
+        "assert (paths.compiled_tables() / 'preload.json').is_file(); "
+        "assert (paths.bench_sources('ompi') / 'cg.c').is_file(); "
+        f"assert str(paths.corpus()).startswith({str(whole)!r}), paths.corpus()",
         **environment,
     )
