@@ -34,7 +34,8 @@ constexpr Option kTable[] = {
      "one that this machine does not have: the best it has."},
     {OptionId::kCpu, "LACUNA_CPU", OptionKind::kText, "",
      "The micro-architecture that choices are made for: `generic`, `golden-cove`, `zen3`, `zen4`, "
-     "`zen5` or `neoverse` (docs/machine.md). Unset, or a name that is none of these: the row of "
+     "`zen5` or `neoverse` (docs/internals/machine.md). Unset, or a name that is none of these: "
+     "the row of "
      "this CPU, which `lacuna machine` names."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
      "Most MiB of memory that one process holds for packed data. A call that would need more goes "

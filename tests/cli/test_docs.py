@@ -24,7 +24,7 @@ def documents():
 def test_every_option_is_documented_and_no_other():
     known = set(TABLE.findall((ROOT / "engine/base/options.cpp").read_text()))
     assert known
-    for name in ("README.md", "docs/options.md"):
+    for name in ("README.md", "docs/user/options.md"):
         text = (ROOT / name).read_text()
         told = set(re.findall(r"^\| `(LACUNA_\w+)", text, re.MULTILINE))
         assert told == known, name
@@ -54,7 +54,7 @@ def test_the_tests_of_the_rules_exist():
     text = "\n".join(path.read_text() for path in sources)
     names = {path.name for path in sources}
     topics = set(re.findall(r"^TOPIC\((\w+)\)", text, re.MULTILINE))
-    for line in (ROOT / "docs/rules.md").read_text().splitlines():
+    for line in (ROOT / "docs/internals/rules.md").read_text().splitlines():
         if not line.startswith("|") or line.count("|") != 3:
             continue
         for name in re.findall(r"`([a-z_]+(?:\.\w+)?)`", line.split("|")[2]):
