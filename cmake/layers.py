@@ -85,6 +85,29 @@ OUTER = {
     "optimizer": {"optimizer", "base", "type", "public"},
     "examples": {"public"},
 }
+# The packages of python/lacuna/: each may import those before it.
+PYTHON = (
+    "base",
+    "engine",
+    "gpu",
+    "launch",
+    "messages",
+    "machine",
+    "explain",
+    "compiler",
+    "costs",
+    "report",
+    "bench",
+    "tune",
+    "cli",
+)
+# As STILL_UP. The engine of Python programs loads what it needs for a device when it meets one; a
+# page shows results of all kinds.
+PYTHON_STILL_UP = {
+    ("costs/machine.py", "report"),
+    ("engine/__init__.py", "gpu"),
+    ("report/page.py", "bench"),
+}
 SPEAKS_MPI = (
     "mpi/",
     "interpose/",
@@ -101,6 +124,7 @@ TEXT = CODE | {".py", ".cmake", ".sh", ".toml", ".ini", ".txt", ".json", ".in", 
 ROOTS = [*OUTER, "engine", "tests", "python", "cmake", "setup"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+IMPORT = re.compile(r"^\s*from lacuna(?:\.(\w+)[\w.]* import| import (\w+))")
 ENDS_OR_PRINTS = re.compile(
     r"\b(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|abort|exit|_exit|_Exit|quick_exit|terminate)"
     r"\s*\(|\bstd::(cerr|cout|clog)\b"
@@ -141,6 +165,23 @@ def check_interpose(name: str, included: str) -> list[str]:
     if is_up and (here.as_posix(), there.as_posix()) not in STILL_UP:
         return [f"interpose/{folders[0]} must not include {included}"]
     return []
+
+
+def check_python(name: str, text: str) -> list[tuple[int, str]]:
+    """(line, what) for every import that goes up in one file of python/lacuna."""
+    here = PurePosixPath(name).relative_to("python/lacuna")
+    if len(here.parts) < 2:
+        return []
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = IMPORT.match(line)
+        there = match and (match.group(1) or match.group(2))
+        if not there or there not in PYTHON or here.parts[0] not in PYTHON:
+            continue
+        is_up = PYTHON.index(there) > PYTHON.index(here.parts[0])
+        if is_up and (here.as_posix(), there) not in PYTHON_STILL_UP:
+            found.append((number, f"python/lacuna/{here.parts[0]} must not import lacuna.{there}"))
+    return found
 
 
 def check_code(name: str, text: str) -> list[tuple[int, str]]:
@@ -192,6 +233,9 @@ def check(root: Path) -> tuple[int, list[str]]:
                     if match:
                         what = f"{match.group()}: the maker is asked in engine/machine alone"
                         found.append(f"{name}:{number}: {what}")
+            if name.startswith("python/lacuna/") and path.suffix == ".py":
+                text = data.decode("utf-8", "replace")
+                found += [f"{name}:{number}: {what}" for number, what in check_python(name, text)]
             if path.suffix in CODE:
                 text = data.decode("utf-8", "replace")
                 found += [f"{name}:{number}: {what}" for number, what in check_code(name, text)]

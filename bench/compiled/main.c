@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Times the exchanges of sites.c, which `lacuna bench compiled` and `lacuna tune --compiled`
-// compile and start (python/lacuna/compiled_program.py).
+// compile and start (python/lacuna/compiler/bench_program.py).
 //
 // Usage: PROGRAM --out FILE --rows FILE [--samples N] [--seconds S]                      (2 ranks)
 //

@@ -87,7 +87,9 @@ Memory memory_of(int64_t bytes) noexcept {
 }
 
 // As many elements as an int can count the bytes of. 0: not even one.
-int64_t elements_at_once(const Plan& plan) noexcept { return INT_MAX / plan.size(); }
+int64_t elements_at_once(const Plan& plan, const void* mem) noexcept {
+  return at_once(mem, INT_MAX / plan.size());
+}
 
 std::byte* moved(const void* mem, int64_t bytes) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mem) + bytes);
@@ -96,14 +98,14 @@ std::byte* moved(const void* mem, int64_t bytes) noexcept {
 // The library's own packing, element by element of whatever it can do at once.
 bool pack_there(const Plan& plan, MPI_Datatype type, const void* mem, int64_t count,
                 std::byte* packed) noexcept {
-  const int64_t step = elements_at_once(plan);
   for (int64_t done = 0; done < count;) {
-    const int64_t now = std::min(step, count - done);
+    const void* const at = moved(mem, done * plan.extent());
+    const int64_t now = std::min(elements_at_once(plan, at), count - done);
     const int bytes = static_cast<int>(now * plan.size());
     int position = 0;
-    const int code = next_functions().MPI_Pack(
-        moved(mem, done * plan.extent()), static_cast<int>(now), type, packed + done * plan.size(),
-        bytes, &position, runtime().probe_comm);
+    const int code =
+        next_functions().MPI_Pack(at, static_cast<int>(now), type, packed + done * plan.size(),
+                                  bytes, &position, runtime().probe_comm);
     if (code != MPI_SUCCESS || position != bytes) return false;
     done += now;
   }
@@ -112,13 +114,12 @@ bool pack_there(const Plan& plan, MPI_Datatype type, const void* mem, int64_t co
 
 bool unpack_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, int64_t count,
                   void* mem) noexcept {
-  const int64_t step = elements_at_once(plan);
   for (int64_t done = 0; done < count;) {
-    const int64_t now = std::min(step, count - done);
+    void* const at = moved(mem, done * plan.extent());
+    const int64_t now = std::min(elements_at_once(plan, at), count - done);
     const int bytes = static_cast<int>(now * plan.size());
     int position = 0;
-    const int code = next_functions().MPI_Unpack(packed + done * plan.size(), bytes, &position,
-                                                 moved(mem, done * plan.extent()),
+    const int code = next_functions().MPI_Unpack(packed + done * plan.size(), bytes, &position, at,
                                                  static_cast<int>(now), type, runtime().probe_comm);
     if (code != MPI_SUCCESS || position != bytes) return false;
     done += now;
@@ -128,7 +129,7 @@ bool unpack_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, 
 
 // The library's type to compare with; the null type where there is none.
 MPI_Datatype comparable(const Plan& plan) noexcept {
-  if (elements_at_once(plan) == 0) {
+  if (plan.size() > INT_MAX) {
     leave_out("elements above 2 GiB");
     return runtime().datatype_null;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the wrapper tells the pass (python/lacuna/compiler.py): options of the compiler's -mllvm.
+// What the wrapper tells the pass (python/lacuna/compiler/wrapper.py): options of the compiler's -mllvm.
 #ifndef LACUNA_OPTIMIZER_PASS_OPTIONS_HPP_
 #define LACUNA_OPTIMIZER_PASS_OPTIONS_HPP_
 

@@ -5,7 +5,7 @@
 // look there. The standard binary interface has none for Fortran yet: nothing is listed for it.
 //
 // The sizes are those of a Fortran whose INTEGER and REAL have 4 bytes; the wrapper asks mpif.h
-// whether this is one (python/lacuna/fortran.py).
+// whether this is one (python/lacuna/compiler/fortran.py).
 #include "optimizer/templates/part.hpp"
 
 namespace {

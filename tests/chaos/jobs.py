@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from lacuna import doctor, mpis, places, run
-from lacuna.errors import LacunaError
+from lacuna.base import paths
+from lacuna.base.errors import LacunaError
+from lacuna.launch import doctor, mpis, run
 
 BLOCK = 100  # programs of one launch
 _PAGE = struct.Struct("=iiQQQii400s400s")  # page.hpp
@@ -104,7 +105,7 @@ class Job:
 
     def __enter__(self) -> Job:
         settings, asked = self.settings, self.asked
-        family = places.family_of(asked.target.name)
+        family = paths.family_of(asked.target.name)
         program = [str(asked.build / "bin" / f"chaos_{family}")]
         program += [str(self.folder), str(self.first), str(self.last)]
         program += ["--threads"] if settings.threads else []

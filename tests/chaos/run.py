@@ -21,7 +21,8 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 from jobs import BLOCK, Asked, Job, settings_of  # noqa: E402
 from judge import Finding, compare, repeat_line, shrink  # noqa: E402
 
-from lacuna import mpis, places  # noqa: E402
+from lacuna.base import paths  # noqa: E402
+from lacuna.launch import mpis  # noqa: E402
 
 
 def numbers_of(text: str) -> range:
@@ -32,7 +33,7 @@ def numbers_of(text: str) -> range:
 def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, intelmpi or mpiabi")
-    parser.add_argument("--mpi-root", type=Path, default=places.default_mpi_root())
+    parser.add_argument("--mpi-root", type=Path, default=paths.default_mpi_root())
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build/release")
     parser.add_argument("--seeds", type=numbers_of, default=range(0, BLOCK), help="FIRST:LAST")
     parser.add_argument("--seed", type=int, help="this one alone")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lacuna import places
+from lacuna.base import paths
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LACUNA_BUILD_DIR", ROOT / "build" / "release"))
@@ -67,7 +67,7 @@ def program(family):
 
 def preload(family):
     """The preload library of a family, as LD_PRELOAD can name it."""
-    return places.without_blanks(BUILD / "lib" / f"liblacuna-{family}.so")
+    return paths.without_blanks(BUILD / "lib" / f"liblacuna-{family}.so")
 
 
 def launch_words(mpi, family):

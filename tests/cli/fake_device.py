@@ -7,7 +7,7 @@ import ctypes
 from contextlib import contextmanager
 from ctypes import byref, c_int64, c_void_p
 
-from lacuna import capi
+from lacuna.engine import capi
 from lacuna.gpu import dlpack
 
 

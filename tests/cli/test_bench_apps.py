@@ -12,8 +12,11 @@ import time
 import pytest
 from conftest import BUILD, COMMAND, MPI_ROOT, one_line_error
 
-from lacuna import bench_apps, exchange, guidelines, papers
-from lacuna.errors import LacunaError
+from lacuna.base.errors import LacunaError
+from lacuna.bench import guidelines
+from lacuna.bench.apps import command as bench_apps
+from lacuna.bench.papers import command as papers
+from lacuna.messages import exchange
 
 TABLE_1 = {
     *("WRF_x_vec", "WRF_y_vec", "WRF_x_sa", "WRF_y_sa", "MILC_su3_zd"),

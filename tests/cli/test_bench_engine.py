@@ -14,9 +14,12 @@ from dataclasses import replace
 import pytest
 from conftest import BUILD, ROOT, one_line_error
 
-from lacuna import corpus, engine_criteria, engine_report, engine_rows, random_types
+from lacuna.bench import corpus, random_types
+from lacuna.bench.engine import criteria as engine_criteria
+from lacuna.bench.engine import rows as engine_rows
+from lacuna.bench.engine import tables as engine_report
+from lacuna.bench.engine.times import Times
 from lacuna.engine import Type
-from lacuna.engine_times import Times
 
 MPIS = ("mpich", "openmpi", "intelmpi")
 

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 from conftest import BUILD, MPI_ROOT, one_line_error
 
-from lacuna import bench_apps, mpis
+from lacuna.bench.apps import command as bench_apps
+from lacuna.launch import mpis
 
 FORTRAN_TESTS = {
     *("WRF_x_vec", "WRF_y_vec", "WRF_x_sa", "WRF_y_sa", "NAS_MG_x", "NAS_MG_y", "NAS_MG_z"),

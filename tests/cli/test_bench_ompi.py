@@ -7,7 +7,8 @@ import sys
 import pytest
 from conftest import MPI_ROOT, one_line_error
 
-from lacuna import ompi_programs, places
+from lacuna.base import paths
+from lacuna.messages import ompi_programs
 
 FIG6 = ("bench", "papers", "ompi-fig6", "--quick")
 
@@ -17,7 +18,7 @@ def tools(script, tmp_path, monkeypatch):
     """What is called clang-19 and lacuna-cc; the latter compiles as MPICH's wrapper does."""
 
     def make(*names):
-        compiler = places.without_blanks(MPI_ROOT / "mpich" / "bin") / "mpicc"
+        compiler = paths.without_blanks(MPI_ROOT / "mpich" / "bin") / "mpicc"
         texts = {
             "clang-19": '#!/bin/sh\nexec cc "$@"\n',
             "lacuna-cc": f'#!/bin/sh\nshift 2\nexec {compiler} "$@"\n',

@@ -7,9 +7,11 @@ import re
 import pytest
 from conftest import CPU_ROWS
 
-from lacuna import compiled_table, engine, places
-from lacuna.compiled_table import Cell
-from lacuna.errors import LacunaError
+from lacuna import engine
+from lacuna.base import paths
+from lacuna.base.errors import LacunaError
+from lacuna.compiler import table as compiled_table
+from lacuna.compiler.table import Cell
 
 
 def cell(run, size, *starts, **speeds):
@@ -95,7 +97,7 @@ def test_shipped_tables_are_of_rows_that_there_are():
     """Each row has at most one table of a kind."""
     for kind in ("mpich", "openmpi", "intelmpi"):
         named = []
-        for path in places.compiled_tables().glob(f"{kind}-*.json"):
+        for path in paths.compiled_tables().glob(f"{kind}-*.json"):
             named += json.loads(path.read_text())["rows"]
         assert len(named) == len(set(named)) and set(named) <= set(CPU_ROWS)
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, CPU_ROWS, MPI_ROOT, ROOT, launch_words, run_quietly
 
-from lacuna import compiled_table, engine, places
+from lacuna import engine
+from lacuna.base import paths
+from lacuna.compiler import table as compiled_table
 
 HERE = Path(__file__).resolve().parent
 LONG = 900  # seconds: two ranks on one core, beside other tests
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 def lacuna_cc(mpi, *words):
     """Compiles as the command does that is installed; what the compiler said."""
     done = subprocess.run(
-        [sys.executable, "-m", "lacuna.compiler_start", "--mpi", mpi, "-O2", *map(str, words)],
+        [sys.executable, "-m", "lacuna.compiler.start", "--mpi", mpi, "-O2", *map(str, words)],
         env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
         capture_output=True,
         text=True,
@@ -172,7 +174,7 @@ def test_the_table_for_programs_under_the_preload(tmp_path, monkeypatch):
 def counted(mpi, folder, source, *options):
     """What lacuna-cc says of a program that prints the counts of its messages; and the program."""
     program, counting = folder / "p", folder / "counted.o"
-    wrapper = places.without_blanks(MPI_ROOT / mpi / "bin") / "mpicc"
+    wrapper = paths.without_blanks(MPI_ROOT / mpi / "bin") / "mpicc"
     subprocess.run([wrapper, "-O2", "-c", HERE / "counted.c", "-o", counting], check=True)
     return lacuna_cc(mpi, *options, HERE / source, counting, "-o", program), program
 

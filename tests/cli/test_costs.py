@@ -6,9 +6,13 @@ import json
 import pytest
 from conftest import BUILD, MPI_ROOT, one_line_error
 
-from lacuna import costs_knobs, costs_machine, costs_pieces, costs_shapes, mpis
-from lacuna.costs_transport import COPY, MESSAGE, STREAM, Transport
-from lacuna.errors import LacunaError
+from lacuna.base.errors import LacunaError
+from lacuna.costs import knobs as costs_knobs
+from lacuna.costs import machine as costs_machine
+from lacuna.costs import pieces as costs_pieces
+from lacuna.costs import shapes as costs_shapes
+from lacuna.costs.transport import COPY, MESSAGE, STREAM, Transport
+from lacuna.launch import mpis
 
 ROUNDS = 5
 

@@ -9,8 +9,11 @@ import shutil
 import pytest
 from conftest import MPI_ROOT, one_line_error
 
-from lacuna import costs_cachegrind, costs_misses, preload_calls, preload_program
-from lacuna.errors import LacunaError
+from lacuna.base.errors import LacunaError
+from lacuna.bench.preload import calls as preload_calls
+from lacuna.costs import cachegrind as costs_cachegrind
+from lacuna.costs import misses as costs_misses
+from lacuna.messages import program as preload_program
 
 LINE, PAGE = 64, 4096
 L1, L2, L3 = (8 << 10, 4, LINE), (32 << 10, 8, LINE), (128 << 10, 16, LINE)

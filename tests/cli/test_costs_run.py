@@ -11,7 +11,9 @@ from conftest import BUILD, MPI_ROOT, one_line_error, program
 from elftools.elf.elffile import ELFFile
 from test_watch import MPIS, TYPE, launch
 
-from lacuna import costs_advice, costs_sites, run
+from lacuna.launch import run
+from lacuna.report import advice as costs_advice
+from lacuna.report import sites as costs_sites
 
 PIECES = ("o", "l_p", "l_m", "L", "wait")
 

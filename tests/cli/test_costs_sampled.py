@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, launch_words, preload, run_quietly
 from test_watch import MPIS
 
-from lacuna import costs_advice
+from lacuna.report import advice as costs_advice
 
 # Words of each advice, and the program that asks for it.
 WORDS = {

@@ -6,7 +6,7 @@ import pytest
 from conftest import BUILD, launch_words, run_quietly
 from test_watch import MPIS
 
-from lacuna import costs_knobs
+from lacuna.costs import knobs as costs_knobs
 
 LEAST, MOST = 256, 1 << 20
 

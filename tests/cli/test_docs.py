@@ -98,6 +98,40 @@ def test_the_tests_of_the_rules_exist():
             assert known, name
 
 
+COMMANDS = "explain machine preload run tune report doctor bench costs demo".split()
+LAUNCHERS = r"\b(mpirun|mpiexec|srun)\b"
+
+
+def commands_in(text):
+    """What follows `lacuna` where a document shows a command: its words, and its long options."""
+    for line in text.replace("\\\n", " ").splitlines():
+        for found in re.finditer(r"\blacuna ([a-z]+)( [a-z]+)?([^`#|\n;]*)", line):
+            if found[1] not in COMMANDS:
+                continue
+            own = re.split(LAUNCHERS, found[3])[0]
+            words = [found[1]]
+            if found[1] in ("bench", "costs") and found[2]:
+                words.append(found[2].strip())
+            yield tuple(words), re.findall(r"(?<!\S)--[a-z][a-z0-9-]*", own)
+
+
+def test_commands_and_options_that_documents_show_exist(lacuna):
+    shown = {}
+    for page in documents():
+        if "experiments" in page.parts:
+            continue  # these tell of the day on which they were made
+        for words, options in commands_in(page.read_text()):
+            for option in options:
+                shown.setdefault(words, {}).setdefault(option, page)
+    assert len(shown) > 10
+    for words, options in shown.items():
+        result = lacuna(*words, "--help", COLUMNS="200")
+        assert result.returncode == 0, (words, options)
+        known = set(re.findall(r"--[a-z][a-z0-9-]*", result.stdout))
+        for option, page in options.items():
+            assert option in known, (page, words, option)
+
+
 WIDTH = 120
 
 

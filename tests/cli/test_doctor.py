@@ -11,7 +11,7 @@ import pytest
 from conftest import one_line_error
 from jobs import LAUNCHERS, LONG, until
 
-from lacuna import doctor
+from lacuna.launch import doctor
 
 WAITS = re.compile(
     r"rank 0 of 3, process (\d+), [a-z ]+; direct path open: waits for ([0-9.]+) s in MPI_Bcast, "

@@ -7,9 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from lacuna import capi
-from lacuna.engine import Plan, Type
-from lacuna.errors import LacunaError
+from lacuna.base.errors import LacunaError
+from lacuna.engine import Plan, Type, capi
 
 
 def noise(bytes_, seed=1):

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import COMMAND, MPI_ROOT, one_line_error, program
 
-from lacuna import results
+from lacuna.base import results
 
 USAGE, ENVIRONMENT = 2, 3
 

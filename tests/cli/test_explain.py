@@ -6,9 +6,10 @@ import json
 import pytest
 from conftest import BUILD, one_line_error
 
-from lacuna import VERSION, engine, picture
+from lacuna import VERSION, engine
 from lacuna.engine import Plan, Type
-from lacuna.explain_cost import CACHES, OPS
+from lacuna.explain import picture
+from lacuna.explain.cost import CACHES, OPS
 
 COLUMN = "resized(0, 8, vector(8, 1, 8, double))"
 

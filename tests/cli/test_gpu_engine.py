@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from fake_device import DlPack, FakeDriver, FakeLibrary, Interface
 
+from lacuna.base.errors import Exit, LacunaError
 from lacuna.engine import Plan, Type
-from lacuna.errors import Exit, LacunaError
 from lacuna.gpu import arrays, driver, library, plans
 
 

@@ -197,7 +197,7 @@ def test_the_command_finds_what_is_in_its_prefix(prefix, tmp_path):
     # What it needs comes from here. (The source tree's own package is not found by that.)
     here = next(path for path in sys.path if path.endswith("site-packages"))
     (packages / "needs.pth").write_text(f"{here}\n")
-    start = ("-c", "from lacuna.cli import main; main()")
+    start = ("-c", "from lacuna.cli.main import main; main()")
     environment = {"LACUNA_LIBRARY_DIR": "", "PYTHONPATH": ""}
 
     def installed(*words):

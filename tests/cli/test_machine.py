@@ -13,7 +13,7 @@ import subprocess
 import pytest
 from conftest import BUILD, CPU_ROWS, ROOT, one_line_error
 
-from lacuna import machine
+from lacuna.machine import numbers as machine
 
 USAGE, ENVIRONMENT = 2, 3
 PROBE = BUILD / "bin" / "lacuna-machine-probe"

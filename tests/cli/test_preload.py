@@ -6,9 +6,13 @@ import json
 import pytest
 from conftest import one_line_error
 
-from lacuna import preload_calls, preload_criteria, preload_rows, preload_times, tune_table
-from lacuna.preload_criteria import Row
-from lacuna.preload_times import Times
+from lacuna.bench.preload import calls as preload_calls
+from lacuna.bench.preload import criteria as preload_criteria
+from lacuna.bench.preload.criteria import Row
+from lacuna.messages import ratios as preload_times
+from lacuna.messages import shapes as preload_rows
+from lacuna.messages.ratios import Times
+from lacuna.tune import rules as tune_table
 
 FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
 

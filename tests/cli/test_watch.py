@@ -9,9 +9,10 @@ from datetime import datetime, timezone
 import pytest
 from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program, run_quietly
 
-from lacuna import job_report, run
-from lacuna.errors import Exit, LacunaError
-from lacuna.report import report as report_files
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.launch import run
+from lacuna.report import job as job_report
+from lacuna.report.command import report as report_files
 
 MPIS = {"mpich": "mpich", "openmpi": "ompi", "intelmpi": "mpich", "mpiabi": "mpiabi"}
 TYPE = "vector(32, 1, 32, double)"

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from synthetic_transport import Policy, Transport, plain, planted
 
-from lacuna import costs_cells, costs_curve, costs_find, costs_logp
+from lacuna.costs import cells as costs_cells
+from lacuna.costs import curve as costs_curve
+from lacuna.costs import find as costs_find
+from lacuna.costs import logp as costs_logp
 
 # Of one in twenty what was planted may be missed: with less it is none.
 SEEDS = int(os.environ.get("LACUNA_COSTS_SEEDS", "8"))

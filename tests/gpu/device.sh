@@ -56,7 +56,7 @@ if command -v python3 >/dev/null 2>&1; then
     name=$1
     most=$2
     shift 2
-    step "$name" "$most" python3 -c 'import sys; sys.argv[0] = "lacuna"; from lacuna.cli import main; main()' "$@"
+    step "$name" "$most" python3 -c 'import sys; sys.argv[0] = "lacuna"; from lacuna.cli.main import main; main()' "$@"
   }
   step engine 60 python3 tests/gpu/engine_on_device.py
   tail -n 8 "$out/engine.log"

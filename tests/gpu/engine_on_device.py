@@ -26,9 +26,12 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "cli")]
 
 from fake_device import DlPack  # noqa: E402
 
-from lacuna import capi  # noqa: E402
-from lacuna.engine import Plan, Type  # noqa: E402
-from lacuna.errors import LacunaError  # noqa: E402
+from lacuna.base.errors import LacunaError  # noqa: E402
+from lacuna.engine import (  # noqa: E402
+    Plan,
+    Type,
+    capi,
+)
 from lacuna.gpu import driver  # noqa: E402
 
 

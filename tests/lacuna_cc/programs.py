@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lacuna import mpis, places
+from lacuna.base import paths
+from lacuna.launch import mpis
 
 HANGS = 400  # seconds: of what takes a few when nothing else runs
 HERE = Path(__file__).resolve().parent
@@ -47,7 +48,7 @@ def environment(library: str) -> dict[str, str]:
         "XDG_CACHE_HOME": str(build / "cache"),
     }
     if library == "intelmpi":
-        found["I_MPI_ROOT"] = str(places.default_mpi_root() / "intelmpi")
+        found["I_MPI_ROOT"] = str(paths.default_mpi_root() / "intelmpi")
         found["I_MPI_PIN"] = "off"
     found["OMPI_MCA_mpi_yield_when_idle"] = "1"
     return found
@@ -69,14 +70,15 @@ def call(command: list[str], library: str) -> subprocess.CompletedProcess[str]:
 def lacuna_cc(library: str, *arguments: str) -> str:
     """Compiles, and returns what the compiler said."""
     return call(
-        [sys.executable, "-m", "lacuna.compiler", "--mpi", library, "-O2", *arguments], library
+        [sys.executable, "-m", "lacuna.compiler.wrapper", "--mpi", library, "-O2", *arguments],
+        library,
     ).stderr
 
 
 def plain_wrapper(library: str) -> Path:
     """The MPI's own compiler; MPICH's cannot work in a folder whose name has blanks."""
-    found = places.default_mpi_root() / WRAPPERS[library]
-    return places.without_blanks(found.parent) / found.name
+    found = paths.default_mpi_root() / WRAPPERS[library]
+    return paths.without_blanks(found.parent) / found.name
 
 
 def plain_cc(library: str, *arguments: str) -> None:
@@ -94,8 +96,8 @@ def run(
     if library.startswith("debian-"):
         target = mpis.Installed(library, Path("/usr"))
     else:
-        target = mpis.installed(library, places.default_mpi_root())
-    preloads = [] if preload is None else ["env", f"LD_PRELOAD={places.without_blanks(preload)}"]
+        target = mpis.installed(library, paths.default_mpi_root())
+    preloads = [] if preload is None else ["env", f"LD_PRELOAD={paths.without_blanks(preload)}"]
     words = [*preloads, str(program)]
     done = subprocess.run(
         target.command(ranks, words), env={**environment(library), **target.environment()},

@@ -28,7 +28,8 @@ from programs import (
     symbols,
 )
 
-from lacuna import compiled_table, places
+from lacuna.base import paths
+from lacuna.compiler import table as compiled_table
 
 
 def with_programs(names, few):
@@ -162,14 +163,14 @@ def test_large_counts(library: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_cplusplus(library: str, tmp_path: Path) -> None:
     source = HERE / "classes.cpp"
-    program = "from lacuna.compiler import cxx; cxx()"
+    program = "from lacuna.compiler.wrapper import cxx; cxx()"
     command = [sys.executable, "-c", program, "--mpi", library, "-O2", *REMARKS, str(source)]
     remarks = call([*command, "-o", str(tmp_path / "specialized")], library).stderr
     agree(source, remarks)
     # Also of types whose destructor runs when an exception passes.
     removed = {line.split(":")[1] for line in remarks.splitlines() if " removed: " in line}
     assert str(line_of(source, "MPI_Type_vector(rows")) in removed
-    plain = places.without_blanks(places.default_mpi_root() / library / "bin") / "mpicxx"
+    plain = paths.without_blanks(paths.default_mpi_root() / library / "bin") / "mpicxx"
     call([str(plain), "-O2", str(source), "-o", str(tmp_path / "plain")], library)
     assert run(library, tmp_path / "specialized") == run(library, tmp_path / "plain")
 

@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 from programs import HANGS, no_types
 
-from lacuna import fortran, mpis, places
+from lacuna.base import paths
+from lacuna.compiler import fortran
+from lacuna.launch import mpis
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIBRARIES = ["debian-mpich", "debian-openmpi", "intelmpi"]
 # What is compiled is much the same for all: some of it is for `make test-conformance`.
 DEEPER = [LIBRARIES[0], *(pytest.param(name, marks=pytest.mark.depth) for name in LIBRARIES[1:])]
-INTEL = places.default_mpi_root() / "intelmpi"
+INTEL = paths.default_mpi_root() / "intelmpi"
 PROGRAMS = {
     "types": ["fortran_types"],
     "messages": ["fortran_messages"],
@@ -67,7 +69,7 @@ def call(command: list[str], **told: str) -> subprocess.CompletedProcess[str]:
 
 def lacuna_fc(library: str, *arguments: str, **told: str) -> str:
     """Compiles, and returns what the compiler said."""
-    program = "from lacuna.compiler import fc; fc()"
+    program = "from lacuna.compiler.wrapper import fc; fc()"
     command = [sys.executable, "-c", program, "--mpi", library, "-O2", *arguments]
     return call(command, **told).stderr
 
@@ -84,10 +86,10 @@ def run(
     library: str, program: Path, preload: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     if library == "intelmpi":
-        target = mpis.installed(library, places.default_mpi_root())
+        target = mpis.installed(library, paths.default_mpi_root())
     else:
         target = mpis.Installed(library, Path("/usr"))
-    preloads = [] if preload is None else ["env", f"LD_PRELOAD={places.without_blanks(preload)}"]
+    preloads = [] if preload is None else ["env", f"LD_PRELOAD={paths.without_blanks(preload)}"]
     words = [*preloads, str(program)]
     return call(target.command(2, words), **target.environment())
 
@@ -227,7 +229,7 @@ def test_a_record_is_explained(tmp_path: Path) -> None:
     record = tmp_path / "r.opt.yaml"
     words = ["-fsave-optimization-record", f"-foptimization-record-file={record}"]
     lacuna_fc("debian-mpich", *words, "-c", *sources("types"), "-o", str(tmp_path / "r.o"))
-    command = "import sys; from lacuna.cli import main; sys.exit(main())"
+    command = "import sys; from lacuna.cli.main import main; sys.exit(main())"
     told = call([sys.executable, "-c", command, "explain", "--json", str(record)]).stdout
     details = [site["detail"] for site in json.loads(told)]
     assert any("vector(16, 2, 24, double_precision)" in detail for detail in details)
@@ -256,7 +258,7 @@ def test_what_flang_cannot_do_is_left_to_the_plain_compiler(
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi", "mpiabi"])
 def test_libraries_without_fortran_say_so(library: str) -> None:
-    program = "from lacuna.compiler import fc; fc()"
+    program = "from lacuna.compiler.wrapper import fc; fc()"
     done = subprocess.run(
         [sys.executable, "-c", program, "--mpi", library, "x.f90"],
         env=environment(), capture_output=True, text=True, check=False,

@@ -20,7 +20,9 @@ pytestmark = pytest.mark.skipif(
 
 def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
     wrapper = tmp_path / "lacuna-cc"
-    wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lacuna.compiler --mpi mpich "$@"\n')
+    wrapper.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -m lacuna.compiler.wrapper --mpi mpich "$@"\n'
+    )
     wrapper.chmod(0o755)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(p C)\n"
@@ -104,7 +106,7 @@ def test_options_in_response_files(tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner", tmp_path / "outer"
     inner.write_text(f'-O2\n"{source}"\n--mpi \\mpich -o {tmp_path}/halo')
     outer.write_text(f"'-DA=\"b c\"' @{inner} ")
-    for module in ("lacuna.compiler_start", "lacuna.compiler_start", "lacuna.compiler"):
+    for module in ("lacuna.compiler.start", "lacuna.compiler.start", "lacuna.compiler.wrapper"):
         call([sys.executable, "-m", module, f"@{outer}"], "mpich")
         assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
         (tmp_path / "halo").unlink()
@@ -122,14 +124,14 @@ def test_options_in_response_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("asked", ["-v", "-dumpmachine", "--version"])
 def test_what_compiles_can_be_asked(asked: str) -> None:
     """As configure scripts do, with nothing to compile."""
-    command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", "mpich", asked]
+    command = [sys.executable, "-m", "lacuna.compiler.start", "--mpi", "mpich", asked]
     done = call(command, "mpich")
     assert "x86_64" in done.stdout + done.stderr
     assert "main" not in done.stderr
 
 
 def test_nothing_to_compile_is_said() -> None:
-    command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", "mpich", "-O2"]
+    command = [sys.executable, "-m", "lacuna.compiler.start", "--mpi", "mpich", "-O2"]
     told = environment("mpich")
     done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
     assert done.returncode != 0
@@ -143,7 +145,7 @@ def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
     wrapper.write_text(f'#!/bin/sh\necho asked >> {log}\nexec "{real}" "$@"\n')
     wrapper.chmod(0o755)
     told = environment("mpich") | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    command = [sys.executable, "-m", "lacuna.compiler_start", "--mpi", str(wrapper), "-O2"]
+    command = [sys.executable, "-m", "lacuna.compiler.start", "--mpi", str(wrapper), "-O2"]
     output = tmp_path / "p"
 
     def compile_halo(*words: str) -> int:
@@ -171,7 +173,7 @@ def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
 def test_without_clang_the_plain_compiler_is_called(tmp_path: Path) -> None:
     source = tmp_path / "p.c"
     source.write_text("#include <mpi.h>\nint main(void) { return MPI_SUCCESS; }\n")
-    command = [sys.executable, "-m", "lacuna.compiler", "--mpi", "mpich", str(source)]
+    command = [sys.executable, "-m", "lacuna.compiler.wrapper", "--mpi", "mpich", str(source)]
     done = subprocess.run(
         [*command, "-o", str(tmp_path / "p")],
         env={**environment("mpich"), "LACUNA_LIBRARY_DIR": str(tmp_path)},
@@ -194,7 +196,7 @@ def test_a_record_is_explained(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        "import sys; from lacuna.cli import main; sys.exit(main())",
+        "import sys; from lacuna.cli.main import main; sys.exit(main())",
         "explain",
         "--json",
         str(tmp_path / "r.opt.yaml"),

@@ -88,6 +88,11 @@ def plant(root: Path, name: str, text: str) -> None:
         ("engine/base/a.hpp", "#include <cpuid.h>\n", "a.hpp:1: cpuid: the maker is"),
         ("engine/plan/a_test.cpp", 'if (__builtin_cpu_is("amd")) {}\n', "the maker is asked in"),
         ("python/lacuna/a.py", 'x = "AuthenticAMD" in text\n', "the maker is asked in"),
+        (
+            "python/lacuna/base/a.py",
+            "def f():\n    from lacuna.cli.main import main\n",
+            "python/lacuna/base must not import lacuna.cli",
+        ),
         ("tests/cli/test_a.py", 'x = "vendor_id" in text\n', "the maker is asked in"),
     ],
 )

@@ -21,8 +21,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from lacuna import compiler
-from lacuna.compiler_start import Request
+from lacuna.compiler import wrapper as compiler
+from lacuna.compiler.kept import Request
 
 MOST_TIME, MOST_SIZE = 1.05, 1.10  # what the pass may cost
 LEAST_LINES = 5000

@@ -2,7 +2,7 @@
 //
 // In which waits of lacuna's own the threads of this process are, at a place where another process
 // finds them: `lacuna doctor` reads it by its symbol from /proc/PID/mem, however the process hangs
-// (python/lacuna/doctor.py knows the layout).
+// (python/lacuna/launch/doctor.py knows the layout).
 #ifndef LACUNA_INTERPOSE_DIRECT_NODE_WAITS_HPP_
 #define LACUNA_INTERPOSE_DIRECT_NODE_WAITS_HPP_
 

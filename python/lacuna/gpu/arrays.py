@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from lacuna.arrays import CUDA, CUDA_MANAGED, Memory, Span, basic_text, is_on_device
-from lacuna.errors import Exit, LacunaError
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.engine.arrays import CUDA, CUDA_MANAGED, Memory, Span, basic_text, is_on_device
 from lacuna.gpu import dlpack, driver
 
 
@@ -163,7 +163,7 @@ def _structured(interface: dict[str, Any]) -> str | None:
         return None
     import numpy
 
-    from lacuna.arrays import type_text
+    from lacuna.engine.arrays import type_text
 
     named = [one for one in fields if one[0]]  # those without a name are padding
     whole = numpy.dtype([(one[0] or f"gap{i}", *one[1:]) for i, one in enumerate(fields)])

@@ -19,7 +19,7 @@ from ctypes import (
 from dataclasses import dataclass
 from typing import Any
 
-from lacuna.errors import Exit, LacunaError
+from lacuna.base.errors import Exit, LacunaError
 
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}  # DLDataTypeCode, as NumPy's letters
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY

@@ -10,7 +10,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, 
 from functools import cache
 from typing import Any
 
-from lacuna.errors import Exit, LacunaError
+from lacuna.base.errors import Exit, LacunaError
 
 _FILE = "libcuda.so.1"
 _REMEDY = "run where an NVIDIA device and its driver are (nvidia-smi shows them)"

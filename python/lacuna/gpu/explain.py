@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.units import size
 from lacuna.engine import Type
-from lacuna.errors import Exit, LacunaError
 from lacuna.gpu import cost, library, machine
 
 _KERNELS = {
@@ -67,8 +68,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append(launch + (shared if found["shared_bytes"] else ""))
     if found["table_bytes"]:
         lines.append(f"tables   {found['table_bytes']} bytes on the device")
-    sectors = f"{machine.size(found['sector_bytes'])} of sectors hold data"
-    lines.append(f"memory   {sectors}, {machine.size(found['partly_bytes'])} of them in part")
+    sectors = f"{size(found['sector_bytes'])} of sectors hold data"
+    lines.append(f"memory   {sectors}, {size(found['partly_bytes'])} of them in part")
     predicted = found["predicted"]
     for op in ("pack", "unpack"):
         us = predicted[op]["us"]

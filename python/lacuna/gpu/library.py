@@ -9,8 +9,9 @@ from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lacuna import capi, places
-from lacuna.errors import Exit, LacunaError
+from lacuna.base import paths
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.engine import capi
 
 if TYPE_CHECKING:
     from lacuna.engine import Type
@@ -36,10 +37,10 @@ _SIGNATURES: capi.Signatures = {
 def library() -> Any:
     """liblacuna-cuda.so, which is loaded once; a driver is needed only when it moves something."""
     try:
-        path = places.library(_FILE)
+        path = paths.library(_FILE)
     except LacunaError as error:
         remedy = (
-            f"it is built by `make` where CMake finds nvcc; or set {places.LIBRARY_DIR} to the "
+            f"it is built by `make` where CMake finds nvcc; or set {paths.LIBRARY_DIR} to the "
             "folder that has it"
         )
         raise LacunaError(error.code, error.what, remedy) from error

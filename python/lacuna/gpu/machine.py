@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lacuna import places
-from lacuna.errors import Exit, LacunaError
+from lacuna.base import paths
+from lacuna.base.errors import Exit, LacunaError
 
 PROGRAM = "lacuna-gpu-probe"
 _NO_DEVICE = 3  # the program's exit code
@@ -64,7 +64,7 @@ def ended(program: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
 
 def run(words: list[str]) -> str:
     """What the program prints; where there is no device, its sentence with exit code 3."""
-    done = ended(places.program(PROGRAM), words)
+    done = ended(paths.program(PROGRAM), words)
     if done.returncode == 0:
         return done.stdout
     said = [line for line in done.stderr.splitlines() if not line.startswith("{")]
@@ -90,7 +90,7 @@ def device_facts() -> dict[str, Any]:
 
 def place_of(device: str) -> Path:
     """Where the numbers of a device of that name are kept."""
-    folder = places.cache()
+    folder = paths.cache()
     if folder is None:
         raise LacunaError(
             Exit.ENVIRONMENT,
@@ -103,7 +103,7 @@ def place_of(device: str) -> Path:
 
 def measure(quick: bool, output: Path | None) -> Path:
     """Runs the program and keeps what it found."""
-    from lacuna import results
+    from lacuna.base import results
 
     place = output or place_of(device_facts()["device"])
     results.make_folders([place])
@@ -133,7 +133,7 @@ def in_force() -> dict[str, Any]:
         facts = device_facts()
     except LacunaError:
         return DEFAULTS | {"has_device": False}
-    if places.cache() is not None and place_of(facts["device"]).is_file():
+    if paths.cache() is not None and place_of(facts["device"]).is_file():
         return kept(place_of(facts["device"])) | {"has_device": True}
     return DEFAULTS | {"facts": facts, "has_device": True}
 
@@ -162,7 +162,7 @@ def _print_tables(found: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from lacuna import terminal
+    from lacuna.base import terminal
 
     console = terminal.console(120)
     facts = found["facts"]

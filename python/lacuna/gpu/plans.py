@@ -8,7 +8,7 @@ import threading
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from lacuna.errors import Exit, LacunaError
+from lacuna.base.errors import Exit, LacunaError
 from lacuna.gpu import driver
 from lacuna.gpu.arrays import DeviceBytes, memory_of, stream_handle
 from lacuna.gpu.library import check, library

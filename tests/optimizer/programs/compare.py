@@ -29,7 +29,10 @@ sys.path[:0] = [str(HERE), str(HERE.parents[2] / "python")]
 
 from generate import Without, numbers_of, program  # noqa: E402
 
-from lacuna import compiled_table, mpis, ompi_programs, places, run  # noqa: E402
+from lacuna.base import paths  # noqa: E402
+from lacuna.compiler import table as compiled_table  # noqa: E402
+from lacuna.launch import mpis, run  # noqa: E402
+from lacuna.messages import ompi_programs  # noqa: E402
 
 SECONDS = 120
 MOST_USES = 6  # of one case
@@ -110,7 +113,7 @@ def compile_program(source: Path, way: Way, target: mpis.Installed) -> Path:
     binary = source.with_name(f"{source.stem}-{way.name}")
     command = cpp_of(way.command) if source.suffix == ".cpp" else list(way.command)
     folder = target.prefix / "lib"
-    name = {"mpich": "libmpi.so.12", "ompi": "libmpi.so.40"}[places.family_of(target.name)]
+    name = {"mpich": "libmpi.so.12", "ompi": "libmpi.so.40"}[paths.family_of(target.name)]
     elsewhere = source.with_name(f"elsewhere{source.suffix}")
     shutil.copyfile(HERE / "elsewhere.c", elsewhere)
     words = [*command, f"-I{HERE}", f"-I{target.prefix}/include"]
@@ -232,7 +235,7 @@ def programs(cases: list[int], per_file: int, language: str) -> Iterator[tuple[l
 def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mpi", action="append", help="mpich (the default), openmpi or intelmpi")
-    parser.add_argument("--mpi-root", type=Path, default=places.default_mpi_root())
+    parser.add_argument("--mpi-root", type=Path, default=paths.default_mpi_root())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=numbers_of, default=numbers_of("0:50"))
     parser.add_argument("--per-file", type=int, default=50)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a long run has measured so far, on disk: a run that is interrupted goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lacuna.base import results
+from lacuna.base.errors import Exit, LacunaError
+
+Line = dict[str, Any]
+
+
+def _text(lines: list[Line]) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+class Journal:
+    """The lines of finished rows, beside the result file that will be made of them.
+
+    `settings` are what all lines must have been measured with. Without a path nothing is kept.
+    """
+
+    def __init__(self, result: Path | None, settings: Line) -> None:
+        self.path = result.with_name(result.name + ".partial") if result else None
+        self.lines: list[Line] = []
+        self._row: list[Line] = []
+        if self.path is None:
+            return
+        if self.path.exists():
+            self._read(settings)
+        else:
+            self._append([settings])
+
+    def _read(self, settings: Line) -> None:
+        assert self.path
+        try:
+            # What the last run died writing is not whole: a line, or a row.
+            whole = self.path.read_text(encoding="utf-8").split("\n")[:-1]
+            first, *lines = [json.loads(line) for line in whole]
+        except (OSError, ValueError) as error:
+            raise LacunaError(
+                Exit.ENVIRONMENT, f"cannot go on with {self.path}: {error}", "remove it"
+            ) from error
+        if first != settings:
+            raise LacunaError(
+                Exit.USAGE,
+                f"{self.path} is of a run with other options",
+                "repeat that command to go on with it, or remove the file to begin anew",
+            )
+        rows = {(line["mpi"], line["id"]) for line in lines if line["kind"] == "row"}
+        self.lines = [
+            line for line in lines if line["kind"] == "header" or (line["mpi"], line["id"]) in rows
+        ]
+        results.write_text(self.path, _text([settings, *self.lines]))
+
+    def _append(self, lines: list[Line]) -> None:
+        assert self.path
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(_text(lines))
+        except OSError as error:
+            raise LacunaError(
+                Exit.ENVIRONMENT,
+                f"cannot write {self.path}: {error.strerror}",
+                "give another place for it",
+            ) from error
+
+    def header(self, mpi: str) -> Line | None:
+        """What the program said of itself on an MPI library, if it has run."""
+        return next(
+            (line for line in self.lines if line["kind"] == "header" and line["mpi"] == mpi), None
+        )
+
+    def done(self, mpi: str) -> set[str]:
+        """The rows that need not be measured again."""
+        return {line["id"] for line in self.lines if line["kind"] == "row" and line["mpi"] == mpi}
+
+    def take(self, mpi: str, line: Line) -> None:
+        """The next line of a program on an MPI library; kept with its row, when that is whole."""
+        if line["kind"] == "header":
+            self._row = []
+        if line["kind"] == "end" or (line["kind"] == "header" and self.header(mpi)):
+            return
+        self._row.append(line | {"mpi": mpi})
+        if line["kind"] not in ("row", "header"):
+            return
+        self.lines += self._row
+        if self.path:
+            self._append(self._row)
+        self._row = []
+
+    def close(self) -> None:
+        """The result is written."""
+        if self.path:
+            self.path.unlink(missing_ok=True)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From raw samples to rows, and rows to files: JSON and CSV that are whole or not there at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import secrets
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from lacuna.base.errors import Exit, LacunaError
+
+Row = dict[str, Any]
+
+COLUMNS = [
+    "n",
+    "mpi",
+    "method",
+    "bytes",
+    "median_s",
+    "mad_s",
+    "over_memcpy",
+    "over_contiguous",
+    "samples",
+]
+PING_PONG = ("native", "by_hand", "lacuna", "contiguous")
+
+
+def rows(mpi: str, samples: list[dict[str, Any]]) -> list[Row]:
+    """One row for each n and method, in the order in which they first appear."""
+    times: dict[tuple[int, str], list[float]] = defaultdict(list)
+    for sample in samples:
+        times[sample["n"], sample["method"]].append(sample["seconds"])
+    medians = {key: statistics.median(values) for key, values in times.items()}
+    found = []
+    for (n, method), values in times.items():
+        median = medians[n, method]
+        row = {
+            "n": n,
+            "mpi": mpi,
+            "method": method,
+            "bytes": 8 * n * n,
+            "median_s": median,
+            "mad_s": statistics.median(abs(value - median) for value in values),
+            "over_memcpy": median / medians[n, "memcpy"],
+        }
+        if method in PING_PONG:
+            row["over_contiguous"] = median / medians[n, "contiguous"]
+        row["samples_s"] = values
+        found.append(row)
+    return found
+
+
+def write_json(path: Path, provenance: dict[str, Any], found: list[Row], **more: Any) -> None:
+    """Writes the provenance, the rows with their raw samples, and what else belongs to them."""
+    everything = {"provenance": provenance} | more | {"rows": found}
+    _write(path, json.dumps(everything, indent=1) + "\n")
+
+
+def write_csv(path: Path, found: list[Row], columns: list[str] | None = None) -> None:
+    """Writes the rows without raw samples; `samples` is their number."""
+    text = io.StringIO()
+    names = columns or COLUMNS
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in found:
+        samples = row.get("samples_s") or row.get("samples_ns") or []
+        writer.writerow(row | {"samples": len(samples)})
+    _write(path, text.getvalue())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text that is whole or not there at all."""
+    _write(path, text)
+
+
+def make_folders(files: list[Path | None], folder: Path | None = None) -> None:
+    """Makes sure of the folders of the files that are wanted, and of one for many files."""
+    for file in files:
+        if file:
+            make_folder(file.absolute().parent)
+            if file.is_dir():
+                raise _cannot_write(file, IsADirectoryError(0, "it is a folder"))
+    if folder:
+        make_folder(folder)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes sure of a folder before the work that is to be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    if not os.access(folder, os.W_OK):
+        raise _cannot_write(folder, PermissionError(0, "permission denied"))
+
+
+def _write(path: Path, text: str) -> None:
+    """A temporary file in the same folder, then one rename. Who may read it, the umask says, as of
+    any new file (tempfile makes its files for their owner alone)."""
+    temporary = path.absolute().with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        try:
+            with temporary.open("x", encoding="utf-8") as file:
+                file.write(text)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> LacunaError:
+    return LacunaError(
+        Exit.ENVIRONMENT, f"cannot write {path}: {error.strerror}", "give another place for it"
+    )

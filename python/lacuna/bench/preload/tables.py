@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of `lacuna bench preload`."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from lacuna.base import terminal
+from lacuna.base.units import size_name
+from lacuna.bench.preload.calls import Calls
+from lacuna.bench.preload.criteria import Row, Verdict
+from lacuna.launch import mpis
+from lacuna.messages import shapes as preload_rows
+
+_WIDTH = 140  # of tables that go into a pipe
+
+
+def show(calls: list[Calls], rows: list[Row], verdicts: list[Verdict]) -> None:
+    """Instructions, speeds by shape and size, and what was promised."""
+    console = terminal.console(_WIDTH)
+    if any(one.counts for one in calls):
+        console.print(_call_table(calls))
+    for mpi, what in dict.fromkeys((row.mpi, row.what) for row in rows):
+        chosen = [row for row in rows if (row.mpi, row.what) == (mpi, what)]
+        console.print(_speed_table(mpi, what, chosen))
+    if rows:
+        console.print(
+            "in brackets: lacuna left it to the library; !: slower beyond noise\n",
+            markup=False,
+        )
+    for verdict in verdicts:
+        mark = "PASS" if verdict.holds else "FAIL"
+        console.print(f"{mark}  {verdict.promise}: {verdict.found}", markup=False, soft_wrap=True)
+
+
+def _call_table(calls: list[Calls]) -> Table:
+    table = Table(
+        title="Instructions of calls that lacuna cannot help: contiguous data, new types",
+        box=SIMPLE_HEAD,
+    )
+    for name in ("MPI", "call", "native", "lacuna", "more", "times"):
+        table.add_column(name, justify="left" if name in ("MPI", "call") else "right")
+    for one in calls:
+        for name, (native, lacuna) in one.counts.items():
+            more = f"{lacuna - native:+.0f}"
+            times = f"{lacuna / native:.3f}"
+            table.add_row(mpis.TITLE[one.mpi], name, f"{native:.0f}", f"{lacuna:.0f}", more, times)
+    return table
+
+
+def _speed_table(mpi: str, what: str, rows: list[Row]) -> Table:
+    by_key = {tuple(row.id.split("/")): row for row in rows}
+    sizes = [size_name(size) for size in sorted({preload_rows.size_of(r.id) for r in rows})]
+    title = f"{mpis.TITLE[mpi]}: how many times faster with lacuna"
+    table = Table(title=title, box=SIMPLE_HEAD)
+    table.add_column("shape" if what == "message" else "call and runs")
+    for size in sizes:
+        table.add_column(size, justify="right")
+    for shape in dict.fromkeys(key[0] for key in by_key):
+        cells = [by_key.get((shape, size)) for size in sizes]
+        table.add_row(shape, *(_cell(row) if row else "" for row in cells))
+    return table
+
+
+def _cell(row: Row) -> str:
+    text = f"{row.times.speedup('ll').median:.2f}"
+    way = row.times.ways["ll"]
+    if not any(way.get(side) for side in ("send_taken", "receive_taken", "taken")):
+        text = f"({text})"
+    return f"{text}!" if row.is_slower else text

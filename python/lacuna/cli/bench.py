@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command lines of `lacuna bench engine` and its kin, which share many of their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacuna.base import paths
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.cli.options import Mpi, MpiRoot
+from lacuna.launch.mpis import spelled_out
+
+_Ranks = Annotated[int, typer.Option("--ranks", help="How many ranks: an even number.")]
+_Samples = Annotated[int, typer.Option("--samples", min=1, help="Samples of each method.")]
+_Seconds = Annotated[
+    float, typer.Option("--seconds", min=0, help="For one row (then no more samples, but 3).")
+]
+_Json = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write rows, raw samples and provenance here; resumable."),
+]
+_Csv = Annotated[Path | None, typer.Option("--csv", help="Write rows here.")]
+_Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows and samples.")]
+
+
+def add_to(bench: typer.Typer) -> None:
+    """Puts the commands under `lacuna bench`."""
+    bench.command(
+        "engine", short_help="Pack and unpack a corpus of types: lacuna, MPI_Pack, by hand."
+    )(_engine)
+    bench.command("apps", short_help="The communication of real applications.")(_apps)
+    bench.command("guidelines", short_help="What users may expect of derived types, checked.")(
+        _guidelines
+    )
+    bench.command("papers", short_help="The papers' experiments: their numbers beside ours.")(
+        _papers
+    )
+    bench.command("preload", short_help="What lacuna adds to calls, and wins in messages.")(
+        _preload
+    )
+    bench.command("gpu", short_help="Types in a CUDA device's memory: lacuna and its rivals.")(_gpu)
+    bench.command("compiled", short_help="Halo exchanges and small structs by lacuna-cc.")(
+        _compiled
+    )
+
+
+def _engine(
+    mpi: Mpi = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few rows of each family, in under a minute.")
+    ] = False,
+    warm: Annotated[bool, typer.Option("--warm", help="Warm caches only.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Cold caches only.")] = False,
+    isa: Annotated[
+        list[str] | None,
+        typer.Option("--isa", help="Also lacuna's kernels of this instruction set, or all."),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=1, help="Samples of each rival.")
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds", min=0, help="For one direction of one row (then no more samples)."
+        ),
+    ] = None,
+    starts: Annotated[
+        int,
+        typer.Option("--starts", min=1, help="Starts on each MPI; ratios are their medians."),
+    ] = 1,
+    check_only: Annotated[
+        bool, typer.Option("--check-only", help="Compare all rivals' bytes, time nothing.")
+    ] = False,
+    type_text: Annotated[
+        str | None,
+        typer.Option("--type", help="This type, instead of the corpus."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="So many elements of --type.")] = 1,
+    random: Annotated[
+        int | None,
+        typer.Option("--random", min=1, help="So many random types, instead of the corpus."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="What --random draws them by: one seed, the same types.")
+    ] = 1,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
+    ] = None,
+    csv_file: _Csv = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the figures into this folder.")
+    ] = None,
+    mpi_root: MpiRoot = None,
+) -> None:
+    """Pack and unpack a corpus of types: lacuna, MPI_Pack, loops by hand, memcpy."""
+    from lacuna.bench.engine import command as bench_engine
+
+    sources = {"--type": type_text is not None, "--random": random is not None}
+    sources["--only"] = bool(only)
+    asked = [name for name, is_there in sources.items() if is_there]
+    if len(asked) > 1:
+        what = f"{' and '.join(asked)} name different rows"
+        raise LacunaError(Exit.USAGE, what, "give one of them")
+    bench_engine.engine(
+        bench_engine.Options(
+            mpis=spelled_out(mpi or []),
+            only=list(only or []),
+            quick=quick,
+            warm=warm or not cold,
+            cold=cold or not (warm or quick),
+            isas=list(isa or ([] if quick else ["all"])),
+            samples=samples,
+            seconds=seconds,
+            starts=starts,
+            check_only=check_only,
+            given=(type_text, count) if type_text is not None else None,
+            random=(random, seed) if random is not None else None,
+            mpi_root=mpi_root or paths.default_mpi_root(),
+            json=json_file,
+            csv=csv_file,
+            plots=plots,
+        )
+    )
+
+
+def _apps(
+    mpi: Mpi = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A test or a pattern: 'WRF*', NAS_MG_x-130; may be repeated."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="native, lacuna, by_hand, ...; may be repeated."),
+    ] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="c++, or fortran: the applications that are in Fortran, in Fortran."),
+    ] = "c++",
+    quick: _Quick = False,
+    ranks: _Ranks = 2,
+    samples: _Samples = 15,
+    seconds: _Seconds = 3.0,
+    verify_only: Annotated[
+        bool, typer.Option("--verify-only", help="Compare all methods' bytes, time nothing.")
+    ] = False,
+    json_file: _Json = None,
+    csv_file: _Csv = None,
+    mpi_root: MpiRoot = None,
+) -> None:
+    """The communication of real applications: derived types, by hand, MPI_Pack, lacuna."""
+    from lacuna.bench.apps import command as bench_apps
+    from lacuna.messages import exchange
+
+    options = exchange.Options(
+        mpis=spelled_out(mpi or []),
+        ranks=ranks,
+        language=language,
+        samples=samples,
+        seconds=seconds,
+        verify_only=verify_only,
+        mpi_root=mpi_root or paths.default_mpi_root(),
+        json=json_file,
+        csv=csv_file,
+    )
+    bench_apps.apps(options, list(only or []), list(method or []), quick)
+
+
+def _guidelines(
+    rule: Annotated[
+        list[str] | None, typer.Argument(metavar="[RULE]...", help="Only these guidelines.")
+    ] = None,
+    mpi: Mpi = None,
+    quick: _Quick = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail where one does not hold under lacuna.")
+    ] = False,
+    samples: _Samples = 15,
+    seconds: _Seconds = 1.0,
+    json_file: _Json = None,
+    mpi_root: MpiRoot = None,
+) -> None:
+    """What users may expect of derived types, checked: no slower than what they can write."""
+    from lacuna.bench import guidelines
+    from lacuna.messages import exchange
+
+    options = exchange.Options(
+        mpis=spelled_out(mpi or []),
+        samples=samples,
+        seconds=seconds,
+        mpi_root=mpi_root or paths.default_mpi_root(),
+        json=json_file,
+    )
+    guidelines.guidelines(options, list(rule or []), quick, strict)
+
+
+def _papers(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="As gropp-table1, byna-fig6; default: all."),
+    ] = None,
+    mpi: Mpi = None,
+    quick: _Quick = False,
+    samples: _Samples = 9,
+    seconds: _Seconds = 5.0,
+    json_file: _Json = None,
+    mpi_root: MpiRoot = None,
+) -> None:
+    """The experiments of the papers lacuna comes from: their numbers of then beside ours."""
+    from lacuna.bench.papers import command as papers
+    from lacuna.messages import exchange
+
+    options = exchange.Options(
+        mpis=spelled_out(mpi or []),
+        samples=samples,
+        seconds=seconds,
+        mpi_root=mpi_root or paths.default_mpi_root(),
+        json=json_file,
+    )
+    papers.papers(options, list(name or []), quick)
+
+
+def _compiled(
+    mpi: Mpi = None,
+    samples: _Samples = 15,
+    seconds: _Seconds = 0.5,
+    json_file: _Json = None,
+    mpi_root: MpiRoot = None,
+) -> None:
+    """Halo exchanges and arrays of small structs: by lacuna-cc, by a plain compiler, by hand."""
+    from lacuna.bench import compiled as bench_compiled
+    from lacuna.messages import exchange
+
+    bench_compiled.compiled(
+        exchange.Options(
+            mpis=spelled_out(mpi or []),
+            samples=samples,
+            seconds=seconds,
+            mpi_root=mpi_root or paths.default_mpi_root(),
+            json=json_file,
+        )
+    )
+
+
+def _preload(
+    mpi: Mpi = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three sizes of each shape, in under a minute.")
+    ] = False,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0, help="For each message, all ways together.")
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", help="calls, messages or collectives; default: all of them."),
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", help="Messages of this shape alone; may be repeated."),
+    ] = None,
+    json_file: _Json = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the figure into this folder.")
+    ] = None,
+    mpi_root: MpiRoot = None,
+) -> None:
+    """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
+    from lacuna.bench.preload import command as bench_preload
+
+    if only not in (None, "calls", "messages", "collectives"):
+        raise LacunaError(
+            Exit.USAGE, f"unknown part in --only: {only}", "give calls, messages or collectives"
+        )
+    bench_preload.preload(
+        bench_preload.Options(
+            mpis=spelled_out(mpi or []),
+            quick=quick,
+            seconds=seconds,
+            calls=only in (None, "calls"),
+            messages=only in (None, "messages"),
+            collectives=only in (None, "collectives"),
+            shapes=list(shape or []),
+            mpi_root=mpi_root or paths.default_mpi_root(),
+            json=json_file,
+            plots=plots,
+        )
+    )
+
+
+def _gpu(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few rows of each family of the corpus, three sizes.")
+    ] = False,
+    own: Annotated[bool, typer.Option("--own", help="Lacuna alone, no rivals.")] = False,
+    sectors: Annotated[
+        bool, typer.Option("--sectors", help="Let the device read single sectors of 32 bytes.")
+    ] = False,
+    type_text: Annotated[str | None, typer.Option("--type", help="This type alone.")] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="So many elements of --type.")] = 1,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write rows here.")] = None,
+    csv_file: _Csv = None,
+) -> None:
+    """Pack and unpack in a CUDA device's memory: lacuna, copies for each block, kernels by hand."""
+    from lacuna.bench import gpu
+
+    if type_text is not None and only:
+        raise LacunaError(Exit.USAGE, "--type and --only name different rows", "give one of them")
+    gpu.bench(
+        gpu.Options(
+            only=list(only or []),
+            quick=quick,
+            rivals=not own,
+            sectors=sectors,
+            given=(type_text, count) if type_text is not None else None,
+            json=json_file,
+            csv=csv_file,
+        )
+    )

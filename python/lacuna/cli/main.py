@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `lacuna` command: reads the command line and calls the parts.
+
+The result goes to stdout, everything else to stderr. Each command imports its part
+itself: with all of them every start took twice as long.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacuna import VERSION
+from lacuna.base import paths
+from lacuna.base.errors import Exit, LacunaError, unexpected
+from lacuna.cli import bench as bench_commands
+from lacuna.cli import costs as costs_commands
+from lacuna.cli.options import Hosts, LaunchAgent, Mpi, MpiRoot
+
+app = typer.Typer(
+    help="MPI derived datatypes as fast as plain copies.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+bench_app = typer.Typer(
+    help="Benchmarks: with and without lacuna in one job.", rich_markup_mode=None
+)
+app.add_typer(bench_app, name="bench")
+bench_commands.add_to(bench_app)
+costs_app = typer.Typer(help="Where communication time goes.", rich_markup_mode=None)
+app.add_typer(costs_app, name="costs")
+costs_commands.add_to(costs_app)
+
+MPI_NAMES = ", ".join(paths.FAMILY_OF)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"lacuna {VERSION}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("explain", short_help="A type: size, memory, how lacuna moves it, how long it takes.")
+def explain_command(
+    type_text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TYPE-TEXT", help="As in: vector(4, 1, 4, double); or a record of lacuna-cc"
+        ),
+    ],
+    count: Annotated[int, typer.Option("--count", help="How many elements.")] = 1,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Also time it, beside what is predicted.")
+    ] = False,
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="In a CUDA device's memory; works without a device.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Show a type's size, extent and memory, how lacuna moves it and why, and how long it takes."""
+    from lacuna.explain import remarks as explain_record
+
+    if gpu and measure:
+        what = "--gpu only predicts"
+        raise LacunaError(Exit.USAGE, what, "time it with lacuna bench gpu --type")
+    if gpu:
+        from lacuna.gpu import explain as gpu_explain
+
+        gpu_explain.explain(type_text, count, as_json)
+        return
+    if type_text.endswith(explain_record.ENDING):
+        explain_record.explain(Path(type_text), as_json)
+        return
+    from lacuna.explain import types as explain
+
+    explain.explain(type_text, count, measure, as_json)
+
+
+@app.command("machine", short_help="The numbers about this machine that plans are made with.")
+def machine_command(
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure first (half a minute), and keep the profile.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --measure: in seconds, and less exactly.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead, with evidence and curves.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw latency over working set into this PNG.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", help="With --measure: keep the profile here instead."),
+    ] = None,
+    gpu: Annotated[bool, typer.Option("--gpu", help="Those of a CUDA device.")] = False,
+) -> None:
+    """Show the numbers about this machine that plans are made with, and where they come from."""
+    from lacuna.base import results
+    from lacuna.machine import numbers as machine
+
+    for name, given in (("--quick", quick), ("--output", output is not None)):
+        if given and not measure:
+            raise LacunaError(Exit.USAGE, f"{name} says how to measure", "add --measure")
+    if gpu:
+        if plot:
+            raise LacunaError(Exit.USAGE, "--plot draws the caches of a CPU", "leave out --gpu")
+        from lacuna.gpu import machine as gpu_machine
+
+        gpu_machine.show(as_json, quick, measure, output)
+        return
+    results.make_folders([plot])
+    if measure:
+        machine.measure(quick, output)
+    machine.show(as_json, plot)
+
+
+@app.command("preload", short_help="The path of the library to set LD_PRELOAD to.")
+def preload_command(
+    mpi: Annotated[str | None, typer.Option("--mpi", help=f"One of {MPI_NAMES}.")] = None,
+) -> None:
+    """Print the path of the library to set LD_PRELOAD to in the ranks."""
+    if mpi is None:
+        raise LacunaError(
+            Exit.USAGE, "no MPI named", f"name it with --mpi, one of {', '.join(paths.FAMILY_OF)}"
+        )
+    print(paths.preload_library(paths.family_of(mpi)))
+
+
+@app.command("run", context_settings={"allow_interspersed_args": False})
+def run_command(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND...", help="As in: mpirun -n 4 ./program")
+    ] = None,
+    mpi: Annotated[
+        str | None, typer.Option("--mpi", help=f"Which MPI, if not found: one of {MPI_NAMES}.")
+    ] = None,
+    disable: Annotated[
+        bool, typer.Option("--disable", help="Load lacuna, but let all calls pass.")
+    ] = False,
+    isa: Annotated[
+        str | None, typer.Option("--isa", help="The instruction set of the kernels.")
+    ] = None,
+    log: Annotated[
+        bool, typer.Option("--log", help="Say on stderr what is taken, and what not and why.")
+    ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="[FILE.json]",
+            help="Say at the end what became of the calls: on stderr, or as data in a file.",
+        ),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            "--costs",
+            metavar="[FILE.json]",
+            help="The same with the time of each call, by place and by piece.",
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Let the MPI library do all of it too, and compare.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command instead.")] = False,
+) -> None:
+    """Run an MPI program with lacuna in its ranks. Options come before COMMAND."""
+    from lacuna.launch import run
+
+    options = {}
+    if report and costs:
+        raise LacunaError(Exit.USAGE, "--report and --costs write one report", "give one of them")
+    if disable and (report or costs or verify):
+        told = run.REPORT if report else run.COSTS if costs else "--verify"
+        raise LacunaError(
+            Exit.USAGE, f"--disable leaves nothing for {told} to look at", "give one of them"
+        )
+    if report:
+        options["LACUNA_REPORT"] = run.report_option(report, dry_run)
+    if costs:
+        options["LACUNA_REPORT"] = run.report_option(costs, dry_run)
+        options["LACUNA_COSTS"] = "1"
+    if verify:
+        options["LACUNA_VERIFY"] = "1"
+    if disable:
+        options["LACUNA_DISABLE"] = "1"
+    if isa:
+        options["LACUNA_ISA"] = isa
+    if log:
+        options["LACUNA_LOG"] = "1"
+    run.run(list(command or []), mpi, options, dry_run)
+
+
+@bench_app.command("transpose", short_help="Send a transposed matrix: alone, lacuna, by hand.")
+def bench_transpose_command(
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option("--mpi", help="mpich (default), openmpi, intelmpi, mpiabi, or all."),
+    ] = None,
+    n: Annotated[
+        list[int] | None, typer.Option("--n", help="Order of the matrix; may be repeated.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also 8192 (needs 4 GiB of memory).")
+    ] = False,
+    repetitions: Annotated[
+        int | None, typer.Option("--repetitions", help="Samples of each method (default: by size).")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
+    ] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write rows here.")] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write the two figures into this folder.")
+    ] = None,
+    mpi_root: MpiRoot = None,
+    hosts: Hosts = None,
+    launch_agent: LaunchAgent = None,
+) -> None:
+    """Send a transposed matrix: MPI alone, lacuna, by hand, contiguous. And MPI_Pack alone."""
+    from lacuna.bench import transpose as bench
+    from lacuna.launch import mpis
+
+    options = bench.options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
+    if launch_agent and not hosts:
+        raise LacunaError(Exit.USAGE, "--launch-agent starts ranks on hosts", "add --hosts")
+    options.hosts = mpis.two_hosts(hosts)
+    options.launch_agent = launch_agent
+    bench.transpose(options)
+
+
+@app.command(
+    "tune",
+    short_help="Measure where packing first wins on an MPI library.",
+    context_settings={"allow_interspersed_args": False},
+)
+def tune_command(
+    launcher: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LAUNCHER...", help="How to start two ranks, as in: srun -N 1 -n 2"),
+    ] = None,
+    mpi: Mpi = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="LAUNCHER puts the ranks on two nodes.")
+    ] = False,
+    compiled: Annotated[
+        bool, typer.Option("--compiled", help="For lacuna-cc, with code that it has compiled.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter messages.")] = False,
+    adds: Annotated[
+        bool,
+        typer.Option("--add", help="With --compiled: count what the table was made of, too."),
+    ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", min=0.0, help="With --compiled: how long a sample takes."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Keep the table here instead.")
+    ] = None,
+    mpi_root: MpiRoot = None,
+) -> None:
+    """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
+    from lacuna.launch import mpis
+
+    if adds and not compiled:
+        raise LacunaError(Exit.USAGE, "--add is for the table of compiled code", "add --compiled")
+    if seconds is not None and not compiled:
+        raise LacunaError(
+            Exit.USAGE, "--seconds is for the table of compiled code", "add --compiled"
+        )
+    if compiled:
+        if launcher or network:
+            raise LacunaError(
+                Exit.USAGE, "--compiled with a launcher or --network", "name MPIs with --mpi"
+            )
+        from lacuna.tune import compiled as compiled_tune
+
+        root = mpi_root or paths.default_mpi_root()
+        compiled_tune.tune_compiled(mpis.spelled_out(mpi or []), root, quick, output, adds, seconds)
+        return
+    from lacuna.tune import messages as tune
+
+    tune.tune(
+        tune.Options(
+            list(launcher or []),
+            mpis.spelled_out(mpi or []),
+            network,
+            quick,
+            output,
+            mpi_root or paths.default_mpi_root(),
+        )
+    )
+
+
+@app.command("report", short_help="A job's calls, or results of `lacuna bench`, as a page.")
+def report_command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="What run --report or --json wrote.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", help="The folder for the page and figures: lacuna-report."),
+    ] = None,
+) -> None:
+    """What became of a job's calls; or results of `lacuna bench` as one page, two compared."""
+    from lacuna.report import command as report
+
+    report.report(files, output)
+
+
+@app.command("doctor", short_help="In which waits of lacuna's the ranks of a job are.")
+def doctor_command(
+    process: Annotated[
+        int, typer.Argument(metavar="PID", help="Of a rank on this node, or of its launcher.")
+    ],
+) -> None:
+    """For a job that hangs: which ranks on this node wait in lacuna, for whom, since when."""
+    from lacuna.launch import doctor
+
+    doctor.doctor(process)
+
+
+@app.command("demo", hidden=True)
+def demo_command(
+    output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(
+        "lacuna-demo"
+    ),
+) -> None:
+    """The transpose on MPICH with all its files; what `make demo` runs."""
+    from lacuna.bench import transpose as bench
+
+    json_file = output / "transpose.json"
+    bench.transpose(bench.options(None, None, False, None, json_file, None, output, None))
+
+
+class _Closed(io.TextIOBase):
+    """Standard output where it is closed: only who has something to say there fails."""
+
+    def write(self, text: str) -> int:
+        raise LacunaError(
+            Exit.ENVIRONMENT, "standard output is closed", "give it a place, as in >/dev/null"
+        )
+
+
+def _command_name(words: list[str]) -> str:
+    """The words that name the command, for messages."""
+    names = [word for word in words[:2] if not word.startswith("-")]
+    if names and names[0] in ("bench", "costs"):
+        return " ".join(names)
+    return names[0] if names else ""
+
+
+def main() -> None:
+    """The entry point: every failure is one line on stderr and an exit code."""
+    words = sys.argv[1:]
+    name = _command_name(words)
+    # Of a closed one Python makes None, and what is for stderr goes to stdout. What `run` starts
+    # may have them closed.
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    try:
+        if sys.stdout is None:
+            sys.stdout = _Closed()
+            if name != "run":
+                sys.stdout.write("")
+        if not words:
+            raise LacunaError(Exit.USAGE, "no command", "see lacuna --help")
+        if name == "run":
+            from lacuna.launch import run
+
+            words = run.with_report_value(words)
+        code = app(words, prog_name="lacuna", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except LacunaError as error:
+        print(error.line(name), file=sys.stderr)
+        code = error.code
+    except KeyboardInterrupt:
+        code = 130
+    except (BrokenPipeError, SystemExit):  # which rich makes of it
+        # Whoever read our output has stopped; nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except Exception as error:
+        code = unexpected(error, name)
+    sys.exit(int(code))

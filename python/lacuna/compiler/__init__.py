@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna-cc`, `lacuna-c++` and `lacuna-fc`, and the table that they go by."""

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""For which messages compiled code leaves the packing to the MPI library, as was measured.
+
+Without a table lacuna-cc packs first whatever its limit allows, as programs do that pack by hand. A
+table of `lacuna tune --compiled` names what the library is better for. A JSON file:
+
+    {"lacuna_compiled_table": 1, "mpi": "Open MPI v5.0.11", "cpu": "...", "rows": ["zen4", ...],
+     "provenance": {...},
+     "left": {"strided": {"send": [[run_from, run_to, from, to], ...], "receive": [...]}, ...},
+     "apart": [[from, to], ...], "evidence": [...]}
+
+A table without `nested` says of such messages what it does of strided ones. A rule holds for
+messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to `run_to`, in the
+mean; `apart` names the sizes at which what is packed is sent with a gap, which a library may send
+in another way (optimizer/templates/part.hpp); `rows` names the CPU rows
+(docs/internals/machine.md) that a shipped table holds for. Other members are for people. The table
+`preload` names what is left to the preload, where a program finds that it runs with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lacuna import engine
+from lacuna.base import paths
+from lacuna.base.errors import Exit, LacunaError
+
+TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, preload or none
+FORMAT = 1
+PATTERNS = ("strided", "listed", "fields", "faces", "nested")
+SIDES = ("send", "receive")
+# Of the sender and the receiver: s packs, n leaves it to the library; c: its memory has no gaps.
+# The last is what the program does without us.
+WAYS = ("ss", "sn", "ns", "nn")
+WAYS_TO_DENSE = ("sc", "nc")
+# Of a sender that packs and sends with a gap, for those where it does so without.
+WAYS_APART = {"ss": "gs", "sn": "gn", "sc": "gc"}
+LANES = (*WAYS, *WAYS_TO_DENSE, *WAYS_APART.values())
+# What is larger is never packed first: it would need as much memory again.
+MOST_BYTES = 64 << 20
+# The library's own way has to win by this where programs would else pack.
+LEAST_GAIN = 1.03
+# Of five messages with gaps one is taken to go to memory without: a sender does not know which.
+_DENSE = 1 / 5
+_ANY = 1 << 30  # for "any run" and "any size"
+
+Rule = list[int]
+Left = dict[str, dict[str, list[Rule]]]
+Starts = dict[tuple[str, int], list[dict[str, float]]]  # of a shape and size, what Cell has of them
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was measured for messages of one shape and size: in each start of the program the speeds
+    of all ways over that of packing on both sides."""
+
+    pattern: str
+    shape: str
+    run: float
+    bytes: int
+    starts: list[dict[str, float]]
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file."""
+        starts = [{way: round(one, 3) for way, one in start.items()} for start in self.starts]
+        return vars(self) | {"starts": starts}
+
+    @property
+    def best(self) -> str:
+        """Who packs: both, unless another way is sure to be better."""
+        return "".join("n" if self.gain(side) >= LEAST_GAIN else "s" for side in (0, 1))
+
+    def sent_apart(self) -> Cell:
+        """The same where what is packed is sent with a gap."""
+        starts = [
+            start | {way: start[other] for way, other in WAYS_APART.items()}
+            for start in self.starts
+        ]
+        return replace(self, starts=starts)
+
+    def gain_apart(self) -> float:
+        """What a gap wins, in the start where it wins least."""
+        return min(
+            statistics.geometric_mean(start[g] / start[way] for way, g in WAYS_APART.items())
+            for start in self.starts
+        )
+
+    def gain(self, side: int) -> float:
+        """What leaving one side (0: the sender's) to the library wins, where it is least sure. The
+        receiver's other side is the same program; a sender does not know whether the receiver's
+        memory has gaps."""
+        if side == 0:
+            return self._sent("n") / self._sent("s")
+        if self.gain(0) < LEAST_GAIN:
+            return self._least("sn") / self._least("ss")
+        # Here it is packing that has to win, since without it the calls are the program's own.
+        return self._least("nn") / self._least("ns") * LEAST_GAIN**2
+
+    def _least(self, way: str, share_of_dense: float = 0.0) -> float:
+        """What a way reaches of what a start's best does, in the start where it reaches least."""
+        return min(
+            self._share(start, WAYS, way) ** (1 - share_of_dense)
+            * self._share(start, WAYS_TO_DENSE, way[0] + "c") ** share_of_dense
+            for start in self.starts
+        )
+
+    def _sent(self, letter: str) -> float:
+        return max(self._least(way, _DENSE) for way in WAYS if way[0] == letter)
+
+    @staticmethod
+    def _share(start: dict[str, float], ways: tuple[str, ...], way: str) -> float:
+        """To fall behind the best counts twice if that is what the program does without us."""
+        own = start[ways[-1]]
+        return start[way] / max(start[one] for one in ways) * min(1.0, start[way] / own)
+
+
+def apart(rungs: list[list[Cell]]) -> list[Rule]:
+    """The sizes at which what is packed is sent with a gap, from all cells of each size: its shape
+    is nothing to the library. From the first size to the last that were measured so: where it
+    begins to pay is where a library begins to send otherwise, which is at one byte."""
+    spans: list[Rule] = []
+    is_open = False
+    for rung in rungs:
+        sizes = [cell.bytes for cell in rung]
+        wins = statistics.geometric_mean(cell.gain_apart() for cell in rung) >= LEAST_GAIN
+        if wins and not is_open:
+            spans.append([min(sizes), _ANY])
+        elif is_open and not wins:
+            spans[-1][1] = min(sizes) - 1
+        is_open = wins
+    return spans
+
+
+def rules(cells: list[Cell]) -> Left:
+    """From cells to rules: a rule for each span of sizes that were measured to be the library's.
+
+    Between two sizes the gain is taken to grow evenly, in ratios; what holds for the last one holds
+    for all that are larger. A run is taken for the nearest that was measured, in ratio.
+    """
+    left: Left = {pattern: {side: [] for side in SIDES} for pattern in PATTERNS}
+    for pattern in PATTERNS:
+        of_pattern = [cell for cell in cells if cell.pattern == pattern]
+        runs = sorted({cell.run for cell in of_pattern})
+        for index, run in enumerate(runs):
+            ladder = sorted((c for c in of_pattern if c.run == run), key=lambda cell: cell.bytes)
+            run_from = 0 if index == 0 else math.isqrt(int(runs[index - 1] * run))
+            run_to = _ANY if index + 1 == len(runs) else math.isqrt(int(run * runs[index + 1]))
+            for number, side in enumerate(SIDES):
+                for begin, end in _spans(ladder, number):
+                    left[pattern][side].append([run_from, run_to, begin, end])
+    return left
+
+
+def _spans(ladder: list[Cell], side: int) -> list[tuple[int, int]]:
+    """Spans of sizes, from the first to the last that one side leaves to the library."""
+    spans: list[tuple[int, int]] = []
+    is_open = False
+    for index, cell in enumerate(ladder):
+        is_left = cell.gain(side) >= LEAST_GAIN
+        if is_left and not is_open:
+            begin = _crossing(ladder[index - 1], cell, side) + 1 if index else cell.bytes
+            spans.append((begin, _ANY))
+        elif is_open and not is_left:
+            spans[-1] = (spans[-1][0], _crossing(ladder[index - 1], cell, side))
+        is_open = is_left
+    return [(begin, end) for begin, end in spans if begin <= end]
+
+
+def _crossing(one: Cell, other: Cell, side: int) -> int:
+    """The size between two where the gain comes to, or falls below, what it has to be."""
+    low, high = math.log(one.gain(side)), math.log(other.gain(side))
+    share = (math.log(LEAST_GAIN) - low) / (high - low)
+    return int(one.bytes * (other.bytes / one.bytes) ** share)
+
+
+def own_place(kind: str) -> Path | None:
+    """Where `lacuna tune --compiled` keeps the table of that kind of MPI; None: nowhere."""
+    folder = paths.cache()
+    return None if folder is None else folder / f"compiled-{kind}.json"
+
+
+def place(kind: str) -> Path | None:
+    """The table in force: what LACUNA_COMPILED_TABLE names, else the user's own, else the one that
+    is shipped; None: the variable says that there is none. `preload` is for programs that run under
+    `lacuna run` only, which moves what is large in one copy."""
+    chosen = os.environ.get(TABLE, "")
+    if chosen == "preload":
+        return preloads_place()
+    if chosen:
+        return None if chosen == "none" else Path(chosen)
+    own = own_place(kind)
+    if own is not None and own.is_file():
+        return own
+    return shipped(kind)
+
+
+def shipped(kind: str) -> Path:
+    """The shipped table of that kind of MPI: the one that names this CPU's row
+    (docs/internals/machine.md) among its `rows`, else the one for all."""
+    row = engine.machine()["row"]["name"]
+    folder = paths.compiled_tables()
+    for path in sorted(folder.glob(f"{kind}-*.json")):
+        if row in json.loads(path.read_text(encoding="utf-8"))["rows"]:
+            return path
+    return folder / f"{kind}.json"
+
+
+def preloads_place() -> Path:
+    """The table of what the preload moves better than compiled code."""
+    return paths.compiled_tables() / "preload.json"
+
+
+def load(kind: str) -> tuple[Left, list[Rule]]:
+    """The rules in force, and the sizes that are sent with a gap."""
+    path = place(kind)
+    return ({}, []) if path is None else _read(path)
+
+
+def preloads() -> Left:
+    """The rules for a program that finds the preload when it runs; where LACUNA_COMPILED_TABLE says
+    `none` or `preload` it need not look."""
+    return {} if os.environ.get(TABLE) in ("none", "preload") else _read(preloads_place())[0]
+
+
+def starts(path: Path) -> Starts:
+    """What a table has been made of."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["evidence"]["shared"]
+        found = {(cell["shape"], cell["bytes"]): cell["starts"] for cell in cells}
+        if not all(set(start) == set(LANES) for starts in found.values() for start in starts):
+            raise ValueError("other ways")
+        return found
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no measurements in {path}: {error}",
+            "measure without --add",
+        ) from error
+
+
+def _read(path: Path) -> tuple[Left, list[Rule]]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        if table["lacuna_compiled_table"] != FORMAT:
+            raise ValueError("another format")
+        found = {"nested": table["left"]["strided"]} | table["left"]
+        left = {
+            pattern: {side: _numbers(found[pattern][side]) for side in SIDES}
+            for pattern in PATTERNS
+        }
+        return left, _numbers(table.get("apart", []))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"no table for compiled code in {path}: {error}",
+            "make it with `lacuna tune --compiled`",
+        ) from error
+
+
+def _numbers(found: Any) -> list[Rule]:
+    return [[int(number) for number in rule] for rule in found]
+
+
+def pass_options(left: Left, preloads: Left, sizes_apart: list[Rule]) -> list[str]:
+    """What the plugin is told, as options of -mllvm."""
+    options = [f"-lacuna-most={MOST_BYTES}"]
+    for begin, end in sizes_apart:
+        options += [
+            f"-lacuna-left={pattern}/send/0/{_ANY}/{begin}/{end}/apart" for pattern in PATTERNS
+        ]
+    for rules, end in ((left, ""), (preloads, "/preload")):
+        for pattern, sides in rules.items():
+            for side, found in sides.items():
+                options += [
+                    f"-lacuna-left={pattern}/{side}/{'/'.join(map(str, rule))}{end}"
+                    for rule in found
+                ]
+    return options

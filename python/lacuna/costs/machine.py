@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna costs machine`: where the time of a message goes, for each MPI library."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
+
+from lacuna.base import paths, provenance, results
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.costs import curve as costs_curve
+from lacuna.costs import find as costs_find
+from lacuna.costs import knobs as costs_knobs
+from lacuna.costs import logp as costs_logp
+from lacuna.costs import misses as costs_misses
+from lacuna.costs import pieces as costs_pieces
+from lacuna.costs import shapes as costs_shapes
+from lacuna.costs import tables as costs_tables
+from lacuna.costs.curve import Samples
+from lacuna.costs.find import Found
+from lacuna.costs.logp import Parameter
+from lacuna.costs.pieces import Split
+from lacuna.costs.transport import COPY, MESSAGE, STREAM, Transport
+from lacuna.launch import mpis, watch
+from lacuna.report import page as bench_report
+
+KIND = "costs"
+_ROUNDS = 15
+_QUICK_ROUNDS = 7
+_SECONDS = 0.6  # of a row
+_QUICK_SECONDS = 0.15
+_LEAST, _MOST, _QUICK_MOST = 64, 4 << 20, 1 << 20
+_TURN = 64 << 10  # below and above it, Memory-LogP is fitted apart
+_COPIES_FROM = 1 << 20  # beyond the caches next to the processor
+_MEMCPY_STEP = 1.25  # times as slow behind a threshold: the copy's own
+_LANE_NAMES = {MESSAGE: "one message", STREAM: "a stream of messages"}
+
+
+@dataclass
+class Options:
+    """What the command line asked for."""
+
+    mpis: list[str] = field(default_factory=list)
+    quick: bool = False
+    rows: bool = True
+    sweep: bool = True
+    mpi_root: Path = field(default_factory=paths.default_mpi_root)
+    json: Path | None = None
+    output: Path | None = None
+    hosts: tuple[str, ...] = ()
+    launch_agent: str | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A threshold or a cell size, in words."""
+
+    mpi: str
+    kind: str  # step, bend, cells
+    seen_in: str  # which times
+    low: int
+    high: int
+    evidence: str
+    confidence: float
+    cause: str  # a setting of the library, a cache, the C library's copy; or nothing that is known
+
+    def as_json(self) -> dict[str, Any]:
+        """Of the result file."""
+        return dict(vars(self))
+
+
+@dataclass
+class Machine:
+    """What was found on one MPI library."""
+
+    mpi: str
+    splits: list[Split]
+    found: dict[str, Found]  # by lane
+    sweeps: dict[str, Samples]
+    findings: list[Finding]
+    parameters: list[Parameter]
+    knobs: dict[str, int]
+
+
+def machine(options: Options) -> None:
+    """Runs, writes the files, prints the tables."""
+    libraries = targets(options)
+    results.make_folders([options.json], options.output)
+    header: dict[str, Any] = provenance.collect() | {
+        "kind": KIND,
+        "ranks": 2,
+        "hosts": list(options.hosts),
+        "mpi": {},
+    }
+    numbers = _numbers()
+    found = []
+    with watch.progress_bar() as progress:
+        for target in libraries:
+            found.append(_run_one(target, options, numbers, header, progress))
+    rows = [split.as_json() for one in found for split in one.splits]
+    more = _more(found) | {"misses": _misses(options.quick) if options.rows else []}
+    result = {"provenance": header} | more | {"rows": rows}
+    if options.json:
+        results.write_json(options.json, header, rows, **more)
+    costs_tables.show(result, costs_tables.cycle_ns(numbers))
+    if options.json:
+        print(f"wrote {options.json}", file=sys.stderr)
+    if options.output:
+        bench_report.write([options.json or Path(KIND)], [result], options.output)
+
+
+def _more(found: list[Machine]) -> dict[str, Any]:
+    """What belongs to the rows."""
+    return {
+        "findings": [finding.as_json() for one in found for finding in one.findings],
+        "parameters": [
+            {"mpi": one.mpi} | parameter.as_json() for one in found for parameter in one.parameters
+        ],
+        "sweeps": [
+            {"mpi": one.mpi, "lane": lane, "bytes": size, "seconds": seconds}
+            for one in found
+            for lane, samples in one.sweeps.items()
+            for size, seconds in samples.items()
+        ],
+        "knobs": {one.mpi: costs_tables.known_knobs(one.mpi, one.knobs) for one in found},
+    }
+
+
+def _misses(quick: bool) -> list[dict[str, Any]]:
+    """What packing the messages of the paper's curves misses, warm."""
+    _, lines = costs_misses.measure(costs_shapes.curves(quick), [])
+    found = []
+    for line in lines:
+        if line["op"] != "pack":
+            continue
+        how = "simulated" if "simulated" in line else "model"
+        levels = line[how]["warm"]
+        found.append(
+            {"stride": int(line["id"].partition("/")[0]), "bytes": line["bytes"], "how": how}
+            | {name: costs_misses.total(levels.get(name, 0)) for name in costs_misses.LEVELS}
+        )
+    return found
+
+
+def targets(options: Options) -> list[mpis.Installed]:
+    """The MPI libraries to measure."""
+    if options.launch_agent and not options.hosts:
+        raise LacunaError(Exit.USAGE, "--launch-agent starts ranks on hosts", "add --hosts")
+    if not options.hosts:
+        return mpis.chosen(options.mpis, options.mpi_root)
+    names = options.mpis or ["mpich"]
+    return [
+        mpis.installed(name, options.mpi_root, options.hosts, options.launch_agent)
+        for name in names
+    ]
+
+
+def _numbers() -> dict[str, Any]:
+    from lacuna.machine import numbers as machine_numbers  # loads the engine's library
+
+    return machine_numbers.facts()["numbers"]
+
+
+def _run_one(
+    target: mpis.Installed,
+    options: Options,
+    numbers: dict[str, Any],
+    header: dict[str, Any],
+    progress: Progress | None,
+) -> Machine:
+    rows = costs_shapes.rows(options.quick) if options.rows else []
+    seconds = _QUICK_SECONDS if options.quick else _SECONDS
+    one = Machine(target.name, [], {}, {}, [], [], {})
+    with Transport(target, rows, seconds, progress) as transport:
+        told = transport.header()
+        watch.check_loaded(target.name, [told])
+        header["mpi"][target.name] = told["mpi_library"].strip()
+        header["compiler"] = told["compiler"]
+        one.knobs = told["knobs"]
+        for row in transport.measured_rows():
+            one.splits += costs_pieces.splits(target.name, row)
+        if options.sweep:
+            _sweep(transport, one, options, numbers)
+    one.parameters = _parameters(one)
+    return one
+
+
+def _sweep(transport: Transport, one: Machine, options: Options, numbers: dict[str, Any]) -> None:
+    rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
+    most = _QUICK_MOST if options.quick else _MOST
+    sizes = costs_find.sweep_sizes(_LEAST, most, 3 if options.quick else 4)
+    one.sweeps = transport.sweep(sizes, MESSAGE + COPY + STREAM, rounds)
+    for lane in (MESSAGE, STREAM):
+        measure = _measure(transport, lane, rounds)
+        one.found[lane] = costs_find.find(measure, _LEAST, most)
+        one.findings += _findings(one, lane, _measure(transport, COPY, rounds), numbers)
+    copies = costs_find.copies(
+        costs_curve.curve(one.sweeps[MESSAGE]),
+        costs_curve.curve(one.sweeps[COPY]),
+        _COPIES_FROM,
+        most,
+    )
+    if copies:
+        one.findings.append(
+            Finding(
+                one.mpi,
+                "copies",
+                _LANE_NAMES[MESSAGE],
+                _COPIES_FROM,
+                most,
+                f"a further byte takes {copies[0]:.1f} +- {copies[1]:.1f} times memcpy's time",
+                costs_find.confidence(copies[0] / max(copies[1], 1e-9), 1),
+                f"about {max(1, round(copies[0]))} on the critical path",
+            )
+        )
+
+
+def _measure(transport: Transport, lane: str, rounds: int) -> costs_find.Measure:
+    return lambda sizes: transport.sweep(sizes, lane, rounds)[lane]
+
+
+def _findings(
+    one: Machine, lane: str, measure_copy: costs_find.Measure, numbers: dict[str, Any]
+) -> list[Finding]:
+    found = []
+    for threshold in one.found[lane].thresholds:
+        low, high = threshold.below, threshold.above
+        if threshold.kind == "step":
+            evidence = (
+                f"{threshold.step_s * 1e6:+.2f} us "
+                f"({threshold.step_s / threshold.seconds:+.0%}) at once, "
+                f"+- {threshold.error_s * 1e6:.2f}"
+            )
+            cause = _cause_of_step(one, low, high, measure_copy)
+        else:
+            evidence = (
+                f"{_per_kib(threshold.per_byte_before_s)} ns per KiB before, "
+                f"{_per_kib(threshold.per_byte_after_s)} after"
+            )
+            cause = cache_near(low, high, numbers)
+        found.append(
+            Finding(
+                one.mpi,
+                threshold.kind,
+                _LANE_NAMES[lane],
+                low,
+                high,
+                evidence,
+                threshold.confidence,
+                cause,
+            )
+        )
+    for cells in one.found[lane].cells:
+        low, high = round(cells.bytes * 0.97), round(cells.bytes * 1.03)
+        evidence = (
+            f"{cells.step_s * 1e6:+.2f} us for each further {cells.bytes} bytes, "
+            f"from {cells.low} to {cells.high}"
+        )
+        page = numbers["page_bytes"]["value"]
+        cause = _named(one, low, high)
+        if low <= page <= high:
+            cause = f"pages of {page} bytes: a system call copies page by page"
+        found.append(
+            Finding(
+                one.mpi, "cells", _LANE_NAMES[lane], low, high, evidence, cells.confidence, cause
+            )
+        )
+    return found
+
+
+def _per_kib(seconds: float) -> str:
+    return f"{seconds * 1e9 * 1024:.0f}"
+
+
+def _named(one: Machine, low: int, high: int) -> str:
+    knobs = costs_knobs.explaining(one.mpi, low, high, one.knobs)
+    return "; or ".join(f"{knob.variable}={one.knobs[knob.control]}: {knob.what}" for knob in knobs)
+
+
+def _cause_of_step(one: Machine, low: int, high: int, measure_copy: costs_find.Measure) -> str:
+    """A setting, or the C library's memcpy, which has thresholds of its own."""
+    named = _named(one, low, high)
+    if named:
+        return named
+    samples = measure_copy([max(1, round(low * 0.97)), round(high * 1.03)])
+    before, after = costs_curve.curve(samples).seconds
+    if after > _MEMCPY_STEP * before:
+        return "memcpy of the C library changes its way here, too"
+    return ""
+
+
+def cache_near(low: int, high: int, numbers: dict[str, Any]) -> str:
+    """A message is in two places: the caches it does not fit into any more."""
+    size = (low + high) / 2
+    for level in ("l1", "l2", "l3"):
+        cache = numbers[f"{level}_bytes"]["value"]
+        for part, words in ((0.5, "half of the"), (1.0, "the")):
+            if 0.72 < size / (part * cache) < 1.4:
+                return f"about {words} {level.upper()} cache of {cache} bytes"
+    return ""
+
+
+def _parameters(one: Machine) -> list[Parameter]:
+    """Memory-LogP, for short messages and for long ones."""
+    found: list[Parameter | None] = []
+    sweeps = one.sweeps
+    for name, of, samples in (
+        ("o", "memcpy", sweeps.get(COPY, {})),
+        ("g", "between messages of a stream", sweeps.get(STREAM, {})),
+        (
+            "L",
+            "a message without gaps, less o",
+            costs_logp.difference(sweeps.get(MESSAGE, {}), sweeps.get(COPY, {})),
+        ),
+    ):
+        for low, high in ((0, _TURN), (_TURN, 1 << 40)):
+            part = {size: values for size, values in samples.items() if low <= size <= high}
+            found.append(costs_logp.parameter(name, of, part) if part else None)
+    for mode in costs_pieces.MODES:
+        for shape in dict.fromkeys(split.id.partition("/")[0] for split in one.splits):
+            samples = costs_pieces.latency(one.splits, shape, mode)
+            found.append(
+                costs_logp.parameter("l", f"{shape}, {mode}", samples) if samples else None
+            )
+    return [parameter for parameter in found if parameter]

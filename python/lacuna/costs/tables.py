@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of `lacuna costs machine`, from its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from lacuna.base import terminal
+from lacuna.costs import knobs as costs_knobs
+from lacuna.costs.pieces import MOST_REST, PIECES
+from lacuna.launch import mpis
+
+Result = dict[str, Any]
+Cells = tuple[list[str], list[list[str]]]
+
+_WIDTH = 150  # of tables that go into a pipe
+_REFERENCE_BYTES = 8  # as the papers count
+PIECE_MEANINGS = (
+    "o: copied once; l_p: packing over that; l_m: what the library makes of it; L: the message "
+    "without gaps; rest: what the pieces, measured apart, miss"
+)
+_WORDS = {"message", "mode", "parameter", "of", "bytes", "what", "seen in", "evidence", "cause"}
+
+
+def show(result: Result, cycle: float | None) -> None:
+    """All of them on stdout, and whether the pieces add up."""
+    console = terminal.console(_WIDTH)
+    for title, (columns, rows) in all_cells(result, cycle):
+        if not rows:
+            continue
+        table = Table(title=title, box=SIMPLE_HEAD)
+        for column in columns:
+            table.add_column(column, justify="left" if column in _WORDS else "right")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    for line in verdicts(result):
+        console.print(line, markup=False, soft_wrap=True)
+    if result["rows"]:
+        console.print(PIECE_MEANINGS, markup=False, soft_wrap=True)
+
+
+def cycle_ns(numbers: dict[str, Any]) -> float | None:
+    """Of the clock, where it was measured (`lacuna machine --measure`)."""
+    number = numbers["cycle_ns"]
+    return number["value"] if number["source"] == "measured" else None
+
+
+def all_cells(result: Result, cycle: float | None) -> list[tuple[str, Cells]]:
+    """Titles and tables."""
+    found = []
+    for mpi in result["provenance"]["mpi"]:
+        title = mpis.TITLE[mpi]
+        found += [
+            (f"{title}: microseconds of a message with gaps, by piece", _split(result, mpi, cycle)),
+            (f"{title}: Memory-LogP", _parameters(result, mpi)),
+            (f"{title}: thresholds and hidden buffers", _findings(result, mpi)),
+        ]
+    return found
+
+
+def _of(result: Result, what: str, mpi: str) -> list[dict[str, Any]]:
+    return [one for one in result[what] if one["mpi"] == mpi]
+
+
+def _split(result: Result, mpi: str, cycle: float | None) -> Cells:
+    columns = ["message", "mode", "time", *PIECES, "rest", "rest %"]
+    if cycle:
+        columns.append("cycles/8 B")
+    rows = []
+    for row in _of(result, "rows", mpi):
+        times = [row[f"{name}_s"] for name in ("median", *PIECES, "rest")]
+        cells = [row["id"], row["method"], *(f"{time * 1e6:.2f}" for time in times)]
+        cells.append(f"{row['rest_share']:.1%}" + ("" if row["adds_up"] else " FAIL"))
+        if cycle:
+            references = row["bytes"] / _REFERENCE_BYTES
+            cells.append(f"{row['median_s'] * 1e9 / cycle / references:.1f}")
+        rows.append(cells)
+    return columns, rows
+
+
+def _parameters(result: Result, mpi: str) -> Cells:
+    """l, o, g and L, each a start and a time per byte; and P."""
+    columns = ["parameter", "of", "bytes", "start, us", "ns per KiB", "residual"]
+    rows = [
+        [
+            one["name"],
+            one["of"],
+            f"{one['low']} to {one['high']}",
+            f"{one['start_s'] * 1e6:.3f}",
+            f"{one['per_byte_s'] * 1e9 * 1024:.2f}",
+            f"{one['residual']:.0%}",
+        ]
+        for one in _of(result, "parameters", mpi)
+    ]
+    if rows:
+        rows.append(["P", "processors on a side of a message", "", "1", "", ""])
+    return columns, rows
+
+
+def _findings(result: Result, mpi: str) -> Cells:
+    """What was found, why it is believed, and where it comes from."""
+    columns = ["what", "seen in", "bytes", "evidence", "confidence", "cause"]
+    rows = [
+        [
+            one["kind"],
+            one["seen_in"],
+            f"{one['low']} to {one['high']}",
+            one["evidence"],
+            f"{one['confidence']:.3f}",
+            one["cause"] or "not known",
+        ]
+        for one in _of(result, "findings", mpi)
+    ]
+    return columns, rows
+
+
+def known_knobs(mpi: str, values: dict[str, int]) -> dict[str, int]:
+    """Those of the library's settings that are about buffers."""
+    names = [knob.control for knob in costs_knobs.KNOBS.get(mpi, [])]
+    return {name: values[name] for name in names if name in values}
+
+
+def verdicts(result: Result) -> list[str]:
+    """Whether the pieces add up, for each library."""
+    lines = []
+    for mpi in result["provenance"]["mpi"]:
+        rows = _of(result, "rows", mpi)
+        if not rows:
+            continue
+        off = [f"{row['id']} {row['method']}" for row in rows if not row["adds_up"]]
+        which = f"; not in {', '.join(off)}" if off else ""
+        lines.append(
+            f"{'FAIL' if off else 'PASS'}  {mpis.TITLE[mpi]}: the pieces add up to the time but "
+            f"for {MOST_REST:.0%} in {len(rows) - len(off)} of {len(rows)} rows{which}"
+        )
+    return lines

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna doctor`: in which of lacuna's own waits the processes of a job are, asked from outside.
+
+It reads what each process shows of itself (interpose/direct/node/waits.hpp) out of its memory, so
+that a job that hangs need do nothing for it.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from lacuna.base.errors import Exit, LacunaError
+
+_PROC = Path("/proc")
+_SYMBOL = "lacuna_interposed_waits"
+_LIBRARY = re.compile(r"/liblacuna-(mpich|ompi|mpiabi)\.so$")
+_NAME = b"lacuna 1"
+_HEAD = struct.Struct("=8siiiiQ")
+_ROW = struct.Struct("=Iiiiq104s")
+_MOST_ROWS = 256
+_STATES = {
+    "R": "running",
+    "S": "asleep",
+    "D": "asleep in the system",
+    "T": "stopped",
+    "t": "stopped by a debugger",
+    "Z": "ended",
+}
+
+
+@dataclass(frozen=True)
+class Wait:
+    """One thread that waits for another rank."""
+
+    thread: int
+    rank: int  # -1: several
+    process: int
+    since_ns: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A process with lacuna in it."""
+
+    process: int
+    rank: int  # -1: MPI_Init has not ended
+    ranks: int
+    path_is_open: bool
+    job: int
+    waits: tuple[Wait, ...]
+
+
+def parse(data: bytes) -> tuple[int, int, bool, int, tuple[Wait, ...]] | None:
+    """What a process shows of itself; None where it is not lacuna's, or another version's."""
+    if len(data) < _HEAD.size:
+        return None
+    name, rows, rank, ranks, path_is_open, job = _HEAD.unpack_from(data)
+    if name != _NAME or not 0 <= rows <= _MOST_ROWS or len(data) < _HEAD.size + rows * _ROW.size:
+        return None
+    waits = []
+    for at in range(rows):
+        is_taken, thread, whom, process, since, what = _ROW.unpack_from(
+            data, _HEAD.size + at * _ROW.size
+        )
+        if is_taken == 1:
+            words = what.partition(b"\0")[0].decode("utf-8", "replace")
+            waits.append(Wait(thread, whom, process, since, words))
+    return rank, ranks, path_is_open != 0, job, tuple(waits)
+
+
+@cache
+def _place_in_file(path: str, _changed: float) -> tuple[int, int] | None:
+    """The address that a library has for the symbol, and its size."""
+    try:
+        with Path(path).open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".dynsym")
+            if not isinstance(table, SymbolTableSection):
+                return None
+            for symbol in table.get_symbol_by_name(_SYMBOL) or []:
+                return symbol.entry.st_value, symbol.entry.st_size
+    except (OSError, ELFError, ValueError, KeyError, AttributeError):
+        pass
+    return None
+
+
+def _place_in_process(process: int) -> tuple[int, int] | None:
+    """Where the symbol is in a process, and its size; None where lacuna is not in it."""
+    try:
+        maps = (_PROC / str(process) / "maps").read_text(errors="replace")
+    except OSError:
+        return None
+    for line in maps.splitlines():
+        words = line.split(maxsplit=5)
+        if len(words) < 6 or not _LIBRARY.search(words[5]) or int(words[2], 16) != 0:
+            continue
+        # As the process sees it, which may be in a container.
+        path = _PROC / str(process) / "root" / words[5].lstrip("/")
+        try:
+            place = _place_in_file(str(path), path.stat().st_mtime)
+        except OSError:
+            continue
+        if place:
+            return int(words[0].partition("-")[0], 16) + place[0], place[1]
+    return None
+
+
+def look(process: int) -> Found | None:
+    """A process with lacuna in it, or None."""
+    place = _place_in_process(process)
+    if place is None:
+        return None
+    try:
+        with (_PROC / str(process) / "mem").open("rb") as memory:
+            memory.seek(place[0])
+            shown = parse(memory.read(place[1]))
+    except PermissionError as error:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"the memory of process {process} may not be read",
+            "ask as the user who runs it, or as root (kernel.yama.ptrace_scope may forbid it)",
+        ) from error
+    except (OSError, ValueError):
+        return None
+    return Found(process, *shown) if shown else None
+
+
+def _processes() -> Iterator[int]:
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit():
+            yield int(entry.name)
+
+
+def _parent(process: int) -> int:
+    try:
+        text = (_PROC / str(process) / "stat").read_text(errors="replace")
+        return int(text.rpartition(")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _below(process: int, top: int) -> bool:
+    while process > 1:
+        if process == top:
+            return True
+        process = _parent(process)
+    return False
+
+
+def find_job(process: int) -> list[Found]:
+    """The processes with lacuna of a job on this node, of which one, or the launcher, is given."""
+    if not (_PROC / str(process)).exists():
+        raise LacunaError(Exit.USAGE, f"no process {process}", "give one of a rank or a launcher")
+    found = look(process)
+    others = []
+    for other in _processes():
+        try:
+            seen = look(other) if other != process else None
+        except LacunaError:  # another user's, as far as we know
+            continue
+        if seen:
+            others.append(seen)
+    if found is None:
+        below = [other for other in others if _below(other.process, process)]
+        if not below:
+            raise LacunaError(
+                Exit.USAGE,
+                f"lacuna is neither in process {process} nor in those that it has started",
+                "give a rank of a job under `lacuna run`, or its launcher",
+            )
+        return sorted(below, key=lambda one: one.rank)
+    same = [other for other in others if found.job and other.job == found.job]
+    return sorted([found, *same], key=lambda one: one.rank)
+
+
+def _state(process: int) -> str:
+    try:
+        text = (_PROC / str(process) / "stat").read_text(errors="replace")
+        return _STATES.get(text.rpartition(")")[2].split()[0], "alive")
+    except (OSError, IndexError):
+        return "ended"
+
+
+def _whom(wait: Wait) -> str:
+    if wait.process <= 0:
+        return ""
+    if (_PROC / str(wait.process)).exists():
+        return f", for rank {wait.rank} (process {wait.process})"
+    return f", for rank {wait.rank} (process {wait.process}, which has ended)"
+
+
+def lines(found: list[Found]) -> list[str]:
+    """What is said of a job, a line for each process and wait."""
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    result = []
+    for one in found:
+        who = f"rank {one.rank} of {one.ranks}" if one.rank >= 0 else "a rank in MPI_Init"
+        path = "direct path open" if one.path_is_open else "direct path off"
+        said = f"{who}, process {one.process}, {_state(one.process)}; {path}"
+        if not one.waits:
+            result.append(f"{said}: in no wait of lacuna's")
+        for wait in one.waits:
+            seconds = max(0.0, (now - wait.since_ns) / 1e9)
+            thread = f" (thread {wait.thread})" if wait.thread != one.process else ""
+            result.append(f"{said}: waits{thread} for {seconds:.1f} s in {wait.what}{_whom(wait)}")
+    return result
+
+
+def doctor(process: int) -> None:
+    """Prints it."""
+    for line in lines(find_job(process)):
+        print(line)

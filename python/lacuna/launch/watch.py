@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a benchmark's program under a launcher and reads the lines it writes, as they come."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.launch import mpis
+
+_POLL_SECONDS = 0.1
+_SHOWN_LINES = 5
+_NOT_FOUND = "error while loading shared libraries"  # in the loader's words
+
+Line = dict[str, Any]
+
+
+def progress_bar() -> AbstractContextManager[Progress | None]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return nullcontext()
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+def run(
+    mpi: str,
+    command: Callable[[Path], tuple[list[str], dict[str, str]]],
+    unit: str,
+    progress: Progress | None,
+    seen: Callable[[Line], None] = lambda line: None,
+) -> list[Line]:
+    """All lines of a run that ended well: the header first, `end` last.
+
+    `command` makes the command line and the environment for the file that the lines go to. The bar
+    counts lines of the kind `unit`; the header says how many there will be. `seen` gets each line
+    as it comes, also of a run that does not end well.
+    """
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+        out = Path(folder) / "lines"
+        words, environment = command(out)
+        task = progress.add_task(mpis.TITLE[mpi], total=None) if progress else None
+        with (Path(folder) / "words").open("w+", encoding="utf-8", errors="replace") as said:
+            process = subprocess.Popen(
+                words, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+            try:
+                lines = _follow(process, out, unit, progress, task, seen)
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+                    process.wait()
+            said.seek(0)
+            last_words = _last_words(said.read().strip().splitlines())
+    if any(_NOT_FOUND in line for line in last_words):
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"a library of {mpi} is not found by the ranks: {last_words[0].strip()}",
+            "load its module, or add the folder that holds it to LD_LIBRARY_PATH",
+        )
+    if process.returncode != 0 or not lines or lines[-1]["kind"] != "end":
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"the program failed on {mpi}: exit code {process.returncode}",
+            "its last words are below",
+            "\n".join(last_words),
+        )
+    return lines
+
+
+def _last_words(said: list[str]) -> list[str]:
+    """What our program said, if it did: launchers say much more of a job that ends badly."""
+    ours = [line for line in said if line.startswith("lacuna-")]
+    return (ours or said)[-_SHOWN_LINES:]
+
+
+def _follow(
+    process: subprocess.Popen[bytes],
+    out: Path,
+    unit: str,
+    progress: Progress | None,
+    task: Any,
+    seen: Callable[[Line], None],
+) -> list[Line]:
+    lines: list[Line] = []
+    rest, position = "", 0
+    while True:
+        is_over = process.poll() is not None
+        if out.exists():
+            with out.open(encoding="utf-8") as file:
+                file.seek(position)
+                rest += file.read()
+                position = file.tell()
+            *whole, rest = rest.split("\n")
+            for line in map(json.loads, whole):
+                lines.append(line)
+                seen(line)
+            if progress and lines:
+                done = sum(line["kind"] == unit for line in lines)
+                progress.update(task, total=lines[0][f"{unit}s"], completed=done)
+        if is_over:
+            return lines
+        time.sleep(_POLL_SECONDS)
+
+
+def check_loaded(mpi: str, lines: list[Line]) -> None:
+    """Whether the ranks of a run had the preload library, which they must have."""
+    if not lines[0]["lacuna_loaded"]:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"lacuna was not loaded into the ranks on {mpi}",
+            "check LD_PRELOAD and that the preload library fits this MPI library",
+        )

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles and runs the programs of `bench/ompi`: generic, with a cache of requests, specialised.
+
+Generic and cached calls take turns in one job, as a switch can tell them apart. Specialised is
+another binary: its jobs alternate with the others.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
+
+from lacuna.base import paths
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.results import Row
+from lacuna.launch import mpis, run, watch
+from lacuna.messages import exchange
+
+SPECIALISED = "specialised"
+_CACHE = {"LACUNA_PERSISTENT_CACHE": "1", "LACUNA_DIRECT": "0"}
+_FLAGS = ("-O2", "-Wall")
+_LIBRARY = {"mpich": "libmpi.so.12", "ompi": "libmpi.so.40"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to measure: jobs of each binary, and samples in each."""
+
+    jobs: int
+    rounds: int
+    quick: bool
+
+
+def specializer(mpi: str) -> list[str] | str:
+    """The command that compiles and specialises for that MPI library, or why there is none."""
+    if shutil.which("clang-19") is None:
+        return "no clang-19"
+    beside = Path(sys.executable).with_name("lacuna-cc")
+    found = str(beside) if beside.is_file() else shutil.which("lacuna-cc")
+    if found:
+        return [found, "--mpi", mpi]
+    if importlib.util.find_spec("lacuna.compiler.wrapper") is not None:
+        return [sys.executable, "-m", "lacuna.compiler.wrapper", "--mpi", mpi]
+    return "no lacuna-cc"
+
+
+def measure(rows: list[Row], options: exchange.Options, plan: Plan) -> tuple[list[Row], Row]:
+    """The lanes of all programs that the rows name, as exchange.measure() makes them, and what
+    belongs into the header."""
+    programs = list(dict.fromkeys(row["program"] for row in rows))
+    prefix = {row["program"]: row["prefix"] for row in rows}
+    header: dict[str, Any] = {"mpi": {}}
+    lanes: list[Row] = []
+    targets = mpis.chosen(options.mpis, options.mpi_root)
+    for target in targets:
+        _library(target)  # there must be one
+    with watch.progress_bar() as progress:
+        for target in targets:
+            special = specializer(target.name)
+            if isinstance(special, str):
+                title = mpis.TITLE[target.name]
+                print(f"{SPECIALISED}: skipped on {title}: {special}", file=sys.stderr)
+            for program in programs:
+                lines = _run(target, program, special, plan, progress)
+                header["mpi"][target.name] = lines[0]["mpi_library"].strip()
+                header["compiler"] = lines[0]["compiler"]
+                lanes += _lanes(target.name, program, prefix[program], lines)
+    return lanes, header
+
+
+def _run(
+    target: mpis.Installed,
+    program: str,
+    special: list[str] | str,
+    plan: Plan,
+    progress: Progress | None,
+) -> list[watch.Line]:
+    """The lines of all jobs of a program."""
+    source = paths.bench_sources("ompi") / f"{program}.c"
+    lines: list[watch.Line] = []
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+        plain = Path(folder) / program
+        compile_program(
+            [*_plain_compiler(target), str(source), "-o", str(plain), *_library(target)]
+        )
+        binaries = [(plain, "generic")]
+        if not isinstance(special, str):
+            binary = Path(folder) / f"{program}-{SPECIALISED}"
+            compile_program([*special, *_FLAGS, str(source), "-o", str(binary), "-lm"])
+            binaries.append((binary, SPECIALISED))
+        for _ in range(plan.jobs):
+            for binary, lane in binaries:
+                lines += _job(target, binary, lane, plan, progress)
+    return lines
+
+
+def _plain_compiler(target: mpis.Installed) -> list[str]:
+    """Of the same make as what specialises, where it is there."""
+    compiler = shutil.which("clang-19") or shutil.which("cc")
+    if compiler is None:
+        raise LacunaError(Exit.ENVIRONMENT, "no C compiler", "install clang-19 or gcc")
+    return [compiler, *_FLAGS, "-I", str(target.prefix / "include")]
+
+
+def _library(target: mpis.Installed) -> list[str]:
+    folder = target.prefix / "lib"
+    family = paths.family_of(target.name)
+    if family not in _LIBRARY:
+        raise LacunaError(
+            Exit.USAGE,
+            f"the programs of 1996 are not compiled for {mpis.TITLE[target.name]}",
+            f"give one of {', '.join(mpis.ALL)} with --mpi",
+        )
+    library = folder / _LIBRARY[family]
+    return [str(library), "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{folder}", "-lm"]
+
+
+def compile_program(words: list[str], environment: Mapping[str, str] | None = None) -> None:
+    """Runs a compiler on a program of the bench; one that says it cannot specialise has failed."""
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    said = done.stderr or done.stdout
+    if done.returncode != 0 or "nothing is specialized" in said:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            f"{words[0]} fails on a program of the bench",
+            "see below",
+            "\n".join(said.strip().splitlines()[-5:]),
+        )
+
+
+def _job(
+    target: mpis.Installed, binary: Path, lane: str, plan: Plan, progress: Progress | None
+) -> list[watch.Line]:
+    numbers = ["--rounds", str(plan.rounds), "--quick", str(int(plan.quick))]
+
+    def command(out: Path) -> tuple[list[str], dict[str, str]]:
+        words = [str(binary), "--out", str(out), "--lane", lane, *numbers]
+        environment = dict(os.environ) | target.environment()
+        started = target.command(2, words)
+        if lane == SPECIALISED:
+            return started, environment
+        return run.build(started, target.kind, environment | _CACHE)
+
+    lines = watch.run(target.name, command, "row", progress)
+    if lane != SPECIALISED:
+        watch.check_loaded(target.name, lines)
+    return lines
+
+
+def _lanes(mpi: str, program: str, prefix: str, lines: list[watch.Line]) -> list[Row]:
+    samples: dict[tuple[str, str], list[watch.Line]] = defaultdict(list)
+    shares: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for line in lines:
+        if line["kind"] == "sample":
+            samples[line["id"], line["lane"]].append(line)
+        if line["kind"] == "in_mpi":
+            shares[line["id"], line["lane"]].append(line["share"])
+    found = []
+    for (name, lane), taken in samples.items():
+        values = [one["s"] for one in taken]
+        median = statistics.median(values)
+        found.append(
+            {
+                "mpi": mpi,
+                "id": f"{prefix}{name}",
+                "test": program,
+                "bytes": taken[0]["bytes"],
+                "method": lane,
+                "median_s": median,
+                "mad_s": statistics.median(abs(value - median) for value in values),
+                "mpi_s": median * statistics.median(shares[name, lane]),
+                "samples_s": values,
+            }
+        )
+    return found

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs lacuna-bench-preload: two ranks, messages in several ways, lacuna loaded."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.progress import Progress
+
+from lacuna.base import paths
+from lacuna.launch import detect, elf, mpis, run, watch
+from lacuna.messages import ratios as preload_times
+from lacuna.messages.ratios import Line, Times
+from lacuna.messages.shapes import Message
+
+
+@dataclass(frozen=True)
+class Target:
+    """An MPI library and how to start two ranks on it."""
+
+    name: str  # as in --mpi
+    launcher: list[str]  # words before the program
+    environment: dict[str, str]
+
+    def program(self, what: str) -> Path:
+        """A benchmark for this library's family."""
+        return paths.program(f"lacuna-bench-{what}-{paths.family_of(self.name)}")
+
+
+def bundled(names: list[str], root: Path) -> list[Target]:
+    """Libraries that `make` fetched: those named, or all that are there."""
+    chosen = mpis.chosen(names, root)
+    return [Target(mpi.name, mpi.command(2, []), mpi.environment()) for mpi in chosen]
+
+
+def measure(
+    target: Target,
+    rows: list[Message],
+    ways: list[str],
+    seconds: float,
+    options: dict[str, str],
+    progress: Progress | None,
+) -> tuple[Line, list[Times]]:
+    """The program's header, and the times of all messages.
+
+    `seconds` is for each message; `options` are LACUNA_* of the ranks.
+    """
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+        file = Path(folder) / "rows"
+        file.write_text("".join(row.line() for row in rows), encoding="utf-8")
+
+        words = ["--rows", str(file), "--ways", ",".join(ways), "--seconds", str(seconds)]
+        options = options | _other_name(target, Path(folder))
+        return _run(target, "preload", words, options, progress)
+
+
+def _other_name(target: Target, folder: Path) -> dict[str, str]:
+    """Debian calls MPICH's library libmpich.so.12; our programs ask for it as everybody else calls
+    it. Where there is only Debian's, a link in that folder, and the ranks are told to look there.
+    """
+    if target.environment:  # it knows where its library is
+        return {}
+    found = detect.family_of_file(target.program("preload"))
+    library = elf.find("libmpich.so.12")
+    if found is None or found[1] != "libmpi.so.12" or found[2] or library is None:
+        return {}
+    (folder / found[1]).symlink_to(library)
+    before = os.environ.get("LD_LIBRARY_PATH")
+    return {"LD_LIBRARY_PATH": f"{folder}:{before}" if before else str(folder)}
+
+
+def measure_collectives(
+    target: Target, seconds: float, most: int | None, only: list[str], progress: Progress | None
+) -> tuple[Line, list[Times]]:
+    """The same of collectives: those named, or all, up to so many bytes between two ranks."""
+    words = ["--seconds", str(seconds)]
+    words += ["--most", str(most)] if most else []
+    words += ["--only", ",".join(only)] if only else []
+    return _run(target, "collectives", words, {}, progress)
+
+
+def _run(
+    target: Target,
+    what: str,
+    arguments: list[str],
+    options: dict[str, str],
+    progress: Progress | None,
+) -> tuple[Line, list[Times]]:
+    def command(out: Path) -> tuple[list[str], dict[str, str]]:
+        words = [*target.launcher, str(target.program(what)), "--out", str(out), *arguments]
+        return run.build(words, target.name, dict(os.environ) | target.environment | options)
+
+    lines = watch.run(target.name, command, "row", progress)
+    watch.check_loaded(target.name, lines)
+    return lines[0], preload_times.collect(lines)

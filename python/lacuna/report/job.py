@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of `lacuna report` for a job: of what `lacuna run --report FILE.json` has written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.report import advice as costs_advice
+from lacuna.report import sites as costs_sites
+
+KIND = "job"  # provenance.kind
+_FORMAT = 1
+_WIDTH = 160  # of a table that goes into a pipe
+_SHOWN_TYPE = 60  # letters
+_WORDS = {"function", "type", "called in"}
+
+Cells = tuple[list[str], list[list[str]]]
+
+
+def check_version(file: Path, report: dict[str, Any]) -> None:
+    """Whether the document in `file`, if it is of a job, is one that this version reads."""
+    header = report["provenance"]
+    if header["kind"] == KIND and header.get("format") != _FORMAT:
+        raise LacunaError(
+            Exit.USAGE,
+            f"{file} is of another version of lacuna, {header.get('lacuna', 'it says not which')}",
+            "show it with that version",
+        )
+
+
+def show(report: dict[str, Any]) -> None:
+    """Prints the table (docs/user/report.md says what is in the document)."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDTH)
+    first = escape(headline(report))
+    columns, rows = cells(report, place_names(report))  # before a word of a damaged file is printed
+    console.print(first, highlight=False)
+    if not rows:
+        console.print("no calls on derived types")
+        return
+    title = "seconds of calls, all ranks together" if has_costs(report) else None
+    table = Table(box=SIMPLE_HEAD, title=title)
+    numbers = columns[:-1]  # and then sentences, for which a column would be too narrow
+    for name in numbers:
+        table.add_column(name, justify="left" if name in _WORDS else "right")
+    for row in rows:
+        table.add_row(*map(escape, row[:-1]))
+    console.print(table)
+    told = [row for row in rows if row[-1]]
+    if told:
+        console.print(f"{columns[-1]}:", highlight=False)
+    for row in told:
+        which = [cell for name, cell in zip(numbers, row, strict=False) if name in _WORDS]
+        console.print(Padding(escape(", ".join(which)), (0, 0, 0, 2)), highlight=False)
+        console.print(Padding(escape(row[-1]), (0, 0, 0, 6)), highlight=False)
+
+
+def has_costs(report: dict[str, Any]) -> bool:
+    """Whether its calls were timed."""
+    return any("costs" in row for row in report["rows"])
+
+
+def place_names(report: dict[str, Any]) -> dict[str, str]:
+    """Of the places of its calls; none, where they were not timed. Asks a tool for each file."""
+    return costs_sites.names([row["costs"]["site"] for row in report["rows"] if "costs" in row])
+
+
+def cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
+    """The names of the columns, and a row for each function, type and place."""
+    return _cost_cells(report, places) if has_costs(report) else _cells(report)
+
+
+def _size(number: float) -> str:
+    """Bytes for people."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if number < 1024 or unit == "TiB":
+            break
+        number /= 1024
+    return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+
+
+def headline(report: dict[str, Any]) -> str:
+    """Which job this was, in a line."""
+    header = report["provenance"]
+    words = (
+        f"{header['program']} on {header['library']}: {report['ranks']} ranks, "
+        f"{report['seconds']:.3g} s, {header['date']}"
+    )
+    if report["reporting_ranks"] != report["ranks"]:
+        words += f" (numbers of {report['reporting_ranks']} of them alone)"
+    return words
+
+
+def _cells(report: dict[str, Any]) -> Cells:
+    columns = ["function", "type", "calls", "taken", "data", "packing s", "GB/s"]
+    columns.append("not taken, and what could be done")
+    rows = []
+    for row in report["rows"]:
+        seconds = row["pack_seconds"] + row["unpack_seconds"]
+        taken = row["bytes_taken"]
+        speed = f"{taken * 1e-9 / seconds:.2f}" if seconds and taken else "-"
+        words = [f"{count} {why}" for why, count in row["declined"].items()] + row["advice"]
+        rows.append(
+            [
+                row["function"],
+                type_text(report, row),
+                f"{row['calls']}",
+                f"{row['taken']}",
+                _size(row["bytes_taken"] + row["bytes_declined"]),
+                f"{seconds:.3g}",
+                speed,
+                "\n".join(words),
+            ]
+        )
+    return columns, rows
+
+
+def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
+    """Seconds by call and piece (docs/internals/costs.md), those with the most first."""
+    columns = ["function", "type", "called in", "calls", "data"]
+    columns += ["all", "o", "l_p", "l_m", "L", "waiting", "saved", "might", "advice"]
+    rows = []
+    for row in report["rows"]:
+        costs = row["costs"]
+        pieces = ["seconds", "o_seconds", "l_p_seconds", "l_m_seconds", "L_seconds", "wait_seconds"]
+        pieces += ["saved_seconds", "would_save_seconds"]
+        rows.append(
+            [
+                row["function"],
+                type_text(report, row),
+                places[costs["site"]] or "not known",
+                f"{costs['calls']}",
+                _size(row["bytes_taken"] + row["bytes_declined"]),
+                *(f"{costs.get(name, 0):.3g}" for name in pieces),
+                "\n".join(row["advice"] + costs_advice.on_threshold(report, row)),
+            ]
+        )
+    return columns, rows
+
+
+def type_text(report: dict[str, Any], row: dict[str, Any]) -> str:
+    """Of a row's type, not too long."""
+    text = report["types"][row["type"]]["text"]
+    if text is None:
+        return "(other types, or none)"
+    return text if len(text) <= _SHOWN_TYPE else text[: _SHOWN_TYPE - 3] + "..."

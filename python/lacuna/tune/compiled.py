@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna tune --compiled`: for which messages compiled code leaves the packing to the library."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from lacuna import engine
+from lacuna.base import provenance, results
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.compiler import bench_program as compiled_program
+from lacuna.compiler import table as compiled_table
+from lacuna.compiler.bench_program import How, Message, Samples
+from lacuna.compiler.table import Cell
+from lacuna.launch import mpis, watch
+from lacuna.tune import messages as tune
+
+# Of bench/compiled/sites.c: pattern, bytes of a run, bytes of one of the `n`.
+_SHAPES = {
+    "column": ("strided", 8, 8),
+    "blocks12": ("strided", 12, 12),
+    "blocks40": ("strided", 40, 40),
+    "blocks128": ("strided", 128, 128),
+    "blocks1024": ("strided", 1024, 1024),
+    "blocks4096": ("strided", 4096, 4096),
+    "plane8": ("nested", 8, 8),
+    "plane96": ("nested", 96, 96),
+    "faces12": ("faces", 12, 12),
+    "faces96": ("faces", 96, 96),
+    "list4": ("listed", 4, 4),
+    "list8": ("listed", 8, 8),
+    "list12": ("listed", 12, 12),
+    "list24": ("listed", 24, 24),
+    "structs": ("fields", 10, 32),
+}
+# Two more beside 4 KiB, up to about where libraries send eagerly (Open MPI, blocks of 40 bytes, all
+# packed: 0.8 us a round trip for 4000 bytes, 4.4 us for 4080).
+_SIZES = sorted([1 << power for power in range(9, 23)] + [3968, 4224, 48 << 10, 96 << 10])
+# Blocks of a plane: the cube of 2^15 of them has 96 MB, and each rank two.
+_MOST_IN_PLANE = 1 << 15
+_QUICK_SIZES = [1 << power for power in range(9, 23, 3)]
+_HOW = How(samples=5, seconds=0.04, packs_all=True)
+_QUICK_SAMPLES = 3
+# Two starts of one program differ by more than the ways do: on a virtual machine a copy between the
+# processes took 2 us in one and 9 us in the next (8 KiB in blocks of 40 bytes, Open MPI's own way;
+# packed on both sides 5.6 and 7.3 us). What is chosen loses least against the best way of each
+# start, where it loses most. What had to win in each start left too little to the library: between
+# close cores 7 to 14 of 64 applications took 1.1 to 2.4 times Open MPI's own time. What had to win
+# in the mean left too much: lists on Open MPI (11 to 106 KiB) took 2.5 times what they do packed,
+# in two jobs of three.
+_STARTS = 5
+_QUICK_STARTS = 2
+
+
+def tune_compiled(
+    names: list[str],
+    root: Path,
+    quick: bool,
+    output: Path | None,
+    adds: bool,
+    seconds: float | None = None,
+) -> None:
+    """Measures each library, writes its table, prints what it says. `adds`: to the starts that the
+    table has: other hours have other cores. `seconds`: of a sample, instead of what we found is
+    enough."""
+    how = _HOW if seconds is None else replace(_HOW, seconds=seconds)
+    if quick:
+        how = replace(how, samples=_QUICK_SAMPLES)
+    targets = mpis.chosen(names, root)
+    if output and len(targets) > 1:
+        raise LacunaError(Exit.USAGE, "one --output for several libraries", "name one with --mpi")
+    for target in targets:
+        kind = "mpich" if target.name == "mpiabi" else target.name
+        place = output or compiled_table.own_place(kind)
+        if place is None:
+            raise LacunaError(
+                Exit.ENVIRONMENT,
+                "no place to keep the table: neither XDG_CACHE_HOME nor HOME is set",
+                "give one with --output",
+            )
+        results.make_folders([place])
+        with watch.progress_bar() as progress:
+            todo = messages(quick)
+            starts = _QUICK_STARTS if quick else _STARTS
+            told, found = compiled_program.measure(target, todo, how, progress, starts)
+        earlier = compiled_table.starts(place) if adds else {}
+        cells = [cell(one, [samples[one.id] for samples in found], earlier) for one in todo]
+        apart = compiled_table.apart(_rungs(cells))
+        ways = [one.sent_apart() if _is_in(one, apart) else one for one in cells]
+        results.write_text(place, tune.dump(_table(told, cells, ways, apart)))
+        _show(mpis.TITLE[target.name], ways, apart)
+        print(f"wrote {place}", file=sys.stderr)
+
+
+def messages(quick: bool) -> list[Message]:
+    """What is measured: each shape at each size that holds eight runs or more."""
+    found = []
+    for shape, (pattern, _, one) in _SHAPES.items():
+        for size in _QUICK_SIZES if quick else _SIZES:
+            n = size // one
+            if pattern == "faces":
+                n = n // 4 * 4  # they come in fours
+            if pattern == "nested":
+                n = math.isqrt(n) ** 2
+            if n >= 8 and not (pattern == "nested" and n > _MOST_IN_PLANE):
+                found.append(Message(f"{shape}/{size}", shape, n, n * one, compiled_table.LANES))
+    return found
+
+
+def cell(message: Message, starts: list[Samples], earlier: compiled_table.Starts) -> Cell:
+    """What the samples of a message say, of each start; after those of earlier jobs."""
+    pattern, run, _ = _SHAPES[message.kind]
+    speeds = list(earlier.get((message.kind, message.bytes), []))
+    for samples in starts:
+        speeds.append(
+            {lane: compiled_program.ratio(samples, "ss", lane) for lane in compiled_table.LANES}
+        )
+    return Cell(pattern, message.kind, run, message.bytes, speeds)
+
+
+def _size(one: Cell) -> int:
+    """The size that was asked for: not all are whole runs."""
+    return min(size for size in _SIZES if size >= one.bytes)
+
+
+def _is_in(one: Cell, spans: list[compiled_table.Rule]) -> bool:
+    return any(begin <= one.bytes <= end for begin, end in spans)
+
+
+def _rungs(cells: list[Cell]) -> list[list[Cell]]:
+    return [[one for one in cells if _size(one) == size] for size in sorted({*map(_size, cells)})]
+
+
+def _table(
+    told: dict[str, Any], cells: list[Cell], ways: list[Cell], apart: list[compiled_table.Rule]
+) -> dict[str, Any]:
+    header = provenance.collect()
+    return {
+        "lacuna_compiled_table": compiled_table.FORMAT,
+        "mpi": told["mpi_library"].strip(),
+        "cpu": header["cpu"],
+        "rows": [engine.machine()["row"]["name"]],
+        "provenance": header | {"compiler": told["compiler"]},
+        "left": compiled_table.rules(ways),
+        "apart": apart,
+        "evidence": {"shared": [one.as_json() for one in cells]},
+    }
+
+
+def _way(one: Cell, apart: list[compiled_table.Rule]) -> str:
+    is_apart = one.best[0] == "s" and _is_in(one, apart)
+    return "g" + one.best[1] if is_apart else one.best
+
+
+def _worst(one: Cell) -> float:
+    """What is sure: the least of what the ways that are taken do over packing on both sides."""
+    return min(start[one.best] for start in one.starts)
+
+
+def _show(title: str, cells: list[Cell], apart: list[compiled_table.Rule]) -> None:
+    """For each shape and size who packs, and what that wins over packing on both sides."""
+    console = Console(highlight=False, width=None if Console().is_terminal else 200)
+    table = Table(
+        title=f"{title}: who packs first (s: the sender's or the receiver's compiled code, "
+        "g: the sender's with a gap, n: the library), and the least of its speed over packing on "
+        "both sides in all starts",
+        box=SIMPLE_HEAD,
+    )
+    table.add_column("shape")
+    sizes = sorted({_size(one) for one in cells})
+    for size in sizes:
+        table.add_column(f"{size / 1024:.4g}K", justify="right")
+    for shape in dict.fromkeys(one.shape for one in cells):
+        known = {_size(one): one for one in cells if one.shape == shape}
+        texts = []
+        for size in sizes:
+            one = known.get(size)
+            texts.append("" if one is None else f"{_way(one, apart)} {_worst(one):.2f}")
+        table.add_row(shape, *texts)
+    console.print(table)

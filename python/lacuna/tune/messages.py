@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna tune`: measures where packing first wins on an MPI library, and keeps the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.progress import Progress
+from rich.table import Table
+
+from lacuna.base import paths, provenance, results, terminal
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.units import size_name
+from lacuna.launch import launchers, mpis, watch
+from lacuna.messages import program as preload_program
+from lacuna.messages import shapes as preload_rows
+from lacuna.messages.program import Target
+from lacuna.tune import rules as tune_table
+from lacuna.tune.rules import Cell
+
+TABLE = "LACUNA_TABLE"  # the environment variable that names the file
+FORMAT = 3  # the value of "lacuna_table", as interpose/policy/table.cpp reads it
+_SECONDS = 0.1  # for a message
+_QUICK_SECONDS = 0.02
+_NAME_OF_FAMILY = {"mpich": "mpich", "ompi": "openmpi", "mpiabi": "mpiabi"}
+_WIDTH = 140
+
+
+@dataclass
+class Options:
+    """What the command line asked for."""
+
+    launcher: list[str]  # none: the MPI libraries that `make` fetched
+    mpis: list[str]
+    network: bool
+    quick: bool
+    output: Path | None
+    mpi_root: Path
+
+
+def tune(options: Options) -> None:
+    """Measures each library, writes its table, prints what it says."""
+    targets = _targets(options)
+    wanted = options.output or _named()
+    if wanted and len(targets) > 1:
+        source = "--output" if options.output else TABLE
+        raise LacunaError(Exit.USAGE, f"one {source} for several libraries", "name one with --mpi")
+    # Before a minute of measuring for each.
+    if wanted:
+        results.make_folders([wanted])
+    else:
+        results.make_folder(_known(paths.cache()))
+    for target in targets:
+        with watch.progress_bar() as progress:
+            told, cells = measure(target, options.quick, not options.network, progress)
+        place = wanted or _known(told["table_place"])
+        results.make_folder(place.absolute().parent)
+        transport = "network" if options.network else "shared"
+        table = _table(place, told, cells, transport)
+        results.write_text(place, dump(table))
+        show(mpis.TITLE[target.name], table[transport])
+        if broken := tune_table.impossible(cells):
+            print(
+                f"lacuna tune: {mpis.TITLE[target.name]} has a defect: it cannot receive "
+                f"contiguous data as {', '.join(broken)}; receivers leave such messages to it",
+                file=sys.stderr,
+            )
+        print(f"wrote {place}", file=sys.stderr)
+
+
+def _targets(options: Options) -> list[Target]:
+    if not options.launcher:
+        if options.network:
+            raise LacunaError(
+                Exit.USAGE,
+                "--network needs a launcher that puts two ranks on two nodes",
+                "as in: lacuna tune --network mpirun -n 2 --host a,b",
+            )
+        return preload_program.bundled(options.mpis, options.mpi_root)
+    launcher = launchers.find(options.launcher[0])
+    if launcher is None:
+        raise LacunaError(
+            Exit.USAGE,
+            f"not a launcher: {options.launcher[0]}",
+            "as in: lacuna tune mpirun -n 2",
+        )
+    if len(options.mpis) > 1 or not (options.mpis or launcher.family):
+        raise LacunaError(
+            Exit.USAGE, f"which MPI does {options.launcher[0]} start?", "name one with --mpi"
+        )
+    name = options.mpis[0] if options.mpis else _NAME_OF_FAMILY[str(launcher.family)]
+    paths.family_of(name)
+    return [Target(name, options.launcher, {})]
+
+
+def measure(
+    target: Target, quick: bool, direct: bool, progress: Progress | None
+) -> tuple[dict[str, Any], list[Cell]]:
+    """The program's header, and what was found for each pattern, run and size."""
+    rows = tune_table.messages(preload_rows.TUNE_QUICK_SIZES if quick else preload_rows.TUNE_SIZES)
+    seconds = _QUICK_SECONDS if quick else _SECONDS
+    options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0", TABLE: "none"}
+    told, times = preload_program.measure(target, rows, tune_table.WAYS, seconds, options, progress)
+    cells = [tune_table.judge(one) for one in times]
+    if direct:
+        options["LACUNA_DIRECT"] = "1"
+        _, times = preload_program.measure(
+            target, rows, tune_table.DIRECT_WAYS, seconds / 2, options, progress
+        )
+        cells = [tune_table.with_direct(*pair) for pair in zip(cells, times, strict=True)]
+    return told, cells
+
+
+def _named() -> Path | None:
+    """The file that the environment names."""
+    name = os.environ.get(TABLE, "")
+    return None if name in ("", "none") else Path(name)
+
+
+def _known(place: Path | str | None) -> Path:
+    if not place:
+        raise LacunaError(
+            Exit.ENVIRONMENT,
+            "no place to keep the table: neither XDG_CACHE_HOME nor HOME is set",
+            "give one with --output",
+        )
+    return Path(place)
+
+
+def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str) -> dict[str, Any]:
+    """The new table; what an old one in that place says about the other transport is kept."""
+    table = {
+        "lacuna_table": FORMAT,
+        "mpi": told["mpi_name"],
+        "cpu": told["machine"]["cpu"],
+        "provenance": provenance.collect() | {"mpi_library": told["mpi_library"].strip()},
+    }
+    other = "shared" if transport == "network" else "network"
+    old = _read(place)
+    if all(old.get(key) == table[key] for key in ("lacuna_table", "mpi", "cpu")) and other in old:
+        table[other] = old[other]
+    elif transport == "network":
+        raise LacunaError(
+            Exit.USAGE,
+            f"{place} does not say what holds on one node",
+            "measure that first, with two ranks on one node and without --network",
+        )
+    table[transport] = tune_table.rules(cells, transport == "shared")
+    table["evidence"] = old.get("evidence", {}) if other in table else {}
+    table["evidence"][transport] = [cell.as_json() for cell in cells]
+    return table
+
+
+def _read(place: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def dump(table: dict[str, Any]) -> str:
+    """JSON with a line for each list of rules and each piece of evidence."""
+    lines = []
+    for key, value in table.items():
+        if key in ("shared", "network"):
+            sides = []
+            for side, patterns in value.items():
+                rows = [f'   "{name}": {json.dumps(rules)}' for name, rules in patterns.items()]
+                sides.append(f'  "{side}": {{\n' + ",\n".join(rows) + "\n  }")
+            text = "{\n" + ",\n".join(sides) + "\n }"
+        elif key == "evidence":
+            parts = []
+            for transport, cells in value.items():
+                rows = [f"   {json.dumps(cell)}" for cell in cells]
+                parts.append(f'  "{transport}": [\n' + ",\n".join(rows) + "\n  ]")
+            text = "{\n" + ",\n".join(parts) + "\n }"
+        else:
+            text = json.dumps(value)
+        lines.append(f' "{key}": {text}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> None:
+    """One line for each side and pattern: up to which size which runs are packed first."""
+    console = terminal.console(_WIDTH)
+    table = Table(
+        title=f"{title}: packed first, or sent directly, are runs of up to ... bytes",
+        box=SIMPLE_HEAD,
+    )
+    for name in ("side", "pattern", "messages up to: runs up to"):
+        table.add_column(name)
+    for side, patterns in book.items():
+        for pattern, rules in patterns.items():
+            parts = []
+            for most_bytes, run, *least in rules:
+                size = "any" if most_bytes is None else size_name(int(most_bytes))
+                span = "".join(f"{one:g} to " for one in least) + f"{run:g}"
+                parts.append(f"{size}: {span}" if run else f"{size}: none")
+            table.add_row(side, pattern, ", ".join(parts))
+    console.print(table)
