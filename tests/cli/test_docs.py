@@ -66,11 +66,21 @@ def test_ratios_of_the_readme_follow_from_what_was_measured():
             assert abs(shown - ratio) <= 0.02 * ratio, (name, shown, ratio)
 
 
+def anchors(page):
+    """The names that a page's headings have in links."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
 def test_links_lead_somewhere():
     for document in documents():
-        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text()):
-            if "://" not in target:
-                assert (document.parent / target).exists(), f"{document}: {target}"
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", document.read_text()):
+            if "://" in target:
+                continue
+            page = document.parent / target if target else document
+            assert page.exists(), f"{document}: {target}"
+            if anchor and page.suffix == ".md":
+                assert anchor in anchors(page), f"{document}: {target}#{anchor}"
 
 
 def test_setup_refuses_an_unknown_word():
