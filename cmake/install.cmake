@@ -1,4 +1,4 @@
-# What `cmake --install` puts under a prefix (docs/install.md). The folders are lib and bin on every system: the command,
+# What `cmake --install` puts under a prefix (docs/user/install.md). The folders are lib and bin on every system: the command,
 # which may stand in the same prefix, looks there. What is installed finds its parts from where it is, so that a prefix can be moved.
 include(CMakePackageConfigHelpers)
 set(lacuna_share share/lacuna)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeps the arrows of docs/design.md one-way: names each line of a source file that breaks a rule.
+"""Keeps the arrows of docs/internals/design.md one-way: names each line that breaks a rule.
 
 Rules: a folder includes only what is below it; mpi.h only where MPI is spoken; the engine prints
 nothing and never ends the process; the maker of the CPU is asked in engine/machine alone; sources

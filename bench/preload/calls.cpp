@@ -4,7 +4,7 @@
 // lacuna, and reads how many instructions each lacuna_counted_* has taken. The first rank sends to
 // itself, so that nothing is waited for and every run takes the same instructions; a second one is
 // there so that the direct path is open. Contiguous calls are counted twice: as long as no token
-// has come (docs/direct.md), and when one has.
+// has come (docs/internals/direct.md), and when one has.
 //
 // Usage: lacuna-bench-calls-FAMILY TIMES
 #include <mpi.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int kDoubles = 8;  // fewer bytes than a token has (docs/direct.md)
+constexpr int kDoubles = 8;  // fewer bytes than a token has (docs/internals/direct.md)
 constexpr int kMany = 128;
 constexpr int kWarmUps = 20;  // symbols are looked up in the first calls
 constexpr int kTag = 1;

@@ -142,7 +142,8 @@ double batch(const Message& message, const Way& way, int rank, int iterations) {
 constexpr int kMessagesToLearn = 16;
 
 // Whether the library can do it: MPICH 4.0.2 cannot receive long contiguous data into structs of
-// several basic types (docs/defects.md). Then it says so; after that it goes on as before.
+// several basic types (docs/internals/defects.md). Then it says so; after that it goes on as
+// before.
 bool is_possible(const Message& message, const Way& way, int rank) {
   if (way.out.form != Form::kContiguous || way.in.form != Form::kDerived || way.in.lacuna ||
       !message.is_mixed())

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The pieces of a message with gaps, after Byna et al. (2003), section 4: what copying, packing,
-// the library and the network each cost (docs/costs.md says how the times here become pieces).
+// the library and the network each cost (docs/internals/costs.md says how the times here become
+// pieces).
 #ifndef LACUNA_COSTS_MACHINE_SPLIT_HPP_
 #define LACUNA_COSTS_MACHINE_SPLIT_HPP_
 

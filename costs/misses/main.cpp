@@ -241,7 +241,7 @@ std::string simulated(const Plan& plan, const bench::Row& row, bool is_pack,
   return "\"accesses\": " + std::to_string(simulation.accesses) + text;
 }
 
-// The analytic model's (docs/cost.md).
+// The analytic model's (docs/internals/cost.md).
 std::string modelled(const Plan& plan, const bench::Row& row, bool is_pack) {
   std::string text;
   for (const Warmth warmth : {Warmth::kCold, Warmth::kWarm}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `lacuna run --costs` costs: short programs that are timed without lacuna, with it, and with
-// calls timed by it, in turns, in one job (docs/costs.md). Two ranks; writes a table on stdout.
+// calls timed by it, in turns, in one job (docs/internals/costs.md). Two ranks; writes a table on
+// stdout.
 //
 // Usage: lacuna run --costs FILE mpiexec -n 2 lacuna-overhead-FAMILY [ROUNDS]
 #include <mpi.h>

@@ -18,97 +18,94 @@ namespace {
 
 constexpr Option kTable[] = {
     {OptionId::kDisable, "LACUNA_DISABLE", OptionKind::kFlag, "0",
-     "Every MPI call goes to the MPI library untouched, as if lacuna were not there."},
+     "All MPI calls go to the MPI library unchanged, as if lacuna were not loaded."},
     {OptionId::kDisablePack, "LACUNA_DISABLE_PACK", OptionKind::kFlag, "0",
-     "The same for MPI_Pack and MPI_Unpack alone."},
+     "The same for MPI_Pack and MPI_Unpack only."},
     {OptionId::kDisableP2p, "LACUNA_DISABLE_P2P", OptionKind::kFlag, "0",
-     "The same for point-to-point communication alone (MPI_Send, MPI_Recv, MPI_Isend and kin)."},
+     "The same for point-to-point communication only (MPI_Send, MPI_Recv, MPI_Isend and kin)."},
     {OptionId::kDisableCollectives, "LACUNA_DISABLE_COLLECTIVES", OptionKind::kFlag, "0",
-     "The same for collectives alone (MPI_Bcast, MPI_Alltoallw, MPI_Neighbor_alltoall and kin)."},
+     "The same for collectives only (MPI_Bcast, MPI_Alltoallw, MPI_Neighbor_alltoall and kin)."},
     {OptionId::kDisableFiles, "LACUNA_DISABLE_FILES", OptionKind::kFlag, "0",
-     "The same for files alone (MPI_File_read, MPI_File_write_all and kin)."},
+     "The same for files only (MPI_File_read, MPI_File_write_all and kin)."},
     {OptionId::kDisableRma, "LACUNA_DISABLE_RMA", OptionKind::kFlag, "0",
-     "The same for one-sided communication alone (MPI_Put, MPI_Get, MPI_Accumulate and kin)."},
+     "The same for one-sided communication only (MPI_Put, MPI_Get, MPI_Accumulate and kin)."},
     {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
-     "The instruction set the kernels use, e.g. `reference`, `ssse3`, `avx2`, `avx3`. Unset, or "
-     "one that this machine does not have: the best it has."},
+     "The instruction set that packing uses, e.g. `reference`, `ssse3`, `avx2`, `avx3` "
+     "(AVX-512). Unset, or one that this machine does not have: the best it has."},
     {OptionId::kCpu, "LACUNA_CPU", OptionKind::kText, "",
-     "The micro-architecture that choices are made for: `generic`, `golden-cove`, `zen3`, `zen4`, "
-     "`zen5` or `neoverse` (docs/machine.md). Unset, or a name that is none of these: the row of "
-     "this CPU, which `lacuna machine` names."},
+     "The CPU for which lacuna chooses how to pack: `generic`, `golden-cove`, `zen3`, `zen4`, "
+     "`zen5` or `neoverse` (docs/internals/machine.md). Unset, or another name: this CPU's own "
+     "row, which `lacuna machine` names."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
-     "Most MiB of memory that one process holds for packed data. A call that would need more goes "
-     "to the MPI library, but for a receive that must be packed as it may bring a message through "
-     "shared memory.",
+     "The most memory, in MiB, that one rank holds for packed data. A call that would need more "
+     "goes to the MPI library. Receives that may bring a message through shared memory are an "
+     "exception: they must be packed.",
      0, int64_t{1} << 24},
     {OptionId::kStreamMb, "LACUNA_STREAM_MB", OptionKind::kInteger, "16",
-     "Most MiB, out of LACUNA_POOL_MB, in which a stream whose pieces are taken out of order keeps "
-     "what they have in common.",
+     "The most memory, in MiB and out of LACUNA_POOL_MB, that a stream of the engine (lacuna.h) "
+     "keeps when its slices are taken out of order.",
      0, int64_t{1} << 24},
     {OptionId::kThreads, "LACUNA_THREADS", OptionKind::kInteger, "1",
-     "How many threads move one message, where each gets 1 MiB or more of it: the calling thread "
-     "and helpers, which sleep in between. Only for ranks that have the cores.",
+     "The most threads that pack one message. Each gets 1 MiB or more of it. They are the "
+     "calling thread and helpers, which sleep between messages. Use it only where ranks have "
+     "several cores.",
      1, 256},
     {OptionId::kDirect, "LACUNA_DIRECT", OptionKind::kFlag, "0",
-     "Messages with gaps between ranks of a node go through shared memory. The ranks of a node "
-     "agree "
-     "on it in MPI_Init, all or none. `lacuna run` sets it to 1 where it sees that all ranks will "
-     "run lacuna, unless it is set."},
+     "Messages with gaps between ranks of one node go through shared memory. All ranks of a node "
+     "must have it on; they agree in MPI_Init. `lacuna run` sets it to 1 if all ranks will run "
+     "lacuna, unless it is set."},
     {OptionId::kDirectWait, "LACUNA_DIRECT_WAIT", OptionKind::kInteger, "30",
-     "With LACUNA_DIRECT: how many seconds the ranks of a node wait in MPI_Init for one that does "
-     "not come to the agreement, as it runs without lacuna. Then they say so on stderr and go on "
-     "without shared memory.",
+     "With LACUNA_DIRECT: how many seconds the ranks of a node wait in MPI_Init for a rank that "
+     "runs without lacuna. Then they say so on stderr and go on without shared memory.",
      1, 86400},
     {OptionId::kArenaMb, "LACUNA_ARENA_MB", OptionKind::kInteger, "128",
-     "Most MiB of shared memory that one process fills with messages on their way. A message that "
-     "finds no room there goes as it would without LACUNA_DIRECT.",
+     "The most shared memory, in MiB, that one rank fills with messages on their way. A message "
+     "for which there is no room goes as without LACUNA_DIRECT.",
      1, int64_t{1} << 20},
     {OptionId::kReadPeers, "LACUNA_READ_PEERS", OptionKind::kFlag, "1",
-     "With LACUNA_DIRECT: in blocking collectives, ranks read long runs straight out of each "
-     "other's memory (process_vm_readv), where the system allows all of a node to do so."},
+     "With LACUNA_DIRECT: in blocking collectives, ranks read long runs directly from each "
+     "other's memory (process_vm_readv), if the system allows it to all ranks of a node."},
     {OptionId::kDistance, "LACUNA_DISTANCE", OptionKind::kText, "",
-     "With LACUNA_DIRECT: `close` or `far`, what the cores of ranks are taken to be to each other, "
-     "which decides how messages cross; `turns`: now this, now that. Unset: it is measured while "
-     "they run. For tests and experiments."},
+     "With LACUNA_DIRECT: `close` or `far` says how far apart the cores of ranks are, which "
+     "decides how messages are copied; `turns` alternates between the two. Unset: it is "
+     "measured. For tests and experiments."},
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
-     "Every call that lacuna can take is taken, also where packing first is not expected to pay. "
-     "For tests and "
-     "experiments."},
+     "lacuna handles every call that it can, also where this is not expected to be faster. For "
+     "tests and experiments."},
     {OptionId::kPersistentCache, "LACUNA_PERSISTENT_CACHE", OptionKind::kFlag, "0",
-     "MPI_Send and MPI_Recv with arguments seen before use a persistent request that was made for "
-     "them, as of 1996. For comparison: it is seldom faster."},
+     "MPI_Send and MPI_Recv that come again with the same arguments use persistent requests. It "
+     "repeats a proposal of 1996 for comparison, and is seldom faster."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
-     "On stderr: that lacuna is on, by rank 0, and a line `lacuna[rank]: ...` for each type and "
-     "each reason why a call on it was or was not taken."},
+     "Prints on stderr that lacuna is on (rank 0), and a line `lacuna[rank]: ...` for each type "
+     "and each reason why calls on it were or were not taken."},
     {OptionId::kPatience, "LACUNA_PATIENCE", OptionKind::kInteger, "0",
-     "Where lacuna itself waits for another rank so many seconds, it says on stderr for whom and "
-     "in "
-     "which call, and again each time that has doubled; it goes on waiting. 0: never. "
-     "`lacuna doctor` asks from outside.",
+     "If a rank waits inside lacuna for another rank for so many seconds, it says on stderr for "
+     "which rank and in which call, again whenever the time has doubled. It goes on waiting. 0: "
+     "never. `lacuna doctor` asks from outside.",
      0, 86400},
     {OptionId::kProfile, "LACUNA_PROFILE", OptionKind::kText, "",
      "The file with this machine's numbers, which `lacuna machine --measure` writes. Unset: the "
-     "one "
-     "for this CPU in the user's cache folder, if there is one. `none`: no file; what the system "
-     "tells, and defaults."},
+     "file for this CPU in the user's cache folder, if there is one. `none`: no file, but what "
+     "the system says, and defaults."},
     {OptionId::kTable, "LACUNA_TABLE", OptionKind::kText, "",
-     "The file that says which messages to pack first, which `lacuna tune` writes. Unset: the one "
-     "for this MPI library and CPU in the user's cache folder, if there is one. `none`: no file; "
-     "the table that was shipped for the library."},
+     "The file that says which messages to pack first, which `lacuna tune` writes. Unset: the "
+     "file for this MPI library and CPU in the user's cache folder, if there is one. `none`: no "
+     "file, but the table that comes with lacuna."},
     {OptionId::kReport, "LACUNA_REPORT", OptionKind::kText, "",
-     "1: a table at MPI_Finalize, on stderr, of all ranks together: what became of the calls, by "
-     "function and by type, and what could be done. Anything else that is no flag: the file to "
-     "write the same to as data, by rank 0."},
+     "1: at the end, a table on stderr of the calls of all ranks, by function and type: which "
+     "were taken, why others were not, and what to do. Any other text that is no flag: the file "
+     "to which rank 0 writes the same as data."},
     {OptionId::kReportWait, "LACUNA_REPORT_WAIT", OptionKind::kInteger, "120",
-     "How many seconds a rank waits at MPI_Finalize for the others' numbers. Then rank 0 reports "
-     "its own alone.",
+     "How many seconds a rank waits in MPI_Finalize for the numbers of the other ranks. After "
+     "that rank 0 reports only its own.",
      0, 86400},
     {OptionId::kCosts, "LACUNA_COSTS", OptionKind::kFlag, "0",
-     "With LACUNA_REPORT: also where each call comes from, how long it takes, and what of that is "
-     "copying, packing, the library, the network and waiting; calls on predefined types, too."},
+     "With LACUNA_REPORT: also how long each call took, by the place in the program, and how "
+     "much of that was copying, packing, the MPI library, the network and waiting. It includes "
+     "calls on predefined types."},
     {OptionId::kVerify, "LACUNA_VERIFY", OptionKind::kFlag, "0",
-     "All data are packed and unpacked twice, by lacuna and by the MPI library; where they differ, "
-     "that is said on stderr and the library's are used."},
+     "lacuna and the MPI library both pack and unpack all data. Where they differ, lacuna says "
+     "so on stderr and uses the bytes of the library."},
 };
 
 struct Value {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Options: the one table of LACUNA_* environment variables. Each is read once, at the first
-// question; docs/options.md is printed from the table (and a test keeps it so). Nothing here
+// question; docs/user/options.md is printed from the table (and a test keeps it so). Nothing here
 // prints: a value that makes no sense counts as unset, and option_complaints() has the sentences
 // for whoever may speak to the user.
 #ifndef LACUNA_ENGINE_BASE_OPTIONS_HPP_
@@ -55,7 +55,7 @@ struct Option {
   std::string_view name;  // of the environment variable
   OptionKind kind;
   std::string_view fallback;  // the value when unset, as one would write it
-  std::string_view meaning;   // one sentence for docs/options.md
+  std::string_view meaning;   // one sentence for docs/user/options.md
   int64_t least = 0;          // kInteger
   int64_t most = 0;
 };

@@ -9,7 +9,8 @@
 // Reads whole vectors, as fields.inl.hpp does, but for the last ones: what they would make goes by
 // moves.
 //
-// Measured (docs/kernels.md). Tried: tables read from memory at each step, 2.3 to 3 times slower.
+// Measured: docs/experiments/2026-11-26-short-runs-and-records.md. Tried: tables read from memory
+// at each step, 2.3 to 3 times slower.
 
 // Shorter rows are stored wherever they lie: up to a period of elements moved one by one takes
 // longer than what their vectors lose. Zen 5, with and without, rows of 150 and 300 bytes at 3

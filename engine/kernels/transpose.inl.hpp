@@ -18,7 +18,8 @@
 // follow each other without a gap, the last line of one is also the first of the next and is made
 // whole too: its rows go on at the top, one column to the right.
 //
-// Measured (docs/kernels.md): n x n doubles, n >= 1024, 0.7 to 1.3 of memcpy of the same bytes.
+// Measured (docs/experiments/2026-11-26-transpose-kernels.md): n x n doubles, n >= 1024, 0.7 to 1.3
+// of memcpy of the same bytes.
 //
 // Tried:
 //   - unaligned stores straight to odd pitches: 2.0 to 3.4 (each line in two halves, far apart);

@@ -8,7 +8,7 @@
 //   leaf run   bytes that are contiguous on both sides.
 //   loop       {count, mem_stride, packed_stride}: it carries the strides of *both* sides, so
 //              whoever traverses it may interchange and tile it, and every byte still goes where
-//              the typemap says (docs/design.md, Order).
+//              the typemap says (docs/internals/design.md, Order).
 //   origin     a node's own memory address 0: the first byte it has in packed order. Its parent
 //              says where that is (Placed), so equal patterns at other offsets are equal nodes.
 //
@@ -19,8 +19,8 @@
 //   - no loop directly inside a loop whose iterations it continues;
 //   - adjacent runs of a list or sequence are one run;
 //   - a list or sequence is a loop where it is periodic, with the least period.
-// Rules and their proofs: docs/layout.md. After Gropp, Lusk & Swider 1999, section 3 (the taxonomy
-// of access patterns).
+// Rules and their proofs: docs/internals/layout.md. After Gropp, Lusk & Swider 1999, section 3 (the
+// taxonomy of access patterns).
 #ifndef LACUNA_ENGINE_LAYOUT_LAYOUT_HPP_
 #define LACUNA_ENGINE_LAYOUT_LAYOUT_HPP_
 

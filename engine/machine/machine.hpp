@@ -63,7 +63,8 @@ struct Machine : CpuHabits {
   double cycle_ns = 0.3;
   // Transposes with an output from this size on write past the caches (non-temporal stores): whole
   // lines go out without being read first, and no two lines fight for a cache set. Two machines
-  // with second levels of 1 and 2 MiB cross between 1 and 2 MiB (docs/kernels.md).
+  // with second levels of 1 and 2 MiB cross between 1 and 2 MiB
+  // (docs/experiments/2026-11-26-transpose-kernels.md).
   int64_t stream_transpose_bytes = int64_t{2} << 20;
   // The same for copies of long runs, which gain only once the output would not stay in the last
   // level anyway.

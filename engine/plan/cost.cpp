@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The formula of docs/cost.md: the longer of instructions and traffic, what the TLB adds to the
-// traffic, and the start of a call.
+// The formula of docs/internals/cost.md: the longer of instructions and traffic, what the TLB adds
+// to the traffic, and the start of a call.
 #include "plan/cost.hpp"
 
 #include <algorithm>

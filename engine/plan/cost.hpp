@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cost: how long a plan takes to move a message on its machine, and what bounds it. The formula and
-// where it is from: docs/cost.md.
+// where it is from: docs/internals/cost.md.
 #ifndef LACUNA_ENGINE_PLAN_COST_HPP_
 #define LACUNA_ENGINE_PLAN_COST_HPP_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cycles: what the kernels cost where all data is in the first-level cache, in cycles of one busy
-// core. Measured on a Granite Rapids (2.6 GHz nominal, AVX-512), see docs/cost.md; other
+// core. Measured on a Granite Rapids (2.6 GHz nominal, AVX-512), see docs/internals/cost.md; other
 // processors of the last years differ by less than the factor of two that a prediction is allowed.
 #ifndef LACUNA_ENGINE_PLAN_CYCLES_HPP_
 #define LACUNA_ENGINE_PLAN_CYCLES_HPP_

@@ -12,8 +12,9 @@ namespace lacuna {
 namespace {
 
 // Cycles of a run in a pass over one field, at its best: tables must beat that (cycles.hpp has what
-// a run takes on the whole). Measured on a 2.6 GHz Granite Rapids, L1-resident (docs/kernels.md).
-// Stores of up to 16 bytes go at two a cycle.
+// a run takes on the whole). Measured on a 2.6 GHz Granite Rapids, L1-resident
+// (docs/experiments/2026-11-26-short-runs-and-records.md). Stores of up to 16 bytes go at two a
+// cycle.
 double pass_cycles(int64_t bytes) {
   if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return 0.5;
   if (bytes <= 32) return 1.4;

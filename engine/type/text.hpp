@@ -4,7 +4,7 @@
 //   struct([1, 3], [0, 8], [int, double])
 //   subarray([128, 128, 128], [1, 128, 128], [0, 0, 0], c, double)
 //   darray(4, 1, [100, 100], [block, cyclic], [default, 4], [2, 2], fortran, float)
-// docs/types.md has the grammar. parse(print(t)) is equal to t.
+// docs/user/types.md has the grammar. parse(print(t)) is equal to t.
 #ifndef LACUNA_ENGINE_TYPE_TEXT_HPP_
 #define LACUNA_ENGINE_TYPE_TEXT_HPP_
 

@@ -120,7 +120,7 @@ TEST(Basics, AllOfMpiAreThere) {
 
 // ---- printing and reading back ----
 
-// One of each constructor, as docs/types.md has them.
+// One of each constructor, as docs/user/types.md has them.
 constexpr const char* kExamples[] = {
     "dup(double)",
     "contiguous(3, int)",

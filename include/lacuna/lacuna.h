@@ -269,13 +269,13 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_explain(const lacuna_plan*
  */
 
 /* Writes how long packing and unpacking `count` elements will take on this machine, by its numbers
- * and the formula of docs/cost.md, as a JSON object: "bytes"; "is_measured_machine", whether the
- * numbers are from a profile or mostly defaults; and "pack", "unpack" and "memcpy" (as many bytes
- * without gaps), each with "warm" (the same buffers again and again) and "cold" (in no cache):
- * "ns", "bound" ("instructions", "L1", "L2", "L3", "memory", "TLB", or "nothing" for no bytes),
- * what each of these takes, and the lines and pages touched. O(nodes + entries of index lists) at
- * each call. LACUNA_OVERFLOW where the elements have, or lie within, more than 2^60 bytes. Space
- * as in lacuna_type_text. */
+ * and the formula of docs/internals/cost.md, as a JSON object: "bytes"; "is_measured_machine",
+ * whether the numbers are from a profile or mostly defaults; and "pack", "unpack" and "memcpy" (as
+ * many bytes without gaps), each with "warm" (the same buffers again and again) and "cold" (in no
+ * cache): "ns", "bound" ("instructions", "L1", "L2", "L3", "memory", "TLB", or "nothing" for no
+ * bytes), what each of these takes, and the lines and pages touched. O(nodes + entries of index
+ * lists) at each call. LACUNA_OVERFLOW where the elements have, or lie within, more than 2^60
+ * bytes. Space as in lacuna_type_text. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_cost_json(const lacuna_plan* plan,
                                                                 int64_t count, size_t capacity,
                                                                 char* text, size_t* needed);

@@ -75,7 +75,7 @@ struct Report {
   CostCurve messages;  // without gaps, one way, between ranks 0 and 1; empty: there is no rank 1
 };
 
-// The pieces of a row's time (docs/costs.md), in nanoseconds: their sum is call_ns.
+// The pieces of a row's time (docs/internals/costs.md), in nanoseconds: their sum is call_ns.
 struct Pieces {
   int64_t copy = 0;     // o
   int64_t pack = 0;     // l_p
@@ -107,7 +107,7 @@ std::vector<uint8_t> serialized(const Report& report);
 // Throws where it is none.
 Report parsed(const std::vector<uint8_t>& bytes);
 
-// For people, lines that start with "lacuna: "; and as data (docs/report.md).
+// For people, lines that start with "lacuna: "; and as data (docs/user/report.md).
 std::string report_table(const Report& report);
 std::string report_json(const Report& report);
 

@@ -2,8 +2,8 @@
 //
 // The library does the call first, with no data: it looks at rank, window and epoch, raises what
 // errors there are, waits for what it would wait for, and makes the request. Then the data are
-// copied, as it would do itself there and then (docs/direct.md). What is declined after that, the
-// library does a second time, with its data.
+// copied, as it would do itself there and then (docs/internals/direct.md). What is declined after
+// that, the library does a second time, with its data.
 #include "interpose/rma/shared_windows.hpp"
 
 #include "interpose/direct/rooms/window.hpp"

@@ -67,7 +67,7 @@ bool is_of_program(const void* address) noexcept {
   return question.answer;
 }
 
-// The structure as docs/types.md writes types.
+// The structure as docs/user/types.md writes types.
 std::string text_of(const Registered& registered) {
   std::string text;
   size_t next = 0;

@@ -18,7 +18,7 @@ namespace lacuna {
 //   o the result: a handle   r the result: an int
 struct Producer {
   llvm::StringRef name;
-  llvm::StringRef text;  // as docs/types.md writes the constructor; empty if it is none
+  llvm::StringRef text;  // as docs/user/types.md writes the constructor; empty if it is none
   llvm::StringRef parameters;
 };
 llvm::ArrayRef<Producer> producers();

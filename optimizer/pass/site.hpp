@@ -2,7 +2,7 @@
 //
 // Site: one call that moves data. What is known about it, in the words of [Ogawa & Matsuoka 1996
 // section 3.2], with the state that today's programs need most: shape-static, where the type's tree
-// is known and its numbers are not (95 of 100 calls; docs/optimizer.md).
+// is known and its numbers are not (95 of 100 calls; docs/internals/optimizer.md).
 #ifndef LACUNA_OPTIMIZER_PASS_SITE_HPP_
 #define LACUNA_OPTIMIZER_PASS_SITE_HPP_
 

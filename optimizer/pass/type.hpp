@@ -31,8 +31,8 @@ struct Type {
   llvm::CallBase* listed_by = nullptr;
 
   bool is_constant() const;
-  // As docs/types.md writes it, with ? for a number of the run time. Long lists are cut, unless
-  // those numbers are asked for, in the order of their places.
+  // As docs/user/types.md writes it, with ? for a number of the run time. Long lists are cut,
+  // unless those numbers are asked for, in the order of their places.
   std::string text(llvm::SmallVectorImpl<llvm::Value*>* unknown = nullptr) const;
 };
 

@@ -8,7 +8,8 @@
 // does what the function does: the same messages, statuses and errors. In doubt it calls the
 // function with the arguments that the program gave: as lacuna_original_MPI_name, for which the
 // pass puts what the program called, C's or Fortran's. It is called LACUNA_TEMPLATE(MPI_name);
-// it stands in one of the *.cpp here and in optimizer/pass/functions.cpp (docs/optimizer.md).
+// it stands in one of the *.cpp here and in optimizer/pass/functions.cpp
+// (docs/internals/optimizer.md).
 #ifndef LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
 #define LACUNA_OPTIMIZER_TEMPLATES_PART_HPP_
 

@@ -257,7 +257,7 @@ Call draw_call(Program* p, Random* draw, const Comm& comm) {
   const bool near = draw->chance(75);
   if (comm.topology() && near) call.kind = kKinds + static_cast<int>(neighbor);
   if (comm.inter() && call.kind == kScan) call.kind = kBcast;
-  // docs/defects.md
+  // docs/internals/defects.md
   if (g_quirks.intel && comm.inter() && comm.group.size() + comm.other.size() == 2 &&
       (call.kind == kAllgather || call.kind == kAllgatherv))
     call.kind = kBcast;

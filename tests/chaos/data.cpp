@@ -40,7 +40,7 @@ namespace {
 constexpr int kInterleaved = 64;
 constexpr int kPool = 150;
 
-// What libraries copy by value or lay out wrongly is for other tests (docs/defects.md).
+// What libraries copy by value or lay out wrongly is for other tests (docs/internals/defects.md).
 bool is_tame(const lacuna::Type& type) {
   if (type.combiner == lacuna::Combiner::kDarray) return false;
   if (type.basic != nullptr && (type.basic->size_bytes >= 16 || type.basic->part_count > 1))

@@ -38,7 +38,7 @@ int class_of(int code) {
 }
 
 // What a call returns whose error a handler of the program's has seen is not compared: MPICH says
-// MPI_SUCCESS (docs/defects.md).
+// MPI_SUCCESS (docs/internals/defects.md).
 struct Watched {
   Program* p;
   int before[2];
@@ -109,7 +109,7 @@ void truncated(Program* p, Random* draw) {
   }
   if (me == dest) {
     const Handle type(drawn, plain_in);
-    // Room for all, as Open MPI writes all of it (docs/defects.md).
+    // Room for all, as Open MPI writes all of it (docs/internals/defects.md).
     Memory memory(type.get(), count, p->label(14)), behind(type.get(), count, p->label(15));
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;

@@ -297,7 +297,7 @@ class Running {
         break;
       case Receiving::kCancelled: {
         // Withdrawn at once; where that was too late, it has the message. With threads Open MPI may
-        // cancel what another thread has just matched, and lose it (docs/defects.md).
+        // cancel what another thread has just matched, and lose it (docs/internals/defects.md).
         int cancelled = 0;
         if (g_quirks.ompi && g_threads) {
           p_->ok(MPI_Recv(base, l.room, type, source, tag, comm_, &status));

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documents say what is so: options, links, commands."""
+"""The documents say what is so: options, links, commands; and they fit on a screen."""
 
+import os
 import re
 import subprocess
 
-from conftest import ROOT
+import pytest
+from conftest import BUILD, COMMAND, MPI_ROOT, ROOT, run_quietly
 
 TABLE = re.compile(r'\{OptionId::k\w+, "(LACUNA_\w+)"')
 
@@ -24,17 +26,61 @@ def documents():
 def test_every_option_is_documented_and_no_other():
     known = set(TABLE.findall((ROOT / "engine/base/options.cpp").read_text()))
     assert known
-    for name in ("README.md", "docs/options.md"):
-        text = (ROOT / name).read_text()
-        told = set(re.findall(r"^\| `(LACUNA_\w+)", text, re.MULTILINE))
-        assert told == known, name
+    text = (ROOT / "docs/user/options.md").read_text()
+    assert set(re.findall(r"^\| `(LACUNA_\w+)", text, re.MULTILINE)) == known
+
+
+def test_options_that_documents_name_exist():
+    known = set(TABLE.findall((ROOT / "engine/base/options.cpp").read_text()))
+    known |= {"LACUNA_LIBRARY_DIR", "LACUNA_COMPILED_TABLE", "LACUNA_PYTHON", "LACUNA_CHECK"}
+    known |= {"LACUNA_MPICC"}
+    for page in [ROOT / "README.md", *USER]:
+        text = re.sub(r"-D ?LACUNA_\w+|`LACUNA_MPI(_ROOT)?(=ON)?`", "", page.read_text())  # CMake's
+        told = set(re.findall(r"\bLACUNA_[A-Z_]*[A-Z]\b", text))
+        assert told <= known, (page.name, told - known)
+
+
+def numbers(cells):
+    return [[float(word) for word in cell.replace("*", "").split("/")] for cell in cells]
+
+
+def test_ratios_of_the_readme_follow_from_what_was_measured():
+    """The first screen's table against that of docs/internals/performance.md, n = 4096."""
+    page = (ROOT / "docs/internals/performance.md").read_text()
+    table = page[page.index("| MPI_Pack native / lacuna |") :]
+    measured, library = {}, None
+    for line in table.splitlines()[2:14]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        library = cells[0] or library
+        if cells[1] == "4096":
+            measured[library] = numbers(cells[2:])
+    assert len(measured) == 3
+    text = (ROOT / "README.md").read_text()
+    text = text[text.index("<!-- performance: begin -->") : text.index("<!-- performance: end -->")]
+    rows = re.findall(r"^\| (\w+ ?MPI|MPICH) [\d.]+ \|(.*)\|$", text, re.MULTILINE)
+    assert {name for name, _ in rows} == set(measured)
+    for name, cells in rows:
+        pack, _, (native,), (by_hand,), (own,), (contiguous,) = measured[name]
+        wanted = [native / own, by_hand / own, contiguous / own, pack[0] / pack[1]]
+        for (shown,), ratio in zip(numbers(cells.split("|")), wanted, strict=True):
+            assert abs(shown - ratio) <= 0.02 * ratio, (name, shown, ratio)
+
+
+def anchors(page):
+    """The names that a page's headings have in links."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
 def test_links_lead_somewhere():
     for document in documents():
-        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text()):
-            if "://" not in target:
-                assert (document.parent / target).exists(), f"{document}: {target}"
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", document.read_text()):
+            if "://" in target:
+                continue
+            page = document.parent / target if target else document
+            assert page.exists(), f"{document}: {target}"
+            if anchor and page.suffix == ".md":
+                assert anchor in anchors(page), f"{document}: {target}#{anchor}"
 
 
 def test_setup_refuses_an_unknown_word():
@@ -54,9 +100,133 @@ def test_the_tests_of_the_rules_exist():
     text = "\n".join(path.read_text() for path in sources)
     names = {path.name for path in sources}
     topics = set(re.findall(r"^TOPIC\((\w+)\)", text, re.MULTILINE))
-    for line in (ROOT / "docs/rules.md").read_text().splitlines():
+    for line in (ROOT / "docs/internals/rules.md").read_text().splitlines():
         if not line.startswith("|") or line.count("|") != 3:
             continue
         for name in re.findall(r"`([a-z_]+(?:\.\w+)?)`", line.split("|")[2]):
             known = name in topics or name in names or name.split(".")[-1] in text
             assert known, name
+
+
+COMMANDS = "explain machine preload run tune report doctor bench costs demo".split()
+LAUNCHERS = r"\b(mpirun|mpiexec|srun)\b"
+
+
+def commands_in(text):
+    """What follows `lacuna` where a document shows a command: its words, and its long options."""
+    for line in text.replace("\\\n", " ").splitlines():
+        for found in re.finditer(r"\blacuna ([a-z]+)( [a-z]+)?([^`#|\n;]*)", line):
+            if found[1] not in COMMANDS:
+                continue
+            own = re.split(LAUNCHERS, found[3])[0]
+            words = [found[1]]
+            if found[1] in ("bench", "costs") and found[2]:
+                words.append(found[2].strip())
+            yield tuple(words), re.findall(r"(?<!\S)--[a-z][a-z0-9-]*", own)
+
+
+def test_commands_and_options_that_documents_show_exist(lacuna):
+    shown = {}
+    for page in documents():
+        if "experiments" in page.parts:
+            continue  # these tell of the day on which they were made
+        for words, options in commands_in(page.read_text()):
+            for option in options:
+                shown.setdefault(words, {}).setdefault(option, page)
+    assert len(shown) > 10
+    for words, options in shown.items():
+        result = lacuna(*words, "--help", COLUMNS="200")
+        assert result.returncode == 0, (words, options)
+        known = set(re.findall(r"--[a-z][a-z0-9-]*", result.stdout))
+        for option, page in options.items():
+            assert option in known, (page, words, option)
+
+
+WIDTH = 120
+
+
+def prose(text):
+    """The lines of a document, with their numbers, that are no table and not in a code block."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            is_code = not is_code
+        elif not is_code and not line.startswith(("|", "    ")):
+            yield number, line
+
+
+def test_lines_fit_on_a_screen():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs/README.md"]
+    for folder in ("user", "internals", "experiments"):
+        pages += sorted((ROOT / "docs" / folder).glob("*.md"))
+    long = [
+        f"{page.relative_to(ROOT)}:{number}: {len(line)} characters"
+        for page in pages
+        for number, line in prose(page.read_text())
+        if len(line) > WIDTH
+    ]
+    assert not long, "\n".join(long)
+
+
+USER = sorted((ROOT / "docs/user").glob("*.md"))
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page):
+    """The code blocks of a page: the words behind the marks, and the text."""
+    return [(words.split(), text) for words, text in BLOCK.findall(page.read_text())]
+
+
+def is_runnable(page):
+    return any(words == ["sh", "run"] for words, _ in blocks(page))
+
+
+def loosely(line):
+    """A line of output without what differs from run to run: numbers and blanks."""
+    return re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "0", line)).strip()
+
+
+def is_in(wanted, lines):
+    """Whether a line that a page shows is among others; "..." stands for anything."""
+    pattern = ".*".join(re.escape(part) for part in loosely(wanted).split("..."))
+    return any(re.fullmatch(pattern, loosely(line)) for line in lines)
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """What a user has: the command, and the modules of an MPI library and of lacuna loaded."""
+    prefix = tmp_path / "prefix"
+    (prefix / "lib/pkgconfig").mkdir(parents=True)
+    (prefix / "include").symlink_to(ROOT / "include")
+    for name in ("liblacuna.so", "liblacuna.so.0"):
+        (prefix / "lib" / name).symlink_to(BUILD / "lib" / name)
+    (prefix / "lib/pkgconfig/lacuna.pc").write_bytes((BUILD / "lacuna.pc").read_bytes())
+    monkeypatch.setenv("PKG_CONFIG_PATH", str(prefix / "lib/pkgconfig"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{prefix / 'lib'}:{MPI_ROOT / 'mpich' / 'lib'}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = [COMMAND.parent, MPI_ROOT / "mpich" / "bin", os.environ["PATH"]]
+    monkeypatch.setenv("PATH", ":".join(map(str, path)))
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("page", filter(is_runnable, USER), ids=lambda page: page.stem)
+def test_what_users_are_told_to_type_works(page, installed):
+    """A block `sh run` is run by bash, where the programs that the pages show lie as files; the
+    lines of a block `text output` behind it are in what it prints."""
+    if page.stem == "compile" and not (BUILD / "lib" / "lacuna-optimizer.so").exists():
+        pytest.skip("lacuna-cc was not built: it needs LLVM 19 (make optimizer)")
+    for other in USER:
+        for words, text in blocks(other):
+            if len(words) == 2 and re.fullmatch(r"[\w.-]+\.(c|cpp|py|f90)", words[1]):
+                (installed / words[1]).write_text(text)
+    printed = None
+    for words, text in blocks(page):
+        if words == ["sh", "run"]:
+            result = run_quietly(["bash", "-euo", "pipefail", "-c", text], {}, installed)
+            assert result.returncode == 0, (text, result.stdout, result.stderr)
+            printed = [*result.stdout.splitlines(), *result.stderr.splitlines()]
+        elif words == ["text", "output"]:
+            for line in text.splitlines():
+                assert is_in(line, printed), "\n".join([line, "is not in:", *printed])

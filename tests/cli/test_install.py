@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`cmake --install`: what is installed works from a prefix, by the words of docs/install.md."""
+"""`cmake --install`: what is installed works from a prefix, as in docs/user/install.md."""
 
 import os
 import re

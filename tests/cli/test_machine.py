@@ -110,13 +110,13 @@ def test_the_row_in_force_is_named(lacuna):
 
 
 def test_every_row_is_documented(lacuna):
-    page = (ROOT / "docs" / "machine.md").read_text()
+    page = (ROOT / "docs" / "internals" / "machine.md").read_text()
     for name, origin in json.loads(lacuna("machine", "--json").stdout)["rows"].items():
         assert f"| `{name}` | {origin} |" in page
 
 
 def test_every_habit_of_every_row_is_documented(lacuna):
-    lines = (ROOT / "docs" / "machine.md").read_text().splitlines()
+    lines = (ROOT / "docs" / "internals" / "machine.md").read_text().splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("| habit |"))
     rows = lines[begin].replace("`", "").strip("| ").split(" | ")[2:]
     end = lines.index("", begin)
@@ -133,7 +133,7 @@ def test_every_habit_of_every_row_is_documented(lacuna):
 
 
 def test_every_number_is_documented(lacuna):
-    page = (ROOT / "docs" / "machine.md").read_text()
+    page = (ROOT / "docs" / "internals" / "machine.md").read_text()
     for name in json.loads(lacuna("machine", "--json").stdout)["numbers"]:
         level, _, rest = name.partition("_")
         assert f"`{name}`" in page or (level in LEVELS and f"`{rest}`" in page), name

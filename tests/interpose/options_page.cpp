@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Prints the table of docs/options.md from the one table of options. `options_page FILE` rewrites
-// it between its two marks, `options_page --check FILE` fails if that would change anything.
+// Prints the table of docs/user/options.md from the one table of options. `options_page FILE`
+// rewrites it between its two marks, `options_page --check FILE` fails if that would change
+// anything.
 #include <cstdio>
 #include <cstring>
 #include <fstream>

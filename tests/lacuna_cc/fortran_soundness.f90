@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! What must not be specialized, and what is only with care: docs/optimizer.md's rules as Fortran
+! What must not be specialized, and what is only with care: docs/internals/optimizer.md's rules as Fortran
 ! meets them. fortran_others.f90 has what the compiler cannot see.
 include 'fortran_show.inc'
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The ladder of oracles, engine part (docs/design.md, typemap): for each random type the text form,
-// the typemap, the layout, the reference kernels and each SIMD target in turn agree, whole and in
-// random slices, packing, unpacking and copying to another type, between guard pages, with every
-// byte of every gap compared afterwards. Each plan is made for this host's caches and for a tiny
-// machine, on which the blocked and non-temporal ways start at a few bytes; both with the habits of
-// one row of engine/machine/cpus.cpp after the other, or of the one that LACUNA_CPU names.
+// The ladder of oracles, engine part (docs/internals/design.md, typemap): for each random type the
+// text form, the typemap, the layout, the reference kernels and each SIMD target in turn agree,
+// whole and in random slices, packing, unpacking and copying to another type, between guard pages,
+// with every byte of every gap compared afterwards. Each plan is made for this host's caches and
+// for a tiny machine, on which the blocked and non-temporal ways start at a few bytes; both with
+// the habits of one row of engine/machine/cpus.cpp after the other, or of the one that LACUNA_CPU
+// names.
 #include <algorithm>
 #include <cstring>
 

@@ -190,8 +190,8 @@ std::string unlike(const Outcome& lacuna, const Outcome& alone) {
   return "";
 }
 
-// Libraries have defects of their own (docs/defects.md lists those found); they are counted and
-// bounded. Where the library is right, lacuna must be.
+// Libraries have defects of their own (docs/internals/defects.md lists those found); they are
+// counted and bounded. Where the library is right, lacuna must be.
 std::string check_both_ways(const Case& c, MPI_Datatype type) {
   const Expected expected(c);
   const Wanted wanted(c, expected);

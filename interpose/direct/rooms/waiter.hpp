@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Waiter: the one way in which lacuna waits for what a peer does. Each wait ends, as what is waited
-// for comes or as a peer has ended (docs/direct.md lists them). It spins, then gives the core away
-// and, where the peer may need an answer of the MPI library first, lets the library work; it shows
-// itself to `lacuna doctor`; and it tells the user by LACUNA_PATIENCE.
+// for comes or as a peer has ended (docs/internals/direct.md lists them). It spins, then gives the
+// core away and, where the peer may need an answer of the MPI library first, lets the library work;
+// it shows itself to `lacuna doctor`; and it tells the user by LACUNA_PATIENCE.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_WAITER_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_WAITER_HPP_
 

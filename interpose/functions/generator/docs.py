@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of functions in docs/functions.md, between two marks."""
+"""The table of functions in docs/user/functions.md, between two marks."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def cache() -> Path | None:
 
 def library_dirs() -> list[Path]:
     """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set. What is installed
-    may have the prefix of our Python environment (docs/install.md)."""
+    may have the prefix of our Python environment (docs/user/install.md)."""
     chosen = os.environ.get(LIBRARY_DIR)
     if chosen:
         return [Path(chosen).absolute()]

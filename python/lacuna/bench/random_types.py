@@ -21,7 +21,7 @@ _MOST_TYPE_BYTES, _MOST_TYPE_EXTENT = 200_000, 4_000_000
 _MOST_TEXT = 12_000  # what a line for the program holds is no limit; what a person reads is
 _COUNTS = (1, 7, 30, 200, 1000, 5000)
 
-# Sixteen bytes are two doubles: Open MPI packs its complex ones wrongly (docs/defects.md).
+# Sixteen bytes are two doubles: Open MPI packs complex ones wrongly (docs/internals/defects.md).
 _BASIC = {"double": 8, "int": 4, "float": 4, "char": 1, "short": 2, "contiguous(2, double)": 16}
 _BASIC_WEIGHTS = (2, 1, 1, 1, 1, 1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `lacuna-fc` needs besides what the other wrappers do (docs/optimizer.md).
+"""What `lacuna-fc` needs besides what the other wrappers do (docs/internals/optimizer.md).
 
 flang cannot read the module files of an MPI's own Fortran compiler. So a module `mpi` is compiled
 from that MPI's mpif.h, once, and kept; and it is asked there whether the numbers are what the pass

@@ -12,9 +12,9 @@ table of `lacuna tune --compiled` names what the library is better for. A JSON f
 A table without `nested` says of such messages what it does of strided ones. A rule holds for
 messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to `run_to`, in the
 mean; `apart` names the sizes at which what is packed is sent with a gap, which a library may send
-in another way (optimizer/templates/part.hpp); `rows` names the CPU rows (docs/machine.md) that a
-shipped table holds for. Other members are for people. The table `preload`
-names what is left to the preload, where a program finds that it runs with it.
+in another way (optimizer/templates/part.hpp); `rows` names the CPU rows
+(docs/internals/machine.md) that a shipped table holds for. Other members are for people. The table
+`preload` names what is left to the preload, where a program finds that it runs with it.
 """
 
 from __future__ import annotations
@@ -201,8 +201,8 @@ def place(kind: str) -> Path | None:
 
 
 def shipped(kind: str) -> Path:
-    """The shipped table of that kind of MPI: the one that names this CPU's row (docs/machine.md)
-    among its `rows`, else the one for all."""
+    """The shipped table of that kind of MPI: the one that names this CPU's row
+    (docs/internals/machine.md) among its `rows`, else the one for all."""
     row = engine.machine()["row"]["name"]
     folder = paths.compiled_tables()
     for path in sorted(folder.glob(f"{kind}-*.json")):

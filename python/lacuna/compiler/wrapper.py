@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna-cc`, `lacuna-c++`, `lacuna-fc`: MPI compilers that specialize calls (docs/optimizer.md).
+"""`lacuna-cc`, `lacuna-c++`, `lacuna-fc`: MPI compilers that specialize calls.
 
     lacuna-cc [--mpi NAME|MPICC] [--lto] [the compiler's arguments]
 
 The MPI's own compiler says how to compile and link with it; clang does so, with lacuna's pass.
 Where something for that is missing, the MPI's own compiler does the work, and a line says so.
+docs/internals/optimizer.md explains it.
 """
 
 from __future__ import annotations

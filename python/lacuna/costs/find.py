@@ -4,7 +4,7 @@
 The method of Byna, Cameron and Sun (2003): sweep the sizes and look for the largest gaps between
 successive values after allowing for variation. A gap is what is left between the straight lines on
 its two sides; where one is seen, the sizes around it are measured more finely until both sides are
-close. docs/costs.md has the rest.
+close. docs/internals/costs.md has the rest.
 """
 
 from __future__ import annotations

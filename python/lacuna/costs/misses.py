@@ -42,8 +42,8 @@ _TITLES = {"l1": "L1", "l2": "L2", "l3": "L3", "tlb": "TLB", "tlb2": "TLB, 2nd"}
 MEANINGS = (
     "lines that a cache level, and pages that the TLB's first and second level have not got. "
     "counted: by the processor, of packed again and again; simulated: every access of the plan, "
-    "least recently used first out; model: docs/cost.md. cold: nothing is in a cache; warm: as the "
-    "same message before has left them"
+    "least recently used first out; model: docs/internals/cost.md. cold: nothing is in a "
+    "cache; warm: as the same message before has left them"
 )
 
 Line = dict[str, Any]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pieces of a message with gaps: o, l_p, l_m and L of Byna et al. (2003), section 4.
 
-With times of one round, of the same bytes (docs/costs.md says how each is taken):
+With times of one round, of the same bytes (docs/internals/costs.md says how each is taken):
     copy             a copy
     pack, packed     MPI_Pack, and a message that is packed by it first
     message          a message without gaps, of data that MPI_Pack has left, in a lane of its own

@@ -82,16 +82,16 @@ class _Handle:
 
 
 class Type(_Handle):
-    """A datatype: its text form (docs/types.md), or one of MPI's constructors, with MPI's order of
-    arguments; a list's length is the count. An oldtype may be a text. Displacements are in elements
-    of the oldtype, in constructors with an h and in `struct` in bytes.
+    """A datatype: its text form (docs/user/types.md), or one of MPI's constructors, with MPI's
+    order of arguments; a list's length is the count. An oldtype may be a text. Displacements are in
+    elements of the oldtype, in constructors with an h and in `struct` in bytes.
     """
 
     def __init__(self, text: str) -> None:
         self._handle = c_void_p()
         if "\0" in text:
             what = f"cannot read the type text: it has a NUL: {text!r}"
-            raise LacunaError(Exit.USAGE, what, "docs/types.md has the grammar")
+            raise LacunaError(Exit.USAGE, what, "docs/user/types.md has the grammar")
         capi.check(
             capi.library().lacuna_type_parse(os.fsencode(text), byref(self._handle)), "the type"
         )

@@ -74,7 +74,7 @@ def check(status: int, what: str) -> None:
     first, _, rest = told.partition("\n")
     if status == _PARSE_ERROR:
         what = f"cannot read the type text: {first}"
-        raise LacunaError(Exit.USAGE, what, "docs/types.md has the grammar", rest)
+        raise LacunaError(Exit.USAGE, what, "docs/user/types.md has the grammar", rest)
     if status in (_INVALID, _UNSUPPORTED, _OVERFLOW):
         raise LacunaError(Exit.USAGE, first, "change the type or the count", rest)
     raise LacunaError(

@@ -136,7 +136,7 @@ def _fields(shape: str, doubles: int, size: int) -> Message | None:
     """struct { int id; double x[]; char tag[4]; }, one after the other, with padding."""
     extent, data = 8 * doubles + 16, 8 * doubles + 8
     # A little less than the size: MPICH 5.0.2 cannot receive 8168 to 8191 contiguous bytes into a
-    # struct (docs/defects.md), which the contiguous ways would meet.
+    # struct (docs/internals/defects.md), which the contiguous ways would meet.
     count = (size - size // 16) // data
     if count < 2:
         return None

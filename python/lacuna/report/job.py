@@ -37,7 +37,7 @@ def check_version(file: Path, report: dict[str, Any]) -> None:
 
 
 def show(report: dict[str, Any]) -> None:
-    """Prints the table (docs/report.md says what is in the document)."""
+    """Prints the table (docs/user/report.md says what is in the document)."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
@@ -125,7 +125,7 @@ def _cells(report: dict[str, Any]) -> Cells:
 
 
 def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
-    """Seconds by call and piece (docs/costs.md), those with the most first."""
+    """Seconds by call and piece (docs/internals/costs.md), those with the most first."""
     columns = ["function", "type", "called in", "calls", "data"]
     columns += ["all", "o", "l_p", "l_m", "L", "waiting", "saved", "might", "advice"]
     rows = []
