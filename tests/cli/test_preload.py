@@ -6,6 +6,7 @@ import json
 import pytest
 from conftest import one_line_error
 
+from lacuna.base import paths
 from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload import criteria as preload_criteria
 from lacuna.bench.preload.criteria import Row
@@ -256,6 +257,14 @@ def test_tune_names_a_library_that_the_ranks_do_not_find(lacuna):
     words = ("tune", "--mpi", "mpiabi", "--quick", "--output", "table.json")
     result = lacuna(*words, "mpiexec.mpich", "-n", "2")
     one_line_error(result, 3, "a library of mpiabi", "libmpi_abi.so.1", "LD_LIBRARY_PATH")
+
+
+def test_tune_measures_the_library_of_the_launcher(lacuna, tmp_path):
+    # Not Debian's, which the dynamic linker finds.
+    launcher = paths.default_mpi_root() / "mpich/bin/mpiexec"
+    result = lacuna("tune", "--quick", "--output", "table.json", launcher, "-n", "2")
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "table.json").read_text())["mpi"].startswith("MPICH Version: 5.")
 
 
 def test_tune_on_a_library_with_another_name_and_a_defect(lacuna, tmp_path):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,23 +54,40 @@ def measure(
         file.write_text("".join(row.line() for row in rows), encoding="utf-8")
 
         words = ["--rows", str(file), "--ways", ",".join(ways), "--seconds", str(seconds)]
-        options = options | _other_name(target, Path(folder))
+        options = options | _own_library(target, Path(folder))
         return _run(target, "preload", words, options, progress)
 
 
-def _other_name(target: Target, folder: Path) -> dict[str, str]:
-    """Debian calls MPICH's library libmpich.so.12; our programs ask for it as everybody else calls
-    it. Where there is only Debian's, a link in that folder, and the ranks are told to look there.
+def _own_library(target: Target, folder: Path) -> dict[str, str]:
+    """Where our ranks are to look for the MPI library: beside the launcher, if it is there.
+
+    Debian calls MPICH's library libmpich.so.12; our programs ask for it as everybody else calls it.
+    Where there is only Debian's, they find a link in `folder`.
     """
     if target.environment:  # it knows where its library is
         return {}
     found = detect.family_of_file(target.program("preload"))
-    library = elf.find("libmpich.so.12")
-    if found is None or found[1] != "libmpi.so.12" or found[2] or library is None:
+    if found is None:
         return {}
-    (folder / found[1]).symlink_to(library)
+    there = beside(target.launcher[0], found[1])
+    if there is None:
+        library = elf.find("libmpich.so.12")
+        if found[1] != "libmpi.so.12" or found[2] or library is None:
+            return {}
+        (folder / found[1]).symlink_to(library)
+        there = folder
     before = os.environ.get("LD_LIBRARY_PATH")
-    return {"LD_LIBRARY_PATH": f"{folder}:{before}" if before else str(folder)}
+    return {"LD_LIBRARY_PATH": f"{there}:{before}" if before else str(there)}
+
+
+def beside(launcher: str, library: str) -> Path | None:
+    """PREFIX/lib of the launcher PREFIX/bin/NAME, if the library is in it."""
+    found = shutil.which(launcher)
+    for path in [Path(found), Path(found).resolve()] if found else []:
+        folder = path.parent.parent / "lib"
+        if (folder / library).exists():
+            return folder
+    return None
 
 
 def measure_collectives(
