@@ -40,6 +40,18 @@ def progress_bar() -> AbstractContextManager[Progress | None]:
     )
 
 
+def _not_found(words: list[str], environment: dict[str, str]) -> str | None:
+    """What the dynamic linker does not find for our program on a command line, if it is here."""
+    traced = environment | {"LD_TRACE_LOADED_OBJECTS": "1"}
+    for word in words:
+        if Path(word).name.startswith("lacuna-") and Path(word).is_file():
+            told = subprocess.run([word], env=traced, capture_output=True, text=True, check=False)
+            for line in told.stdout.splitlines():
+                if "not found" in line:
+                    return f"{word}: {line.strip()}"
+    return None
+
+
 def run(
     mpi: str,
     command: Callable[[Path], tuple[list[str], dict[str, str]]],
@@ -58,8 +70,15 @@ def run(
         words, environment = command(out)
         task = progress.add_task(mpis.TITLE[mpi], total=None) if progress else None
         with (Path(folder) / "words").open("w+", encoding="utf-8", errors="replace") as said:
+            # Signals stay as they are in Python: a launcher that writes to a rank which has died at
+            # once would end by SIGPIPE before it has passed on why.
             process = subprocess.Popen(
-                words, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                words,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                restore_signals=False,
             )
             try:
                 lines = _follow(process, out, unit, progress, task, seen)
@@ -69,10 +88,13 @@ def run(
                     process.wait()
             said.seek(0)
             last_words = _last_words(said.read().strip().splitlines())
-    if any(_NOT_FOUND in line for line in last_words):
+    told = last_words[0].strip() if any(_NOT_FOUND in line for line in last_words) else None
+    if told is None and not lines:  # a launcher may end before it has passed on what its ranks say
+        told = _not_found(words, environment)
+    if told is not None:
         raise LacunaError(
             Exit.ENVIRONMENT,
-            f"a library of {mpi} is not found by the ranks: {last_words[0].strip()}",
+            f"a library of {mpi} is not found by the ranks: {told}",
             "load its module, or add the folder that holds it to LD_LIBRARY_PATH",
         )
     if process.returncode != 0 or not lines or lines[-1]["kind"] != "end":
