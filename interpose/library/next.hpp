@@ -36,10 +36,6 @@ inline constexpr int kUnsupported = MPI_ERR_UNSUPPORTED_OPERATION;
 
 inline bool fits_int(MPI_Count value) { return value >= INT_MIN && value <= INT_MAX; }
 
-// Of `most` elements at `mem`, so many may be packed or unpacked by the library in one call: MPICH
-// 5.0.2 does nothing for several at MPI_BOTTOM.
-inline int64_t at_once(const void* mem, int64_t most) { return mem == nullptr ? 1 : most; }
-
 namespace detail {
 // At first each wrapped function is: resolve, then call; the others are null. Each field is right
 // on its own at any time, so that a call needs neither a lock nor a pointer to read.

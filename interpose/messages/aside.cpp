@@ -3,7 +3,7 @@
 // What must be out of the way of what comes in.
 #include <algorithm>
 
-#include "base/address.hpp"
+#include "interpose/library/from_bottom.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"
@@ -31,26 +31,18 @@ bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
   if (bytes < 0) return false;
   outgoing->staging = need_staging(std::max<MPI_Count>(bytes, 1), false);
   if (!outgoing->staging) return false;
-  MPI_Count lb = 0;
-  MPI_Count extent = 0;
-  MPI_Count size = 0;
-  if (next.MPI_Type_get_extent_x(datatype, &lb, &extent) != MPI_SUCCESS ||
-      next.MPI_Type_size_x(datatype, &size) != MPI_SUCCESS) {
-    return false;
-  }
+  const PackedFrom from(const_cast<void*>(buf), datatype);
   MPI_Count end = 0;
-  for (MPI_Count done = 0; done < count;) {
-    const void* const at = address(buf, done * extent);
-    const MPI_Count now = at_once(at, count - done);
-    const MPI_Count before = end;
-    int position = static_cast<int>(end);
-    const int code =
-        large ? next.MPI_Pack_c(at, now, datatype, outgoing->staging.data(), bytes, &end, self)
-              : next.MPI_Pack(at, static_cast<int>(now), datatype, outgoing->staging.data(), few,
-                              &position, self);
-    if (!large) end = position;
-    if (code != MPI_SUCCESS || (end == before && size > 0)) return false;
-    done += now;
+  int position = 0;
+  const int code = large ? next.MPI_Pack_c(from.mem(), count, from.type(), outgoing->staging.data(),
+                                           bytes, &end, self)
+                         : next.MPI_Pack(from.mem(), static_cast<int>(count), from.type(),
+                                         outgoing->staging.data(), few, &position, self);
+  if (!large) end = position;
+  MPI_Count size = 0;
+  if (code != MPI_SUCCESS || next.MPI_Type_size_x(datatype, &size) != MPI_SUCCESS ||
+      (end == 0 && count > 0 && size > 0)) {
+    return false;
   }
   outgoing->data = outgoing->staging.data();
   outgoing->wire = {runtime().packed, end};

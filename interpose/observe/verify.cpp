@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "exec/exec.hpp"
+#include "interpose/library/from_bottom.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -87,9 +88,7 @@ Memory memory_of(int64_t bytes) noexcept {
 }
 
 // As many elements as an int can count the bytes of. 0: not even one.
-int64_t elements_at_once(const Plan& plan, const void* mem) noexcept {
-  return at_once(mem, INT_MAX / plan.size());
-}
+int64_t elements_at_once(const Plan& plan) noexcept { return INT_MAX / plan.size(); }
 
 std::byte* moved(const void* mem, int64_t bytes) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mem) + bytes);
@@ -99,13 +98,13 @@ std::byte* moved(const void* mem, int64_t bytes) noexcept {
 bool pack_there(const Plan& plan, MPI_Datatype type, const void* mem, int64_t count,
                 std::byte* packed) noexcept {
   for (int64_t done = 0; done < count;) {
-    const void* const at = moved(mem, done * plan.extent());
-    const int64_t now = std::min(elements_at_once(plan, at), count - done);
+    const PackedFrom from(moved(mem, done * plan.extent()), type);
+    const int64_t now = std::min(elements_at_once(plan), count - done);
     const int bytes = static_cast<int>(now * plan.size());
     int position = 0;
-    const int code =
-        next_functions().MPI_Pack(at, static_cast<int>(now), type, packed + done * plan.size(),
-                                  bytes, &position, runtime().probe_comm);
+    const int code = next_functions().MPI_Pack(from.mem(), static_cast<int>(now), from.type(),
+                                               packed + done * plan.size(), bytes, &position,
+                                               runtime().probe_comm);
     if (code != MPI_SUCCESS || position != bytes) return false;
     done += now;
   }
@@ -115,12 +114,13 @@ bool pack_there(const Plan& plan, MPI_Datatype type, const void* mem, int64_t co
 bool unpack_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, int64_t count,
                   void* mem) noexcept {
   for (int64_t done = 0; done < count;) {
-    void* const at = moved(mem, done * plan.extent());
-    const int64_t now = std::min(elements_at_once(plan, at), count - done);
+    const PackedFrom from(moved(mem, done * plan.extent()), type);
+    const int64_t now = std::min(elements_at_once(plan), count - done);
     const int bytes = static_cast<int>(now * plan.size());
     int position = 0;
-    const int code = next_functions().MPI_Unpack(packed + done * plan.size(), bytes, &position, at,
-                                                 static_cast<int>(now), type, runtime().probe_comm);
+    const int code =
+        next_functions().MPI_Unpack(packed + done * plan.size(), bytes, &position, from.mem(),
+                                    static_cast<int>(now), from.type(), runtime().probe_comm);
     if (code != MPI_SUCCESS || position != bytes) return false;
     done += now;
   }
@@ -129,7 +129,7 @@ bool unpack_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, 
 
 // The library's type to compare with; the null type where there is none.
 MPI_Datatype comparable(const Plan& plan) noexcept {
-  if (plan.size() > INT_MAX) {
+  if (elements_at_once(plan) == 0) {
     leave_out("elements above 2 GiB");
     return runtime().datatype_null;
   }

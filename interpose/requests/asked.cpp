@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "interpose/direct/node/peers.hpp"
+
 namespace lacuna {
 
 bool Asked::comes_before(const Place& one, const Place& other) noexcept {
@@ -15,9 +17,12 @@ bool Asked::comes_before(const Place& one, const Place& other) noexcept {
   return key(one) < key(other);
 }
 
-Asked::Asked(const Claims& claims, int count, const MPI_Request* requests, bool gives_one) noexcept
+Asked::Asked(const Claims& claims, int count, const MPI_Request* requests, Gives gives) noexcept
     : count_(count), requests_(const_cast<MPI_Request*>(requests)) {
   if (!claims.any_substituted()) return;
+  // Open MPI gives what is complete already and makes no progress: the program's other requests
+  // would never be.
+  if (gives != Gives::kAll) direct::let_library_work();
   requests_ = few_requests_;
   places_ = few_places_;
   if (count > kFew) {
@@ -30,7 +35,7 @@ Asked::Asked(const Claims& claims, int count, const MPI_Request* requests, bool 
   for (int i = 0; i < count; ++i) places_[i] = {i, nullptr};
   for (PendingRequest* entry = claims.first(); entry != nullptr; entry = entry->next_claimed)
     if (entry->substituted != 0) places_[entry->index].entry = entry;
-  if (gives_one) std::sort(places_, places_ + count, comes_before);
+  if (gives == Gives::kOne) std::sort(places_, places_ + count, comes_before);
   for (int i = 0; i < count; ++i) {
     const Place& place = places_[i];
     requests_[i] = place.entry != nullptr ? place.entry->substitute : requests[place.index];

@@ -11,15 +11,19 @@
 #ifndef LACUNA_INTERPOSE_REQUESTS_ASKED_HPP_
 #define LACUNA_INTERPOSE_REQUESTS_ASKED_HPP_
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "interpose/requests/table.hpp"
 
 namespace lacuna {
 
+// What a call gives: all requests or nothing, those that are complete, or one of them.
+enum class Gives : uint8_t { kAll, kSome, kOne };
+
 class Asked {
  public:
-  Asked(const Claims& claims, int count, const MPI_Request* requests, bool gives_one) noexcept;
+  Asked(const Claims& claims, int count, const MPI_Request* requests, Gives gives) noexcept;
   ~Asked() { std::free(memory_); }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
@@ -40,7 +44,7 @@ class Asked {
   };
   static bool comes_before(const Place& one, const Place& other) noexcept;
 
-  static constexpr int kFew = 32;
+  static constexpr int kFew = 8;  // on the stack
   MPI_Request few_requests_[kFew];
   Place few_places_[kFew];
   void* memory_ = nullptr;

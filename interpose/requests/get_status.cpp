@@ -13,7 +13,7 @@ Answer take_request_get_status_all(int count, const MPI_Request* requests, int* 
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(count, statuses, claims.any_receive());
-  const Asked asked(claims, count, requests, false);
+  const Asked asked(claims, count, requests, Gives::kAll);
   if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   const int code = or_else(
       [&] {
@@ -35,7 +35,7 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
-  const Asked asked(claims, count, requests, true);
+  const Asked asked(claims, count, requests, Gives::kOne);
   if (!asked.ok()) return out_of_memory(&claims);
   const int code = or_else(
       [&] {
@@ -59,7 +59,7 @@ Answer take_request_get_status_some(int incount, const MPI_Request* requests, in
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
-  const Asked asked(claims, incount, requests, false);
+  const Asked asked(claims, incount, requests, Gives::kSome);
   if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   const int code = or_else(
       [&] {

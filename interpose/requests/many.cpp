@@ -93,7 +93,7 @@ Answer take_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(count, statuses, claims.any_receive());
-  const Asked asked(claims, count, requests, false);
+  const Asked asked(claims, count, requests, Gives::kAll);
   if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   // After an error nobody may have written it.
   if (flag != nullptr && claims.any_persistent()) *flag = 0;
@@ -119,7 +119,7 @@ Answer take_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Sta
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
-  const Asked asked(claims, count, requests, true);
+  const Asked asked(claims, count, requests, Gives::kOne);
   if (!asked.ok()) return out_of_memory(&claims);
   if (claims.any_persistent()) *index = MPI_UNDEFINED;
   const Next& next = next_functions();
@@ -169,7 +169,7 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
-  const Asked asked(claims, incount, requests, false);
+  const Asked asked(claims, incount, requests, Gives::kSome);
   if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
   constexpr int kUnlisted = -123456789;
   int listed = kUnlisted;

@@ -17,6 +17,7 @@
 #include "interpose/direct/node/prefetch.hpp"
 #include "interpose/direct/rooms/waiter.hpp"
 #include "interpose/library/device.hpp"
+#include "interpose/library/from_bottom.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/policy/policy.hpp"
@@ -80,13 +81,13 @@ int move_by_library(const Incoming& incoming, int64_t first, int64_t count, int6
   const int64_t most = size <= kMostBytes ? kMostBytes / size : 1;
   if (!fits_int(size)) return MPI_ERR_OTHER;
   while (count > 0) {
-    void* const mem = address(incoming.buf, first * extent);
-    const auto now = static_cast<int>(std::min(count, at_once(mem, most)));
+    const PackedFrom from(address(incoming.buf, first * extent), incoming.type.handle());
+    const auto now = static_cast<int>(std::min(count, most));
     const auto bytes = static_cast<int>(now * size);
     int position = 0;
     const int code =
-        kPack ? next.MPI_Pack(mem, now, incoming.type.handle(), packed, bytes, &position, self)
-              : next.MPI_Unpack(packed, bytes, &position, mem, now, incoming.type.handle(), self);
+        kPack ? next.MPI_Pack(from.mem(), now, from.type(), packed, bytes, &position, self)
+              : next.MPI_Unpack(packed, bytes, &position, from.mem(), now, from.type(), self);
     if (code != MPI_SUCCESS) return code;
     if (position != bytes) return MPI_ERR_OTHER;
     first += now;

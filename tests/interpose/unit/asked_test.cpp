@@ -16,6 +16,13 @@ constexpr MPI_Request kOther = 1000;  // of substitutes
 // Persistent requests that are active, each perhaps with a substitute.
 class AskedTest : public ::testing::Test {
  protected:
+  void SetUp() override {
+    test::fake_next().MPI_Request_get_status = [](MPI_Request, int*, MPI_Status*) {
+      ++progress;
+      return MPI_SUCCESS;
+    };
+    progress = 0;
+  }
   void add(uint64_t substituted) {
     PendingRequest* entry = new_pending();
     ASSERT_NE(entry, nullptr);
@@ -50,6 +57,7 @@ class AskedTest : public ::testing::Test {
     EXPECT_EQ(g_gate.pending.load(), 0);
   }
 
+  static inline int progress = 0;  // how often the library was given a chance to make some
   std::vector<MPI_Request> requests;
   std::vector<PendingRequest*> entries;
 };
@@ -58,7 +66,7 @@ TEST_F(AskedTest, WithoutSubstitutesTheLibraryGetsTheProgramsArray) {
   add(0);
   add_foreign();
   const Claims claims(count(), requests.data());
-  const Asked asked(claims, count(), requests.data(), true);
+  const Asked asked(claims, count(), requests.data(), Gives::kOne);
   ASSERT_TRUE(asked.ok());
   EXPECT_EQ(asked.get(), requests.data());
   EXPECT_EQ(asked.given(1), 1);
@@ -70,7 +78,7 @@ TEST_F(AskedTest, ASubstituteStandsInItsPlace) {
   add(0);
   const std::vector<MPI_Request> before = requests;
   const Claims claims(count(), requests.data());
-  const Asked asked(claims, count(), requests.data(), false);
+  const Asked asked(claims, count(), requests.data(), Gives::kAll);
   ASSERT_TRUE(asked.ok());
   EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kFirst, kOther + 1, kFirst + 2}));
   EXPECT_FALSE(is_gone(*entries[1], requests[1]));
@@ -91,7 +99,7 @@ TEST_F(AskedTest, WhoGivesOneGivesEachItsTurn) {
   add(3);
   {
     const Claims claims(count(), requests.data());
-    const Asked asked(claims, count(), requests.data(), true);
+    const Asked asked(claims, count(), requests.data(), Gives::kOne);
     EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kFirst + 1, kOther + 2, kOther}));
     EXPECT_EQ(asked.given(1), 2);
     EXPECT_FALSE(entries[0]->passed_over);
@@ -103,8 +111,20 @@ TEST_F(AskedTest, WhoGivesOneGivesEachItsTurn) {
   for (PendingRequest* entry : {entries[0], entries[2]}) put_back(entry);
   entries[0]->passed_over = false;  // it was given, and is started again
   const Claims claims(count(), requests.data());
-  const Asked asked(claims, count(), requests.data(), true);
+  const Asked asked(claims, count(), requests.data(), Gives::kOne);
   EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kOther + 2, kFirst + 1, kOther}));
+}
+
+// A substitute is complete at once, and then libraries look no further.
+TEST_F(AskedTest, OthersMakeProgressBesideASubstitute) {
+  add(1);
+  add_foreign();
+  const Claims claims(count(), requests.data());
+  for (const Gives gives : {Gives::kAll, Gives::kSome, Gives::kOne}) {
+    const int before = progress;
+    const Asked asked(claims, count(), requests.data(), gives);
+    EXPECT_EQ(progress - before, gives == Gives::kAll ? 0 : 1);
+  }
 }
 
 TEST_F(AskedTest, ManyRequests) {
@@ -112,7 +132,7 @@ TEST_F(AskedTest, ManyRequests) {
   const std::vector<MPI_Request> before = requests;
   for (const bool gives_one : {false, true}) {
     const Claims claims(count(), requests.data());
-    const Asked asked(claims, count(), requests.data(), gives_one);
+    const Asked asked(claims, count(), requests.data(), gives_one ? Gives::kOne : Gives::kAll);
     ASSERT_TRUE(asked.ok());
     for (int i = 0; i < count(); ++i) {
       const int place = gives_one ? asked.given(i) : i;
