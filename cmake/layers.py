@@ -49,6 +49,7 @@ STILL_UP = {
     ("direct/messages/fast_receive.cpp", "messages/message.hpp"),
     ("direct/messages/fast_receive.hpp", "messages/short_message.hpp"),
     ("direct/messages/fast_receive.hpp", "requests/table.hpp"),
+    ("direct/messages/probe.cpp", "requests/freed.hpp"),
     ("direct/messages/receive.cpp", "direct/rooms/waiter.hpp"),
     ("direct/messages/receive.hpp", "messages/message.hpp"),
     ("direct/node/peers.cpp", "direct/messages/receive.hpp"),

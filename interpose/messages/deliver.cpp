@@ -23,7 +23,7 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
   }
   if (incoming.landed >= 0) {
     direct::set_bytes(status, incoming.landed);
-    return MPI_SUCCESS;
+    return incoming.failed;
   }
   if (incoming.whole) {
     direct::Token token;
@@ -63,7 +63,7 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
 }  // namespace
 
 int deliver(Incoming& incoming, MPI_Status* status) noexcept {
-  const int error_class = bring(incoming, status);
+  const int error_class = incoming.failed = bring(incoming, status);
   incoming.untold.tell(incoming.landed >= 0);
   return error_class;
 }

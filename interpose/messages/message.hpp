@@ -68,11 +68,12 @@ struct Incoming {
   bool led = false;      // by a detour (direct/messages/probe.hpp): the status is about these
   int source = 0;
   int tag = 0;
-  int64_t landed = -1;      // what the status says of a payload that has been fetched
-  bool by_content = false;  // the status will not say how much has come
-  bool by_library = false;  // nobody but the library can write there
-  bool matched = false;     // by a probe: nobody knows on which communicator
-  MPI_Comm comm;            // whose error handler hears of what goes wrong later
+  int64_t landed = -1;       // what the status says of a payload that has been fetched
+  int failed = MPI_SUCCESS;  // how that went, which each call that tells of it says
+  bool by_content = false;   // the status will not say how much has come
+  bool by_library = false;   // nobody but the library can write there
+  bool matched = false;      // by a probe: nobody knows on which communicator
+  MPI_Comm comm;             // whose error handler hears of what goes wrong later
   Account account;
   Untold untold;
 };

@@ -77,6 +77,7 @@ bool begin(PendingRequest* entry) {
   }
   Incoming& incoming = entry->incoming;
   incoming.landed = -1;
+  incoming.failed = MPI_SUCCESS;
   incoming.led = false;
   incoming.whole = Staging();
   if (entry->receive) mark(incoming);

@@ -236,6 +236,8 @@ bool completes_gets(Flavour flavour, int major) noexcept {
 // MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19 tell the world.
 bool tells_owner(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
+bool tells_when_it_ends(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+
 // Intel MPI is made of it, too.
 static bool has_mpich_inside(Flavour flavour) noexcept {
   return is_mpich(flavour) || flavour == Flavour::kIntelMpi;

@@ -96,6 +96,9 @@ bool buffers_bytes(Flavour flavour) noexcept;
 bool keeps_buffered(Flavour flavour) noexcept;
 // Whether an error of MPI_Mrecv is told the error handler of the message's communicator.
 bool tells_owner(Flavour flavour) noexcept;
+// Whether what is wrong with a message is told by the call that ends its request alone, and not by
+// those that only ask.
+bool tells_when_it_ends(Flavour flavour) noexcept;
 // Whether the status of a message that is too long has all of its bytes, and not those received.
 bool tells_all_of_truncated(Flavour flavour) noexcept;
 // Whether the status of a request of MPI_Isendrecv is that of what was received.

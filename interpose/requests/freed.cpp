@@ -16,6 +16,7 @@
 #include <new>
 
 #include "exec/exec.hpp"
+#include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -33,7 +34,7 @@ constinit std::mutex g_mutex;              // of changing that number
 class Turn {
  public:
   explicit Turn(bool waits) noexcept : lock_(g_turn, std::defer_lock) {
-    if (waits && !is_in_library())
+    if (waits && !is_in_library() && !direct::is_posting())
       lock_.lock();
     else
       static_cast<void>(lock_.try_lock());

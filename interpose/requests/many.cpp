@@ -23,9 +23,12 @@ int settle_all(const Claims& claims, int count, const MPI_Request* requests,
   const Failure failure =
       settle(claims, statuses, count, code == MPI_SUCCESS, [&](PendingRequest& entry) {
         MPI_Status* status = statuses.at(entry.index);
-        const bool completed = outlives_call(entry, requests) ? !none && successes.has(status)
-                                                              : is_gone(entry, requests);
-        return Outcome{completed, successes.of(status)};
+        const bool well = !none && successes.has(status);
+        if (outlives_call(entry, requests) || is_gone(entry, requests))
+          return Outcome{well || is_gone(entry, requests), successes.of(status)};
+        // MPICH keeps what has ended well where another one has failed, and tells of it all the
+        // same.
+        return Outcome{well && code != MPI_SUCCESS, status, true};
       });
   return code_after(failure, code, MPI_ERR_IN_STATUS);
 }

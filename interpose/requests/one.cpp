@@ -73,7 +73,8 @@ Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* statu
   if (code == MPI_SUCCESS && *flag != 0) {
     const MPI_Comm comm = entry->incoming.comm;
     const int error_class = observe_pending(entry, status);
-    return taken(error_class == MPI_SUCCESS ? code : raise_error(comm, error_class));
+    return taken(error_class == MPI_SUCCESS ? code
+                                            : raise_error_of_many(comm, error_class, error_class));
   }
   put_back(entry);
   return taken(code);

@@ -247,21 +247,17 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 }
 
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
-  if (entry->substituted != 0) {  // only lacuna knows that it is not inactive
-    int code = MPI_SUCCESS;
-    if (entry->receive && status != nullptr) {
-      code = deliver(entry->incoming, status);
-      if (entry->incoming.landed < 0) entry->incoming.landed = direct::bytes_of(*status);
-    }
+  const bool brings =
+      entry->receive && status != nullptr && entry->exchange == nullptr && entry->held == nullptr;
+  if (!brings && entry->substituted == 0) return finish_pending(entry, status);
+  Incoming& incoming = entry->incoming;
+  const int code = brings ? deliver(incoming, status) : MPI_SUCCESS;
+  // Of one with a substitute, only lacuna knows that it is not inactive.
+  if (brings && incoming.landed < 0 && entry->substituted != 0)
+    incoming.landed = direct::bytes_of(*status);
+  if (incoming.landed >= 0 || entry->substituted != 0) {
     put_back(entry);
-    return code;
-  }
-  if (!entry->receive || status == nullptr || entry->exchange != nullptr || entry->held != nullptr)
-    return finish_pending(entry, status);
-  const int code = deliver(entry->incoming, status);
-  if (entry->incoming.landed >= 0) {
-    put_back(entry);
-    return code;
+    return tells_when_it_ends(runtime().flavour) ? MPI_SUCCESS : code;
   }
   finish_pending(entry, nullptr);
   return code;

@@ -17,6 +17,7 @@
 #include "interpose/library/next.hpp"
 #include "interpose/library/reserve.hpp"
 #include "interpose/library/runtime.hpp"
+#include "interpose/requests/freed.hpp"
 
 namespace lacuna {
 namespace direct {
@@ -90,10 +91,21 @@ void keep(MPI_Comm comm, Held* held) noexcept {
   if (is_outstanding(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
 }
 
+thread_local bool t_takes = false;
+
+void take_turn() noexcept {
+  g_taking.lock();
+  t_takes = true;
+}
+void end_turn() noexcept {
+  t_takes = false;
+  g_taking.unlock();
+}
+
 // Holds all messages up to the one that a probe has found. False: no more can be held. Where
 // another thread has received it meanwhile, there may be nothing to hold.
 bool hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
-  const std::lock_guard<std::mutex> lock(g_taking);
+  const Posting posting;
   if (look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) return true;
   for (bool is_it = false; !is_it;) {
     Held* held = g_reserve.make();
@@ -153,7 +165,7 @@ bool is_tag(int tag) noexcept {
          found != 0 && tag <= *most;
 }
 
-bool takes_turns() noexcept { return g_gate.threads && receives_direct(); }
+bool takes_turns() noexcept { return g_gate.threads && receives_direct() && !t_takes; }
 
 }  // namespace
 
@@ -164,17 +176,19 @@ bool can_match(int source, int tag, MPI_Comm comm) {
          (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
 }
 
+bool is_posting() noexcept { return t_takes; }
+
 Posting::Posting() noexcept : locked_(takes_turns()) {
-  if (locked_) g_taking.lock();
+  if (locked_) take_turn();
 }
 
 Posting::Posting(int source, int tag, MPI_Comm comm)
     : locked_(takes_turns() && can_match(source, tag, comm)) {
-  if (locked_) g_taking.lock();
+  if (locked_) take_turn();
 }
 
 Posting::~Posting() {
-  if (locked_) g_taking.unlock();
+  if (locked_) end_turn();
 }
 
 void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
@@ -267,6 +281,7 @@ Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* sta
                                              : next.MPI_Iprobe(source, tag, comm, &found, &own);
       if (code != MPI_SUCCESS) return taken(code);
     }
+    finish_freed_requests();
     if (found == 0 && flag == nullptr) {
       sched_yield();
     } else if (found == 0 || !direct::may_be_token(comm, own) || !direct::hold_up_to(own, comm)) {
@@ -294,6 +309,7 @@ Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* m
                            : next.MPI_Improbe(source, tag, comm, &found, message, &own);
       if (code != MPI_SUCCESS) return taken(code);
     }
+    finish_freed_requests();
     if (found == 0 && flag == nullptr) {
       sched_yield();
       continue;

@@ -28,6 +28,9 @@ bool can_match(int source, int tag, MPI_Comm comm);
 //
 // Nor must it be held where the library finds a mistake: the program's error handler may call MPI,
 // or jump out of the call.
+//
+// A callback of the library's may call MPI while its own thread holds this: it does not wait then.
+bool is_posting() noexcept;
 class Posting {
  public:
   Posting() noexcept;
