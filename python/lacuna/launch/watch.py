@@ -89,7 +89,8 @@ def run(
             said.seek(0)
             last_words = _last_words(said.read().strip().splitlines())
     told = last_words[0].strip() if any(_NOT_FOUND in line for line in last_words) else None
-    if told is None and not lines:  # a launcher may end before it has passed on what its ranks say
+    # Hydra may end before it has passed on what its ranks said.
+    if told is None and not lines and any("Broken pipe" in line for line in last_words):
         told = _not_found(words, environment)
     if told is not None:
         raise LacunaError(
