@@ -91,16 +91,7 @@ void keep(MPI_Comm comm, Held* held) noexcept {
   if (is_outstanding(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
 }
 
-thread_local bool t_takes = false;
-
-void take_turn() noexcept {
-  g_taking.lock();
-  t_takes = true;
-}
-void end_turn() noexcept {
-  t_takes = false;
-  g_taking.unlock();
-}
+thread_local bool t_takes = false;  // g_taking
 
 // Holds all messages up to the one that a probe has found. False: no more can be held. Where
 // another thread has received it meanwhile, there may be nothing to hold.
@@ -178,17 +169,21 @@ bool can_match(int source, int tag, MPI_Comm comm) {
 
 bool is_posting() noexcept { return t_takes; }
 
-Posting::Posting() noexcept : locked_(takes_turns()) {
-  if (locked_) take_turn();
+Posting::Posting(bool locks) noexcept : locked_(locks) {
+  if (!locked_) return;
+  g_taking.lock();
+  t_takes = true;
 }
+
+Posting::Posting() noexcept : Posting(takes_turns()) {}
 
 Posting::Posting(int source, int tag, MPI_Comm comm)
-    : locked_(takes_turns() && can_match(source, tag, comm)) {
-  if (locked_) take_turn();
-}
+    : Posting(takes_turns() && can_match(source, tag, comm)) {}
 
 Posting::~Posting() {
-  if (locked_) end_turn();
+  if (!locked_) return;
+  t_takes = false;
+  g_taking.unlock();
 }
 
 void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {

@@ -30,7 +30,6 @@ bool can_match(int source, int tag, MPI_Comm comm);
 // or jump out of the call.
 //
 // A callback of the library's may call MPI while its own thread holds this: it does not wait then.
-bool is_posting() noexcept;
 class Posting {
  public:
   Posting() noexcept;
@@ -41,8 +40,12 @@ class Posting {
   Posting& operator=(const Posting&) = delete;
 
  private:
+  explicit Posting(bool locks) noexcept;
+
   bool locked_;
 };
+// Whether this thread holds it.
+bool is_posting() noexcept;
 
 // A receive that is led elsewhere. Between start() and finish() the library's call is made with the
 // changed arguments, or for message(); its status is then corrected by source and tag.

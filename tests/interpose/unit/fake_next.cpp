@@ -4,6 +4,7 @@
 #include "tests/interpose/unit/fake_next.hpp"
 
 #include "interpose/library/gate.hpp"
+#include "interpose/library/runtime.hpp"
 
 namespace lacuna {
 namespace detail {
@@ -15,10 +16,8 @@ const Next& resolve() noexcept { return g_next; }
 
 constinit Gate g_gate{.irregular{0}, .library_data{}, .program_data{}};
 
-namespace {
-
-Runtime& held_runtime() noexcept {
-  static Runtime runtime = [] {
+const Runtime& runtime() noexcept {
+  static const Runtime runtime = [] {
     Runtime made{};
     made.request_null = MPI_REQUEST_NULL;
     made.datatype_null = MPI_DATATYPE_NULL;
@@ -29,9 +28,6 @@ Runtime& held_runtime() noexcept {
   return runtime;
 }
 
-}  // namespace
-
-const Runtime& runtime() noexcept { return held_runtime(); }
 void count_sessions(int) noexcept {}
 std::span<const NextRow> next_rows() { return {}; }
 std::span<const char* const> wrapped_names() { return {}; }
@@ -42,7 +38,6 @@ void* mpi_data_symbol(const char*) { return nullptr; }
 namespace test {
 
 Next& fake_next() noexcept { return detail::g_next; }
-Runtime& fake_runtime() noexcept { return held_runtime(); }
 
 }  // namespace test
 }  // namespace lacuna
