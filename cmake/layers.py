@@ -52,7 +52,7 @@ STILL_UP = {
     ("direct/messages/probe.cpp", "requests/freed.hpp"),
     ("direct/messages/receive.cpp", "direct/rooms/waiter.hpp"),
     ("direct/messages/receive.hpp", "messages/message.hpp"),
-    ("direct/node/peers.cpp", "direct/messages/receive.hpp"),
+    ("direct/node/token_counts.cpp", "direct/messages/receive.hpp"),
     ("direct/node/peers.cpp", "direct/rooms/repeat_decline.hpp"),
     ("direct/node/peers.cpp", "direct/rooms/room.hpp"),
     ("library/communicator.cpp", "direct/node/peers.hpp"),

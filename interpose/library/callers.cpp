@@ -3,11 +3,13 @@
 // The other objects in the process: which of them are the MPI library (its calls are not the
 // program's) and its Fortran bindings (whose calls are).
 #include <link.h>
+#include <unwind.h>
 
 #include <cstring>
 #include <span>
 
 #include "interpose/library/gate.hpp"
+#include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
 
 namespace lacuna {
@@ -200,6 +202,23 @@ bool look_up_caller(const void* return_address) noexcept {
 
 bool called_by_fortran(const void* return_address) noexcept {
   return g_fortran_code.holds(return_address);
+}
+
+namespace {
+
+_Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* found) noexcept {
+  const auto* place = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
+  if (!g_mpi_code.holds(place)) return _URC_NO_REASON;
+  *static_cast<bool*>(found) = true;
+  return _URC_END_OF_STACK;
+}
+
+}  // namespace
+
+bool in_callback() noexcept {
+  bool found = false;
+  _Unwind_Backtrace(&look_at_frame, &found);
+  return found;
 }
 
 }  // namespace lacuna

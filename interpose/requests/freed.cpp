@@ -18,6 +18,7 @@
 #include "exec/exec.hpp"
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
+#include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/requests/behind.hpp"
@@ -27,7 +28,7 @@ namespace lacuna {
 namespace {
 
 constinit std::atomic<PendingRequest*> g_list{nullptr};
-constinit std::mutex g_turn;
+constinit std::timed_mutex g_turn;
 constinit std::atomic<int> g_receives{0};  // among them; what else is freed nobody hears of
 constinit std::mutex g_mutex;              // of changing that number
 
@@ -35,14 +36,14 @@ class Turn {
  public:
   explicit Turn(bool waits) noexcept : lock_(g_turn, std::defer_lock) {
     if (waits && !is_in_library() && !direct::is_posting())
-      lock_.lock();
+      static_cast<void>(lock_outside_callbacks(&lock_));
     else
       static_cast<void>(lock_.try_lock());
   }
   bool has() const noexcept { return lock_.owns_lock(); }
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<std::timed_mutex> lock_;
 };
 
 void push(PendingRequest* entry) noexcept {

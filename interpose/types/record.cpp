@@ -7,9 +7,8 @@
 // struct, subarray), and a program that makes a type for each small message would pay them each
 // time. So MPI_Type_commit notes a type, and the first uses with little data are the library's.
 //
-// Locks: `g_learning` is only ever tried, never waited for (who does not get it declines), because
-// the library may hold locks of its own while it calls back. The delete callback takes `g_records`
-// alone, a leaf.
+// Locks: `g_learning` is tried (who does not get it declines), or waited for outside of callbacks
+// only (library/locks.hpp). The delete callback takes `g_records` alone, a leaf.
 #include "interpose/types/record.hpp"
 
 #include <functional>
@@ -20,6 +19,7 @@
 #include "base/options.hpp"
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
+#include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -43,7 +43,7 @@ constinit std::atomic<uint64_t> g_recycled{0};
 
 namespace {
 
-constinit std::mutex g_learning;
+constinit std::timed_mutex g_learning;
 constinit std::mutex g_records;
 constinit TypeRecord* g_free = nullptr;
 // How many types got a record: who finds it unchanged need not look for one again.
@@ -298,7 +298,7 @@ const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy) noexcept {
   const uint64_t learned = g_learned.load(std::memory_order_acquire);
   TypeRecord* record = attached_record(datatype);
   if (record == nullptr) {
-    const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
+    const std::unique_lock lock(g_learning, std::try_to_lock);
     if (!lock.owns_lock()) {
       if (busy != nullptr) *busy = true;
       return nullptr;
@@ -320,7 +320,8 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
     bool busy = false;
     const TypeRecord* record = detail::learn_type(datatype, &busy);
     if (record != nullptr || !busy) return record;
-    const std::lock_guard<std::mutex> until_learned(g_learning);
+    std::unique_lock until_learned(g_learning, std::defer_lock);
+    if (!lock_outside_callbacks(&until_learned)) return nullptr;
   }
 }
 
@@ -363,7 +364,7 @@ MPI_Datatype packed_form(const TypeRecord& record) noexcept {
   const MPI_Datatype null = runtime().datatype_null;
   const int64_t length = record.size_bytes / record.wire_bytes;
   if (!record.uniform || !fits_int(length)) return null;
-  const std::unique_lock<std::mutex> lock(g_learning, std::try_to_lock);
+  const std::unique_lock lock(g_learning, std::try_to_lock);
   if (!lock.owns_lock()) return null;
   if (record.has_packed_form.load(std::memory_order_acquire)) return record.packed_form;
   MPI_Datatype form = null;

@@ -5,7 +5,7 @@ set(lacuna_interpose_sources cache_test.cpp pack_test.cpp p2p_test.cpp overlap_t
   collectives_test.cpp nonblocking_collectives_test.cpp persistent_collectives_test.cpp
   neighborhoods_test.cpp new_types_test.cpp processes_test.cpp report_test.cpp file_calls.cpp files_test.cpp
   files_kinds_test.cpp rma_calls.cpp rma_test.cpp rma_windows_test.cpp rooms_test.cpp rooms_kinds_test.cpp
-  rooms_passes_test.cpp rooms_threads_test.cpp threads_freed_test.cpp bottom_test.cpp direct_callbacks_test.cpp threads_priority_test.cpp direct_persistent_test.cpp direct_watched_test.cpp direct_first_test.cpp direct_ends_test.cpp
+  rooms_passes_test.cpp rooms_threads_test.cpp threads_freed_test.cpp bottom_test.cpp direct_callbacks_test.cpp threads_priority_test.cpp threads_callbacks_test.cpp direct_persistent_test.cpp direct_watched_test.cpp direct_first_test.cpp direct_ends_test.cpp
   direct_probers_test.cpp direct_tokens_test.cpp start_test.cpp direct_limits_test.cpp direct_pool_test.cpp direct_log_test.cpp errors_pending_test.cpp
   rooms_numbers_test.cpp callbacks_test.cpp fair_test.cpp freed_test.cpp memory_test.cpp stack_test.cpp)
 # As compilers make jumps of last calls.

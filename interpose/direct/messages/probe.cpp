@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <shared_mutex>
 
 #include "interpose/direct/messages/held.hpp"
 #include "interpose/direct/messages/receive.hpp"
@@ -14,6 +15,7 @@
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/communicator.hpp"
 #include "interpose/library/gate.hpp"
+#include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/reserve.hpp"
 #include "interpose/library/runtime.hpp"
@@ -24,8 +26,10 @@ namespace direct {
 
 namespace {
 
-constinit std::mutex g_mutex;   // of the list
-constinit std::mutex g_taking;  // one thread at a time takes out, or tells the library of a receive
+constinit std::mutex g_mutex;  // of the list
+// Alone: who takes out what is to be held. Shared: who looks at what is held and then asks the
+// library, or tells it of a receive.
+constinit SharedLock g_taking;
 constinit HeldMessages g_held;
 constinit HeldList<&Held::next, &Held::link> g_given_out;  // the program has their `message`
 constinit Reserve<Held> g_reserve;
@@ -91,12 +95,30 @@ void keep(MPI_Comm comm, Held* held) noexcept {
   if (is_outstanding(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
 }
 
-thread_local bool t_takes = false;  // g_taking
+thread_local bool t_takes = false;  // g_taking, in either way
+
+bool takes_turns() noexcept { return g_gate.threads && receives_direct() && !t_takes; }
+
+// Nobody else takes out anything, or looks, or tells the library of a receive.
+class TakingOut {
+ public:
+  TakingOut() noexcept {
+    if (takes_turns()) t_takes = lock_outside_callbacks(&lock_);
+  }
+  ~TakingOut() {
+    if (lock_.owns_lock()) t_takes = false;
+  }
+  TakingOut(const TakingOut&) = delete;
+  TakingOut& operator=(const TakingOut&) = delete;
+
+ private:
+  std::unique_lock<SharedLock> lock_{g_taking, std::defer_lock};
+};
 
 // Holds all messages up to the one that a probe has found. False: no more can be held. Where
 // another thread has received it meanwhile, there may be nothing to hold.
 bool hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
-  const Posting posting;
+  const TakingOut alone;
   if (look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) return true;
   for (bool is_it = false; !is_it;) {
     Held* held = g_reserve.make();
@@ -156,8 +178,6 @@ bool is_tag(int tag) noexcept {
          found != 0 && tag <= *most;
 }
 
-bool takes_turns() noexcept { return g_gate.threads && receives_direct() && !t_takes; }
-
 }  // namespace
 
 bool can_match(int source, int tag, MPI_Comm comm) {
@@ -169,10 +189,11 @@ bool can_match(int source, int tag, MPI_Comm comm) {
 
 bool is_posting() noexcept { return t_takes; }
 
-Posting::Posting(bool locks) noexcept : locked_(locks) {
-  if (!locked_) return;
-  g_taking.lock();
-  t_takes = true;
+Posting::Posting(bool locks) noexcept {
+  if (!locks) return;
+  std::shared_lock lock(g_taking, std::defer_lock);
+  locked_ = t_takes = lock_outside_callbacks(&lock);
+  lock.release();
 }
 
 Posting::Posting() noexcept : Posting(takes_turns()) {}
@@ -183,7 +204,7 @@ Posting::Posting(int source, int tag, MPI_Comm comm)
 Posting::~Posting() {
   if (!locked_) return;
   t_takes = false;
-  g_taking.unlock();
+  g_taking.unlock_shared();
 }
 
 void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {

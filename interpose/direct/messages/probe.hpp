@@ -24,12 +24,15 @@ bool can_match(int source, int tag, MPI_Comm comm);
 
 // Where threads may probe and receive at once: nothing is taken out of the library's queue between
 // the look at what is held and the moment when the library knows of the receive. Else a message
-// that goes by in between would be missed for ever. So it is held around a call that cannot wait.
+// that goes by in between would be missed for ever. Several threads may hold it at once. It is held
+// around a call that cannot wait.
 //
 // Nor must it be held where the library finds a mistake: the program's error handler may call MPI,
 // or jump out of the call.
 //
-// A callback of the library's may call MPI while its own thread holds this: it does not wait then.
+// A callback of the library's may call MPI while its own thread holds this, or while another one
+// does that cannot go on before the callback returns (library/locks.hpp). It does not wait then,
+// and does without: a message that the other one takes out at that moment would be missed.
 class Posting {
  public:
   Posting() noexcept;
@@ -42,7 +45,7 @@ class Posting {
  private:
   explicit Posting(bool locks) noexcept;
 
-  bool locked_;
+  bool locked_ = false;
 };
 // Whether this thread holds it.
 bool is_posting() noexcept;

@@ -7,14 +7,16 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "interpose/direct/messages/receive.hpp"
 #include "interpose/direct/node/arena.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
 #include "interpose/direct/rooms/room.hpp"
 #include "interpose/library/communicator.hpp"
+#include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/library/staging.hpp"
@@ -50,7 +52,7 @@ struct Ranks {
 };
 
 // What a look at a communicator needs, there from the start: also a rank that is refused memory has
-// to do what the others wait for. Used while g_learning is held.
+// to do what the others wait for. `there` is used while g_learning is held.
 struct Lookup {
   std::vector<int> here;   // the peers' ranks in MPI_COMM_WORLD
   std::vector<int> there;  // those in the communicator, or MPI_UNDEFINED
@@ -59,8 +61,8 @@ constinit Lookup* g_lookup = nullptr;
 
 constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
-constinit std::mutex g_learning;  // held while the library is asked
-constinit std::mutex g_mutex;     // a leaf, as the library may call forget_comm() with locks held
+constinit std::timed_mutex g_learning;  // held while the library is asked
+constinit std::mutex g_mutex;  // a leaf, as the library may call forget_comm() with locks held
 constinit Ranks* g_free = nullptr;
 constinit Ranks* g_closing = nullptr;  // of freed communicators, whose rooms are still read
 constinit std::atomic<uint64_t> g_lives{0};
@@ -70,9 +72,16 @@ size_t slot_of(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
 }
 
+thread_local bool t_attaches = false;
+thread_local Ranks* t_before = nullptr;  // the attribute that attach() has taken the place of
+
 int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
   if (value == &g_refused) return MPI_SUCCESS;
   auto* ranks = static_cast<Ranks*>(value);
+  if (t_attaches) {
+    t_before = ranks;
+    return MPI_SUCCESS;
+  }
   close_room(&ranks->room);
   const std::lock_guard<std::mutex> lock(g_mutex);
   ranks->handle.store(0, std::memory_order_release);
@@ -114,9 +123,8 @@ Ranks* new_ranks() {
 }
 
 // Which ranks of `comm` the peers are. `whole`: all of it are peers, and so it has a room.
-bool look_up(MPI_Comm comm, bool* whole) noexcept {
+bool look_up(MPI_Comm comm, std::vector<int>& there, bool* whole) noexcept {
   const Next& next = next_functions();
-  std::vector<int>& there = g_lookup->there;
   std::fill(there.begin(), there.end(), MPI_UNDEFINED);
   *whole = false;
   if (!has_plain_ranks(comm)) return true;
@@ -138,8 +146,7 @@ bool look_up(MPI_Comm comm, bool* whole) noexcept {
 }
 
 // Null: no memory.
-Ranks* make_ranks(bool whole) noexcept try {
-  const std::vector<int>& there = g_lookup->there;
+Ranks* make_ranks(const std::vector<int>& there, bool whole) noexcept try {
   std::vector<NodeRank> found;
   for (uint32_t i = 0; i < there.size(); ++i) {
     if (there[i] != MPI_UNDEFINED && i != g_index) found.push_back({there[i], i});
@@ -172,14 +179,36 @@ void refuse_room_on(MPI_Comm comm) noexcept {
   refuse_room(comm, reinterpret_cast<Offer*>(offers.data()));
 }
 
+// What the communicator has then: these, or what a callback has attached meanwhile. Null: nothing.
+Ranks* attach(MPI_Comm comm, Ranks* ranks) noexcept {
+  const Next& next = next_functions();
+  t_attaches = true;
+  const int code = next.MPI_Comm_set_attr(comm, g_keyval, ranks);
+  t_attaches = false;
+  if (code != MPI_SUCCESS) {
+    forget_comm(comm, g_keyval, ranks, nullptr);
+    return nullptr;
+  }
+  if (t_before == nullptr) {
+    ranks->life.store(++g_lives, std::memory_order_relaxed);
+    ranks->handle.store(handle_bits(comm), std::memory_order_release);
+    return ranks;
+  }
+  Ranks* const before = std::exchange(t_before, nullptr);
+  next.MPI_Comm_set_attr(comm, g_keyval, before);
+  return before;
+}
+
 // One thread at a time: of two that meet a communicator first, the second one's ranks would take
 // the place of those that the first one has, whose room then ends under it. A message can do
 // without (`waits` is false), and rather does, as the library may have called back with locks held;
-// a collective cannot, as others wait for it.
-Ranks* learn(MPI_Comm comm, bool waits) noexcept {
+// a collective cannot, as others wait for it. So in a callback it goes on beside who has the lock.
+Ranks* learn(MPI_Comm comm, bool waits) noexcept try {
   auto lock = std::unique_lock(g_learning, std::defer_lock);
-  if (g_gate.threads && waits) lock.lock();
+  const bool is_beside = g_gate.threads && waits && !lock_outside_callbacks(&lock);
   if (g_gate.threads && !waits && !lock.try_lock()) return nullptr;
+  std::vector<int> own(is_beside ? g_lookup->here.size() : 0);
+  std::vector<int>& there = is_beside ? own : g_lookup->there;
   const Next& next = next_functions();
   void* value = nullptr;
   int found = -1;
@@ -190,8 +219,8 @@ Ranks* learn(MPI_Comm comm, bool waits) noexcept {
   auto* ranks = static_cast<Ranks*>(value);
   if (found == 0 || value == &g_refused) {
     bool whole = false;
-    if (!look_up(comm, &whole)) return nullptr;
-    ranks = make_ranks(whole);
+    if (!look_up(comm, there, &whole)) return nullptr;
+    ranks = make_ranks(there, whole);
     if (ranks == nullptr) {
       if (found != 0 || !whole || !waits) return nullptr;
       next.MPI_Comm_set_attr(comm, g_keyval, &g_refused);
@@ -201,12 +230,13 @@ Ranks* learn(MPI_Comm comm, bool waits) noexcept {
       return nullptr;
     }
     if (found != 0) ranks->room.number = Room::kRefused;
-    if (next.MPI_Comm_set_attr(comm, g_keyval, ranks) != MPI_SUCCESS) return nullptr;
-    ranks->life.store(++g_lives, std::memory_order_relaxed);
-    ranks->handle.store(handle_bits(comm), std::memory_order_release);
+    ranks = attach(comm, ranks);
+    if (ranks == nullptr) return nullptr;
   }
   g_cache[slot_of(handle_bits(comm))].store(ranks, std::memory_order_release);
   return ranks;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 Ranks* known_ranks(MPI_Comm comm) noexcept {
@@ -225,12 +255,6 @@ const Peer* find_peer(const Ranks& ranks, int rank) noexcept {
   const auto& here = ranks.peers;
   const auto found = std::lower_bound(here.begin(), here.end(), NodeRank{rank, 0});
   return found != here.end() && found->rank == rank ? &(*g_peers)[found->peer] : nullptr;
-}
-
-// Of the tokens that a peer has sent here.
-bool has_landed_all(const Peer& peer) noexcept {
-  const auto& sent = token_page(peer.arena.begin).sent[g_index];
-  return sent.load(std::memory_order_acquire) == peer.landed.load(std::memory_order_relaxed);
 }
 
 Room* room_of(Ranks* ranks) noexcept {
@@ -302,51 +326,11 @@ void let_library_work() noexcept {
   next_functions().MPI_Request_get_status(g_idle, &flag, MPI_STATUS_IGNORE);
 }
 
-// A word may be overwritten by another peer's: who reads that one must also see what was counted
-// before the first. x86-64 lets all see stores in one order, others (POWER) need a fence on either
-// side.
-static void order_counts_and_words() noexcept {
-#if !defined(__x86_64__)
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
-
-uint64_t announce_token(const Peer& peer) noexcept {
-  const auto index = static_cast<uint64_t>(&peer - g_peers->data());
-  std::atomic<uint64_t>& sent = token_page(own_arena()).sent[index % kMostTold];
-  uint64_t count = 0;
-  if (g_gate.threads) {
-    count = sent.fetch_add(1, std::memory_order_release) + 1;
-  } else {
-    count = sent.load(std::memory_order_relaxed) + 1;
-    sent.store(count, std::memory_order_release);
-  }
-  order_counts_and_words();
-  token_page(peer.arena.begin)
-      .word.store((uint64_t{g_index} + 1) << kReceiverShift | count, std::memory_order_release);
-  return index << kReceiverShift | count;
-}
-
-bool may_settle() noexcept {
-  return shows_token_page() && g_peers->size() <= kMostTold && tells_readable();
-}
-
-// The word is read first: what has been counted when it was written is seen then, also if another
-// peer has overwritten it, as each counts before it writes.
-bool settle_tokens() noexcept {
-  if (!may_settle()) return false;
-  const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
-  order_counts_and_words();
-  for (const Peer& peer : *g_peers) {
-    if (peer.arena.begin != nullptr && !has_landed_all(peer)) return false;
-  }
-  g_settled_word = word;
-  return true;
-}
-
 const Secret& secret() noexcept { return g_secret; }
 
 uint32_t own_index() noexcept { return g_index; }
+
+std::span<const Peer> peers() noexcept { return *g_peers; }
 
 const Peer& own_peer() noexcept { return (*g_peers)[g_index]; }
 

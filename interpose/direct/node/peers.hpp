@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "interpose/direct/node/arena.hpp"
@@ -51,6 +52,8 @@ void let_library_work() noexcept;
 
 // To be called before a token goes out to this peer: its id.
 uint64_t announce_token(const Peer& peer) noexcept;
+// Whether all that this peer has sent here have been landed.
+bool has_landed_all(const Peer& peer) noexcept;
 // Whether all tokens that were sent here have been landed: then receives need not be asked what
 // they bring before the next one. Not where there are threads.
 bool settle_tokens() noexcept;
@@ -58,7 +61,8 @@ bool settle_tokens() noexcept;
 bool may_settle() noexcept;
 
 const Secret& secret() noexcept;
-uint32_t own_index() noexcept;
+uint32_t own_index() noexcept;  // among these
+std::span<const Peer> peers() noexcept;
 int32_t own_pid() noexcept;
 const Peer& own_peer() noexcept;
 // Whether some peer, perhaps this one, has several threads: all peers say the same.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How many tokens each peer has sent here, and how many of them have been landed: where these are
+// the same, no message can be a token.
+#include <atomic>
+
+#include "interpose/direct/messages/receive.hpp"
+#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/library/gate.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// A word may be overwritten by another peer's: who reads that one must also see what was counted
+// before the first. x86-64 lets all see stores in one order, others (POWER) need a fence on either
+// side.
+void order_counts_and_words() noexcept {
+#if !defined(__x86_64__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+}  // namespace
+
+uint64_t announce_token(const Peer& peer) noexcept {
+  const auto index = static_cast<uint64_t>(&peer - peers().data());
+  std::atomic<uint64_t>& sent = token_page(own_arena()).sent[index % kMostTold];
+  uint64_t count = 0;
+  if (g_gate.threads) {
+    count = sent.fetch_add(1, std::memory_order_release) + 1;
+  } else {
+    count = sent.load(std::memory_order_relaxed) + 1;
+    sent.store(count, std::memory_order_release);
+  }
+  order_counts_and_words();
+  token_page(peer.arena.begin)
+      .word.store((uint64_t{own_index()} + 1) << kReceiverShift | count, std::memory_order_release);
+  return index << kReceiverShift | count;
+}
+
+bool has_landed_all(const Peer& peer) noexcept {
+  const auto& sent = token_page(peer.arena.begin).sent[own_index()];
+  return sent.load(std::memory_order_acquire) == peer.landed.load(std::memory_order_relaxed);
+}
+
+bool may_settle() noexcept {
+  return shows_token_page() && peers().size() <= kMostTold && tells_readable();
+}
+
+// The word is read first: what has been counted when it was written is seen then, also if another
+// peer has overwritten it, as each counts before it writes.
+bool settle_tokens() noexcept {
+  if (!may_settle()) return false;
+  const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
+  order_counts_and_words();
+  for (const Peer& peer : peers()) {
+    if (peer.arena.begin != nullptr && !has_landed_all(peer)) return false;
+  }
+  g_settled_word = word;
+  return true;
+}
+
+}  // namespace lacuna::direct
