@@ -2,6 +2,7 @@
 //
 // What is told of messages that are too long by calls that only ask, and by those that end some
 // requests of several; and callbacks of the library's that communicate.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,51 @@ TOPIC(direct_truncation_asked) {
   }
   lacuna(true);
   CHECK(told[0] == told[1]);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&type);
+}
+
+// Of a type that the library packs itself (MPICH: for the padding). MPICH counts all of a message
+// that is too long, and calls it well where a handler of the program's has been told of it.
+TOPIC(direct_truncation_by_library) {
+  constexpr int kRoom = 9000;
+  MPI_Datatype type;
+  MPI_Type_vector(1, 1, 2, MPI_LONG_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  return_errors(MPI_COMM_WORLD);
+  return_errors(MPI_COMM_SELF);
+  int64_t spared[2] = {0, 0};  // elements behind what there is room for
+  for (const int round : {0, 1, 2, 3}) {
+    const bool on = round >= 2, tests = round % 2 != 0;
+    lacuna(on);
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::vector<long double> data(kCount, 3);
+    if (g_rank == 0) {
+      MPI_Send(data.data(), kCount, type, 1, kTag, MPI_COMM_WORLD);
+    } else if (g_rank == 1) {
+      std::fill(data.begin(), data.end(), 1);
+      MPI_Request request;
+      MPI_Status status;
+      const int before = handled_errors();
+      int flag = tests ? 0 : 1, code = MPI_SUCCESS;
+      MPI_Irecv(data.data(), kRoom, type, 0, kTag, MPI_COMM_WORLD, &request);
+      while (flag == 0 && code == MPI_SUCCESS) code = MPI_Test(&request, &flag, &status);
+      if (!tests) code = MPI_Wait(&request, &status);
+      CHECK(code != MPI_SUCCESS || handled_errors() > before);
+      // Open MPI alone writes some there (docs/internals/defects.md).
+      spared[on] += std::count(data.begin() + kRoom, data.end(), 1);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  lacuna(true);
+  CHECK(spared[1] >= spared[0]);
+  // Which lacuna takes: it is at work.
+  MPI_Datatype taken_type = column(kCount, 2);
+  std::vector<double> from(2 * kCount), packed(kCount);
+  int position = 0;
+  MPI_Pack(from.data(), 1, taken_type, packed.data(), kCount * 8, &position, MPI_COMM_WORLD);
+  MPI_Type_free(&taken_type);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
   MPI_Type_free(&type);
