@@ -77,7 +77,7 @@ constexpr Option kTable[] = {
      "repeats a proposal of 1996 for comparison, and is seldom faster."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "Prints on stderr that lacuna is on (rank 0), and a line `lacuna[rank]: ...` for each type "
-     "and each reason why calls on it were or were not taken."},
+     "with what lacuna did with calls on it: handled, or declined and why."},
     {OptionId::kPatience, "LACUNA_PATIENCE", OptionKind::kInteger, "0",
      "If a rank waits inside lacuna for another rank for so many seconds, it says on stderr for "
      "which rank and in which call, again whenever the time has doubled. It goes on waiting. 0: "
@@ -93,8 +93,8 @@ constexpr Option kTable[] = {
      "file, but the table that comes with lacuna."},
     {OptionId::kReport, "LACUNA_REPORT", OptionKind::kText, "",
      "1: at the end, a table on stderr of the calls of all ranks, by function and type: which "
-     "were taken, why others were not, and what to do. Any other text that is no flag: the file "
-     "to which rank 0 writes the same as data."},
+     "lacuna handled, why it declined others, and what to do. Any other text that is no flag: "
+     "the file to which rank 0 writes the same as JSON."},
     {OptionId::kReportWait, "LACUNA_REPORT_WAIT", OptionKind::kInteger, "120",
      "How many seconds a rank waits in MPI_Finalize for the numbers of the other ranks. After "
      "that rank 0 reports only its own.",

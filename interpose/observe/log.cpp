@@ -20,38 +20,38 @@ namespace {
 std::string_view sentence_of(Note note) {
   switch (note) {
     case Note::kTaken:
-      return "taken";
+      return "handled";
     case Note::kOneRun:
-      return "not taken: one element of it is one run";
+      return "declined: one element of it is contiguous";
     case Note::kNew:
-      return "not taken yet: it is new, and these are few data";
+      return "declined for now: the type is new, and the message is small";
     case Note::kPredefined:
-      return "not taken: it is predefined";
+      return "declined: it is predefined";
     case Note::kUndecoded:
-      return "not taken: it cannot be decoded";
+      return "declined: it cannot be decoded";
     case Note::kEmpty:
-      return "not taken: it has no data";
+      return "declined: it has no data";
     case Note::kContiguous:
-      return "not taken: it is contiguous";
+      return "declined: it is contiguous";
     case Note::kLongRuns:
-      return "not taken: packing first is not expected to be faster";
+      return "declined: packing first is not expected to be faster";
     case Note::kNoMemory:
-      return "not taken: the pool is full (LACUNA_POOL_MB) or memory was refused";
+      return "declined: the pool is full (LACUNA_POOL_MB), or the system has no memory";
     case Note::kHiddenCompletion:
-      return "not taken in nonblocking calls: requests may be completed where lacuna cannot see it "
-             "(Fortran, or a tool "
-             "that stands before it)";
+      return "declined in nonblocking calls: requests may be completed where lacuna cannot see it "
+             "(Fortran bindings inside the library, or a tool preloaded before lacuna)";
     case Note::kTooLarge:
-      return "not taken: the message is too large for the library's int counts";
+      return "declined: the message is too large for the library's int counts";
     case Note::kOnDevice:
-      return "not taken: its data may be in the memory of an accelerator";
+      return "declined: its data may be in the memory of an accelerator";
     case Note::kMayOverrun:
-      return "not taken: there are more lengths of messages than types that keep the library from "
-             "writing past the end of what is too short";
+      return "declined: there are too many lengths of messages (each needs a type of its own, so "
+             "that "
+             "Open MPI does not write past the end of a buffer that is too short)";
     case Note::kDirect:
-      return "taken: through shared memory";
+      return "handled: through shared memory";
     case Note::kMixed:
-      return "not taken in collectives, one-sided calls and files: it has more than one basic type";
+      return "declined in collectives, one-sided calls and files: it has more than one basic type";
   }
   return "";
 }
@@ -93,7 +93,7 @@ void log_once(std::string_view sentence) {
     const std::lock_guard<std::mutex> lock(mutex);
     if (told->size() > kMost || !told->insert(std::hash<std::string_view>()(sentence)).second)
       return;
-    if (told->size() > kMost) sentence = "more types than a log is for; no more are told of";
+    if (told->size() > kMost) sentence = "more than 1000 lines about types; no more are logged";
   }
   log_line(sentence);
 }

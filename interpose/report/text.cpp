@@ -72,21 +72,24 @@ std::string type_text(const Report& report, const ReportRow& row) {
   return row.type == kOtherTypes ? "(other types, or none)" : report.types[row.type].facts.text;
 }
 
-// Whether a receive is taken is decided before its message has come: receives, also as one side of
-// a call, into which lacuna has unpacked what came through shared memory.
-bool received_otherwise(const ReportRow& row) {
+// Whether to handle a receive is decided before its message has come. So there are receives that
+// were declined and whose data lacuna has unpacked nevertheless, from shared memory.
+bool has_receives_of_shared_memory(const ReportRow& row) {
   return row.unpack_ns > 0 && count(row, Note::kLongRuns) > 0 &&
          (row.taken() == 0 || row.function.find("endrecv") != std::string::npos);
 }
 
-// "12 contiguous after all, 3 no memory for packed data".
+// "12 contiguous, 3 no memory for packed data". Without receives of the kind above.
 std::string reasons(const ReportRow& row) {
   std::string text;
   for (size_t i = 0; i < kOutcomes; ++i) {
-    if (row.outcomes[i] == 0 || i == static_cast<size_t>(Note::kTaken)) continue;
-    const bool is_side = i == static_cast<size_t>(Note::kLongRuns) && received_otherwise(row);
+    const bool is_long_runs = i == static_cast<size_t>(Note::kLongRuns);
+    if (row.outcomes[i] == 0 || i == static_cast<size_t>(Note::kTaken) ||
+        (is_long_runs && has_receives_of_shared_memory(row))) {
+      continue;
+    }
     text += format("%s%lld %s", text.empty() ? "" : ", ", static_cast<long long>(row.outcomes[i]),
-                   is_side ? "receives, before it was known how their data come" : outcome_name(i));
+                   outcome_name(i));
   }
   return text;
 }
@@ -123,44 +126,45 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
   const int64_t starting = pieces.network + pieces.library;
   if (bytes > 0 && bytes <= kSmallMessage && row.calls() >= kManyCalls * row.ranks &&
       row.type != kOtherTypes && part(starting, busy) >= kMostlyStarting && matters) {
-    words->push_back(
-        format("%lld messages of %lld bytes from one place: most of their time is in starting "
-               "them; one message of a type that holds several of these (a vector, a struct, or a "
-               "larger count) starts once",
-               static_cast<long long>(row.calls()), static_cast<long long>(bytes)));
+    words->push_back(format(
+        "%lld messages of %lld bytes from one place in the program: most of their time is the "
+        "cost for each message; send several at once (a larger count, a vector, a struct)",
+        static_cast<long long>(row.calls()), static_cast<long long>(bytes)));
   }
   if (type.facts.transposes) {
     words->push_back(
-        "it goes through memory against its order: its inner loop has the longer stride, so that "
-        "each line is visited many times. Sent in memory order and received by the type that "
-        "transposes, the work is the receiver's; with the loops exchanged there is none");
+        "the type's inner loop has the longer stride, so that each cache line is read many times. "
+        "Exchange the loops if the order of the data does not matter; or send in memory order and "
+        "receive by a type that transposes, so that the receiver does the work");
   }
   if (type.facts.text == "byte" && matters && bytes > kSmallMessage) {
     words->push_back(
-        "bytes without a type: if they are structs, their padding travels, too, and the library "
-        "knows nothing of them; MPI_Type_create_struct says what they are");
+        "the data are sent as bytes: if they are structs, their padding is sent, too; describe "
+        "them by MPI_Type_create_struct");
   }
   const Savings savings = savings_of(report, row);
   if (part(savings.saved_ns, row.call_ns + savings.saved_ns) >= kMuch)
     words->push_back(
-        format("lacuna has saved about %.3g s here: the library packs that much more "
-               "slowly",
+        format("lacuna has saved about %.3g s here (from the time of the library's own packing)",
                seconds(savings.saved_ns)));
   if (part(savings.would_save_ns, row.call_ns) >= kMuch)
-    words->push_back(format("lacuna would save %.3g s here at most, by what packing alone takes",
-                            seconds(savings.would_save_ns)));
+    words->push_back(
+        format("lacuna would save at most %.3g s here (from the time of packing alone)",
+               seconds(savings.would_save_ns)));
 }
 
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
-  if (received_otherwise(row)) {
-    return "what came through shared memory was unpacked by lacuna all the same (packing s); it is "
-           "taken where it was sent; nothing to do";
+  if (has_receives_of_shared_memory(row)) {
+    return format(
+        "%lld receives are not counted as handled, as their messages had not come yet; lacuna has "
+        "unpacked what came through shared memory; nothing to do",
+        static_cast<long long>(count(row, Note::kLongRuns)));
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
   if (run < kLongRun && is_of_messages(row) && row.function.find("end") == std::string::npos &&
       row.function.find("ecv") == std::string::npos) {
-    return "single messages of this type are as fast by the library; of a collective that need not "
-           "be so: LACUNA_ALWAYS=1 shows what packing first is worth";
+    return "the library is as fast for single messages of this type; for collectives that is not "
+           "measured: LACUNA_ALWAYS=1 shows what packing first would gain";
   }
   if (report.flavour == Flavour::kOpenMpi && is_of_messages(row) && run < 1024) {
     return "Open MPI pipelines this itself: it packs one part while the receiver unpacks another, "
@@ -168,13 +172,12 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
   }
   if (run >= kLongRun) {
     return format(
-        "its runs are long, %.0f bytes on average: the library copies them as fast; "
+        "its contiguous pieces are long, %.0f bytes on average: the library copies them as fast; "
         "nothing to do",
         run);
   }
-  return "for this much data of the type the library is as fast, or was not measured to be slower: "
-         "`lacuna tune` measures it on this machine, and LACUNA_ALWAYS=1 shows what packing first "
-         "is worth";
+  return "for this type and size the library is as fast, or was not measured: `lacuna tune` "
+         "measures it on this machine, and LACUNA_ALWAYS=1 shows what packing first would gain";
 }
 
 }  // namespace
@@ -221,31 +224,29 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   const ReportType& type = report.types[row.type];
   const int64_t calls = calls_on(report, row.type);
   if (row.type != kOtherTypes && type.made >= 16 * report.reporting && 2 * type.made >= calls) {
-    words.push_back(
-        format("the type is made anew for each message (%lld times, %.3g s to learn): "
-               "make it once and keep it",
-               static_cast<long long>(type.made), seconds(type.learn_ns)));
+    words.push_back(format(
+        "the program makes this type again and again (%lld times; analysing it took %.3g s): "
+        "make it once and keep it",
+        static_cast<long long>(type.made), seconds(type.learn_ns)));
   }
   if (count(row, Note::kContiguous) > 0) {
     words.push_back(
-        "the type is contiguous after all: nothing to gain; a count of basic elements "
-        "says the same");
+        "the type is contiguous: nothing to gain; a count of basic elements says the same");
   }
   if (count(row, Note::kNoMemory) > 0) {
-    words.push_back(format("memory for packed data was refused: set LACUNA_POOL_MB above %lld",
+    words.push_back(format("there was no memory for packed data: set LACUNA_POOL_MB above %lld",
                            static_cast<long long>(report.pool_mb)));
   }
   if (count(row, Note::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
   if (count(row, Note::kMixed) > 0) {
     words.push_back(
-        "collectives, one-sided calls and files with several basic types in one type are the "
-        "library's: a type of "
-        "one basic type, or messages, would be taken");
+        "the library does collectives, one-sided calls and file access on types of several basic "
+        "types; lacuna would handle a type of one basic type, and messages of this one");
   }
   if (count(row, Note::kHiddenCompletion) > 0) {
     words.push_back(
-        "requests may be completed where lacuna cannot see it (Fortran, or a tool "
-        "before it): blocking calls would be taken");
+        "requests may be completed where lacuna cannot see it (Fortran bindings inside the "
+        "library, or a tool preloaded before lacuna): lacuna would handle blocking calls");
   }
   if (count(row, Note::kTooLarge) > 0) {
     words.push_back("this library has no large counts: shorter messages, or MPI 4.0");
@@ -278,9 +279,8 @@ std::string compiled_words(const CompiledCounts& compiled) {
 
 std::string cost_table(const Report& report) {
   std::string text = format(
-      "lacuna: seconds of calls, all ranks: o copying, l_p packing over that, l_m the library, L "
-      "the "
-      "network, waiting apart\n");
+      "lacuna: seconds in calls, summed over ranks: o one copy, l_p packing beyond that, l_m the "
+      "library beyond that, L the network, waiting for other ranks\n");
   text += format("lacuna: %-24s %9s %9s %9s %9s %9s %9s %9s  %s\n", "function", "calls", "all", "o",
                  "l_p", "l_m", "L", "waiting", "type; place");
   for (const ReportRow* row : in_order(report)) {
@@ -318,7 +318,7 @@ std::string report_table(const Report& report) {
                             static_cast<long long>(report.ranks), report.ranks == 1 ? "" : "s",
                             report.program.c_str(), report.library.c_str(), report.seconds);
   if (report.reporting != report.ranks) {
-    text += format("lacuna: the numbers of %lld of them alone\n",
+    text += format("lacuna: these are the numbers of %lld ranks only\n",
                    static_cast<long long>(report.reporting));
   }
   text += compiled_words(report.compiled);
@@ -326,7 +326,7 @@ std::string report_table(const Report& report) {
     return text + "lacuna: no calls on derived types\n";
   }
   if (report.costs) return text + cost_table(report);
-  text += format("lacuna: %-24s %11s %11s %11s %10s %8s  %s\n", "function", "calls", "taken",
+  text += format("lacuna: %-24s %11s %11s %11s %10s %8s  %s\n", "function", "calls", "handled",
                  "data", "packing s", "GB/s", "type");
   for (const ReportRow* row : in_order(report)) {
     const double packing = seconds(row->pack_ns + row->unpack_ns);
@@ -337,7 +337,7 @@ std::string report_table(const Report& report) {
                    packing > 0 && moved > 0 ? format("%.2f", moved / packing).c_str() : "-");
     text += type_text(report, *row) + "\n";
     if (const std::string why = reasons(*row); !why.empty()) {
-      text += "lacuna:     not taken: " + why + "\n";
+      text += "lacuna:     declined: " + why + "\n";
     }
     for (const std::string& words : advice(report, *row)) text += "lacuna:     " + words + "\n";
   }

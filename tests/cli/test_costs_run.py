@@ -52,7 +52,7 @@ def test_calls_are_timed_by_place(tmp_path, lacuna, mpi, direct):
     assert len({row["costs"]["site"] for row in report["rows"]}) >= 6
     shown = lacuna("report", file)
     assert shown.returncode == 0, shown.stderr
-    assert "seconds of calls, all ranks together" in shown.stdout
+    assert "seconds in calls, summed over ranks" in shown.stdout
 
 
 def test_a_page_of_a_job_and_of_the_machine(tmp_path, lacuna):
@@ -103,7 +103,7 @@ def test_who_waits_is_said_to(tmp_path):
 def test_the_table_on_stderr():
     options = {"LACUNA_REPORT": "1", "LACUNA_COSTS": "1"}
     lines = launch("mpich", 2, "test", "report_calls", environment=options).stderr.splitlines()
-    assert any(line.startswith("lacuna: seconds of calls, all ranks") for line in lines)
+    assert any(line.startswith("lacuna: seconds in calls, summed over ranks") for line in lines)
     sends = [line for line in lines if line.startswith("lacuna: MPI_Send ") and TYPE in line]
     assert sends and all("interpose_test_mpich+0x" in line for line in sends)
 

@@ -13,11 +13,11 @@ from lacuna.report import advice as costs_advice
 
 # Words of each advice, and the program that asks for it.
 WORDS = {
-    "loop": "made anew for each message",
-    "transposed": "through memory against its order",
+    "loop": "makes this type again and again",
+    "transposed": "inner loop has the longer stride",
     "threshold": "just above a threshold",
     "small": "messages of 64 bytes from one place",
-    "structs": "bytes without a type",
+    "structs": "the data are sent as bytes",
 }
 JUST_ABOVE = {"mpich": 1026, "openmpi": 513}  # doubles
 

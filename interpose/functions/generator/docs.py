@@ -9,6 +9,8 @@ from pathlib import Path
 
 from generator.table import GROUPS, Function
 
+# The words of the page for the policies of functions.ini.
+WORDS = {"taken": "handled", "watched": "watched", "passed": "passed"}
 BEGIN, END = "<!-- functions: begin -->", "<!-- functions: end -->"
 
 
@@ -19,7 +21,7 @@ def docs_table(functions: list[Function]) -> str:
         for f in functions:
             if f.entry.get("group") == group and not f.large:
                 name = f"`{f.name}`" + (", `_c`" if f.entry.get("large") == "yes" else "")
-                lines.append(f"| {name} | {f.entry['policy']} | {f.entry['why']} |")
+                lines.append(f"| {name} | {WORDS[f.entry['policy']]} | {f.entry['why']} |")
         lines.append("")
     return "\n".join(lines)
 

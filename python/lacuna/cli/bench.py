@@ -13,16 +13,19 @@ from lacuna.base.errors import Exit, LacunaError
 from lacuna.cli.options import Mpi, MpiRoot
 from lacuna.launch.mpis import spelled_out
 
-_Ranks = Annotated[int, typer.Option("--ranks", help="How many ranks: an even number.")]
+_Ranks = Annotated[int, typer.Option("--ranks", help="Number of ranks; must be even.")]
 _Samples = Annotated[int, typer.Option("--samples", min=1, help="Samples of each method.")]
 _Seconds = Annotated[
-    float, typer.Option("--seconds", min=0, help="For one row (then no more samples, but 3).")
+    float, typer.Option("--seconds", min=0, help="Time budget for a row; at least 3 samples.")
 ]
 _Json = Annotated[
     Path | None,
-    typer.Option("--json", help="Write rows, raw samples and provenance here; resumable."),
+    typer.Option(
+        "--json",
+        help="Write rows, raw samples and provenance to this file; continues one that is there.",
+    ),
 ]
-_Csv = Annotated[Path | None, typer.Option("--csv", help="Write rows here.")]
+_Csv = Annotated[Path | None, typer.Option("--csv", help="Write the rows to this CSV file.")]
 _Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows and samples.")]
 
 
@@ -31,20 +34,20 @@ def add_to(bench: typer.Typer) -> None:
     bench.command(
         "engine", short_help="Pack and unpack a corpus of types: lacuna, MPI_Pack, by hand."
     )(_engine)
-    bench.command("apps", short_help="The communication of real applications.")(_apps)
-    bench.command("guidelines", short_help="What users may expect of derived types, checked.")(
+    bench.command("apps", short_help="Communication patterns of real applications.")(_apps)
+    bench.command("guidelines", short_help="Check performance guidelines for derived types.")(
         _guidelines
     )
-    bench.command("papers", short_help="The papers' experiments: their numbers beside ours.")(
-        _papers
-    )
-    bench.command("preload", short_help="What lacuna adds to calls, and wins in messages.")(
+    bench.command(
+        "papers", short_help="Repeat the papers' experiments; their numbers beside ours."
+    )(_papers)
+    bench.command("preload", short_help="What lacuna costs in calls, and gains in messages.")(
         _preload
     )
     bench.command("gpu", short_help="Types in a CUDA device's memory: lacuna and its rivals.")(_gpu)
-    bench.command("compiled", short_help="Halo exchanges and small structs by lacuna-cc.")(
-        _compiled
-    )
+    bench.command(
+        "compiled", short_help="Halo exchanges and small structs, compiled by lacuna-cc."
+    )(_compiled)
 
 
 def _engine(
@@ -54,44 +57,47 @@ def _engine(
         typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few rows of each family, in under a minute.")
+        bool,
+        typer.Option("--quick", help="Only a few rows of each family; takes less than a minute."),
     ] = False,
-    warm: Annotated[bool, typer.Option("--warm", help="Warm caches only.")] = False,
-    cold: Annotated[bool, typer.Option("--cold", help="Cold caches only.")] = False,
+    warm: Annotated[bool, typer.Option("--warm", help="Only with the data in cache.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Only with the data in DRAM.")] = False,
     isa: Annotated[
         list[str] | None,
-        typer.Option("--isa", help="Also lacuna's kernels of this instruction set, or all."),
+        typer.Option(
+            "--isa", help="Also time lacuna's kernels of this instruction set, or of all."
+        ),
     ] = None,
     samples: Annotated[
         int | None, typer.Option("--samples", min=1, help="Samples of each rival.")
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            "--seconds", min=0, help="For one direction of one row (then no more samples)."
-        ),
+        typer.Option("--seconds", min=0, help="Time budget for one direction of a row."),
     ] = None,
     starts: Annotated[
         int,
-        typer.Option("--starts", min=1, help="Starts on each MPI; ratios are their medians."),
+        typer.Option(
+            "--starts",
+            min=1,
+            help="Start the program so many times on each MPI; ratios are medians.",
+        ),
     ] = 1,
     check_only: Annotated[
-        bool, typer.Option("--check-only", help="Compare all rivals' bytes, time nothing.")
+        bool, typer.Option("--check-only", help="Compare the bytes of all rivals; time nothing.")
     ] = False,
     type_text: Annotated[
         str | None,
-        typer.Option("--type", help="This type, instead of the corpus."),
+        typer.Option("--type", help="Time this type, instead of the corpus."),
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="So many elements of --type.")] = 1,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of elements of --type.")] = 1,
     random: Annotated[
         int | None,
-        typer.Option("--random", min=1, help="So many random types, instead of the corpus."),
+        typer.Option("--random", min=1, help="Time so many random types, instead of the corpus."),
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", help="What --random draws them by: one seed, the same types.")
-    ] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for --random.")] = 1,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write rows and raw samples here.")
+        Path | None, typer.Option("--json", help="Write rows and raw samples to this JSON file.")
     ] = None,
     csv_file: _Csv = None,
     plots: Annotated[
@@ -142,20 +148,20 @@ def _apps(
     ] = None,
     language: Annotated[
         str,
-        typer.Option(help="c++, or fortran: the applications that are in Fortran, in Fortran."),
+        typer.Option(help="c++; or fortran: only applications written in Fortran, in Fortran."),
     ] = "c++",
     quick: _Quick = False,
     ranks: _Ranks = 2,
     samples: _Samples = 15,
     seconds: _Seconds = 3.0,
     verify_only: Annotated[
-        bool, typer.Option("--verify-only", help="Compare all methods' bytes, time nothing.")
+        bool, typer.Option("--verify-only", help="Compare the bytes of all methods; time nothing.")
     ] = False,
     json_file: _Json = None,
     csv_file: _Csv = None,
     mpi_root: MpiRoot = None,
 ) -> None:
-    """The communication of real applications: derived types, by hand, MPI_Pack, lacuna."""
+    """Communication patterns of real applications: derived types, by hand, MPI_Pack, lacuna."""
     from lacuna.bench.apps import command as bench_apps
     from lacuna.messages import exchange
 
@@ -180,14 +186,15 @@ def _guidelines(
     mpi: Mpi = None,
     quick: _Quick = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail where one does not hold under lacuna.")
+        bool,
+        typer.Option("--strict", help="Exit with 1 if a guideline does not hold under lacuna."),
     ] = False,
     samples: _Samples = 15,
     seconds: _Seconds = 1.0,
     json_file: _Json = None,
     mpi_root: MpiRoot = None,
 ) -> None:
-    """What users may expect of derived types, checked: no slower than what they can write."""
+    """Check performance guidelines: a derived type is no slower than its replacements."""
     from lacuna.bench import guidelines
     from lacuna.messages import exchange
 
@@ -204,7 +211,9 @@ def _guidelines(
 def _papers(
     name: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="As gropp-table1, byna-fig6; default: all."),
+        typer.Argument(
+            metavar="[NAME]...", help="Such as gropp-table1 or byna-fig6; default: all."
+        ),
     ] = None,
     mpi: Mpi = None,
     quick: _Quick = False,
@@ -213,7 +222,7 @@ def _papers(
     json_file: _Json = None,
     mpi_root: MpiRoot = None,
 ) -> None:
-    """The experiments of the papers lacuna comes from: their numbers of then beside ours."""
+    """Repeat the experiments of the papers that lacuna builds on; show their numbers and ours."""
     from lacuna.bench.papers import command as papers
     from lacuna.messages import exchange
 
@@ -234,7 +243,8 @@ def _compiled(
     json_file: _Json = None,
     mpi_root: MpiRoot = None,
 ) -> None:
-    """Halo exchanges and arrays of small structs: by lacuna-cc, by a plain compiler, by hand."""
+    """Halo exchanges and arrays of small structs: compiled by lacuna-cc, by a plain compiler, and
+    packed by hand."""
     from lacuna.bench import compiled as bench_compiled
     from lacuna.messages import exchange
 
@@ -252,10 +262,12 @@ def _compiled(
 def _preload(
     mpi: Mpi = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three sizes of each shape, in under a minute.")
+        bool,
+        typer.Option("--quick", help="Only three sizes of each shape; takes less than a minute."),
     ] = False,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="For each message, all ways together.")
+        float | None,
+        typer.Option("--seconds", min=0, help="Time budget for each message, over all methods."),
     ] = None,
     only: Annotated[
         str | None,
@@ -263,7 +275,7 @@ def _preload(
     ] = None,
     shape: Annotated[
         list[str] | None,
-        typer.Option("--shape", help="Messages of this shape alone; may be repeated."),
+        typer.Option("--shape", help="Only messages of this shape; may be repeated."),
     ] = None,
     json_file: _Json = None,
     plots: Annotated[
@@ -271,7 +283,8 @@ def _preload(
     ] = None,
     mpi_root: MpiRoot = None,
 ) -> None:
-    """Count what lacuna adds to contiguous calls; send derived types, MPI alone and with lacuna."""
+    """Count the instructions that lacuna adds to contiguous calls; time messages and collectives of
+    derived types, by MPI alone and with lacuna."""
     from lacuna.bench.preload import command as bench_preload
 
     if only not in (None, "calls", "messages", "collectives"):
@@ -300,18 +313,21 @@ def _gpu(
         typer.Option("--only", help="A family, or a pattern: 'ddtbench/WRF*'; may be repeated."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few rows of each family of the corpus, three sizes.")
+        bool, typer.Option("--quick", help="Only a few rows of each family, and three sizes.")
     ] = False,
-    own: Annotated[bool, typer.Option("--own", help="Lacuna alone, no rivals.")] = False,
+    own: Annotated[bool, typer.Option("--own", help="Only lacuna, no rivals.")] = False,
     sectors: Annotated[
-        bool, typer.Option("--sectors", help="Let the device read single sectors of 32 bytes.")
+        bool,
+        typer.Option("--sectors", help="Let the device read single 32-byte sectors from DRAM."),
     ] = False,
-    type_text: Annotated[str | None, typer.Option("--type", help="This type alone.")] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="So many elements of --type.")] = 1,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write rows here.")] = None,
+    type_text: Annotated[str | None, typer.Option("--type", help="Only this type.")] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of elements of --type.")] = 1,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the rows to this CSV file.")
+    ] = None,
     csv_file: _Csv = None,
 ) -> None:
-    """Pack and unpack in a CUDA device's memory: lacuna, copies for each block, kernels by hand."""
+    """Pack and unpack in a CUDA device's memory: lacuna, a copy for each block, kernels by hand."""
     from lacuna.bench import gpu
 
     if type_text is not None and only:

@@ -21,9 +21,9 @@ def add_to(costs: typer.Typer) -> None:
     """Puts the commands under `lacuna costs`."""
     costs.callback()(_group)
     costs.command(
-        "machine", short_help="What a message costs, by piece; where MPI changes its ways."
+        "machine", short_help="The parts of a message's time; at which sizes MPI changes."
     )(_machine)
-    costs.command("misses", short_help="What packing misses in caches and TLB.")(_misses)
+    costs.command("misses", short_help="Cache and TLB misses of packing.")(_misses)
 
 
 def _group() -> None:
@@ -40,10 +40,12 @@ def _machine(
     ] = None,
     check_knobs: Annotated[
         bool,
-        typer.Option("--check-knobs", help="Move a setting: does the threshold move with it?"),
+        typer.Option(
+            "--check-knobs", help="Change each setting, and check that its threshold moves."
+        ),
     ] = False,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write rows, findings and sweeps here.")
+        Path | None, typer.Option("--json", help="Write rows, findings and sweeps to this file.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", help="Write a page and figures into this folder.")
@@ -52,7 +54,8 @@ def _machine(
     hosts: Hosts = None,
     launch_agent: LaunchAgent = None,
 ) -> None:
-    """What copying, packing, the library and the network cost, and where the library's ways end."""
+    """Measure what copying, packing, the library and the network cost, and at which message sizes
+    the library changes its protocol."""
     if only not in (None, "pieces", "thresholds"):
         raise LacunaError(
             Exit.USAGE, f"unknown part in --only: {only}", "give pieces or thresholds"
@@ -81,22 +84,34 @@ def _machine(
 def _misses(
     types: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TYPE-TEXT...", help="Default: one of each shape."),
+        typer.Argument(
+            metavar="TYPE-TEXT...",
+            help="Such as vector(4, 1, 4, double); default: one of each shape.",
+        ),
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many elements of each.")] = 1,
+    count: Annotated[
+        int, typer.Option("--count", min=1, help="Number of elements of each type.")
+    ] = 1,
     check: Annotated[
-        bool, typer.Option("--check", help="Is the simulation right? Against cachegrind.")
+        bool, typer.Option("--check", help="Compare the simulation with cachegrind.")
     ] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows here.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the rows to this file.")
+    ] = None,
     l1: Annotated[
-        str | None, typer.Option("--l1", metavar="BYTES,WAYS,LINE", help="Not the machine's.")
+        str | None,
+        typer.Option(
+            "--l1",
+            metavar="BYTES,WAYS,LINE",
+            help="Simulate this L1 instead of the machine's (also --l2, --l3).",
+        ),
     ] = None,
     l2: Annotated[str | None, typer.Option("--l2", metavar="BYTES,WAYS,LINE")] = None,
     l3: Annotated[str | None, typer.Option("--l3", metavar="BYTES,WAYS,LINE")] = None,
     tlb: Annotated[int | None, typer.Option("--tlb", metavar="PAGES", min=1)] = None,
     tlb2: Annotated[int | None, typer.Option("--tlb2", metavar="PAGES", min=1)] = None,
 ) -> None:
-    """What packing types misses in caches and TLB: counted, simulated and by the model."""
+    """Show cache and TLB misses of packing types: counted, simulated and predicted by the model."""
     from lacuna import engine
     from lacuna.costs import misses as costs_misses
 

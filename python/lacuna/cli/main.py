@@ -29,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 bench_app = typer.Typer(
-    help="Benchmarks: with and without lacuna in one job.", rich_markup_mode=None
+    help="Benchmarks, with and without lacuna in one job.", rich_markup_mode=None
 )
 app.add_typer(bench_app, name="bench")
 bench_commands.add_to(bench_app)
@@ -56,24 +56,29 @@ def _options(
     pass
 
 
-@app.command("explain", short_help="A type: size, memory, how lacuna moves it, how long it takes.")
+@app.command(
+    "explain", short_help="Show a type: size, memory, how lacuna packs it, how long that takes."
+)
 def explain_command(
     type_text: Annotated[
         str,
         typer.Argument(
-            metavar="TYPE-TEXT", help="As in: vector(4, 1, 4, double); or a record of lacuna-cc"
+            metavar="TYPE-TEXT",
+            help="Such as vector(4, 1, 4, double); or a file NAME.opt.yaml of lacuna-cc.",
         ),
     ],
     count: Annotated[int, typer.Option("--count", help="How many elements.")] = 1,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Also time it, beside what is predicted.")
+        bool,
+        typer.Option("--measure", help="Also measure the time, and show it beside the prediction."),
     ] = False,
     gpu: Annotated[
-        bool, typer.Option("--gpu", help="In a CUDA device's memory; works without a device.")
+        bool,
+        typer.Option("--gpu", help="Show it for data in a CUDA device's memory; needs no device."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """Show a type's size, extent and memory, how lacuna moves it and why, and how long it takes."""
+    """Show a type's size, extent and memory, how lacuna packs it and why, and how long it takes."""
     from lacuna.explain import remarks as explain_record
 
     if gpu and measure:
@@ -92,27 +97,34 @@ def explain_command(
     explain.explain(type_text, count, measure, as_json)
 
 
-@app.command("machine", short_help="The numbers about this machine that plans are made with.")
+@app.command("machine", short_help="Show the numbers about this machine (caches, TLB, bandwidth).")
 def machine_command(
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure first (half a minute), and keep the profile.")
+        bool,
+        typer.Option(
+            "--measure", help="Measure first (half a minute), and keep the result for later runs."
+        ),
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="With --measure: in seconds, and less exactly.")
+        bool, typer.Option("--quick", help="With --measure: takes seconds, and is less exact.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead, with evidence and curves.")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw latency over working set into this PNG.")
+        Path | None,
+        typer.Option(
+            "--plot", help="Draw memory latency over working-set size into this PNG file."
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="With --measure: keep the profile here instead."),
+        typer.Option("--output", help="With --measure: keep the result in this file instead."),
     ] = None,
-    gpu: Annotated[bool, typer.Option("--gpu", help="Those of a CUDA device.")] = False,
+    gpu: Annotated[bool, typer.Option("--gpu", help="Show the numbers of a CUDA device.")] = False,
 ) -> None:
-    """Show the numbers about this machine that plans are made with, and where they come from."""
+    """Show the numbers about this machine (caches, TLB, bandwidth) by which lacuna decides, and the
+    origin of each."""
     from lacuna.base import results
     from lacuna.machine import numbers as machine
 
@@ -132,7 +144,7 @@ def machine_command(
     machine.show(as_json, plot)
 
 
-@app.command("preload", short_help="The path of the library to set LD_PRELOAD to.")
+@app.command("preload", short_help="Print the path of the library to set LD_PRELOAD to.")
 def preload_command(
     mpi: Annotated[str | None, typer.Option("--mpi", help=f"One of {MPI_NAMES}.")] = None,
 ) -> None:
@@ -147,26 +159,36 @@ def preload_command(
 @app.command("run", context_settings={"allow_interspersed_args": False})
 def run_command(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND...", help="As in: mpirun -n 4 ./program")
+        list[str] | None, typer.Argument(metavar="COMMAND...", help="Such as mpirun -n 4 ./program")
     ] = None,
     mpi: Annotated[
-        str | None, typer.Option("--mpi", help=f"Which MPI, if not found: one of {MPI_NAMES}.")
+        str | None,
+        typer.Option(
+            "--mpi", help=f"The MPI library, if lacuna cannot find it: one of {MPI_NAMES}."
+        ),
     ] = None,
     disable: Annotated[
-        bool, typer.Option("--disable", help="Load lacuna, but let all calls pass.")
+        bool, typer.Option("--disable", help="Load lacuna, but pass all calls to the MPI library.")
     ] = False,
     isa: Annotated[
-        str | None, typer.Option("--isa", help="The instruction set of the kernels.")
+        str | None,
+        typer.Option(
+            "--isa",
+            help="The instruction set that packing uses: reference, ssse3, avx2, avx3 (AVX-512).",
+        ),
     ] = None,
     log: Annotated[
-        bool, typer.Option("--log", help="Say on stderr what is taken, and what not and why.")
+        bool,
+        typer.Option(
+            "--log", help="Say on stderr which calls lacuna handles or declines, and why."
+        ),
     ] = False,
     report: Annotated[
         str | None,
         typer.Option(
             "--report",
             metavar="[FILE.json]",
-            help="Say at the end what became of the calls: on stderr, or as data in a file.",
+            help="At the end: a table of calls by function and type, on stderr or as JSON in FILE.",
         ),
     ] = None,
     costs: Annotated[
@@ -174,15 +196,23 @@ def run_command(
         typer.Option(
             "--costs",
             metavar="[FILE.json]",
-            help="The same with the time of each call, by place and by piece.",
+            help="As --report, with the time of each call by place in the program and by cause.",
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Let the MPI library do all of it too, and compare.")
+        bool,
+        typer.Option(
+            "--verify", help="Let the MPI library pack and unpack too, and compare the bytes."
+        ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command instead.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the command that would be started, and do not start it."
+        ),
+    ] = False,
 ) -> None:
-    """Run an MPI program with lacuna in its ranks. Options come before COMMAND."""
+    """Run an MPI program with lacuna loaded into its ranks. Options come before COMMAND."""
     from lacuna.launch import run
 
     options = {}
@@ -209,7 +239,9 @@ def run_command(
     run.run(list(command or []), mpi, options, dry_run)
 
 
-@bench_app.command("transpose", short_help="Send a transposed matrix: alone, lacuna, by hand.")
+@bench_app.command(
+    "transpose", short_help="A transposed matrix: MPI alone, with lacuna, packed by hand."
+)
 def bench_transpose_command(
     mpi: Annotated[
         list[str] | None,
@@ -235,7 +267,8 @@ def bench_transpose_command(
     hosts: Hosts = None,
     launch_agent: LaunchAgent = None,
 ) -> None:
-    """Send a transposed matrix: MPI alone, lacuna, by hand, contiguous. And MPI_Pack alone."""
+    """Send a transposed matrix: by MPI alone, with lacuna, packed by hand, and contiguous data.
+    Also time MPI_Pack alone."""
     from lacuna.bench import transpose as bench
     from lacuna.launch import mpis
 
@@ -249,36 +282,43 @@ def bench_transpose_command(
 
 @app.command(
     "tune",
-    short_help="Measure where packing first wins on an MPI library.",
+    short_help="Measure for which messages packing first is faster.",
     context_settings={"allow_interspersed_args": False},
 )
 def tune_command(
     launcher: Annotated[
         list[str] | None,
-        typer.Argument(metavar="LAUNCHER...", help="How to start two ranks, as in: srun -N 1 -n 2"),
+        typer.Argument(
+            metavar="LAUNCHER...", help="How to start two ranks, such as: srun -N 1 -n 2"
+        ),
     ] = None,
     mpi: Mpi = None,
     network: Annotated[
-        bool, typer.Option("--network", help="LAUNCHER puts the ranks on two nodes.")
+        bool,
+        typer.Option(
+            "--network", help="Measure between two nodes, on which LAUNCHER starts the ranks."
+        ),
     ] = False,
     compiled: Annotated[
-        bool, typer.Option("--compiled", help="For lacuna-cc, with code that it has compiled.")
+        bool,
+        typer.Option("--compiled", help="Measure for lacuna-cc, with code that it has compiled."),
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter messages.")] = False,
     adds: Annotated[
         bool,
-        typer.Option("--add", help="With --compiled: count what the table was made of, too."),
+        typer.Option("--add", help="With --compiled: add to the measurements in the table."),
     ] = False,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", min=0.0, help="With --compiled: how long a sample takes."),
+        typer.Option("--seconds", min=0.0, help="With --compiled: seconds for each sample."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", help="Keep the table here instead.")
+        Path | None, typer.Option("--output", help="Write the table to this file instead.")
     ] = None,
     mpi_root: MpiRoot = None,
 ) -> None:
-    """Measure where packing first wins on an MPI library; keep the table that lacuna goes by."""
+    """Measure for which messages packing first is faster than the MPI library; keep the result as
+    the table by which lacuna decides."""
     from lacuna.launch import mpis
 
     if adds and not compiled:
@@ -311,29 +351,41 @@ def tune_command(
     )
 
 
-@app.command("report", short_help="A job's calls, or results of `lacuna bench`, as a page.")
+@app.command("report", short_help="Show a job's report; or make a page of benchmark results.")
 def report_command(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="What run --report or --json wrote.")
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files that `lacuna run --report` or a benchmark's --json wrote.",
+        ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="The folder for the page and figures: lacuna-report."),
+        typer.Option(
+            "--output",
+            help="Write a page with figures into this folder (of benchmarks: lacuna-report).",
+        ),
     ] = None,
 ) -> None:
-    """What became of a job's calls; or results of `lacuna bench` as one page, two compared."""
+    """Show what became of a job's calls; or make one page of benchmark results, where two files are
+    compared."""
     from lacuna.report import command as report
 
     report.report(files, output)
 
 
-@app.command("doctor", short_help="In which waits of lacuna's the ranks of a job are.")
+@app.command("doctor", short_help="For a job that hangs: which ranks wait in lacuna, for whom.")
 def doctor_command(
     process: Annotated[
-        int, typer.Argument(metavar="PID", help="Of a rank on this node, or of its launcher.")
+        int,
+        typer.Argument(
+            metavar="PID", help="Process id of a rank on this node, or of its launcher."
+        ),
     ],
 ) -> None:
-    """For a job that hangs: which ranks on this node wait in lacuna, for whom, since when."""
+    """For a job that hangs: show which ranks on this node wait inside lacuna, for which rank, and
+    since when."""
     from lacuna.launch import doctor
 
     doctor.doctor(process)

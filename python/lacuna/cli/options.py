@@ -10,16 +10,21 @@ import typer
 
 Mpi = Annotated[
     list[str] | None,
-    typer.Option("--mpi", help="mpich, openmpi, intelmpi, mpiabi; default: all that are there."),
+    typer.Option("--mpi", help="mpich, openmpi, intelmpi or mpiabi; default: all that are found."),
 ]
 MpiRoot = Annotated[
-    Path | None, typer.Option("--mpi-root", help="Folder with one MPI library in each folder.")
+    Path | None,
+    typer.Option("--mpi-root", help="Folder that has one MPI library in each subfolder."),
 ]
 Hosts = Annotated[
     str | None,
-    typer.Option("--hosts", metavar="A,B", help="One rank on each, not both on this machine."),
+    typer.Option("--hosts", metavar="A,B", help="Start one rank on each of these hosts."),
 ]
 LaunchAgent = Annotated[
     str | None,
-    typer.Option("--launch-agent", metavar="PROGRAM", help="With --hosts: instead of ssh."),
+    typer.Option(
+        "--launch-agent",
+        metavar="PROGRAM",
+        help="With --hosts: the program that starts ranks there, instead of ssh.",
+    ),
 ]

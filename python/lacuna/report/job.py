@@ -47,7 +47,7 @@ def show(report: dict[str, Any]) -> None:
     if not rows:
         console.print("no calls on derived types")
         return
-    title = "seconds of calls, all ranks together" if has_costs(report) else None
+    title = "seconds in calls, summed over ranks" if has_costs(report) else None
     table = Table(box=SIMPLE_HEAD, title=title)
     numbers = columns[:-1]  # and then sentences, for which a column would be too narrow
     for name in numbers:
@@ -96,13 +96,13 @@ def headline(report: dict[str, Any]) -> str:
         f"{report['seconds']:.3g} s, {header['date']}"
     )
     if report["reporting_ranks"] != report["ranks"]:
-        words += f" (numbers of {report['reporting_ranks']} of them alone)"
+        words += f" (numbers of {report['reporting_ranks']} ranks only)"
     return words
 
 
 def _cells(report: dict[str, Any]) -> Cells:
-    columns = ["function", "type", "calls", "taken", "data", "packing s", "GB/s"]
-    columns.append("not taken, and what could be done")
+    columns = ["function", "type", "calls", "handled", "data", "packing s", "GB/s"]
+    columns.append("declined calls, and what could be done")
     rows = []
     for row in report["rows"]:
         seconds = row["pack_seconds"] + row["unpack_seconds"]
