@@ -156,8 +156,8 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
   if (has_receives_of_shared_memory(row)) {
     return format(
-        "%lld receives are not counted as handled, as their messages had not come yet; lacuna has "
-        "unpacked what came through shared memory; nothing to do",
+        "%lld receives are not counted as handled, because that is decided before the message "
+        "comes; lacuna has unpacked what came through shared memory; nothing to do",
         static_cast<long long>(count(row, Note::kLongRuns)));
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
