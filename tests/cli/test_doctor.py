@@ -15,7 +15,7 @@ from lacuna.launch import doctor
 
 WAITS = re.compile(
     r"rank 0 of 3, process (\d+), [a-z ]+; direct path open: waits for ([0-9.]+) s in MPI_Bcast, "
-    r"3 ranks: another one to \w.*, for rank 1 \(process (\d+)\)"
+    r"3 ranks: until all \w.*, for rank 1 \(process (\d+)\)"
 )
 
 
@@ -35,7 +35,7 @@ def test_a_rank_that_is_waited_for_is_found(start, lacuna, mpi):
     assert set(job.rank_processes()) >= {int(waiting), int(late)}
     # Of the rank that does not come it is said that it is stopped; asked for by any of them.
     told = lacuna("doctor", late).stdout
-    assert re.search(rf"rank 1 of 3, process {late}, stopped; .*: in no wait of lacuna's", told)
+    assert re.search(rf"rank 1 of 3, process {late}, stopped; .*: does not wait in lacuna", told)
     assert len(told.splitlines()) == 3
     sentence = (
         rf"lacuna.0.: waiting for [0-9]+ s for rank 1 .process {late}., in MPI_Bcast, 3 ranks: "

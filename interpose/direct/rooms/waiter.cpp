@@ -42,13 +42,13 @@ const char* name_of(Kind kind) noexcept {
 const char* words_of(Wait what) noexcept {
   switch (what) {
     case Wait::kVotes:
-      return "to come to the call";
+      return "until all have entered the call";
     case Wait::kReaders:
-      return "to read what was said in an earlier call";
+      return "until all have read the votes of an earlier call";
     case Wait::kData:
-      return "to move its data";
+      return "until all have moved their data";
     default:
-      return "to pack the rest of a message";
+      return "until the sender has packed the rest of a message";
   }
 }
 
@@ -56,9 +56,9 @@ const char* words_of(Wait what) noexcept {
 
 void Waiter::describe(char* text, int bytes) const noexcept {
   if (room_ == nullptr) {
-    std::snprintf(text, static_cast<size_t>(bytes), "a receive: a sender %s", words_of(what_));
+    std::snprintf(text, static_cast<size_t>(bytes), "a receive: %s", words_of(what_));
   } else {
-    std::snprintf(text, static_cast<size_t>(bytes), "%s, %zu ranks: another one %s", name_of(kind_),
+    std::snprintf(text, static_cast<size_t>(bytes), "%s, %zu ranks: %s", name_of(kind_),
                   room_->members.size(), words_of(what_));
   }
 }
@@ -80,11 +80,10 @@ void Waiter::tell(const Peer& late, int64_t ns) const noexcept {
   char what[sizeof(WaitRow::what)];
   char sentence[300];
   describe(what, sizeof(what));
-  std::snprintf(
-      sentence, sizeof(sentence),
-      "waiting for %lld s for rank %d (process %d), in %s; `lacuna doctor %d` tells where "
-      "that is",
-      static_cast<long long>(ns / kSecond), late.rank, late.pid, what, late.pid);
+  std::snprintf(sentence, sizeof(sentence),
+                "waiting for %lld s for rank %d (process %d), in %s; `lacuna doctor %d` says what "
+                "that rank does",
+                static_cast<long long>(ns / kSecond), late.rank, late.pid, what, late.pid);
   log_line(sentence);
 }
 

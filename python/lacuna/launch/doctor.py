@@ -208,7 +208,7 @@ def lines(found: list[Found]) -> list[str]:
         path = "direct path open" if one.path_is_open else "direct path off"
         said = f"{who}, process {one.process}, {_state(one.process)}; {path}"
         if not one.waits:
-            result.append(f"{said}: in no wait of lacuna's")
+            result.append(f"{said}: does not wait in lacuna")
         for wait in one.waits:
             seconds = max(0.0, (now - wait.since_ns) / 1e9)
             thread = f" (thread {wait.thread})" if wait.thread != one.process else ""
