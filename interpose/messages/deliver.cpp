@@ -2,8 +2,6 @@
 //
 // The end of a receive: what has come is unpacked, or fetched where it is a token, and what is
 // wrong with it is raised.
-#include <algorithm>
-
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/library/communicator.hpp"
 #include "interpose/library/gate.hpp"
@@ -43,10 +41,10 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
       (next.MPI_Test_cancelled(status, &cancelled) != MPI_SUCCESS || cancelled != 0)) {
     return MPI_SUCCESS;
   }
-  int64_t received = incoming.by_content ? direct::kTokenBytes : direct::bytes_of(*status);
+  const int64_t received = incoming.by_content ? direct::kTokenBytes : direct::bytes_of(*status);
   // MPICH returns MPI_SUCCESS where an error handler of the program's has been told that the
-  // message is too long, and counts all of it.
-  if (staged) received = std::min(received, incoming.bytes);
+  // message is too long. It counts all of one that has brought nothing.
+  if (staged && received > incoming.bytes) return MPI_SUCCESS;
   if (received <= 0) return MPI_SUCCESS;
   if (received == direct::kTokenBytes && is_open(kDirectSwitch)) {
     direct::Token token;

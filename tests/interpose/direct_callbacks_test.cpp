@@ -3,6 +3,7 @@
 // What is told of messages that are too long by calls that only ask, and by those that end some
 // requests of several; and callbacks of the library's that communicate.
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@ namespace {
 
 constexpr int kCount = 20000;
 constexpr int kTag = 4;
+
+bool is_open_mpi() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  return std::strncmp(version, "Open MPI", 8) == 0;
+}
 
 }  // namespace
 
@@ -56,20 +64,16 @@ TOPIC(direct_truncation_asked) {
 // Of a type that the library packs itself (MPICH: for the padding). MPICH counts all of a message
 // that is too long, and calls it well where a handler of the program's has been told of it.
 TOPIC(direct_truncation_by_library) {
-  constexpr int kRoom = 9000;
+  constexpr int kElements = 5000, kRoom = 2000;
   MPI_Datatype type;
-  MPI_Type_vector(1, 1, 2, MPI_LONG_DOUBLE, &type);
+  MPI_Type_vector(2, 1, 2, MPI_LONG_DOUBLE, &type);
   MPI_Type_commit(&type);
   return_errors(MPI_COMM_WORLD);
   return_errors(MPI_COMM_SELF);
-  int64_t spared[2] = {0, 0};  // elements behind what there is room for
-  for (const int round : {0, 1, 2, 3}) {
-    const bool on = round >= 2, tests = round % 2 != 0;
-    lacuna(on);
-    MPI_Barrier(MPI_COMM_WORLD);
-    std::vector<long double> data(kCount, 3);
+  for (const bool tests : {false, true}) {
+    std::vector<long double> data(3 * kElements, 3);
     if (g_rank == 0) {
-      MPI_Send(data.data(), kCount, type, 1, kTag, MPI_COMM_WORLD);
+      MPI_Send(data.data(), kElements, type, 1, kTag, MPI_COMM_WORLD);
     } else if (g_rank == 1) {
       std::fill(data.begin(), data.end(), 1);
       MPI_Request request;
@@ -80,13 +84,12 @@ TOPIC(direct_truncation_by_library) {
       while (flag == 0 && code == MPI_SUCCESS) code = MPI_Test(&request, &flag, &status);
       if (!tests) code = MPI_Wait(&request, &status);
       CHECK(code != MPI_SUCCESS || handled_errors() > before);
-      // Open MPI alone writes some there (docs/internals/defects.md).
-      spared[on] += std::count(data.begin() + kRoom, data.end(), 1);
+      // Open MPI alone writes all (docs/internals/defects.md).
+      const auto behind = data.begin() + 3 * kRoom;
+      CHECK(is_open_mpi() || std::count(behind, data.end(), 1) == data.end() - behind);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  lacuna(true);
-  CHECK(spared[1] >= spared[0]);
   // Which lacuna takes: it is at work.
   MPI_Datatype taken_type = column(kCount, 2);
   std::vector<double> from(2 * kCount), packed(kCount);
