@@ -16,7 +16,7 @@
 namespace lacuna {
 namespace {
 
-// As many as optimizer/pass/register.cpp takes.
+// As many as optimizer/pass/calls/registry.cpp takes.
 constexpr size_t kMostNumbers = 8;
 using Numbers = std::array<int64_t, kMostNumbers>;
 
@@ -113,7 +113,7 @@ CompiledCounts compiled_counts() noexcept { return {g_count, g_used, g_others, g
 
 using namespace lacuna;
 
-// For compiled code (optimizer/templates/register.cpp), which has just committed the type.
+// For compiled code (optimizer/templates/preload_kernels.cpp), which has just committed the type.
 extern "C" LACUNA_EXPORT void lacuna_interposed_register(MPI_Datatype type, const char* structure,
                                                          const int64_t* values, int64_t value_count,
                                                          CompiledMoves::Fn* pack,

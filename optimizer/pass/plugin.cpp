@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pass plugin: where lacuna stands in LLVM's pipeline.
+// The entry of the plugin: it adds two stages (stages.hpp) to LLVM's pipeline.
 //
-//   before everything   handles become values (raise.hpp)
-//   ... LLVM inlines, propagates, simplifies: the first partial evaluation
-//   before the loop optimizations   types are found, templates chosen and inlined, dead types
-//   removed,
-//                       handles lowered again; the second partial evaluation is LLVM's, too
+//   first                     Early: handles become values
+//   LLVM inlines and propagates constants
+//   before the loop passes    Late: types are found, calls specialized, dead types removed
+//   LLVM goes on with what was inlined
 //
-// With link-time optimization, the same twice: in each file, and over all of the program.
+// With link-time optimization both stages run twice: on each file, and on the whole program.
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
@@ -22,23 +21,23 @@ using llvm::OptimizationLevel;
 
 struct Early : llvm::PassInfoMixin<Early> {
   static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-    return lacuna::raise_all(module, analyses);
+    return lacuna::pass::raise_all(module, analyses);
   }
 };
 
-// Of one file. With these flags it is to be linked with others before it is done.
+// For one file. A module with these flags will be optimized again when it is linked.
 struct Late : llvm::PassInfoMixin<Late> {
   static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
     const bool is_linked_later = module.getModuleFlag("ThinLTO") != nullptr ||
                                  module.getModuleFlag("EnableSplitLTOUnit") != nullptr;
-    return lacuna::specialize_all(module, analyses, !is_linked_later);
+    return lacuna::pass::specialize_all(module, analyses, !is_linked_later);
   }
 };
 
-// Of all files together.
+// For all files together, when linking.
 struct Last : llvm::PassInfoMixin<Last> {
   static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-    return lacuna::specialize_all(module, analyses, true);
+    return lacuna::pass::specialize_all(module, analyses, true);
   }
 };
 

@@ -11,26 +11,30 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "optimizer/pass/alltoallw.hpp"
-#include "optimizer/pass/asks.hpp"
-#include "optimizer/pass/fortran.hpp"
-#include "optimizer/pass/merge.hpp"
-#include "optimizer/pass/others.hpp"
-#include "optimizer/pass/register.hpp"
-#include "optimizer/pass/remove.hpp"
-#include "optimizer/pass/site.hpp"
-#include "optimizer/pass/unroll.hpp"
-#include "optimizer/pass/warn.hpp"
+#include "optimizer/pass/base/library.hpp"
+#include "optimizer/pass/base/options.hpp"
+#include "optimizer/pass/calls/alltoallw.hpp"
+#include "optimizer/pass/calls/lookup.hpp"
+#include "optimizer/pass/calls/registry.hpp"
+#include "optimizer/pass/calls/site.hpp"
+#include "optimizer/pass/handles/fortran.hpp"
+#include "optimizer/pass/handles/raise.hpp"
+#include "optimizer/pass/handles/unroll.hpp"
+#include "optimizer/pass/remarks/pair_remarks.hpp"
+#include "optimizer/pass/remarks/unsupported.hpp"
+#include "optimizer/pass/remarks/warnings.hpp"
+#include "optimizer/pass/types/remove_types.hpp"
+#include "optimizer/pass/types/resolve.hpp"
 
-namespace lacuna {
+namespace lacuna::pass {
 
 namespace {
 
-constexpr unsigned kMostOfMaker = 1000;  // instructions
+constexpr unsigned kMostOfMaker = 1000;  // instructions of a function that is always inlined
 
 bool is_ours(const llvm::Function& function) {
   return function.getName().starts_with("lacuna_template_") ||
-         function.getName().starts_with(kAsks) || function.getName().starts_with("lacuna.kernel");
+         function.getName().starts_with(kLookup) || function.getName().starts_with("lacuna.kernel");
 }
 
 bool is_raised(const llvm::Function& function) {
@@ -52,8 +56,8 @@ bool uses_mpi(const llvm::Module& module) {
          });
 }
 
-// Whether a module makes types, of its own or (raised, and linked) of other files. One that does
-// not has nothing to specialize: most files of a program need not wait for the templates.
+// Whether a module makes types, possibly in raised calls of other files that were linked to it. If
+// not, there is nothing to specialize, and the templates need not be loaded.
 bool makes_types(const llvm::Module& module) {
   return uses_fortran(module) ||
          llvm::any_of(module.functions(), [](const llvm::Function& function) {
@@ -70,30 +74,32 @@ bool wants_remarks(const llvm::Module& module) {
          (handler != nullptr && handler->isAnyRemarkEnabled());
 }
 
-// Whether a function calls what is raised. Not if it only asks for its rank: as a raised call that
-// would be shorter, and the function be inlined where it was not.
+// Whether calls of a function are to be raised. Not if it only calls MPI_Comm_rank or
+// MPI_Comm_size: raised, it would be shorter, and LLVM might inline it where it would not without
+// lacuna.
 bool calls_producer(const llvm::Function& function) {
-  bool makes = false, asks = false, moves = false;
+  bool makes = false, calls_known = false, moves = false;
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
     if (callee == nullptr) continue;
     const bool is_known = producer(callee->getName()) != nullptr;
     makes = makes || (is_known && callee->getName().starts_with("MPI_Type_"));
-    asks = asks || is_known;
+    calls_known = calls_known || is_known;
     moves = moves || mover(callee->getName()) != nullptr;
   }
-  return makes || (asks && moves);
+  return makes || (calls_known && moves);
 }
 
-// Whether a function makes types for its callers, and does nothing with them: they have to see how.
-// Most of what makes it large, to LLVM's own measure, are the arguments of raised calls.
+// Whether a function makes types for its callers and does nothing else with them. It is then always
+// inlined, so that the callers see the type: LLVM might consider it too large, because of the many
+// arguments of raised calls.
 bool is_maker(const llvm::Function& function, const llvm::Type* handle_type) {
   const bool gives = function.getReturnType() == handle_type ||
                      llvm::any_of(function.args(), [](const llvm::Argument& argument) {
                        return argument.getType()->isPointerTy();
                      });
-  // Fortran has nothing that is static: its procedures are all other files', too.
+  // Fortran has no static procedures: other files may call all of them.
   const bool is_seen =
       function.hasLocalLinkage() || function.hasLinkOnceLinkage() ||
       (function.hasExactDefinition() && llvm::any_of(llvm::instructions(function), [](auto& each) {
@@ -101,7 +107,7 @@ bool is_maker(const llvm::Function& function, const llvm::Type* handle_type) {
          return row != nullptr && !row->text.empty() &&
                 is_fortran(llvm::cast<llvm::CallBase>(each));
        }));
-  // Not what only asks for ranks: that is LLVM's to weigh.
+  // Not one that only calls MPI_Comm_rank: LLVM decides whether to inline that.
   const bool makes = llvm::any_of(llvm::instructions(function), [](auto& each) {
     const Producer* row = raised(&each);
     return row != nullptr && row->name.starts_with("MPI_Type_");
@@ -120,7 +126,7 @@ llvm::FunctionAnalysisManager& function_analyses(llvm::Module& module,
   return analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
 }
 
-// Promotes what the templates were given, and folds.
+// Promotes the BufferArgs of inlined templates to registers, and folds constants.
 void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   analyses.invalidate(function, llvm::PreservedAnalyses::none());
   llvm::FunctionPassManager passes;
@@ -131,7 +137,7 @@ void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses)
   analyses.invalidate(function, passes.run(function, analyses));
 }
 
-// Kernels, and what they copy runs of no known length with.
+// Inlines kernels, and the function by which they copy runs whose length is not known.
 bool inline_kernels(llvm::Function& function) {
   bool any = false;
   for (llvm::SmallVector<llvm::CallBase*, 8> calls; true; calls.clear(), any = true) {
@@ -170,17 +176,17 @@ void remove_unused(llvm::Module& module) {
   }
 }
 
-// Of a module that makes no types: its calls ask the other files' functions.
-llvm::PreservedAnalyses have_others_asked(llvm::Module& module) {
+// For a module that makes no types: its calls look types up by other files' functions.
+llvm::PreservedAnalyses call_lookups_of_other_files(llvm::Module& module) {
   if (options::templates().empty()) return llvm::PreservedAnalyses::all();
   bool any = false;
   for (llvm::Function& function : module) {
-    if (is_eligible(function)) any = ask_others(function) || any;
+    if (is_eligible(function)) any = call_shared_lookups(function) || any;
   }
   return any ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
-// What is left of the templates' ways out is in functions that take C's arguments (noted.hpp).
+// Fallbacks that are left are in functions that are not inlined (LACUNA_LOOKUP): they call C's.
 void call_originals(llvm::Module& module) {
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     if (!function.getName().starts_with(kOriginal)) continue;
@@ -206,7 +212,7 @@ llvm::PreservedAnalyses raise_all(llvm::Module& module, llvm::ModuleAnalysisMana
     if (!is_eligible(function)) continue;
     const bool of_fortran = raise_fortran(function, *library);
     if (!of_fortran && !calls_producer(function)) continue;
-    // So that the lengths of arrays are seen.
+    // So that the lengths of arrays are constants where they can be.
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
     passes.addPass(llvm::EarlyCSEPass());
@@ -228,8 +234,8 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
   if (options::mode() == options::Mode::kOff) return llvm::PreservedAnalyses::all();
   const bool has_raised = llvm::any_of(module.functions(), is_raised);
   if (!has_raised && !(wants_remarks(module) && uses_mpi(module)))
-    return is_last ? have_others_asked(module) : llvm::PreservedAnalyses::all();
-  // Kernels from before linking are ordinary functions by now, and may have been changed.
+    return is_last ? call_lookups_of_other_files(module) : llvm::PreservedAnalyses::all();
+  // When linking, kernels of the files are ordinary functions by now, and may have been changed.
   for (llvm::Function& function : module) {
     if (function.getName().starts_with("lacuna.kernel")) function.setName("lacuna.linked");
   }
@@ -246,12 +252,12 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
       for (llvm::Instruction& instruction : llvm::instructions(function)) {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
         const Mover* row = call == nullptr ? nullptr : mover(*call);
-        // Not the way out of a template that was inlined before linking.
-        if (row != nullptr && !call->hasMetadata(kWayOut)) sites.emplace_back(call, row);
+        // Not the fallback of a template that was inlined before linking.
+        if (row != nullptr && !call->hasMetadata(kFallback)) sites.emplace_back(call, row);
       }
       llvm::OptimizationRemarkEmitter remarks(&function);
       tell_of_pairs(function, *library, remarks);
-      tell_of_others(function, *library, resolver, remarks);
+      tell_of_unsupported(function, *library, resolver, remarks);
       warn_of_errors(function, *library, remarks);
       Specializer specializer(*library, resolver, remarks, is_last);
       bool changed = false;
@@ -278,9 +284,9 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) lower(function);
   }
-  if (const llvm::Function* note = module.getFunction("lacuna_template_note");
+  if (const llvm::Function* note = module.getFunction("lacuna_template_enter");
       note != nullptr && !note->use_empty()) {
-    share_asking(module);
+    share_lookups(module);
   }
   remove_unused(module);
   call_originals(module);
@@ -288,4 +294,4 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
   return llvm::PreservedAnalyses::none();
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::pass

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Checks: in a program compiled with LACUNA_CHECK=1, each site's kernels are compared with MPI_Pack
-// and MPI_Unpack when it is executed first, in memory of their own; a difference is told on stderr.
+// LACUNA_CHECK=1: when a call is executed for the first time, its kernels are compared with
+// MPI_Pack and MPI_Unpack, in memory allocated for that. Differences are reported on stderr.
 #include <cstdio>
 #include <cstring>
 
-#include "optimizer/templates/noted.hpp"
+#include "optimizer/templates/registry.hpp"
 
 namespace {
 
-using lacuna::Part;
+using lacuna::compiled::BufferArg;
 
 constexpr int64_t kMostMemory = int64_t(1) << 28;
 
-// With as much again on both sides: Open MPI 5 moves blocks at a stride of minus their length in
-// the other direction, and what is looked for here is not to end in a crash.
+// With as much again on both sides: Open MPI 5 packs blocks with a stride of minus their length
+// from the wrong side, and the check should report that instead of crashing.
 struct Memory {
   explicit Memory(int64_t bytes)
       : all(static_cast<char*>(std::malloc(size_t(bytes) * 3 + 1))),
@@ -30,7 +30,7 @@ void fill(char* data, int64_t bytes, unsigned seed) {
   for (int64_t i = 0; i < bytes; ++i) data[i] = char((unsigned(i) * 2654435761U + seed) >> 13);
 }
 
-// Where two differ first; -1 where they do not.
+// The first byte that differs; -1: none does.
 int64_t difference(const char* one, const char* other, int64_t bytes) {
   for (int64_t i = 0; i < bytes; ++i) {
     if (one[i] != other[i]) return i;
@@ -45,7 +45,7 @@ void tell(const char* site, const char* what, int64_t at) {
                what, site, static_cast<long long>(at));
 }
 
-// Where a type's elements lie, and memory for `elements` of them.
+// The memory that `elements` of a type span.
 struct Span {
   Span(MPI_Datatype type, int64_t elements) {
     MPI_Aint lb = 0, extent = 0, true_lb = 0, true_extent = 0;
@@ -59,10 +59,10 @@ struct Span {
     if (bytes > kMostMemory) bytes = 0;
   }
   int64_t low = 0;
-  int64_t bytes = 0;  // 0: not known, none, or too much
+  int64_t bytes = 0;  // 0: not known, none, or more than kMostMemory
 };
 
-// Elements in memory and packed, for kernels and for MPI.
+// Elements of a type, twice: for the kernels (`mine`, `packed`) and for MPI (`its`, `expected`).
 struct Trial {
   Trial(MPI_Datatype its_type, int64_t elements, int64_t packed_bytes)
       : type(its_type),
@@ -81,8 +81,8 @@ struct Trial {
   char* at_mine() const { return mine.data - span.low; }
   char* at_its() const { return its.data - span.low; }
 
-  // Tells where pack(mem, packed) and unpack(mem, packed) differ. Afterwards `expected` is packed.
-  // False: MPI could not.
+  // Reports where pack(mem, packed) and unpack(mem, packed) differ from MPI's. Afterwards
+  // `expected` has packed data. False: MPI could not pack.
   template <class Pack, class Unpack>
   bool compare(const char* site, Pack pack, Unpack unpack) const {
     fill(mine.data, span.bytes, 1);
@@ -115,12 +115,10 @@ struct Trial {
 
 }  // namespace
 
-// Kernels of any count of elements of a type.
-extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_counted(MPI_Datatype type,
-                                                                           lacuna::Counted* pack,
-                                                                           lacuna::Counted* unpack,
-                                                                           const int64_t* numbers,
-                                                                           const char* site) {
+// Compares kernels for any count of elements of a type.
+extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_counted(
+    MPI_Datatype type, lacuna::compiled::Counted* pack, lacuna::compiled::Counted* unpack,
+    const int64_t* numbers, const char* site) {
   int size = 0;
   if (MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 || size > kMostMemory / 4) return;
   for (int elements = 1; elements <= 3; ++elements) {
@@ -132,27 +130,27 @@ extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_counted(MPI_D
   }
 }
 
-// `elements` of the type, which starts at any buffer; `is_done` belongs to the site.
-extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const Part& part,
+// Compares the kernels of one call; `is_done` belongs to that call.
+extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const BufferArg& arg,
                                                                    const void* buffer,
                                                                    int64_t elements,
                                                                    MPI_Datatype type,
                                                                    const char* site, int* is_done) {
-  if (!part.takes(buffer) || part.bytes == 0 || elements <= 0 || elements > INT32_MAX ||
+  if (!arg.takes(buffer) || arg.bytes == 0 || elements <= 0 || elements > INT32_MAX ||
       __atomic_exchange_n(is_done, 1, __ATOMIC_RELAXED) != 0) {
     return;
   }
-  const Trial trial(type, elements, part.bytes);
-  const auto packs = [&](char* mem, char* to) { part.pack(mem, to, part.shape); };
-  const auto unpacks = [&](char* mem, char* from) { part.unpack(mem, from, part.shape); };
+  const Trial trial(type, elements, arg.bytes);
+  const auto packs = [&](char* mem, char* to) { arg.pack(mem, to, arg.shape); };
+  const auto unpacks = [&](char* mem, char* from) { arg.unpack(mem, from, arg.shape); };
   if (trial.span.bytes <= 0 || !trial.has_memory() || !trial.compare(site, packs, unpacks)) return;
 
-  // Of a prefix: those bytes are the new ones, and the others are what they were.
+  // Unpacking a prefix must change those bytes, and no others.
   const int bytes = trial.bytes;
   const int64_t some = bytes / 2;
   fill(trial.mine.data, trial.span.bytes, 4);
   std::memcpy(trial.its.data, trial.mine.data, size_t(trial.span.bytes));
-  part.unpack_prefix(trial.at_mine(), trial.expected.data, part.shape, some);
+  arg.unpack_prefix(trial.at_mine(), trial.expected.data, arg.shape, some);
   char* const packed = trial.packed.data;
   int at = 0;
   MPI_Pack(trial.at_its(), trial.count, type, packed, bytes, &at, MPI_COMM_SELF);
@@ -162,22 +160,23 @@ extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check(const Part& p
   trial.tell_difference(site, "the compiled unpack of a prefix");
 }
 
-// The same of a type that a call has found when it looked it up, once for each type there; the
-// `room` marks of those belong to the call.
-extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_asked(
+// Compares the kernels of a type that a call has found in the registry, once for each type.
+// `marks`, `room` of them, belong to the call and say which types were compared.
+extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_lookup(
     MPI_Datatype type, int64_t elements, const void* buffer, const char* site, uint64_t* marks,
     int64_t room) {
-  const lacuna::Noted* const noted = lacuna::find_noted(type);
-  if (noted == nullptr) return;
-  auto mark = uint64_t(reinterpret_cast<uintptr_t>(noted->layout.kernels));
-  for (const int64_t number : noted->layout.numbers)
+  const lacuna::compiled::Entry* const entry = lacuna::compiled::find_registered(type);
+  if (entry == nullptr) return;
+  auto mark = uint64_t(reinterpret_cast<uintptr_t>(entry->layout.kernels));
+  for (const int64_t number : entry->layout.numbers)
     mark = (mark ^ uint64_t(number)) * 0x100000001B3U;
   mark |= 1;
   int64_t at = 0;
   while (at < room && marks[at] != 0 && marks[at] != mark) ++at;
   if (at == room || marks[at] == mark) return;
   marks[at] = mark;
-  const lacuna::AskedNow found(type, elements, lacuna::Asked::kNoMessage, lacuna::kMostSent);
+  const lacuna::compiled::CallLookup found(type, elements, lacuna::compiled::Lookup::kNoMessage,
+                                           lacuna::compiled::kMostSent);
   int is_done = 0;
-  if (found.is_known) lacuna_template_check(found.part, buffer, elements, type, site, &is_done);
+  if (found.is_known) lacuna_template_check(found.arg, buffer, elements, type, site, &is_done);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The types by which packed data are sent with a gap (Outgoing, part.hpp). To make and free one
-// takes 111 ns on Open MPI 5 (Zen 5), of 660 that 4 KiB take; so they are kept, a few of them, for
-// all files of a program, until MPI ends. Who sends with one has it alone, as with kept memory: no
-// other thread can free it meanwhile, and a call inside a call makes another.
-#include "optimizer/templates/part.hpp"
+// The types by which packed data are sent with a gap (Outgoing, buffer_arg.hpp). Making and freeing
+// one takes a sixth of a message of 4 KiB, so a few are kept until MPI ends, for all files of a
+// program. A call takes one out of its place while it uses it: no other thread can free it, and a
+// call within the call (by an error handler) makes another one.
+#include "optimizer/templates/buffer_arg.hpp"
 
-using lacuna::exchanged;
-using lacuna::GapType;
+using lacuna::compiled::exchanged;
+using lacuna::compiled::GapType;
 
 namespace {
 
@@ -21,7 +21,7 @@ struct Kept {
 
 }  // namespace
 
-// The pass knows this name (library.cpp). Another layout needs another name.
+// The pass knows this name (pass/base/library.cpp). With another layout it needs another name.
 extern "C" Kept lacuna_kept_gaps = {};
 
 namespace {
@@ -38,7 +38,8 @@ extern "C" [[clang::minsize]] int lacuna_drop_gaps(MPI_Comm, int, void*, void*) 
   return MPI_SUCCESS;
 }
 
-// Whether types may be kept. Two threads may ask at once: each is told of the end, once too often.
+// Whether types may be kept. If two threads come here first at once, lacuna_drop_gaps is called
+// twice, which does no harm.
 bool keeps() {
   int state = __atomic_load_n(&lacuna_kept_gaps.state, __ATOMIC_RELAXED);
   if (state == kUnknown) {

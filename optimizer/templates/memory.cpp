@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory for packed data that is too large for the frame, and for long lists. What a message gives
-// back is kept for the next one: fresh pages cost more than packing them (and libraries remember
-// where they have sent from). Kept are two blocks, as Sendrecv needs two, of up to kMostKept bytes
-// each, for all threads and all files of a program or library: no thread has to clean up when it
-// ends, and a call inside a call (an error handler's) finds none and takes another.
+// Memory for packed data that do not fit into the frame, and for long lists. A block that is given
+// back is kept for the next message: page faults on new memory cost more than packing. Two blocks
+// are kept (Sendrecv needs two), of at most kMostKept bytes, for all threads and all files of a
+// program or library. So a thread that ends has nothing to free. A call within a call (by an error
+// handler) finds no block and allocates one.
 #include <cstring>
 
-#include "optimizer/templates/part.hpp"
+#include "optimizer/templates/buffer_arg.hpp"
 
 namespace {
 
 constexpr int64_t kMostKept = int64_t(16) << 20;
 
-// Before the data, which begins with a page: libraries move large messages page by page (EPYC, two
-// ranks, what 256 structs of 32 bytes take by hand over what they do here, in ten starts: 0.59 to
-// 0.82 on MPICH and 0.91 to 1.01 on Open MPI where data began 64 bytes into a page, now 0.76 to
-// 0.89 and 0.96 to 1.06).
+// The header of a block takes a page, so that the data begin with a page: libraries copy large
+// messages page by page (docs/experiments/2026-11-26-compiled-code.md, "Staging memory").
 constexpr size_t kPage = 4096;
 
 struct alignas(kPage) Block {
@@ -25,18 +23,18 @@ struct alignas(kPage) Block {
 
 }  // namespace
 
-// Defined once in a program: the pass knows this name (library.cpp). Another layout of blocks needs
-// another name: files that were compiled before may be linked with new ones.
+// Once in a program: the pass knows this name (pass/base/library.cpp). With another layout of
+// blocks it needs another name, since files compiled before may be linked with new ones.
 extern "C" {
 void* lacuna_kept_pages[2] = {nullptr, nullptr};
 }
 
 namespace {
 
-// Keeps the newest: the oldest one goes.
+// Keeps this block and the one kept last; frees the older one.
 void keep(void* block) {
   for (void*& slot : lacuna_kept_pages) {
-    block = lacuna::exchanged(slot, block);
+    block = lacuna::compiled::exchanged(slot, block);
     if (block == nullptr) return;
   }
   std::free(block);
@@ -47,7 +45,7 @@ void keep(void* block) {
 extern "C" [[gnu::noinline, clang::minsize]] char* lacuna_template_take(int64_t bytes) {
   Block* smaller = nullptr;
   for (void*& slot : lacuna_kept_pages) {
-    auto* block = static_cast<Block*>(lacuna::exchanged<void>(slot, nullptr));
+    auto* block = static_cast<Block*>(lacuna::compiled::exchanged<void>(slot, nullptr));
     if (block == nullptr) continue;
     if (block->room >= bytes) {
       if (smaller != nullptr) keep(smaller);
@@ -73,15 +71,16 @@ extern "C" [[gnu::noinline, clang::minsize]] void lacuna_template_give(char* dat
   }
 }
 
-// Copies `count` numbers of `bytes` each to the frame, or to memory of their own where that is too
-// small; the place, or nullptr. `own` is what an earlier list of this constructor took, or nullptr.
+// Copies a list of `count` numbers, of `bytes` each, to `frame`, or to allocated memory where it
+// has more than `room`; returns where, or nullptr. `own` is what this allocated for the
+// constructor's last list, or nullptr.
 extern "C" [[gnu::noinline]] const void* lacuna_template_copy_list(char* frame, int64_t room,
                                                                    int64_t most, char** own,
                                                                    const void* list, int64_t count,
                                                                    int64_t bytes) {
   if (*own != nullptr) std::free(*own);
   *own = nullptr;
-  // What MPI does not allow is its to tell.
+  // An error, which MPI reports.
   if (count < 0 || count > most || list == nullptr) return nullptr;
   char* place = frame;
   if (count > room) place = *own = static_cast<char*>(std::malloc(size_t(count * bytes)));
@@ -89,5 +88,5 @@ extern "C" [[gnu::noinline]] const void* lacuna_template_copy_list(char* frame, 
   return place;
 }
 
-// Where the function is left.
+// Called where the program's function returns.
 extern "C" [[gnu::noinline]] void lacuna_template_drop_list(char* own) { std::free(own); }

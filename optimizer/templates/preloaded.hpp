@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Functions of the preload, where the program runs with it (`lacuna run`): found by their names
-// when first asked for.
+// Finds functions of the preload by name, in a program that runs with it (`lacuna run`).
 #ifndef LACUNA_OPTIMIZER_TEMPLATES_PRELOADED_HPP_
 #define LACUNA_OPTIMIZER_TEMPLATES_PRELOADED_HPP_
 
-// Weak: a program that is linked statically may be without, and so are old C libraries' programs
-// without -ldl. Such have no preload.
+// Weak: a program that is linked statically, or with an old C library and without -ldl, has none.
+// Such a program has no preload.
 extern "C" [[gnu::weak]] void* dlsym(void* handle, const char* name);
 
-namespace lacuna {
+namespace lacuna::compiled {
 
-// `known` is null at first, and belongs to the name; `otherwise`: where there is no preload.
+// `known` belongs to the name: null at first, later what was found. `otherwise`: the function to
+// call where there is no preload.
 template <class Function>
 Function* preloaded(Function*& known, const char* name, Function* otherwise) {
   Function* found = __atomic_load_n(&known, __ATOMIC_RELAXED);
@@ -24,6 +24,6 @@ Function* preloaded(Function*& known, const char* name, Function* otherwise) {
   return found;
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::compiled
 
 #endif  // LACUNA_OPTIMIZER_TEMPLATES_PRELOADED_HPP_

@@ -19,8 +19,8 @@ from pathlib import Path
 from lacuna.base import paths
 
 COMPILERS = ("flang-new-19", "flang-19")
-# What mpif.h must say, for each binary interface: the pass (optimizer/templates/fortran.cpp) knows
-# these, as it knows where the common blocks have what.
+# What mpif.h must say, for each binary interface: the pass (optimizer/templates/values/fortran.cpp)
+# takes these values, and the places of the sentinels in the common blocks, as known.
 _FACTS = {
     "mpich": "MPI_STATUS_SIZE == 5 .and. MPI_ADDRESS_KIND == 8 .and. MPI_INTEGER == 1275069467"
     " .and. MPI_REAL == 1275069468 .and. MPI_DOUBLE_PRECISION == 1275070495"

@@ -12,7 +12,7 @@ table of `lacuna tune --compiled` names what the library is better for. A JSON f
 A table without `nested` says of such messages what it does of strided ones. A rule holds for
 messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to `run_to`, in the
 mean; `apart` names the sizes at which what is packed is sent with a gap, which a library may send
-in another way (optimizer/templates/part.hpp); `rows` names the CPU rows
+in another way (optimizer/templates/buffer_arg.hpp); `rows` names the CPU rows
 (docs/internals/machine.md) that a shipped table holds for. Other members are for people. The table
 `preload` names what is left to the preload, where a program finds that it runs with it.
 """
