@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna-cc`, `lacuna-c++` and `lacuna-fc`, and the table that they go by."""
+"""`lacuna-cc`, `lacuna-c++` and `lacuna-fc`, and the tables of measurements that they use."""

@@ -29,7 +29,7 @@ Samples = dict[str, list[float]]  # of each lane: seconds
 
 @dataclass(frozen=True)
 class Message:
-    """One exchange; its lanes as bench/compiled/main.c has them."""
+    """One exchange, with the lanes of bench/compiled/main.c."""
 
     id: str
     kind: str
@@ -48,7 +48,7 @@ class How:
 
     samples: int
     seconds: float  # for a message
-    packs_all: bool = False  # whatever the tables say
+    packs_all: bool = False  # without the rules of the tables
 
 
 def measure(
@@ -58,7 +58,7 @@ def measure(
     progress: Progress | None,
     starts: int = 1,
 ) -> tuple[dict[str, Any], list[dict[str, Samples]]]:
-    """The program's header, and the samples of all messages, of each start of the program."""
+    """The program's header, and for each start of the program the samples of all messages."""
     with tempfile.TemporaryDirectory(prefix="lacuna-") as name:
         folder = Path(name)
         program = _build(target, folder, how.packs_all)
@@ -83,7 +83,7 @@ def _samples(lines: list[watch.Line]) -> dict[str, Samples]:
 
 
 def ratio(samples: Samples, over: str, under: str) -> float:
-    """The median of what one lane takes over what another does, sample by sample."""
+    """The median of one lane's time over another's, sample by sample."""
     return statistics.median(
         one / other for one, other in zip(samples[over], samples[under], strict=True)
     )
@@ -94,7 +94,7 @@ def _build(target: mpis.Installed, folder: Path, packs_all: bool) -> Path:
     if clang is None:
         raise LacunaError(Exit.ENVIRONMENT, f"no {_CLANG}", "setup/setup.sh optimizer")
     source = paths.bench_sources("compiled")
-    # lacuna-cc finds this package where we did.
+    # So that lacuna-cc loads this package, too.
     package = str(Path(__file__).resolve().parents[2])
     told = dict(os.environ)
     told["PYTHONPATH"] = os.pathsep.join(filter(None, [package, told.get("PYTHONPATH")]))

@@ -2,8 +2,8 @@
 """What `lacuna-fc` needs besides what the other wrappers do (docs/internals/optimizer.md).
 
 flang cannot read the module files of an MPI's own Fortran compiler. So a module `mpi` is compiled
-from that MPI's mpif.h, once, and kept; and it is asked there whether the numbers are what the pass
-takes them to be.
+once from that MPI's mpif.h and cached. At the same time mpif.h is checked for the values that the
+pass takes as known.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BLOCKS = {
              "COMMON/MPI_FORTRAN_STATUS_IGNORE/MPI_STATUS_IGNORE",
              "COMMON/MPI_FORTRAN_STATUSES_IGNORE/MPI_STATUSES_IGNORE"),
 }  # fmt: skip
-# Options that only gfortran has, and that mean nothing to flang.
+# Options that only gfortran has; leaving them out changes no program.
 _OF_GFORTRAN = re.compile(
     r"-f(allow-argument-mismatch|allow-invalid-boz|backtrace|free-line-length-.*|no-range-check"
     r"|no-second-underscore)$|-W(all|extra|no-.*)$|-Q.*$"
@@ -69,12 +69,12 @@ def for_linking(words: list[str]) -> list[str]:
 
 
 def without_gfortran(words: list[str]) -> list[str]:
-    """The user's words, less those that only gfortran knows and that change no program."""
+    """The user's words, without those that only gfortran knows and that change no program."""
     return [word for word in words if not _OF_GFORTRAN.match(word)]
 
 
 def why_not(words: list[str]) -> str | None:
-    """What on the command line flang, or the pass, cannot do; None if nothing."""
+    """Why flang or the pass cannot compile this command line; None if they can."""
     if any(word.startswith("-fdefault-integer-8") or word == "-i8" for word in words):
         return "INTEGERs of 8 bytes are not this MPI's"
     for word in words:
@@ -114,15 +114,15 @@ def find_header(folders: list[str]) -> Header | None:
     return None
 
 
-# The constants, and MPI_SIZEOF, which must be generic and which not every mpif.h has. Other
-# interfaces would bring nothing: flang 19 copies a constant list for an `intent(in)` list, too.
+# The constants, and MPI_SIZEOF, which must be generic and which not every mpif.h has. Interfaces of
+# other functions would gain nothing: flang 19 copies a constant list for `intent(in)`, too.
 _MODULE = "module mpi\n  implicit none\n  include 'mpif.h'\n{generic}end module\n"
 _SIZES = {
     "integer": (1, 2, 4, 8, 16),
     "real": (4, 8, 10, 16),
     "complex": (4, 8, 10, 16),
     "logical": (1, 2, 4, 8),
-    "character": (1,),  # as MPICH has it; the one is the length
+    "character": (1,),  # as in MPICH; 1 is the length
 }
 _SIZEOF = """  subroutine {name}(x, size, ierror)
     {type}({kind}), intent(in) :: x
@@ -150,7 +150,7 @@ def _module(header: Header) -> str:
 
 
 def _probe(family: str) -> str:
-    # A kind that there is not: an error when it is compiled.
+    # If the facts are wrong, the kind is -1, which does not compile.
     facts = _FACTS[family].replace(" .and.", " &\n    .and.")
     return (
         "subroutine probe\n  implicit none\n  include 'mpif.h'\n"
@@ -160,9 +160,10 @@ def _probe(family: str) -> str:
 
 
 def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | None, bool]:
-    """The folder with the module `mpi`, None if it cannot be made; and whether the pass knows all.
+    """The folder with the module `mpi` (None if it cannot be made), and whether mpif.h has the
+    values that the pass takes as known.
 
-    Made once for a compiler and an mpif.h, below the user's cache: three calls of flang, a second.
+    Made once for a compiler and an mpif.h, in the user's cache: three runs of flang, a second.
     """
     family, text = header.family, _module(header)
     key = f"{flang} {os.stat(flang).st_mtime_ns} {header.path} {header.text} {text} {_FACTS}"
@@ -185,7 +186,7 @@ def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | 
 
 
 def objects(folder: Path) -> list[str]:
-    """What programs are linked with: the procedures of that module, an archive."""
+    """The archive with the procedures of that module, which programs are linked with."""
     return [str(folder / _OBJECTS)] if (folder / _OBJECTS).is_file() else []
 
 

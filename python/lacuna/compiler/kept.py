@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of lacuna-cc and lacuna-c++, taken apart, and what was found for it before.
+"""Parses the command line of lacuna-cc and lacuna-c++, and caches the compiler's for it.
 
-To ask the MPI's own wrapper, and to load the modules that do, takes longer than to compile a small
-file. So what was found is kept, with what it depends on, and start.py loads this module alone.
+Running the MPI's own wrapper, and loading the modules that do so, takes longer than compiling a
+small file. So the result is cached with all that it depends on, and start.py loads this module
+alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _NO_LINKING = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
 
 
 def _words(text: str) -> list[str]:
-    """Those of a response file: GNU's rules, where a backslash takes what follows as it is."""
+    """The words of a response file, by GNU's rules: a backslash quotes the next character."""
     found: list[str] = []
     word, quote = None, ""
     rest = iter(text)
@@ -38,7 +39,7 @@ def _words(text: str) -> list[str]:
 
 
 def _expanded(words: list[str], under_way: tuple[str, ...] = ()) -> list[str]:
-    """With what stands in response files, @FILE, which may name others."""
+    """The words, with response files (@FILE, possibly nested) replaced by their words."""
     found: list[str] = []
     for word in words:
         name = word[1:]
@@ -48,7 +49,7 @@ def _expanded(words: list[str], under_way: tuple[str, ...] = ()) -> list[str]:
             with open(name, encoding="utf-8", errors="surrogateescape") as file:
                 found += _expanded(_words(file.read()), (*under_way, name))
         except OSError:
-            found.append(word)  # as compilers take it
+            found.append(word)  # no such file: a word like any other, as for compilers
     return found
 
 
@@ -57,14 +58,14 @@ def _is_ours(word: str) -> bool:
 
 
 class Request:
-    """The command line, taken apart: our own options stand anywhere among the compiler's."""
+    """The parsed command line: lacuna's options may stand anywhere among the compiler's."""
 
     def __init__(self, words: list[str]) -> None:
         self.mpi = os.environ.get(MPICC)
         self.lto = self.lacks_name = False
         self.arguments: list[str] = []
         files = [word for word in words if word[:1] == "@"]
-        # Else they go on as files: they may hold more than a command line can.
+        # Otherwise they are passed on as files: their words may be too many for a command line.
         if any(map(_is_ours, _expanded(files))):
             words = _expanded(words)
         rest = iter(words)
@@ -76,14 +77,14 @@ class Request:
                 self.lacks_name = not self.mpi
             else:
                 self.arguments.append(word)
-        # With what is in files.
+        # With the words of response files.
         self.all_words = _expanded(self.arguments)
 
     @property
     def links(self) -> bool:
-        """Whether the linker will be called. It is not for precompiled headers, `-x c-header`."""
+        """Whether the linker will be called. Not for precompiled headers (`-x c-header`)."""
         of_headers = any(word.endswith("-header") for word in self.all_words)
-        # `-v` alone asks who compiles. clang takes libraries for something to link.
+        # `-v` alone only prints the version. For clang, a library is something to link.
         has_files = any(
             word == "-" or word[:1] != "-" or word[:2] == "-l" for word in self.all_words
         )
@@ -91,9 +92,9 @@ class Request:
 
 
 def _key(command: str, request: Request) -> list[str]:
-    told = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(_PREFIXES))
+    settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(_PREFIXES))
     asked = [command, request.mpi or "", str(request.lto), str(request.links)]
-    return [*asked, os.environ.get("PATH", ""), *told]
+    return [*asked, os.environ.get("PATH", ""), *settings]
 
 
 def _file(key: list[str]) -> str:
@@ -106,12 +107,12 @@ def _stamp(path: str) -> tuple[str, int, int]:
     try:
         about = os.stat(path)
     except FileNotFoundError:
-        return path, 0, 0  # it may be made later
+        return path, 0, 0  # a file that is created later is a change
     return path, about.st_mtime_ns, about.st_size
 
 
 def recall(command: str, request: Request) -> list[str] | None:
-    """The compiler's command line, if all is as it was when it was kept."""
+    """The cached command line of the compiler; None if something that it depends on has changed."""
     key = _key(command, request)
     try:
         with open(_file(key), "rb") as kept:
@@ -126,7 +127,7 @@ def recall(command: str, request: Request) -> list[str] | None:
 def keep(
     command: str, request: Request, files: list[str], before: list[str], after: list[str]
 ) -> None:
-    """Keeps what stands before and after the arguments; `files` are what it was found in."""
+    """Caches the words before and after the arguments; `files`: the files that they depend on."""
     key = _key(command, request)
     path = _file(key)
     part = f"{path}.{os.getpid()}"
@@ -136,4 +137,4 @@ def keep(
             kept.write(marshal.dumps((key, [_stamp(name) for name in files], before, after)))
         os.replace(part, path)
     except OSError:
-        pass  # then all is found again next time
+        pass  # nothing is cached, then

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands lacuna-cc and lacuna-c++: at once, where all that they need was found before."""
+"""The commands lacuna-cc and lacuna-c++. Fast where the command line is cached (kept.py)."""
 
 from __future__ import annotations
 

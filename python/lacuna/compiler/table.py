@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For which messages compiled code leaves the packing to the MPI library, as was measured.
+"""Tables: for which messages compiled code leaves the packing to the MPI library, as measured.
 
-Without a table lacuna-cc packs first whatever its limit allows, as programs do that pack by hand. A
-table of `lacuna tune --compiled` names what the library is better for. A JSON file:
+Without a table lacuna-cc packs first up to its limit, as programs do that pack by hand. A table of
+`lacuna tune --compiled` says for which messages the library is faster. It is a JSON file:
 
     {"lacuna_compiled_table": 1, "mpi": "Open MPI v5.0.11", "cpu": "...", "rows": ["zen4", ...],
      "provenance": {...},
      "left": {"strided": {"send": [[run_from, run_to, from, to], ...], "receive": [...]}, ...},
      "apart": [[from, to], ...], "evidence": [...]}
 
-A table without `nested` says of such messages what it does of strided ones. A rule holds for
-messages of `from` to `to` bytes in runs of more than `run_from` bytes and up to `run_to`, in the
-mean; `apart` names the sizes at which what is packed is sent with a gap, which a library may send
-in another way (optimizer/templates/buffer_arg.hpp); `rows` names the CPU rows
-(docs/internals/machine.md) that a shipped table holds for. Other members are for people. The table
-`preload` names what is left to the preload, where a program finds that it runs with it.
+In a table without `nested`, the rules for strided messages hold for these. A rule holds for
+messages of `from` to `to` bytes in runs whose mean length is above `run_from` and up to `run_to`
+bytes. `apart`: sizes at which packed data are sent with a gap, since the library sends them faster
+then (optimizer/templates/buffer_arg.hpp). `rows`: the CPU rows (docs/internals/machine.md) that a
+shipped table holds for. Other members are for people. The table `preload` says which messages are
+left to the preload, in a program that runs with it.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, preload or 
 FORMAT = 1
 PATTERNS = ("strided", "listed", "fields", "faces", "nested")
 SIDES = ("send", "receive")
-# Of the sender and the receiver: s packs, n leaves it to the library; c: its memory has no gaps.
-# The last is what the program does without us.
+# A letter for the sender and one for the receiver: s packs, n leaves it to the library, c has
+# memory without gaps. The last way is that of a program without lacuna.
 WAYS = ("ss", "sn", "ns", "nn")
 WAYS_TO_DENSE = ("sc", "nc")
-# Of a sender that packs and sends with a gap, for those where it does so without.
+# For each way where the sender packs: the same, sent with a gap.
 WAYS_APART = {"ss": "gs", "sn": "gn", "sc": "gc"}
 LANES = (*WAYS, *WAYS_TO_DENSE, *WAYS_APART.values())
-# What is larger is never packed first: it would need as much memory again.
+# Larger messages are never packed first: that would take as much memory again.
 MOST_BYTES = 64 << 20
-# The library's own way has to win by this where programs would else pack.
+# The library's own way is chosen if it is faster than packing by this factor.
 LEAST_GAIN = 1.03
-# Of five messages with gaps one is taken to go to memory without: a sender does not know which.
+# The share of messages that are assumed to go to memory without gaps: a sender does not know which.
 _DENSE = 1 / 5
 _ANY = 1 << 30  # for "any run" and "any size"
 
 Rule = list[int]
 Left = dict[str, dict[str, list[Rule]]]
-Starts = dict[tuple[str, int], list[dict[str, float]]]  # of a shape and size, what Cell has of them
+Starts = dict[tuple[str, int], list[dict[str, float]]]  # by shape and size: Cell.starts
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What was measured for messages of one shape and size: in each start of the program the speeds
-    of all ways over that of packing on both sides."""
+    """Measurements of messages of one shape and size: for each start of the program, the speeds of
+    all ways, relative to packing on both sides."""
 
     pattern: str
     shape: str
@@ -73,11 +73,11 @@ class Cell:
 
     @property
     def best(self) -> str:
-        """Who packs: both, unless another way is sure to be better."""
+        """The best way: both sides pack, unless another way is clearly faster."""
         return "".join("n" if self.gain(side) >= LEAST_GAIN else "s" for side in (0, 1))
 
     def sent_apart(self) -> Cell:
-        """The same where what is packed is sent with a gap."""
+        """The same cell, if packed data are sent with a gap."""
         starts = [
             start | {way: start[other] for way, other in WAYS_APART.items()}
             for start in self.starts
@@ -85,25 +85,26 @@ class Cell:
         return replace(self, starts=starts)
 
     def gain_apart(self) -> float:
-        """What a gap wins, in the start where it wins least."""
+        """The gain by a gap, in the start where it is least."""
         return min(
             statistics.geometric_mean(start[g] / start[way] for way, g in WAYS_APART.items())
             for start in self.starts
         )
 
     def gain(self, side: int) -> float:
-        """What leaving one side (0: the sender's) to the library wins, where it is least sure. The
-        receiver's other side is the same program; a sender does not know whether the receiver's
+        """The gain by leaving one side (0: the sender's) to the library, in the worst start. A
+        receiver's sender follows the same rules; a sender does not know whether the receiver's
         memory has gaps."""
         if side == 0:
             return self._sent("n") / self._sent("s")
         if self.gain(0) < LEAST_GAIN:
             return self._least("sn") / self._least("ss")
-        # Here it is packing that has to win, since without it the calls are the program's own.
+        # The sender leaves it to the library. Here packing has to be faster by the factor, since
+        # without it both calls are the program's own.
         return self._least("nn") / self._least("ns") * LEAST_GAIN**2
 
     def _least(self, way: str, share_of_dense: float = 0.0) -> float:
-        """What a way reaches of what a start's best does, in the start where it reaches least."""
+        """A way's speed over that of the best way, in the start where that is least."""
         return min(
             self._share(start, WAYS, way) ** (1 - share_of_dense)
             * self._share(start, WAYS_TO_DENSE, way[0] + "c") ** share_of_dense
@@ -115,15 +116,15 @@ class Cell:
 
     @staticmethod
     def _share(start: dict[str, float], ways: tuple[str, ...], way: str) -> float:
-        """To fall behind the best counts twice if that is what the program does without us."""
+        """A way's speed over the best; being slower than without lacuna counts twice."""
         own = start[ways[-1]]
         return start[way] / max(start[one] for one in ways) * min(1.0, start[way] / own)
 
 
 def apart(rungs: list[list[Cell]]) -> list[Rule]:
-    """The sizes at which what is packed is sent with a gap, from all cells of each size: its shape
-    is nothing to the library. From the first size to the last that were measured so: where it
-    begins to pay is where a library begins to send otherwise, which is at one byte."""
+    """The sizes at which packed data are sent with a gap, from all cells of each size: the shape
+    does not matter then. A span begins at the first size where a gap pays, without interpolation:
+    there the library changes its protocol."""
     spans: list[Rule] = []
     is_open = False
     for rung in rungs:
@@ -138,10 +139,10 @@ def apart(rungs: list[list[Cell]]) -> list[Rule]:
 
 
 def rules(cells: list[Cell]) -> Left:
-    """From cells to rules: a rule for each span of sizes that were measured to be the library's.
+    """From cells to rules: a rule for each span of sizes that is left to the library.
 
-    Between two sizes the gain is taken to grow evenly, in ratios; what holds for the last one holds
-    for all that are larger. A run is taken for the nearest that was measured, in ratio.
+    Between two sizes the gain is interpolated on logarithmic axes; what holds for the largest size
+    holds for all larger ones. For a run, the cells of the nearest run (by ratio) count.
     """
     left: Left = {pattern: {side: [] for side in SIDES} for pattern in PATTERNS}
     for pattern in PATTERNS:
@@ -158,7 +159,7 @@ def rules(cells: list[Cell]) -> Left:
 
 
 def _spans(ladder: list[Cell], side: int) -> list[tuple[int, int]]:
-    """Spans of sizes, from the first to the last that one side leaves to the library."""
+    """The spans of sizes in which one side leaves the packing to the library."""
     spans: list[tuple[int, int]] = []
     is_open = False
     for index, cell in enumerate(ladder):
@@ -173,7 +174,7 @@ def _spans(ladder: list[Cell], side: int) -> list[tuple[int, int]]:
 
 
 def _crossing(one: Cell, other: Cell, side: int) -> int:
-    """The size between two where the gain comes to, or falls below, what it has to be."""
+    """The size between two cells where the gain crosses LEAST_GAIN."""
     low, high = math.log(one.gain(side)), math.log(other.gain(side))
     share = (math.log(LEAST_GAIN) - low) / (high - low)
     return int(one.bytes * (other.bytes / one.bytes) ** share)
@@ -186,9 +187,9 @@ def own_place(kind: str) -> Path | None:
 
 
 def place(kind: str) -> Path | None:
-    """The table in force: what LACUNA_COMPILED_TABLE names, else the user's own, else the one that
-    is shipped; None: the variable says that there is none. `preload` is for programs that run under
-    `lacuna run` only, which moves what is large in one copy."""
+    """The table in use: the one that LACUNA_COMPILED_TABLE names, else the user's own, else the
+    shipped one; None: the variable says `none`. `preload` is for programs that always run under
+    `lacuna run`, which moves large messages in one copy."""
     chosen = os.environ.get(TABLE, "")
     if chosen == "preload":
         return preloads_place()
@@ -212,24 +213,24 @@ def shipped(kind: str) -> Path:
 
 
 def preloads_place() -> Path:
-    """The table of what the preload moves better than compiled code."""
+    """The table of messages that the preload moves faster than compiled code."""
     return paths.compiled_tables() / "preload.json"
 
 
 def load(kind: str) -> tuple[Left, list[Rule]]:
-    """The rules in force, and the sizes that are sent with a gap."""
+    """The rules in use, and the sizes that are sent with a gap."""
     path = place(kind)
     return ({}, []) if path is None else _read(path)
 
 
 def preloads() -> Left:
-    """The rules for a program that finds the preload when it runs; where LACUNA_COMPILED_TABLE says
-    `none` or `preload` it need not look."""
+    """The rules for a program that finds the preload at run time; none where LACUNA_COMPILED_TABLE
+    is `none` or `preload`."""
     return {} if os.environ.get(TABLE) in ("none", "preload") else _read(preloads_place())[0]
 
 
 def starts(path: Path) -> Starts:
-    """What a table has been made of."""
+    """The measurements that a table was made of."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["evidence"]["shared"]
         found = {(cell["shape"], cell["bytes"]): cell["starts"] for cell in cells}
@@ -268,7 +269,7 @@ def _numbers(found: Any) -> list[Rule]:
 
 
 def pass_options(left: Left, preloads: Left, sizes_apart: list[Rule]) -> list[str]:
-    """What the plugin is told, as options of -mllvm."""
+    """The options for the plugin, as words after -mllvm."""
     options = [f"-lacuna-most={MOST_BYTES}"]
     for begin, end in sizes_apart:
         options += [

@@ -3,8 +3,8 @@
 
     lacuna-cc [--mpi NAME|MPICC] [--lto] [the compiler's arguments]
 
-The MPI's own compiler says how to compile and link with it; clang does so, with lacuna's pass.
-Where something for that is missing, the MPI's own compiler does the work, and a line says so.
+The MPI's own compiler wrapper says how to compile and link; clang does so, with lacuna's pass. If
+something for that is missing, the MPI's own compiler compiles, and a line says so.
 docs/internals/optimizer.md explains it.
 """
 
@@ -37,9 +37,9 @@ class Language:
 
     command: str
     clang: str
-    wrappers: tuple[str, ...]  # what MPIs call theirs; the first is looked for on PATH
+    wrappers: tuple[str, ...]  # names of MPIs' own wrappers, in the order in which PATH is searched
     abi_wrapper: str
-    variables: tuple[str, ...]  # how their wrappers are told of another compiler
+    variables: tuple[str, ...]  # environment variables by which these take another compiler
 
 
 C = Language("lacuna-cc", "clang", ("mpicc",), "mpicc_abi", ("MPICH_CC", "OMPI_CC", "I_MPI_CC"))
@@ -125,7 +125,7 @@ def _is_folder(word: str) -> bool:
 
 
 def _split(shown: str, wrapper: Path) -> list[str]:
-    """The words of what a wrapper shows. MPICH and Open MPI do not quote their own prefix."""
+    """The words that a wrapper prints. MPICH and Open MPI do not quote their own prefix."""
     prefix = wrapper.absolute().parent.parent
     for folder in {str(prefix), str(prefix.resolve())}:
         quoted = re.sub(r"([^\w/.+-])", r"\\\1", folder)
@@ -134,7 +134,7 @@ def _split(shown: str, wrapper: Path) -> list[str]:
 
 
 def describe(wrapper: Path, environment: dict[str, str], language: Language, clang: str) -> Mpi:
-    """Asks the wrapper for its command line; `-show` is MPICH's word, `--showme` Open MPI's."""
+    """Asks the wrapper for its command line; `-show` is MPICH's option, `--showme` Open MPI's."""
     told = {**os.environ, **environment, **dict.fromkeys(language.variables, clang)}
     for option in ("-show", "--showme"):
         answer = subprocess.run(
@@ -185,13 +185,13 @@ def family_of(mpi: Mpi, clang: str) -> str | None:
 
 
 def kind_of(family: str, wrapper: Path) -> str:
-    """For the tables: which MPI it is, of those that have a binary interface in common."""
+    """Which MPI it is, for the tables: several share a binary interface."""
     is_intel_mpi = family == "mpich" and "intel" in str(wrapper.resolve())
     return "openmpi" if family == "ompi" else "intelmpi" if is_intel_mpi else "mpich"
 
 
 def pass_options(family: str, wrapper: Path) -> list[str]:
-    """What the plugin is told, as options of -mllvm."""
+    """The options for the plugin, as words after -mllvm."""
     templates = paths.library(f"lacuna-templates-{family}.bc")
     left, apart = compiled_table.load(kind_of(family, wrapper))
     options = compiled_table.pass_options(left, compiled_table.preloads(), apart)
@@ -210,10 +210,10 @@ def command_line(
     words += [f"-fpass-plugin={plugin}", frontend, "-load", frontend, plugin]
     if os.environ.get(CHECK, "0") not in ("", "0"):
         options.append("-lacuna-check")
-        words.append("-gline-tables-only")  # a difference is told with file and line
+        words.append("-gline-tables-only")  # a difference is reported with file and line
     for option in options:  # for the compiler alone: clang's assembler has no plugins
         words += [frontend, "-mllvm", frontend, option]
-    # Behind the program's own folders, which may have files of these names, as MPI's wrappers do.
+    # After the program's own folders, as MPI's wrappers do: these may have files of the same names.
     after = [word for word in mpi.compile if _is_folder(word)]
     after += ["-flto"] if request.lto else []
     if request.links:
