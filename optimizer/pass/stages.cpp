@@ -256,8 +256,8 @@ llvm::PreservedAnalyses specialize_all(llvm::Module& module, llvm::ModuleAnalysi
         if (row != nullptr && !call->hasMetadata(kFallback)) sites.emplace_back(call, row);
       }
       llvm::OptimizationRemarkEmitter remarks(&function);
-      tell_of_pairs(function, *library, remarks);
-      tell_of_unsupported(function, *library, resolver, remarks);
+      remark_on_pairs(function, *library, remarks);
+      remark_on_unsupported(function, *library, resolver, remarks);
       warn_of_errors(function, *library, remarks);
       Specializer specializer(*library, resolver, remarks, is_last);
       bool changed = false;

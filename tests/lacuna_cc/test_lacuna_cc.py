@@ -43,7 +43,7 @@ def with_programs(names, few):
 
 
 PROGRAMS = ["types", "lists", "soundness", "nonblocking", "collectives", "large"]
-PROGRAMS += ["noticed", "jumps", "frames", "tools", "errors", "noted"]
+PROGRAMS += ["noticed", "jumps", "frames", "tools", "errors", "registry"]
 OTHER_FILES = {"frames": ["leaves.c"]}
 
 pytestmark = pytest.mark.skipif(
@@ -58,7 +58,7 @@ def line_of(source: Path, words: str) -> int:
 
 @pytest.mark.parametrize(
     ("library", "name"),
-    with_programs(PROGRAMS, ["types", "errors", "noted"]),
+    with_programs(PROGRAMS, ["types", "errors", "registry"]),
 )
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = HERE / f"{name}.c"
@@ -86,7 +86,7 @@ APART = [
 @pytest.mark.parametrize(
     ("library", "name"),
     with_programs(
-        ["types", "lists", "soundness", "nonblocking", "large", "halo", "noted"],
+        ["types", "lists", "soundness", "nonblocking", "large", "halo", "registry"],
         ["types"],
     ),
 )

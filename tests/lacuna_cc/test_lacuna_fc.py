@@ -29,7 +29,7 @@ PROGRAMS = {
     "types": ["fortran_types"],
     "messages": ["fortran_messages"],
     "soundness": ["fortran_soundness", "fortran_others"],
-    "noted": ["fortran_noted"],
+    "registry": ["fortran_registry"],
 }
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 REMARK = re.compile(
@@ -136,16 +136,16 @@ def test_same_results(library: str, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_types_in_a_module_are_noted(library: str, tmp_path: Path) -> None:
+def test_types_in_a_module_are_registered(library: str, tmp_path: Path) -> None:
     """MPI is not called to pack them."""
     source, failing = tmp_path / "no_pack.c", tmp_path / "no_pack.so"
     source.write_text("#include <stdlib.h>\nvoid mpi_pack_(void) { abort(); }\n")
     call(["cc", "-shared", "-fPIC", str(source), "-o", str(failing)])
-    lacuna_fc(library, *sources("noted"), "-o", str(tmp_path / "noted"))
-    plain_fc(library, *sources("noted"), "-o", str(tmp_path / "plain"))
+    lacuna_fc(library, *sources("registry"), "-o", str(tmp_path / "registry"))
+    plain_fc(library, *sources("registry"), "-o", str(tmp_path / "plain"))
     right = run(library, tmp_path / "plain").stdout
-    assert run(library, tmp_path / "noted", preload=failing).stdout == right
-    told = lacuna_fc(library, *sources("noted"), "-o", str(tmp_path / "c"), LACUNA_CHECK="1")
+    assert run(library, tmp_path / "registry", preload=failing).stdout == right
+    told = lacuna_fc(library, *sources("registry"), "-o", str(tmp_path / "c"), LACUNA_CHECK="1")
     checked = run(library, tmp_path / "c")
     assert checked.stdout == right
     assert "lacuna check" not in told + checked.stderr

@@ -1,8 +1,8 @@
-// Whether it pays to note types is seen at each place that makes them, again and again. How many were noted is told by
-// count_noted.c, where that is preloaded.
+// Whether registering types pays is decided at each place that makes them, again and again. count_registered.c, if it is
+// preloaded, counts how many were registered.
 #include "check.h"
 
-__attribute__((weak)) int types_noted(void);
+__attribute__((weak)) int types_registered(void);
 
 static double matrix[4096];
 
@@ -21,7 +21,7 @@ __attribute__((noinline)) static void use(const MPI_Datatype* type, int times) {
 }
 
 static void make_some(const char* name, int many, int times) {
-  const int before = types_noted != NULL ? types_noted() : 0;
+  const int before = types_registered != NULL ? types_registered() : 0;
   for (int i = 0; i < many; ++i) {
     MPI_Datatype type;
     make(3 + i % 60, &type);
@@ -29,7 +29,7 @@ static void make_some(const char* name, int many, int times) {
     MPI_Type_free(&type);
   }
   tell(name, NULL, MPI_DOUBLE);
-  if (types_noted != NULL && rank == 0) fprintf(stderr, "%s: %d\n", name, types_noted() - before);
+  if (types_registered != NULL && rank == 0) fprintf(stderr, "%s: %d\n", name, types_registered() - before);
 }
 
 int main(int argc, char** argv) {

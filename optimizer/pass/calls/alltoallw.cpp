@@ -116,7 +116,7 @@ bool specialize(llvm::CallBase& call, const Library& library, Resolver& resolver
     got = side(call, 7, library, resolver, tree, made, what, why);
   }
   if (sent == nullptr && got == nullptr) {
-    tell_left(call, kName, why, "Dynamic", remarks);
+    remark_left(call, kName, why, "Dynamic", remarks);
     return false;
   }
   remarks.emit([&] {

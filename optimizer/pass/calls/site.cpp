@@ -81,8 +81,8 @@ llvm::Value* is_left(options::Pattern pattern, options::Side side, options::Take
   return result;
 }
 
-void tell_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
-               llvm::StringRef kind, llvm::OptimizationRemarkEmitter& remarks) {
+void remark_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
+                 llvm::StringRef kind, llvm::OptimizationRemarkEmitter& remarks) {
   remarks.emit([&] {
     return llvm::OptimizationRemarkMissed(kPass.data(), kind, &call)
            << llvm::ore::NV("Function", function)
@@ -231,7 +231,7 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   }
   if (!any && is_unknown && look_up(call, row, why)) return true;
   if (!any) {
-    tell_left(call, row.name, why, is_impossible ? "Impossible" : "Dynamic", remarks_);
+    remark_left(call, row.name, why, is_impossible ? "Impossible" : "Dynamic", remarks_);
     return false;
   }
   const Peer peer = peer_of(call, row, library_);

@@ -94,8 +94,8 @@ class Specializer {
 };
 
 // Emits the remark that the call stays as it is, and why; `kind` is the remark's name.
-void tell_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
-               llvm::StringRef kind, llvm::OptimizationRemarkEmitter& remarks);
+void remark_left(llvm::CallBase& call, llvm::StringRef function, llvm::StringRef why,
+                 llvm::StringRef kind, llvm::OptimizationRemarkEmitter& remarks);
 // Text for people: `what`, with the file and line of the call.
 std::string place_of(const llvm::CallBase& call, llvm::StringRef what);
 

@@ -6,8 +6,8 @@
 // raised to a function that returns its result, and late it is lowered to the same call, with the
 // address of a new variable:
 //
-//   MPI_Type_vector(4, 1, 8, MPI_DOUBLE, &t)   ->   r = raised(4, 1, 8, MPI_DOUBLE, t); t =
-//   r.result
+//   before   MPI_Type_vector(4, 1, 8, MPI_DOUBLE, &t)
+//   after    r = raised(4, 1, 8, MPI_DOUBLE, t); t = r.result
 //
 // The arrays of a constructor become arguments, one for each element. Between raising and lowering
 // LLVM itself follows the handles: by promotion to registers, inlining and constant propagation

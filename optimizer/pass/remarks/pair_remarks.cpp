@@ -104,8 +104,8 @@ const char* why_not(const llvm::CallBase& first, const llvm::CallBase& second, c
 
 }  // namespace
 
-void tell_of_pairs(llvm::Function& function, const Library& library,
-                   llvm::OptimizationRemarkEmitter& remarks) {
+void remark_on_pairs(llvm::Function& function, const Library& library,
+                     llvm::OptimizationRemarkEmitter& remarks) {
   if (!remarks.enabled()) return;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* first = llvm::dyn_cast<llvm::CallBase>(&instruction);

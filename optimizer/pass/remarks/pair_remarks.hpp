@@ -14,8 +14,8 @@
 namespace lacuna::pass {
 
 // Before anything is specialized.
-void tell_of_pairs(llvm::Function& function, const Library& library,
-                   llvm::OptimizationRemarkEmitter& remarks);
+void remark_on_pairs(llvm::Function& function, const Library& library,
+                     llvm::OptimizationRemarkEmitter& remarks);
 
 }  // namespace lacuna::pass
 

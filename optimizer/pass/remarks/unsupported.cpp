@@ -86,8 +86,8 @@ const Unsupported* unsupported(const llvm::CallBase& call) {
 
 }  // namespace
 
-void tell_of_unsupported(llvm::Function& function, const Library& library, Resolver& resolver,
-                         llvm::OptimizationRemarkEmitter& remarks) {
+void remark_on_unsupported(llvm::Function& function, const Library& library, Resolver& resolver,
+                           llvm::OptimizationRemarkEmitter& remarks) {
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     const Unsupported* row = call == nullptr ? nullptr : unsupported(*call);
@@ -101,7 +101,7 @@ void tell_of_unsupported(llvm::Function& function, const Library& library, Resol
       if (const Type* type = resolver.resolve(handle)) why += ": " + type->text();
     }
     if (!has_derived) continue;
-    tell_left(*call, row->name, why, "NoTemplate", remarks);
+    remark_left(*call, row->name, why, "NoTemplate", remarks);
   }
 }
 

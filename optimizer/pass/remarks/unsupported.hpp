@@ -12,8 +12,8 @@
 namespace lacuna::pass {
 
 // Before anything is specialized.
-void tell_of_unsupported(llvm::Function& function, const Library& library, Resolver& resolver,
-                         llvm::OptimizationRemarkEmitter& remarks);
+void remark_on_unsupported(llvm::Function& function, const Library& library, Resolver& resolver,
+                           llvm::OptimizationRemarkEmitter& remarks);
 
 }  // namespace lacuna::pass
 

@@ -84,8 +84,8 @@ LACUNA_LOOKUP(MPI_Unpack)
   return lacuna_lookup_1_found_MPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
 }
 
-// What is sent in large counts goes by the templates of the small ones: a message that is packed
-// first is small. Here positions are MPI_Counts.
+// Messages with MPI_Count use the templates with int: a message that is packed first is small. Pack
+// and Unpack need their own, since the position is an MPI_Count, too.
 #if MPI_VERSION >= 4
 LACUNA_ORIGINAL(MPI_Pack_c);
 LACUNA_ORIGINAL(MPI_Unpack_c);

@@ -3,13 +3,13 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
-int types_noted(void);
+int types_registered(void);
 
-static int noted;
-int types_noted(void) { return noted; }
+static int registered;
+int types_registered(void) { return registered; }
 
 int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void* value) {
   int (*next)(MPI_Datatype, int, void*) = (int (*)(MPI_Datatype, int, void*))dlsym(RTLD_NEXT, "PMPI_Type_set_attr");
-  ++noted;
+  ++registered;
   return next(type, keyval, value);
 }

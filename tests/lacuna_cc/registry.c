@@ -159,7 +159,7 @@ __attribute__((noinline)) static void freed_meanwhile(struct halo* halo) {
   MPI_Type_commit(&halo->column);
 }
 
-// More than are noted.
+// More than are registered.
 static MPI_Datatype many[700];
 __attribute__((noinline)) static void make_many(int n) {
   for (int i = 0; i < 700; ++i) {

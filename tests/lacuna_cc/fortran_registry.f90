@@ -118,7 +118,7 @@ subroutine from_bottom(a, b, n, rank)
   call MPI_Type_free(placed, error)
 end subroutine
 
-program noted
+program registry
   use halo
   implicit none
   integer, parameter :: n = 400

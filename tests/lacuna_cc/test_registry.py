@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs whose types are noted, for calls that look them up when they run."""
+"""Programs whose types are registered, for calls that look them up when they run."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ void send_elsewhere(MPI_Datatype type, const void *data) {
 
 
 @pytest.mark.parametrize("library", [deep_if_sharing(name) for name in LIBRARIES])
-def test_types_that_are_given_away_are_noted(library: str, tmp_path: Path) -> None:
+def test_types_that_are_given_away_are_registered(library: str, tmp_path: Path) -> None:
     """MPI is not called to pack them, so that it makes no difference if it does so wrongly."""
     source, wrong = tmp_path / "given_away.c", tmp_path / "wrong.so"
     source.write_text(GIVEN_AWAY)
@@ -80,8 +80,8 @@ def test_types_that_are_given_away_are_noted(library: str, tmp_path: Path) -> No
     plain_cc(library, *words, "-o", str(tmp_path / "plain"))
     right = run(library, tmp_path / "plain")
     assert run(library, tmp_path / "plain", preload=wrong) != right
-    lacuna_cc(library, *words, "-o", str(tmp_path / "noted"))
-    assert run(library, tmp_path / "noted", preload=wrong) == right
+    lacuna_cc(library, *words, "-o", str(tmp_path / "registry"))
+    assert run(library, tmp_path / "registry", preload=wrong) == right
     # In one file, for calls of another one that makes types, and of one that makes none, too.
     objects = [str(tmp_path / f"{part}.o") for part in (1, 2, 4)]
     for part, file in zip((1, 2, 4), objects, strict=True):
@@ -103,7 +103,7 @@ def test_types_that_are_given_away_are_noted(library: str, tmp_path: Path) -> No
     assert run(library, tmp_path / "checked", preload=wrong, told=told) == right
     line = GIVEN_AWAY[: GIVEN_AWAY.index("MPI_Pack(sent")].count("\n") + 1
     assert re.search(rf"the compiled pack in .*away.c:{line}: MPI_Pack in use: ", told[1]), told[1]
-    # A library may be unloaded while its types live: there none is noted.
+    # A library may be unloaded while its types live: there none is registered.
     main, shared = tmp_path / "main.c", str(tmp_path / "shared.so")
     main.write_text("int run(int, char **);\nint main(int c, char **v) { return run(c, v); }\n")
     lacuna_cc(library, *words, "-Dmain=run", "-shared", "-fPIC", "-o", shared)
@@ -113,18 +113,19 @@ def test_types_that_are_given_away_are_noted(library: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
-def test_types_are_noted_where_that_pays(library: str, tmp_path: Path) -> None:
+def test_types_are_registered_where_that_pays(library: str, tmp_path: Path) -> None:
     source, counting = HERE / "worth.c", tmp_path / "count.so"
-    plain_cc(library, "-shared", "-fPIC", str(HERE / "count_noted.c"), "-o", str(counting))
+    plain_cc(library, "-shared", "-fPIC", str(HERE / "count_registered.c"), "-o", str(counting))
     remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "noting"))
     agree(source, remarks)
     told: list[str] = []
     right = plain_result(library, source.name)
     assert run(library, tmp_path / "noting", preload=counting, told=told) == right
-    noted = {name: int(many) for name, many in re.findall(r"^([\w ]+): (\d+)$", told[0], re.M)}
+    registered = {name: int(many) for name, many in re.findall(r"^([\w ]+): (\d+)$", told[0], re.M)}
     # Of 3000 types each.
-    assert 0 < noted["in vain"] < 60
-    assert noted["asked for"] > 2800
-    assert 0 < noted["in vain again"] < 60
+    assert 0 < registered["in vain"] < 60
+    assert registered["asked for"] > 2800
+    assert 0 < registered["in vain again"] < 60
     # What one call saves is more than the attribute takes on MPICH, and less on Open MPI.
-    assert noted["asked for once"] > 2800 if library == "mpich" else noted["asked for once"] < 100
+    once = registered["asked for once"]
+    assert once > 2800 if library == "mpich" else once < 100
