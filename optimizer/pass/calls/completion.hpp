@@ -24,8 +24,8 @@ struct Completion {
   llvm::SmallVector<Wait, 2> waits;
   // Whether a function is called in between that may never return to the frame: by a longjmp in
   // another file, or by ending the thread. The request is lost with the frame, but the library goes
-  // on with the message. So packed data are then not in the frame, but in memory that is never
-  // freed.
+  // on with the message. So packed data are then in memory of their own instead of the frame; it is
+  // lost if the frame is left.
   bool may_be_left = false;
 };
 
