@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "interpose/library/answer.hpp"
+#include "interpose/library/gate.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna {
@@ -152,6 +153,20 @@ int missing_get_status_any(int count, const MPI_Request* requests, int* index, i
 int missing_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
 int missing_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
                             MPI_Status* statuses);
+
+// requests/freed.cpp
+namespace detail {
+void finish_freed_requests() noexcept;
+}
+
+inline bool any_freed_requests() noexcept {
+  return g_gate.freed.load(std::memory_order_acquire) != 0;
+}
+
+// Finishes those that have completed meanwhile.
+inline void finish_freed_requests() noexcept {
+  if (any_freed_requests()) detail::finish_freed_requests();
+}
 
 }  // namespace lacuna
 

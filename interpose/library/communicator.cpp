@@ -9,10 +9,10 @@
 
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/rooms/room.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/messages/message.hpp"
 
 namespace lacuna {
 namespace {

@@ -24,13 +24,6 @@
 namespace lacuna {
 namespace {
 
-// The library can count that far.
-bool is_countable(const Wire& wire) noexcept { return fits_int(wire.count) || next_has_large(); }
-
-}  // namespace
-
-namespace {
-
 Note try_to_prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging,
                     Wire* wire) noexcept {
   *wire = wire_of(job);
@@ -87,55 +80,6 @@ bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
     return false;
   }
   log_type(*job.record, Note::kDirect, job.bytes);
-  return true;
-}
-
-// The library receives as it would without lacuna, but what it brings is looked at.
-bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                  Incoming* incoming) noexcept {
-  if (count < 0) return false;
-  incoming->watched = true;
-  incoming->data = buf;
-  incoming->buf = buf;
-  incoming->count = count;
-  incoming->wire = {datatype, count};
-  incoming->type.name(datatype);
-  incoming->bytes = -1;
-  if (plainly_predefined(datatype)) return true;
-  const auto stage = [&](Wire wire) {
-    guard(&wire);  // it must be packed all the same
-    if (incoming->bytes > 0 && is_countable(wire))
-      incoming->staging = need_staging(incoming->bytes, blocking);
-    if (!incoming->staging) return;
-    incoming->data = incoming->staging.data();
-    incoming->wire = wire;
-  };
-  // `as_it_is`: a token comes through the type whole.
-  const auto leave_to_library = [&](bool as_it_is) {
-    incoming->by_library = true;
-    if (!blocking) incoming->type.keep();
-    if (!as_it_is && direct::measure(incoming)) stage({runtime().packed, incoming->bytes});
-    return true;
-  };
-  const TypeRecord* record = watched_type(datatype);
-  // No memory: the sender may have had some.
-  if (record == nullptr) return is_committed(datatype) && leave_to_library(false);
-  incoming->account = account_of(*record);
-  incoming->untold = Untold(*record);
-  const TypeRecord* packed = packed_receive(*record, count);
-  if (packed != nullptr) {
-    record = packed;
-  } else if (record->plan == nullptr && record->note == Note::kPredefined) {
-    return true;  // it is asked for its size when a token has come
-  } else if (record->note == Note::kUndecoded) {
-    return leave_to_library(false);
-  }
-  if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &incoming->bytes))
-    return false;
-  incoming->lb = record->true_lb;
-  incoming->plan = record->plan;
-  if (may_be_on_device(address(buf, record->true_lb))) return leave_to_library(packed == nullptr);
-  if (packed != nullptr) stage(wire_of({record, incoming->bytes}));
   return true;
 }
 
@@ -267,21 +211,6 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
   return true;
 }
 
-bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
-                   Incoming* incoming) noexcept {
-  if (source == MPI_PROC_NULL || !is_open(kDirectSwitch)) return false;
-  incoming->comm = comm;
-  incoming->by_content = !tells_of_isendrecv(runtime().flavour);
-  if (!make_watched(buf, count, datatype, false, incoming)) return false;
-  if (incoming->by_content) incoming->receive_in_place(datatype);
-  return true;
-}
-
-bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept {
-  incoming->comm = watch.comm;
-  return make_watched(watch.buf, watch.count, watch.datatype, false, incoming);
-}
-
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
@@ -311,29 +240,6 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
   if (incoming->by_library) return direct::pack_by_library(*incoming, count, outgoing->data());
   pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
   return true;
-}
-
-// The library would complain of a message that is too long on the communicator of lacuna's that it
-// is led by, so it must not: it gets room for all of it (deliver()).
-void Incoming::lead(const direct::Detour& detour) noexcept {
-  led = detour.taken();
-  source = detour.source();
-  tag = detour.tag();
-  if (!detour.is_own() || (bytes < 0 && !direct::measure(this)) || bytes >= direct::kTokenBytes)
-    return;
-  whole = borrow_staging(direct::kTokenBytes, false);
-}
-
-void* Incoming::place() const noexcept { return whole ? whole.data() : data; }
-
-Wire Incoming::form() const noexcept {
-  return whole ? Wire{runtime().packed, direct::kTokenBytes} : wire;
-}
-
-void Incoming::receive_in_place(MPI_Datatype datatype) noexcept {
-  staging = Staging();
-  data = buf;
-  wire = {datatype, count};
 }
 
 bool is_message(const MPI_Message* message) noexcept {

@@ -22,6 +22,7 @@
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
+#include "interpose/messages/message.hpp"
 #include "interpose/messages/send_modes.hpp"
 #include "interpose/requests/freed.hpp"
 #include "interpose/requests/table.hpp"

@@ -35,7 +35,7 @@ int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int 
 int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                   MPI_Status* status);
 
-// A step (direct/messages/fast_receive.hpp) that the wrapper has jumped to. Under its other name a
+// A step (messages/fast_receive.hpp) that the wrapper has jumped to. Under its other name a
 // call has other rules.
 template <const Next& (*next)() noexcept>
 inline int short_send(SendStep* otherwise, const void* buf, int count, MPI_Datatype datatype,

@@ -72,7 +72,7 @@ namespace detail {
 namespace {
 
 // The report tells predefined types apart only where their calls are timed.
-void name_predefined(const TypeRecord& record) {
+void name_predefined(const ObservedType& record) {
   if (record.reported_as != kOtherTypes) return;
   const Predefined* entry = runtime().predefined->find(record.wire);
   if (entry == nullptr || entry->basic == nullptr) return;
@@ -100,19 +100,19 @@ void log_once(std::string_view sentence) {
 
 }  // namespace
 
-void report_type_as(const TypeRecord& record, Note note, int64_t bytes) noexcept try {
+void report_type_as(const ObservedType& record, Note note, int64_t bytes) noexcept try {
   if (is_watched(kCosted) && note == Note::kPredefined) name_predefined(record);
   const Note outcome = note == Note::kDirect ? Note::kTaken : note;
   report_outcome(record.reported_as, outcome, bytes);
 } catch (...) {
 }
 
-void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept {
+void log_type(const ObservedType& record, Note note, int64_t bytes) noexcept {
   count_type(record, note, bytes);
   if (is_watched(kLogged)) say_of_type(record, note);
 }
 
-void say_of_type(const TypeRecord& record, Note note) noexcept try {
+void say_of_type(const ObservedType& record, Note note) noexcept try {
   const uint32_t bit = 1U << static_cast<unsigned>(note);
   if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
   std::string sentence = record.text;

@@ -8,7 +8,8 @@
 #include <string_view>
 
 #include "interpose/library/gate.hpp"
-#include "interpose/types/record.hpp"
+#include "interpose/policy/outcome.hpp"
+#include "interpose/report/observed_type.hpp"
 
 namespace lacuna {
 
@@ -21,19 +22,19 @@ inline constexpr size_t kLongestText = 300;
 void log_line(std::string_view sentence) noexcept;
 
 namespace detail {
-void log_type(const TypeRecord& record, Note note, int64_t bytes) noexcept;
-void report_type_as(const TypeRecord& record, Note note, int64_t bytes) noexcept;
-void say_of_type(const TypeRecord& record, Note note) noexcept;
+void log_type(const ObservedType& record, Note note, int64_t bytes) noexcept;
+void report_type_as(const ObservedType& record, Note note, int64_t bytes) noexcept;
+void say_of_type(const ObservedType& record, Note note) noexcept;
 }  // namespace detail
 
 // What has become of a call (of one side of it) on this type, with so many bytes of data. The log
 // has a line for it the first time, the report counts it every time.
-inline void log_type(const TypeRecord& record, Note note, int64_t bytes = 0) noexcept {
+inline void log_type(const ObservedType& record, Note note, int64_t bytes = 0) noexcept {
   if (is_watched(kLogged | kReported)) detail::log_type(record, note, bytes);
 }
 
 // For the report alone, which counts calls as they begin.
-inline void count_type(const TypeRecord& record, Note note, int64_t bytes) noexcept {
+inline void count_type(const ObservedType& record, Note note, int64_t bytes) noexcept {
   if (is_watched(kReported)) detail::report_type_as(record, note, bytes);
 }
 
@@ -42,7 +43,7 @@ inline void count_type(const TypeRecord& record, Note note, int64_t bytes) noexc
 class Untold {
  public:
   Untold() = default;
-  explicit Untold(const TypeRecord& record) noexcept {
+  explicit Untold(const ObservedType& record) noexcept {
     if (!is_watched(kLogged)) return;
     record_ = &record;
     serial_ = record.serial.load(std::memory_order_relaxed);
@@ -57,7 +58,7 @@ class Untold {
   }
 
  private:
-  const TypeRecord* record_ = nullptr;
+  const ObservedType* record_ = nullptr;
   uint64_t serial_ = 0;
   Note otherwise_ = Note::kTaken;  // nothing
 };

@@ -6,11 +6,11 @@
 #define LACUNA_INTERPOSE_OBSERVE_OBSERVE_HPP_
 
 #include "interpose/library/answer.hpp"
+#include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
-#include "interpose/observe/sampling.hpp"
 #include "interpose/policy/outcome.hpp"
 #include "interpose/report/report.hpp"
-#include "interpose/requests/freed.hpp"
+#include "interpose/report/sampling.hpp"
 
 namespace lacuna {
 

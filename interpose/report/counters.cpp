@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "interpose/library/next.hpp"
-#include "interpose/types/record.hpp"
 
 namespace lacuna {
 namespace {
@@ -208,7 +207,7 @@ void add_cell(const Cell& cell, const std::map<Place, Calls>& calls,
 
 }  // namespace
 
-void forget_lanes_of(const TypeRecord& record) noexcept {
+void forget_lanes_of(const ObservedType& record) noexcept {
   const uintptr_t type = record.handle.load(std::memory_order_relaxed);
   for (CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
        table = table->next)

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "interpose/observe/sampling.hpp"
 #include "interpose/report/data.hpp"
 #include "interpose/report/report.hpp"
+#include "interpose/report/sampling.hpp"
 
 namespace lacuna {
 

@@ -12,7 +12,6 @@
 #include "interpose/policy/outcome.hpp"
 #include "interpose/policy/policy.hpp"
 #include "interpose/report/report.hpp"
-#include "interpose/types/compiled.hpp"
 
 namespace lacuna {
 

@@ -41,6 +41,14 @@ struct TypeFacts {
   bool transposes = false;  // a plain traversal comes back to each line many times
 };
 
+// Of plans that a compiler has registered (types/compiled.hpp).
+struct CompiledCounts {
+  int64_t registered = 0;
+  int64_t used = 0;    // types that have taken theirs
+  int64_t others = 0;  // registered for a type of another structure
+  int64_t moves = 0;   // by these, as far as the report has seen
+};
+
 // A handle was met for the first time, and learning it took so long. `hash` is of the structure, in
 // this process; `describe` is asked of the first of equal types.
 TypeId report_type(uint64_t hash, int64_t learn_ns,

@@ -9,6 +9,7 @@
 #ifndef LACUNA_INTERPOSE_REQUESTS_FREED_HPP_
 #define LACUNA_INTERPOSE_REQUESTS_FREED_HPP_
 
+#include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
 
 namespace lacuna {
@@ -18,19 +19,6 @@ struct PendingRequest;
 
 // MPI_Request_free: takes a claimed entry over; the program's handle is gone.
 void keep_freed(PendingRequest* entry) noexcept;
-
-namespace detail {
-void finish_freed_requests() noexcept;
-}
-
-inline bool any_freed_requests() noexcept {
-  return g_gate.freed.load(std::memory_order_acquire) != 0;
-}
-
-// Finishes those that have completed meanwhile.
-inline void finish_freed_requests() noexcept {
-  if (any_freed_requests()) detail::finish_freed_requests();
-}
 
 // Before a call in which the library waits until no request is left on `comm`: it would wait for
 // these for ever, as they end here. Waits for as long as the library would.

@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include "interpose/library/bodies.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/messages/message.hpp"
 #include "interpose/requests/asked.hpp"
 #include "interpose/requests/freed.hpp"
 #include "interpose/requests/table.hpp"

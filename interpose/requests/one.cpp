@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpose/library/bodies.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/requests/freed.hpp"

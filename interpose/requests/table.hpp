@@ -15,26 +15,30 @@
 #include <memory>
 
 #include "interpose/collectives/side.hpp"
+#include "interpose/direct/messages/incoming.hpp"
+#include "interpose/direct/node/peers.hpp"
+#include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
-#include "interpose/messages/message.hpp"
 #include "interpose/rma/held_operations.hpp"
 
 namespace lacuna {
 
-namespace direct {
-
-// A receive into a predefined type that may bring a token: what it takes to look for one when it
-// completes, and nothing more, as there are many and seldom is there a token.
-struct Watch {
-  MPI_Request request;  // with what follows it in the first 8 bytes all 0: nothing is watched here
+// What a persistent send packs at each start.
+struct SendSource {
+  PlanPtr plan;
+  const void* buf = nullptr;
+  MPI_Count count = 0;
+  int64_t bytes = 0;
+  Account account;
+  // A token instead, as long as the communicator lives that had this life (direct/node/peers.hpp).
+  // 0: never.
+  uint64_t life = 0;
+  const direct::Peer* peer = nullptr;
+  SendMode mode = SendMode::kStandard;
+  int dest = 0;
+  int tag = 0;
   MPI_Comm comm;
-  MPI_Datatype datatype;
-  int count;
-  void* buf;
-  const void* caller;  // who has posted it: the library's own receives bring no tokens
 };
-
-}  // namespace direct
 
 struct PendingRequest {
   uintptr_t key = 0;  // bits of the handle

@@ -8,6 +8,7 @@
 #include "interpose/library/device.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
+#include "interpose/report/sampling.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna {
@@ -143,6 +144,18 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
 
 Wire wire_of(const Job& job) noexcept {
   return {job.record->wire, job.bytes / job.record->wire_bytes};
+}
+
+bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
+                 Operation operation) noexcept {
+  LaneKey key{
+      .caller = caller, .type = datatype, .function = function, .octave = octave_of_count(count)};
+  if (count < 0) return false;
+  if (!plainly_predefined(datatype)) {
+    key.record = known_to_be_left_alone(datatype, count, operation);
+    if (key.record == nullptr) return false;
+  }
+  return pass_slowly(key, count);
 }
 
 }  // namespace lacuna

@@ -10,17 +10,10 @@
 
 #include <cstdint>
 
+#include "interpose/report/report.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
-
-// For the report.
-struct CompiledCounts {
-  int64_t registered = 0;
-  int64_t used = 0;    // types that have taken theirs
-  int64_t others = 0;  // registered for a type of another structure
-  int64_t moves = 0;   // by these, as far as the report has seen
-};
 
 // A plan by what is registered for the handle; null: nothing, or it does not fit or pay. May throw
 // std::bad_alloc.

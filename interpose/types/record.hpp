@@ -14,12 +14,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "interpose/library/gate.hpp"
 #include "interpose/policy/outcome.hpp"
 #include "interpose/policy/policy.hpp"
-#include "interpose/report/report.hpp"
+#include "interpose/report/observed_type.hpp"
 #include "mpi/header.hpp"
 #include "plan/plan.hpp"
 
@@ -27,13 +26,8 @@ namespace lacuna {
 
 inline constexpr int64_t kNoVerdict = -1;
 
-struct TypeRecord {
-  std::atomic<uintptr_t> handle{0};  // 0: not in use
-  // Which of all types it is: no two have one, also where they have the same handle and record one
-  // after the other. 0: a predefined one, or none.
-  std::atomic<uint64_t> serial{0};
+struct TypeRecord : ObservedType {
   PlanPtr plan;  // null: never taken
-  int64_t size_bytes = 0;
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
   int64_t true_extent_bytes = 0;
@@ -42,7 +36,6 @@ struct TypeRecord {
   bool single_run = false;                   // one element is one run: a count of 1 is no work
   Pattern one_pattern = Pattern::kStrided;   // of one element
   Pattern many_pattern = Pattern::kStrided;  // of several
-  MPI_Datatype wire;                         // messages of packed data are arrays of it
   int64_t wire_bytes = 1;
   int64_t most_disjoint = INT64_MAX;  // of more elements some bytes are at one place
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
@@ -51,10 +44,6 @@ struct TypeRecord {
   Note note = Note::kPredefined;  // without a plan: why
   // Of a predefined type with gaps: as if it was derived. For receives that have to be packed.
   const TypeRecord* gapped = nullptr;
-  std::string text;  // only for the log
-  mutable std::atomic<TypeId> reported_as{kOtherTypes};
-  mutable std::atomic<uint32_t> logged{0};     // by operation and note
-  mutable std::atomic<bool> has_lanes{false};  // calls on it may pass (sampling.hpp)
   // What the tables say of messages with the last count that was asked about (accept.cpp).
   mutable std::atomic<int64_t> verdict{kNoVerdict};
   TypeRecord* next_free = nullptr;
@@ -273,6 +262,10 @@ struct Wire {
   MPI_Count count = 0;
 };
 Wire wire_of(const Job& job) noexcept;
+// The library can count that far.
+inline bool is_countable(const Wire& wire) noexcept {
+  return fits_int(wire.count) || next_has_large();
+}
 
 // The error handler of Runtime::probe_comm.
 void note_probe_error(MPI_Comm*, int*, ...);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The first token of all, which comes while others wait for what they have posted, and ask for no
-// status: nobody looks at receives before (interpose/direct/messages/fast_receive.hpp). One job has one such moment
-// for each rank, so this has a job of its own. After it, others that come when nobody looks again,
-// as all before them have been landed.
+// status: nobody looks at receives before (interpose/messages/fast_receive.hpp). One job has one
+// such moment for each rank, so this has a job of its own. After it, others that come when nobody
+// looks again, as all before them have been landed.
 #include <chrono>
 #include <thread>
 #include <vector>

@@ -40,7 +40,7 @@ struct Held {
 
 bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept;
 
-template <Held* Held::*kNext, Held** Held::*kLink>
+template <Held* Held::* kNext, Held** Held::* kLink>
 class HeldList {
  public:
   Held* first() const noexcept { return first_; }

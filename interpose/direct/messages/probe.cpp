@@ -19,7 +19,6 @@
 #include "interpose/library/next.hpp"
 #include "interpose/library/reserve.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/requests/freed.hpp"
 
 namespace lacuna {
 namespace direct {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/messages/receive.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "base/address.hpp"
@@ -15,6 +11,7 @@
 #include "interpose/direct/node/distance.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/prefetch.hpp"
+#include "interpose/direct/node/readable.hpp"
 #include "interpose/direct/rooms/waiter.hpp"
 #include "interpose/library/device.hpp"
 #include "interpose/library/from_bottom.hpp"
@@ -164,30 +161,7 @@ bool read_by_library(const Incoming& incoming, Token* token) noexcept {
   return true;
 }
 
-// Asked of the system, which says no where a load would be a signal: it reads a mask of signals
-// before it finds that it is told to do nothing with it. (By a pipe it took a descriptor, of which
-// the program may have used the last.)
-bool is_readable(const void* begin, int64_t bytes) noexcept {
-  constexpr long kNothing = -1;
-  constexpr uintptr_t kMask = 8;
-  constexpr uintptr_t kPage = 4096;
-  const auto first = reinterpret_cast<uintptr_t>(begin) / kMask * kMask;
-  const auto end = reinterpret_cast<uintptr_t>(begin) + static_cast<uintptr_t>(bytes);
-  for (uintptr_t at = first; at < end; at = (at / kPage + 1) * kPage) {
-    if (syscall(SYS_rt_sigprocmask, kNothing, at, nullptr, kMask) != 0 && errno == EFAULT)
-      return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-// An emulator of the system may look at what it is told to do first. No process may read this.
-bool tells_readable() noexcept {
-  constexpr uintptr_t kLastMask = ~uintptr_t{7};
-  static const bool tells = !is_readable(reinterpret_cast<const void*>(kLastMask), 1);
-  return tells;
-}
 
 bool begins_as_token(const std::byte* packed) noexcept {
   static_assert(offsetof(Token, secret) == 0);

@@ -4,10 +4,10 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 
+#include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/node/region.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/messages/message.hpp"
 
 namespace lacuna::direct {
 
@@ -41,9 +41,6 @@ inline bool brings_token_bytes(const MPI_Status& status) noexcept {
   return bytes_of(status) == kTokenBytes;
 #endif
 }
-
-// Whether the system says if memory can be read.
-bool tells_readable() noexcept;
 
 // Whether `packed` begins as a token does; what does not is none.
 bool begins_as_token(const std::byte* packed) noexcept;

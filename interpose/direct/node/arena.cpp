@@ -248,7 +248,7 @@ std::byte* open_arena(int32_t pid, int descriptor, int64_t bytes, const Secret& 
   if (!is_an_arena(path)) return nullptr;
   const int found = open(path, O_RDWR | O_CLOEXEC);
   if (found < 0) return nullptr;
-  struct stat status {};
+  struct stat status{};
   const bool whole = fstat(found, &status) == 0 && status.st_size == bytes;
   std::byte* const base = whole ? map(found, bytes) : nullptr;
   close(found);

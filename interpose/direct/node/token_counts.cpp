@@ -4,9 +4,9 @@
 // the same, no message can be a token.
 #include <atomic>
 
-#include "interpose/direct/messages/receive.hpp"
 #include "interpose/direct/node/arena.hpp"
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/node/readable.hpp"
 #include "interpose/library/gate.hpp"
 
 namespace lacuna::direct {

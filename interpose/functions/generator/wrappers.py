@@ -16,12 +16,12 @@ WRAPPERS = """\
 #include "interpose/start/cache.hpp"
 #include "interpose/collectives/uniform.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
-#include "interpose/direct/messages/fast_receive.hpp"
+#include "interpose/messages/fast_receive.hpp"
 #include "interpose/files/files.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/observe/observe.hpp"
 #include "interpose/library/next.hpp"
-#include "interpose/observe/sampling.hpp"
+#include "interpose/report/sampling.hpp"
 #include "interpose/types/record.hpp"
 
 using namespace lacuna;

@@ -13,8 +13,8 @@
 // place must be of the same type and count; what has passed is told by `left` alone. Other lanes
 // are found by their hash, and what their counts differ by is noted. Calls that are looked at but
 // not timed are booked by the lot (observe.hpp).
-#ifndef LACUNA_INTERPOSE_OBSERVE_SAMPLING_HPP_
-#define LACUNA_INTERPOSE_OBSERVE_SAMPLING_HPP_
+#ifndef LACUNA_INTERPOSE_REPORT_SAMPLING_HPP_
+#define LACUNA_INTERPOSE_REPORT_SAMPLING_HPP_
 
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/policy/policy.hpp"
-#include "interpose/report/report.hpp"
+#include "interpose/report/observed_type.hpp"
 
 namespace lacuna {
 
@@ -35,7 +35,6 @@ inline void add(Counter* counter, int64_t value) noexcept {
 
 struct Cell;
 struct CellTable;
-struct TypeRecord;
 inline constexpr uint32_t kNoOutcome = ~0U;
 
 inline constexpr MPI_Count kNoCount = -1;
@@ -45,8 +44,8 @@ struct LaneKey {
   const void* caller = nullptr;
   MPI_Datatype type{};  // none: any
   FunctionId function{};
-  unsigned octave = 0;                 // of the count
-  const TypeRecord* record = nullptr;  // of a derived type
+  unsigned octave = 0;                   // of the count
+  const ObservedType* record = nullptr;  // of a derived type
 
   bool operator==(const LaneKey&) const noexcept = default;
 };
@@ -89,7 +88,7 @@ struct alignas(64) Lane {
   uint32_t outcome = 0;              // of those that have passed
   unsigned octave = 0;
   Lot lot{};
-  const TypeRecord* record = nullptr;
+  const ObservedType* record = nullptr;
   uint64_t serial = 0;  // of its record
   int64_t mean_ns = 0;
   MPI_Count next_count = kNoCount;  // of the call that is about to be timed
@@ -146,7 +145,7 @@ void settle(Lane* lane) noexcept;
 void book_lot(Lane* lane) noexcept;
 
 // The type is freed: no calls on what has its handle next pass for it. Of all threads.
-void forget_lanes_of(const TypeRecord& record) noexcept;
+void forget_lanes_of(const ObservedType& record) noexcept;
 
 // Of this thread; null until it has a table (report/counters.hpp). A pointer alone, so that this
 // needs no room that a library which is loaded late would not get.
@@ -197,7 +196,9 @@ inline bool looks_as_last(FunctionId function, const void* caller) noexcept {
 // or at one that cannot pass. Of completions and what else has no type, where nothing of it is
 // lacuna's:
 bool pass_slowly(FunctionId function, const void* caller) noexcept;
-// Of what moves data in one type:
+bool pass_slowly(const LaneKey& key, MPI_Count count) noexcept;
+unsigned octave_of_count(MPI_Count count) noexcept;
+// Of what moves data in one type (types/accept.cpp):
 bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
                  Operation operation) noexcept;
 // The call that has passed just now does not, after all.
@@ -205,4 +206,4 @@ void take_back(FunctionId function, const void* caller, MPI_Count count) noexcep
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_OBSERVE_SAMPLING_HPP_
+#endif  // LACUNA_INTERPOSE_REPORT_SAMPLING_HPP_

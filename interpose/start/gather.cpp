@@ -7,7 +7,7 @@
 //
 // A program that ends without MPI_Finalize (exit, MPI_Abort where that runs destructors) cannot be
 // asked to communicate: its rank 0 reports what it has counted itself.
-#include "interpose/report/gather.hpp"
+#include "interpose/start/gather.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -8,8 +8,8 @@
 // Each function does the whole call, or leaves it to the next step and has done nothing. They are
 // most of what lacuna costs a program that sends contiguous data only. Where threads may call at
 // once, nothing here is reached (gate.hpp, `irregular`).
-#ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_FAST_RECEIVE_HPP_
-#define LACUNA_INTERPOSE_DIRECT_MESSAGES_FAST_RECEIVE_HPP_
+#ifndef LACUNA_INTERPOSE_MESSAGES_FAST_RECEIVE_HPP_
+#define LACUNA_INTERPOSE_MESSAGES_FAST_RECEIVE_HPP_
 
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
@@ -344,4 +344,4 @@ LACUNA_INLINED int quick_waitall(WaitallStep* otherwise, int count, MPI_Request*
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_DIRECT_MESSAGES_FAST_RECEIVE_HPP_
+#endif  // LACUNA_INTERPOSE_MESSAGES_FAST_RECEIVE_HPP_

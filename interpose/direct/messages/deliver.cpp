@@ -2,16 +2,39 @@
 //
 // The end of a receive: what has come is unpacked, or fetched where it is a token, and what is
 // wrong with it is raised.
+#include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/messages/receive.hpp"
-#include "interpose/library/communicator.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/messages/message.hpp"
 #include "interpose/policy/policy.hpp"
 #include "interpose/types/packing.hpp"
 
 namespace lacuna {
+
+// The library would complain of a message that is too long on the communicator of lacuna's that it
+// is led by, so it must not: it gets room for all of it (deliver()).
+void Incoming::lead(const direct::Detour& detour) noexcept {
+  led = detour.taken();
+  source = detour.source();
+  tag = detour.tag();
+  if (!detour.is_own() || (bytes < 0 && !direct::measure(this)) || bytes >= direct::kTokenBytes)
+    return;
+  whole = borrow_staging(direct::kTokenBytes, false);
+}
+
+void* Incoming::place() const noexcept { return whole ? whole.data() : data; }
+
+Wire Incoming::form() const noexcept {
+  return whole ? Wire{runtime().packed, direct::kTokenBytes} : wire;
+}
+
+void Incoming::receive_in_place(MPI_Datatype datatype) noexcept {
+  staging = Staging();
+  data = buf;
+  wire = {datatype, count};
+}
 
 namespace {
 
@@ -76,29 +99,6 @@ int OwnStatus::finish(Incoming& incoming, int code) {
   const int error_class = code == MPI_SUCCESS ? deliver(incoming, &own_) : MPI_SUCCESS;
   tell();
   return error_class == MPI_SUCCESS ? code : raise_error(incoming.comm, error_class);
-}
-
-// A communicator may be gone before what was received on it: libraries that then do not know its
-// handler go to that of the world.
-int raise_error(MPI_Comm comm, int error_class) {
-  if (!is_communicator(comm)) comm = runtime().comm_world;
-  next_functions().MPI_Comm_call_errhandler(comm, error_class);
-  return error_class;
-}
-
-bool let_go(MPI_Errhandler* handler) noexcept {
-  if (*handler == runtime().errors_are_fatal || *handler == runtime().errors_return) return false;
-  next_functions().MPI_Errhandler_free(handler);
-  return true;
-}
-
-// Open MPI's handlers hear of the request's own error, on its communicator; MPICH's of what the
-// call returns, on none.
-int raise_error_of_many(MPI_Comm comm, int error_class, int told) {
-  if (runtime().flavour != Flavour::kOpenMpi)
-    return raise_error(tells_none_of_several(runtime().flavour) ? hears_of_none() : comm, told);
-  raise_error(comm, error_class);
-  return told;
 }
 
 }  // namespace lacuna

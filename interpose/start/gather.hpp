@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The report of a job: from all ranks of MPI_COMM_WORLD to where the user wants it.
-#ifndef LACUNA_INTERPOSE_REPORT_GATHER_HPP_
-#define LACUNA_INTERPOSE_REPORT_GATHER_HPP_
+#ifndef LACUNA_INTERPOSE_START_GATHER_HPP_
+#define LACUNA_INTERPOSE_START_GATHER_HPP_
 
 namespace lacuna {
 
@@ -16,4 +16,4 @@ void give_report() noexcept;
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_REPORT_GATHER_HPP_
+#endif  // LACUNA_INTERPOSE_START_GATHER_HPP_

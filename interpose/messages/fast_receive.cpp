@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/direct/messages/fast_receive.hpp"
+#include "interpose/messages/fast_receive.hpp"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace direct {
 namespace {
 
 // How many receives are asked what they bring until the next look at whether they must be. Each
-// time that it was too early costs a call of the system (is_readable() in receive.cpp), so it is
+// time that it was too early costs a call of the system (direct/node/readable.hpp), so it is
 // put off twice as long then: tokens that keep coming are not worth it.
 constexpr int kFirstAsks = 32;
 constexpr int kMostAsks = 1 << 16;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/observe/sampling.hpp"
+#include "interpose/report/sampling.hpp"
 
 #include <algorithm>
 #include <bit>
 
 #include "interpose/report/counters.hpp"
-#include "interpose/types/record.hpp"
 
 namespace lacuna {
 namespace {
@@ -26,26 +25,8 @@ thread_local constinit Lanes* t_lanes __attribute__((tls_model("initial-exec")))
 
 namespace {
 
-unsigned octave_of_count(MPI_Count count) noexcept {
-  return static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(count)));
-}
-
-uint64_t serial_of(const TypeRecord* record) noexcept {
+uint64_t serial_of(const ObservedType* record) noexcept {
   return record != nullptr ? record->serial.load(std::memory_order_relaxed) : 0;
-}
-
-bool pass_slowly(const LaneKey& key, MPI_Count count) noexcept {
-  Lanes* lanes = t_lanes;
-  if (lanes == nullptr) return false;
-  Lane& lane = lanes->of(key);
-  lanes->last_of(key.function, key.caller) = &lane;
-  if (!detail::pass(&lane)) {
-    lane.next_count = count;
-    lanes->chosen = &lane;
-    return false;
-  }
-  if (count != lane.count) add(&lane.elements, count - lane.count);
-  return true;
 }
 
 }  // namespace
@@ -102,20 +83,26 @@ void Lanes::forget(uintptr_t type) noexcept {
   }
 }
 
-bool pass_slowly(FunctionId function, const void* caller) noexcept {
-  return pass_slowly({.caller = caller, .function = function}, kNoCount);
+unsigned octave_of_count(MPI_Count count) noexcept {
+  return static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(count)));
 }
 
-bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
-                 Operation operation) noexcept {
-  LaneKey key{
-      .caller = caller, .type = datatype, .function = function, .octave = octave_of_count(count)};
-  if (count < 0) return false;
-  if (!plainly_predefined(datatype)) {
-    key.record = known_to_be_left_alone(datatype, count, operation);
-    if (key.record == nullptr) return false;
+bool pass_slowly(const LaneKey& key, MPI_Count count) noexcept {
+  Lanes* lanes = t_lanes;
+  if (lanes == nullptr) return false;
+  Lane& lane = lanes->of(key);
+  lanes->last_of(key.function, key.caller) = &lane;
+  if (!detail::pass(&lane)) {
+    lane.next_count = count;
+    lanes->chosen = &lane;
+    return false;
   }
-  return pass_slowly(key, count);
+  if (count != lane.count) add(&lane.elements, count - lane.count);
+  return true;
+}
+
+bool pass_slowly(FunctionId function, const void* caller) noexcept {
+  return pass_slowly({.caller = caller, .function = function}, kNoCount);
 }
 
 void take_back(FunctionId function, const void* caller, MPI_Count count) noexcept {
