@@ -89,6 +89,11 @@ PYTHON_STILL_UP = {
     ("engine/__init__.py", "gpu"),
     ("report/page.py", "bench"),
 }
+# The folders of the optimizer: each may include those before it ("." is the folder itself). The
+# pass and the templates share interface.hpp alone.
+PASS = ("base", "handles", "types", "calls", "remarks", ".")
+TEMPLATES = (".", "values", "calls")
+ORDERED = {"interpose": INTERPOSE, "optimizer/pass": PASS, "optimizer/templates": TEMPLATES}
 SPEAKS_MPI = (
     "mpi/",
     "interpose/",
@@ -135,16 +140,26 @@ def folder_of_include(path: str) -> str | None:
     return first if "/" in path and (first in ENGINE or first in OUTER) else None
 
 
-def check_interpose(name: str, included: str) -> list[str]:
-    """What is broken by one #include of interpose/ in a file of it."""
-    here, there = (PurePosixPath(path).relative_to("interpose") for path in (name, included))
+def check_order(top: str, name: str, included: str) -> list[str]:
+    """What is broken by one #include, in a file of a folder whose subfolders have an order."""
+    order = ORDERED[top]
+    here, there = (PurePosixPath(path).relative_to(top) for path in (name, included))
     folders = [path.parent.as_posix() for path in (here, there)]
     for folder in folders:
-        if folder not in INTERPOSE:
-            return [f"interpose/{folder} has no place in cmake/layers.py"]
-    is_up = INTERPOSE.index(folders[1]) > INTERPOSE.index(folders[0])
-    if is_up and (here.as_posix(), there.as_posix()) not in STILL_UP:
-        return [f"interpose/{folders[0]} must not include {included}"]
+        if folder not in order:
+            return [f"{top}/{folder} has no place in cmake/layers.py"]
+    is_up = order.index(folders[1]) > order.index(folders[0])
+    if is_up and not (top == "interpose" and (here.as_posix(), there.as_posix()) in STILL_UP):
+        return [f"{(PurePosixPath(top) / folders[0]).as_posix()} must not include {included}"]
+    return []
+
+
+def check_optimizer(name: str, included: str) -> list[str]:
+    """What is broken by one #include between the pass and the templates."""
+    for here, there in (("pass", "templates"), ("templates", "pass")):
+        is_from = name.startswith(f"optimizer/{here}/")
+        if is_from and included.startswith(f"optimizer/{there}/"):
+            return [f"optimizer/{here} must not include {included}"]
     return []
 
 
@@ -179,8 +194,10 @@ def check_code(name: str, text: str) -> list[tuple[int, str]]:
         target = folder_of_include(match.group(1))
         if allowed is not None and target is not None and target not in allowed:
             found.append((number, f"{here} must not include {match.group(1)}"))
-        if name.startswith("interpose/") and match.group(1).startswith("interpose/"):
-            found += [(number, what) for what in check_interpose(name, match.group(1))]
+        for top in ORDERED:
+            if name.startswith(f"{top}/") and match.group(1).startswith(f"{top}/"):
+                found += [(number, what) for what in check_order(top, name, match.group(1))]
+        found += [(number, what) for what in check_optimizer(name, match.group(1))]
         is_mpi = match.group(1) in ("mpi.h", "mpi_abi.h", "lacuna/lacuna_mpi.h")
         if is_mpi and not name.startswith(SPEAKS_MPI) and name != PUBLIC_WITH_MPI:
             found.append((number, f"{match.group(1)} may not be included in {here}"))

@@ -62,6 +62,26 @@ def plant(root: Path, name: str, text: str) -> None:
             "interpose/policy must not include",
         ),
         (
+            "optimizer/pass/types/a.cpp",
+            '#include "optimizer/pass/calls/site.hpp"\n',
+            "optimizer/pass/types must not include",
+        ),
+        (
+            "optimizer/templates/a.cpp",
+            '#include "optimizer/templates/calls/a.hpp"\n',
+            "optimizer/templates must not include",
+        ),
+        (
+            "optimizer/pass/calls/a.cpp",
+            '#include "optimizer/templates/buffer_arg.hpp"\n',
+            "optimizer/pass must not include",
+        ),
+        (
+            "optimizer/pass/new/a.cpp",
+            '#include "optimizer/pass/base/options.hpp"\n',
+            "optimizer/pass/new has no place",
+        ),
+        (
             "interpose/new/a.cpp",
             '#include "interpose/policy/policy.hpp"\n',
             "has no place in cmake/layers.py",
