@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "page.hpp"
-#include "tests/interpose/complete.hpp"
+#include "tests/interpose/harness/complete.hpp"
 #include "type/random.hpp"
 #include "type/type.hpp"
 

@@ -21,7 +21,7 @@
 #include <thread>
 
 #include "chaos.hpp"
-#include "tests/interpose/ballast.hpp"
+#include "tests/interpose/harness/ballast.hpp"
 
 namespace test {
 int g_rank = 0, g_size = 0;  // what ballast.hpp and complete.cpp want of the harness
@@ -114,7 +114,7 @@ int rank_by_launcher() {
 }  // namespace chaos
 
 // Before the libraries' own: a wait gives the core away for a moment, as ranks are more than cores
-// (tests/interpose/harness.cpp), and now and then for long.
+// (tests/interpose/harness/harness.cpp), and now and then for long.
 extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
   const long yields = __atomic_add_fetch(&chaos::g_yields, 1, __ATOMIC_RELAXED);
   const bool is_long = chaos::g_pauses > 0 && yields % 499 == 498;

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "chaos.hpp"
-#include "refused_memory.hpp"
+#include "tests/interpose/faults/refused_memory.hpp"
 
 namespace {
 

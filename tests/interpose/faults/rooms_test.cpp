@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory that one rank is refused, and a library that fails in one rank alone, where all of a
+// communicator wait for each other: its first collective, and what ranks know of their neighbours.
+#include <thread>
+
+#include "tests/interpose/faults/faults.hpp"
+#include "tests/interpose/faults/faulty_below.hpp"
+#include "tests/interpose/faults/refused_memory.hpp"
+
+using namespace test;
+
+namespace {
+
+// The first collective of a communicator, with `arm` in rank 1 alone: it ends, and brings the same
+// as without lacuna. So does the next one, by messages, too.
+void meet_on_new_communicator(const std::function<void()>& arm,
+                              const std::function<void()>& disarm) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Datatype type = new_type();
+  Buffer from(type, 1), to(type, g_size), expected(type, g_size);
+  from.fill(static_cast<unsigned>(g_rank));
+  to.fill(8);
+  expected.fill(8);
+  lacuna(false);
+  MPI_Allgather(from.base(), 1, type, expected.base(), 1, type, MPI_COMM_WORLD);
+  lacuna(true);
+  if (g_rank == 1) arm();
+  MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
+  if (g_rank == 1) disarm();
+  CHECK(to == expected);
+  to.fill(8);
+  MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
+  CHECK(to == expected);
+  MPI_Sendrecv(from.base(), 1, type, other(), 0, to.base(), 1, type, other(), 0, comm,
+               MPI_STATUS_IGNORE);
+  MPI_Type_free(&type);
+  MPI_Comm_free(&comm);
+}
+
+}  // namespace
+
+// A rank that is refused memory does not let the others wait for it in a room.
+TOPIC(faults_rooms) {
+  find_lacuna();
+  for (const bool all : {false, true}) {
+    const int64_t rounds = refuse_each(
+        "", all, true, 200, [](const Arm& arm) { meet_on_new_communicator(arm, disarm); });
+    CHECK(rounds > 1);
+  }
+}
+
+// Two threads of a rank that is refused memory, each in the first collective of a communicator:
+// what one tells does not get into what the library passes on for the other.
+TOPIC(faults_rooms_of_threads) {
+  constexpr int kRounds = 60;
+  find_lacuna();
+  MPI_Datatype type = new_type();
+  MPI_Aint lb = 0, extent = 0;
+  MPI_Type_get_extent(type, &lb, &extent);
+  for (int round = 0; round < kRounds; ++round) {
+    context("round " + std::to_string(round));
+    MPI_Comm comms[2];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+    MPI_Comm_split(MPI_COMM_WORLD, round % 2 == 0 ? 0 : g_rank / 2, -g_rank, &comms[1]);
+    const auto meet = [&](MPI_Comm comm) {
+      int size = 0;
+      MPI_Comm_size(comm, &size);
+      Buffer from(type, 1), to(type, size), expected(type, size);
+      from.fill(7);  // the same in all
+      to.fill(8);
+      expected.fill(8);
+      for (int i = 0; i < size; ++i) {
+        MPI_Sendrecv(from.base(), 1, type, 0, 0, static_cast<char*>(expected.base()) + i * extent,
+                     1, type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+      }
+      for (int i = 0; i < 3; ++i) MPI_Allgather(from.base(), 1, type, to.base(), 1, type, comm);
+      CHECK(to == expected);
+    };
+    g_all.store(true);
+    if (g_rank == 1) g_until.store(0);
+    std::thread other([&] { meet(comms[1]); });
+    meet(comms[0]);
+    other.join();
+    disarm();
+    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+  }
+  MPI_Type_free(&type);
+  context("");
+  CHECK(anywhere(g_failed.load() > 0));
+}
+
+// A rank that cannot learn who its neighbours are has not none of them.
+TOPIC(faults_neighbors) {
+  find_lacuna();
+  for (const bool all : {false, true}) {
+    const int64_t rounds = refuse_each("", all, g_rank == 1, 200, [](const Arm& arm) {
+      const int no = 0;
+      MPI_Comm comm = MPI_COMM_NULL;
+      MPI_Cart_create(MPI_COMM_WORLD, 1, &g_size, &no, 0, &comm);
+      MPI_Datatype type = new_type();
+      Buffer from(type, 1), to(type, 2), expected(type, 2);
+      from.fill(static_cast<unsigned>(g_rank));
+      to.fill(8);
+      expected.fill(8);
+      lacuna(false);
+      MPI_Neighbor_allgather(from.base(), 1, type, expected.base(), 1, type, comm);
+      lacuna(true);
+      MPI_Barrier(comm);
+      arm();
+      MPI_Neighbor_allgather(from.base(), 1, type, to.base(), 1, type, comm);
+      disarm();
+      CHECK(to == expected);
+      MPI_Type_free(&type);
+      MPI_Comm_free(&comm);
+    });
+    CHECK(rounds > 1);
+  }
+}
+
+// The collective by which a room comes about fails in one rank alone, which has no room then.
+TOPIC(faults_rooms_refused) {
+  for (int i = 0; i < 3; ++i) {
+    context("communicator " + std::to_string(i));
+    meet_on_new_communicator([] { faulty_refusal = kFailAllgather; },
+                             [] { faulty_refusal = kRefuseNothing; });
+  }
+  context("");
+  CHECK(anywhere(faulty_refused > 0));
+}

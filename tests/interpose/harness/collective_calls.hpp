@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The collectives as a list: each fills the same two buffers from the same description, in each of
+// its three ways, in the int and the large-count form, so that native and lacuna can be held
+// against each other.
+#ifndef LACUNA_TESTS_INTERPOSE_HARNESS_COLLECTIVE_CALLS_HPP_
+#define LACUNA_TESTS_INTERPOSE_HARNESS_COLLECTIVE_CALLS_HPP_
+
+#include <span>
+#include <string>
+
+#include "tests/interpose/harness/harness.hpp"
+
+namespace test {
+
+enum class Way { kBlocking, kNonblocking, kPersistent };
+// Those that work in this library.
+std::span<const Way> ways();
+
+// What a call is made of. `send` and `recv` have room for room(scene) elements.
+struct Scene {
+  MPI_Comm comm = MPI_COMM_WORLD;
+  Way way = Way::kBlocking;
+  bool inter = false;
+  int rank = 0;
+  int pairs = 0;    // of the group that data go to or come from; neighbours in a topology
+  int sources = 0;  // neighbours that data come from
+  int root = 0;     // as this rank must give it
+  bool is_root = false;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Datatype same = MPI_DATATYPE_NULL;  // another handle of the same layout
+  int count = 0;
+  void* send = nullptr;
+  void* recv = nullptr;
+};
+int room(const Scene& scene);
+Scene scene_of(MPI_Comm comm);
+
+struct CollectiveCall {
+  const char* name;                                      // "Bcast"
+  const char* how;                                       // "", "in place"
+  bool inter;                                            // makes sense on an intercommunicator
+  int (*run)(const Scene& scene, MPI_Request* request);  // which a blocking call leaves alone
+  int (*run_large)(const Scene& scene, MPI_Request* request);  // nullptr: the library has none
+  std::string function(Way way, bool large) const;
+};
+std::span<const CollectiveCall> collective_calls();
+// Those of topologies.
+std::span<const CollectiveCall> neighbor_calls();
+
+// collective_scenes.cpp
+// Runs a call on fresh buffers: natively, then with lacuna in the ranks that `with` says, and holds
+// all bytes of both buffers against each other. Requests are completed in a different way each
+// time.
+void same_bytes(const CollectiveCall& call, Scene scene, bool with, bool large);
+// All calls of a list with all shapes.
+void all_calls(std::span<const CollectiveCall> calls, Scene scene, bool with, bool large);
+// All ranks, and rank 0 is the root.
+Scene world(Way way = Way::kBlocking);
+// Whether some rank has taken a call.
+bool taken_somewhere(const std::string& function);
+
+}  // namespace test
+
+#endif  // LACUNA_TESTS_INTERPOSE_HARNESS_COLLECTIVE_CALLS_HPP_
