@@ -95,7 +95,7 @@ def test_the_tests_of_the_rules_exist():
     sources = [
         path
         for path in (ROOT / "tests").rglob("*")
-        if path.suffix in (".cpp", ".F90", ".py", ".txt")
+        if path.suffix in (".cpp", ".F90", ".py", ".txt", ".cmake")
     ]
     text = "\n".join(path.read_text() for path in sources)
     names = {path.name for path in sources}
@@ -106,6 +106,39 @@ def test_the_tests_of_the_rules_exist():
         for name in re.findall(r"`([a-z_]+(?:\.\w+)?)`", line.split("|")[2]):
             known = name in topics or name in names or name.split(".")[-1] in text
             assert known, name
+
+
+def test_every_topic_of_the_preload_runs():
+    folder = ROOT / "tests/interpose"
+    topics = set()
+    for path in folder.rglob("*.cpp"):
+        topics |= set(re.findall(r"^TOPIC\((\w+)\)", path.read_text(), re.MULTILINE))
+    grouped = set(re.findall(r"^(\w+)$", (folder / "topics.ini").read_text(), re.MULTILINE))
+    assert not grouped - topics
+    runs = [folder / "tests.cmake", folder / "start/processes_test.cpp"]
+    runs += (ROOT / "tests/cli").glob("*.py")
+    words = set(re.findall(r"\w+", "\n".join(path.read_text() for path in runs)))
+    assert not topics - grouped - words
+
+
+def test_the_quirks_are_of_tests_and_topics_that_exist():
+    folder = ROOT / "tests/interpose"
+    rows = (folder / "tests.cmake").read_text()
+    table = (folder / "rows.cmake").read_text()
+    known_mpis = set(re.findall(r'^  "([\w-]+) \w+ \w+"', table, re.MULTILINE))
+    for line in (folder / "quirks.txt").read_text().splitlines():
+        if line.startswith("#") or not line:
+            continue
+        tests, topics, mpis, _what, _why = line.split(" : ", 4)
+        assert set(mpis.split()) <= known_mpis
+        for test in set(tests.split()) - {"*", "hosts"}:
+            stem = test.rpartition(".")[0]
+            known = f"_test({test} " in rows or f"_test({stem}.${{" in rows
+            assert known, test
+        for topic in set(topics.split()) - {"*"}:
+            listed = (folder / "topics.ini").read_text()
+            known = f"[{topic[1:]}]" in listed if topic[0] == "@" else topic in rows + listed
+            assert known, topic
 
 
 COMMANDS = "explain machine preload run tune report doctor bench costs demo".split()

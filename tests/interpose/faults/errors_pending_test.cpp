@@ -44,8 +44,7 @@ void wait_without_statuses(int rounds) {
   std::vector<double> line(64, 3), packed(8);
   int position = 0;  // something is taken: under Open MPI these receives are not
   MPI_Pack(line.data(), 1, type, packed.data(), 64, &position, MPI_COMM_WORLD);
-  // A first one that is well, as what receives bring is asked from then on
-  // (messages/fast_receive.hpp).
+  // A first one that is well: from then on lacuna looks at receives (fast_receive.hpp).
   for (int round = 0; round < rounds; ++round) {
     for (const bool gaps : {false, true}) {
       int null[2] = {-1, -1};

@@ -1,6 +1,6 @@
 # Two hosts: what one test in `make test` and all of `make test-hosts` run over TCP. Skipped, with the reason, where nobody may
 # make network namespaces.
-# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] ARGS arg ...)
+# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] ARGS topic|@GROUP ...)
 function(lacuna_hosts_test name mpi family ranks)
   cmake_parse_arguments(arg "" "" "CONFIGURATIONS;ARGS" ${ARGN})
   set(launcher ${LACUNA_MPI_ROOT}/${mpi}/bin/mpiexec)
@@ -13,10 +13,15 @@ function(lacuna_hosts_test name mpi family ranks)
   if(mpi STREQUAL openmpi AND launcher MATCHES " ")  # what it starts on other hosts it does not quote (docs/internals/defects.md)
     return()
   endif()
+  lacuna_expand(named ${arg_ARGS})
+  lacuna_apply_quirks(hosts ${mpi} ${named})
+  if(left_out)
+    return()
+  endif()
   string(REPLACE debian_ "" abi ${family})
   add_test(NAME hosts.${name}.${mpi}.${ranks} CONFIGURATIONS ${arg_CONFIGURATIONS}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hosts/two_hosts.sh ${CMAKE_CURRENT_SOURCE_DIR}/hosts/on_hosts.sh ${launcher}
-      ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${arg_ARGS})
+      ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${topics})
   set(environment LACUNA_PROFILE=none LACUNA_ALWAYS=1 LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS}
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   if(mpi STREQUAL debian-mpich)
@@ -33,14 +38,8 @@ foreach(pair mpich:mpich openmpi:ompi debian-mpich:mpich debian-openmpi:debian_o
   list(GET pair 1 family)
   lacuna_hosts_test(interpose_test ${mpi} ${family} 2 ARGS p2p_same_messages p2p_large_messages modes_same_messages
     nonblocking_every_completion persistent_same_messages collectives_same_bytes)
-  set(topics_on_hosts ${topics_collectives} ${topics_nonblocking_collectives} neighborhoods_in_grids)
-  if(NOT mpi MATCHES "^debian")  # theirs do not work, or do not exist
-    list(APPEND topics_on_hosts ${topics_persistent_collectives})
-  endif()
-  lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts ARGS ${topics_on_hosts})
-  # MPICH over UCX's TCP alone stands still in some of them, without lacuna.
-  if(mpi STREQUAL openmpi)
-    lacuna_hosts_test(interpose_random ${mpi} ${family} 4 CONFIGURATIONS hosts ARGS random_programs)
-  endif()
+  lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts
+    ARGS @collectives @nonblocking_collectives neighborhoods_in_grids @persistent_collectives)
+  lacuna_hosts_test(interpose_random ${mpi} ${family} 4 CONFIGURATIONS hosts ARGS random_programs)
   lacuna_hosts_test(interpose_faults ${mpi} ${family} 2 CONFIGURATIONS hosts ARGS faults_memory faults_library_refuses)
 endforeach()

@@ -1,0 +1,230 @@
+# The tests of this folder, a row each (rows.cmake). What is otherwise on some MPI library is in quirks.txt.
+set(LACUNA_MESSAGES 20000 CACHE STRING "Messages of the soak through shared memory, for each MPI")
+set(LACUNA_PROGRAMS 60 CACHE STRING "Random programs for each MPI and 2 ranks; a fourth of it for 4, which share few cores")
+
+# Each family, as it is.
+lacuna_interpose_test(pack QUIET TOPICS @pack)
+lacuna_interpose_test(p2p QUIET TOPICS @p2p)
+lacuna_interpose_test(nonblocking QUIET TOPICS @nonblocking)
+lacuna_interpose_test(errors QUIET TOPICS @errors)
+lacuna_interpose_test(modes QUIET DEPTH REPETITION TOPICS @modes)
+lacuna_interpose_test(matched QUIET DEPTH REPETITION TOPICS @matched)
+lacuna_interpose_test(persistent QUIET DEPTH REPETITION TOPICS @persistent)
+lacuna_interpose_test(exchange QUIET DEPTH REPETITION TOPICS @exchange)
+lacuna_interpose_test(lifetime QUIET DEPTH REPETITION TOPICS @lifetime)
+lacuna_interpose_test(large QUIET DEPTH REPETITION TOPICS @large)
+lacuna_interpose_test(files QUIET DEPTH REPETITION TOPICS @files)
+lacuna_interpose_test(rma QUIET DEPTH REPETITION TOPICS @rma)
+lacuna_interpose_test(freed DEPTH REPETITION TOPICS @freed)
+
+# Collectives, of two ranks and of four.
+lacuna_interpose_test(collectives QUIET DEPTH VARIATION TOPICS @collectives)
+lacuna_interpose_test(collectives QUIET RANKS 4 TOPICS @collectives)
+lacuna_interpose_test(nonblocking_collectives QUIET DEPTH VARIATION TOPICS @nonblocking_collectives)
+lacuna_interpose_test(nonblocking_collectives QUIET RANKS 4 DEPTH REPETITION TOPICS @nonblocking_collectives)
+lacuna_interpose_test(persistent_collectives QUIET DEPTH VARIATION TOPICS @persistent_collectives)
+lacuna_interpose_test(persistent_collectives QUIET RANKS 4 DEPTH REPETITION TOPICS @persistent_collectives)
+lacuna_interpose_test(neighborhoods QUIET DEPTH VARIATION TOPICS @neighborhoods)
+lacuna_interpose_test(neighborhoods QUIET RANKS 4 DEPTH REPETITION TOPICS @neighborhoods)
+# Groups of two: between groups of one, Intel MPI's MPI_Allgather waits for itself.
+lacuna_interpose_test(collectives.groups RANKS 4 DEPTH REPETITION TOPICS collectives_between_groups)
+# What pays by the shipped table, each rank for itself.
+lacuna_interpose_test(collectives.policy DEPTH VARIATION ENV LACUNA_ALWAYS=0 LACUNA_TABLE=
+  TOPICS collectives_mixed_policy)
+
+# One-sided. More ranks than cores: the whole would take long, as targets must help.
+lacuna_interpose_test(rma RANKS 4 DEPTH REPETITION TOPICS rma_one_by_one rma_odd_calls rma_windows)
+lacuna_interpose_test(rma.threads DEPTH VARIATION
+  WITH --threads TOPICS rma_threads rma_every_synchronization rma_one_by_one)
+# What pays by the rules.
+lacuna_interpose_test(rma.policy DEPTH VARIATION ENV LACUNA_ALWAYS=0 TOPICS rma_rules)
+
+# Messages through shared memory: with much of it and with little, and with locks.
+lacuna_interpose_test(direct ENV LACUNA_DIRECT=1
+  TOPICS @matched @direct @watched @p2p @nonblocking @modes @persistent @exchange @lifetime @errors @large
+    direct_ring direct_persistent direct_persistent_room direct_persistent_order direct_persistent_held
+    direct_persistent_asked direct_persistent_fair direct_truncation_asked direct_truncation_by_library
+    direct_testall_of_three @freed direct_probe_truncation direct_truncation_of_several direct_bad_communicator
+    direct_truncation_after_free)
+lacuna_interpose_test(direct.first RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1
+  TOPICS direct_first_token direct_settled_tokens direct_many_held)
+lacuna_interpose_test(direct.handlers DEPTH REPETITION ENV LACUNA_DIRECT=1 TOPICS errors_of_no_communicator)
+# As payloads cross from close by and from afar, wherever the ranks are.
+foreach(distance close far turns)
+  lacuna_interpose_test(direct.${distance} DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_DISTANCE=${distance}
+    TOPICS @direct direct_ring direct_persistent p2p_same_messages p2p_large_messages nonblocking_many)
+endforeach()
+lacuna_interpose_test(direct.starved DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_ARENA_MB=1
+  TOPICS @direct direct_persistent_room p2p_same_messages p2p_large_messages nonblocking_many)
+lacuna_interpose_test(direct.threads DEPTH LOCKS ENV LACUNA_DIRECT=1
+  WITH --threads
+  TOPICS threads_multiple nonblocking_every_completion direct_probe direct_exchange freed_receive_of_threads
+    direct_probe_among_threads direct_probers @handlers direct_receives_in_callbacks @callbacks rooms_among_threads
+    rooms_met_by_two_threads threads_type_freed_in_send threads_type_freed_in_exchange threads_of_two_priorities)
+# Where all memory for packed data is lent.
+lacuna_interpose_test(direct.pool DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_POOL_MB=1 TOPICS direct_small_pool)
+lacuna_interpose_test(direct.pool_threads DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_POOL_MB=1
+  WITH --threads TOPICS direct_small_pool)
+# Where files may not be large, nor are standard streams open.
+lacuna_interpose_test(direct.limits DEPTH VARIATION ENV LACUNA_DIRECT=1
+  SHELL "ulimit -f 65536 && exec 0<&- && exec \"$0\" direct_unreadable direct_limits")
+lacuna_interpose_test(direct.space DEPTH VARIATION ENV LACUNA_DIRECT=1
+  SHELL "ulimit -v 2097152 && exec \"$0\" direct_space")
+# Where lacuna is disabled in one rank.
+lacuna_interpose_test(direct.refused DEPTH VARIATION ENV LACUNA_DIRECT=1
+  SHELL "export LACUNA_DISABLE=\${PMI_RANK:-$OMPI_COMM_WORLD_RANK} && exec \"$0\" --perhaps direct_refused")
+# Each rank in a PID namespace of its own.
+lacuna_interpose_test(direct.namespaces DEPTH REPETITION TIMEOUT 60 ENV LACUNA_DIRECT=1
+  THROUGH ${CMAKE_CURRENT_SOURCE_DIR}/start/own_namespace.sh TOPICS p2p_same_messages collectives_same_bytes)
+lacuna_interpose_test(direct.log DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_LOG=1 TOPICS direct_matched
+  PASS "lacuna.0.: vector.4096, 1, 3, double.: handled: through shared memory")
+# Of receives, when it is known whose they were.
+lacuna_interpose_test(direct.log_of_receives DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_LOG=1 TOPICS direct_log
+  PASS "lacuna.1.: contiguous.4096, double.: handled: through shared memory.*lacuna.1.: contiguous.100, double.: declined: it is contiguous"
+  FAIL "contiguous.4096, double.: declined")
+# LACUNA_MESSAGES of a million take a minute or two.
+lacuna_interpose_test(soak PROGRAM interpose_soak_FAMILY DEPTH VARIATION TIMEOUT 1800
+  ENV LACUNA_DIRECT=1 LACUNA_ARENA_MB=1 LACUNA_TEST_MESSAGES=${LACUNA_MESSAGES} TOPICS soak_direct)
+
+# Collectives through shared memory.
+lacuna_interpose_test(rooms ENV LACUNA_DIRECT=1 TOPICS @rooms @collectives)
+lacuna_interpose_test(rooms RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS @rooms @collectives)
+lacuna_interpose_test(rooms.far DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_DISTANCE=far LACUNA_READ_PEERS=0
+  TOPICS @rooms @collectives)
+lacuna_interpose_test(rooms.turns RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_DISTANCE=turns
+  TOPICS @rooms @collectives)
+lacuna_interpose_test(rooms.reading DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS rooms_reading)
+lacuna_interpose_test(rooms.reading RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS rooms_reading_by_all)
+lacuna_interpose_test(rooms.packed DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_READ_PEERS=0
+  TOPICS rooms_alltoallw rooms_alltoall)
+lacuna_interpose_test(rooms.starved DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_ARENA_MB=1
+  TOPICS rooms_alltoallw rooms_communicators rooms_alltoall rooms_every_collective_starved rooms_each_for_itself)
+lacuna_interpose_test(rooms.freed RANKS 3 ENV LACUNA_DIRECT=1 TOPICS rooms_freed_while_read)
+# What pays by the thresholds.
+lacuna_interpose_test(rooms.policy DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_ALWAYS=0
+  TOPICS rooms_small rooms_each_for_itself rooms_counts_grow)
+# Long, and the same in all libraries.
+lacuna_interpose_test(rooms.neighborhoods ON mpich openmpi RANKS 4 ENV LACUNA_DIRECT=1 TOPICS neighborhoods_in_graphs)
+
+# How programs start and end: without lacuna in one rank; ranks that may outlive others; ranks that are threads.
+lacuna_interpose_test(start.alone DEPTH LOCKS TIMEOUT 60 ENV LACUNA_DIRECT=1 LACUNA_DIRECT_WAIT=1
+  SHELL "[ \${PMI_RANK:-$OMPI_COMM_WORLD_RANK} != 1 ] || unset LD_PRELOAD && exec \"$0\" --perhaps start_alone")
+lacuna_interpose_test(start.ulfm ON openmpi TIMEOUT 60 ENV LACUNA_DIRECT=1 OMPI_MCA_mpi_ft_enable=1
+  WITH --perhaps TOPICS start_revoked)
+lacuna_interpose_test(start.threads ON mpich TIMEOUT 60 ENV LACUNA_DIRECT=1 MPIR_CVAR_CH4_RESERVE_VCIS=1
+  WITH --threads TOPICS start_threads_as_ranks start_streams)
+# Children of fork, spawned jobs, sessions. Intel MPI spawns nothing over its shared memory alone.
+set(fabrics I_MPI_FABRICS=shm:ofi FI_PROVIDER=tcp)
+lacuna_interpose_test(processes DEPTH REPETITION ENV ${fabrics} TOPICS @processes)
+lacuna_interpose_test(processes.direct DEPTH VARIATION ENV ${fabrics} LACUNA_DIRECT=1 TOPICS @processes)
+lacuna_interpose_test(sessions ON mpich intelmpi PROGRAM interpose_sessions_mpich)
+# A session beside MPI_COMM_WORLD that ends after it; in the others it cannot.
+lacuna_interpose_test(sessions.outlive ON mpich PROGRAM interpose_sessions_mpich ENV LACUNA_DIRECT=1 ARGS outlive)
+# Of these libraries, whose ranks come together in MPI_Finalize: what arrives there is delivered.
+foreach(direct 0 1)
+  lacuna_interpose_test(finalize.${direct} ON openmpi debian-openmpi PROGRAM interpose_finalize_FAMILY TIMEOUT 60
+    ENV LACUNA_DIRECT=${direct})
+endforeach()
+lacuna_interpose_test(late PROGRAM interpose_late_program DEPTH REPETITION
+  ARGS $<TARGET_FILE:interpose_late_plugin_HEADERS>)
+lacuna_interpose_test(handle ON mpich intelmpi PROGRAM interpose_handle_program ARGS libmpi.so.12)
+lacuna_interpose_test(fortran ON debian-mpich debian-openmpi PROGRAM interpose_fortran_FAMILY
+  ARGS fortran_completes_requests_of_c)
+
+# Other tools in the process. One after lacuna in one rank alone: then the ranks do not agree on what comes next, and not on
+# the direct path.
+lacuna_interpose_test(tool_above PROGRAM interpose_tool_above_FAMILY DEPTH REPETITION TOPICS tool_above)
+lacuna_interpose_test(tool_below PROGRAM interpose_tool_below_FAMILY DEPTH REPETITION TOPICS tool_below)
+lacuna_interpose_test(tool_on_first ENV LACUNA_DIRECT=1
+  THROUGH ${CMAKE_CURRENT_SOURCE_DIR}/tools/tool_on_first.sh ${LACUNA_PRELOAD_FOLDER}/libinterpose_tool_FAMILY.so
+  TOPICS collectives_same_bytes)
+lacuna_interpose_test(bindings.0 PROGRAM interpose_bindings_FAMILY DEPTH REPETITION ENV LACUNA_DIRECT=0 TOPICS bindings)
+lacuna_interpose_test(bindings.1 PROGRAM interpose_bindings_FAMILY DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS bindings)
+
+# Types that are made anew. A report changes nothing.
+lacuna_interpose_test(new_types DEPTH REPETITION ENV LACUNA_ALWAYS=0
+  TOPICS new_types_small_messages new_types_large_and_persistent)
+lacuna_interpose_test(new_types.reported ON mpich ENV LACUNA_ALWAYS=0 LACUNA_REPORT=1
+  TOPICS new_types_small_messages new_types_large_and_persistent)
+lacuna_interpose_test(structs DEPTH REPETITION TOPICS new_types_structs_to_the_library new_types_structs_to_oneself)
+lacuna_interpose_test(decode WITH --without
+  TOPICS decode_every_combiner decode_predefined decode_f90 decode_shared_parts)
+
+# What a process keeps of its memory and takes of its stack; memory of a device.
+lacuna_interpose_test(memory DEPTH VARIATION ENV LACUNA_DIRECT=1
+  TOPICS memory_locked memory_not_dumped memory_of_large_regions)
+lacuna_interpose_test(memory.locked DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_TEST_LOCK=1 TOPICS memory_locked)
+lacuna_interpose_test(memory.packed DEPTH VARIATION ENV LACUNA_DIRECT=0
+  TOPICS memory_of_large_buffers memory_of_long_lists)
+lacuna_interpose_test(stack.0 DEPTH VARIATION ENV LACUNA_DIRECT=0 TOPICS stack_of_calls)
+lacuna_interpose_test(stack.1 DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS stack_of_calls)
+lacuna_interpose_test(device DEPTH REPETITION ENV LACUNA_TEST_CUDA=$<TARGET_FILE:interpose_fake_cuda>
+  TOPICS device_memory)
+
+# The same again with locks.
+lacuna_interpose_test(threads DEPTH REPETITION
+  WITH --threads
+  TOPICS threads_multiple threads_last_messages nonblocking_every_completion lifetime_handles_are_reused
+    nonblocking_collectives_at_once freed_receive_of_threads)
+
+# By requests that are kept, also where messages go through shared memory.
+lacuna_interpose_test(cache.0 DEPTH VARIATION ENV LACUNA_PERSISTENT_CACHE=1 LACUNA_DIRECT=0
+  WITH --perhaps TOPICS @cache)
+lacuna_interpose_test(cache.1 DEPTH REPETITION ENV LACUNA_PERSISTENT_CACHE=1 LACUNA_DIRECT=1
+  WITH --perhaps TOPICS @cache)
+lacuna_interpose_test(cache.threads DEPTH VARIATION ENV LACUNA_PERSISTENT_CACHE=1
+  WITH --perhaps --threads TOPICS cache_threads)
+
+# The switches: everything passes through, one family does, memory is short.
+lacuna_interpose_test(switch DEPTH REPETITION TOPICS switch_pcontrol)
+lacuna_interpose_test(switch.all ENV LACUNA_DISABLE=1 WITH --without TOPICS switch_disabled)
+foreach(family pack p2p collectives files rma)
+  string(TOUPPER ${family} disabled)
+  lacuna_interpose_test(switch.${family} DEPTH VARIATION ENV LACUNA_DISABLE_${disabled}=1 TOPICS switch_families)
+endforeach()
+lacuna_interpose_test(switch.pool DEPTH VARIATION ENV LACUNA_POOL_MB=1 TOPICS switch_small_pool)
+
+# Both ways, with the library's own packing right: no difference. The log. A report does not follow links.
+lacuna_interpose_test(verify ENV LACUNA_VERIFY=1 LACUNA_REPORT=1
+  TOPICS pack_same_bytes p2p_same_messages p2p_short_messages p2p_sendrecv nonblocking_every_completion
+    persistent_same_messages collectives_same_bytes rma_every_synchronization
+  PASS "both ways, 0 differences" FAIL "the library as" "[1-9][0-9]* failed")
+lacuna_interpose_test(log DEPTH REPETITION ENV LACUNA_LOG=1 TOPICS switch_pcontrol
+  PASS "lacuna.0.: vector.16, 1, 16, double.: handled")
+lacuna_interpose_test(report.links ON mpich ENV LACUNA_REPORT=${CMAKE_CURRENT_BINARY_DIR}/links.json
+  SHELL "\"$0\" report_beside_links && (test $PMI_RANK != 0 || (test \"$(cat $LACUNA_REPORT.victim)\" = kept && test ! -L $LACUNA_REPORT && test -s $LACUNA_REPORT))")
+
+# Refused memory, and a library that fails.
+lacuna_interpose_test(faults PROGRAM interpose_faults_FAMILY DEPTH REPETITION
+  TOPICS faults_memory faults_memory_of_records faults_library_refuses faults_no_leak)
+lacuna_interpose_test(faults.direct PROGRAM interpose_faults_FAMILY DEPTH VARIATION ENV LACUNA_DIRECT=1
+  TOPICS faults_memory faults_memory_of_records faults_probes faults_rooms faults_neighbors faults_rooms_refused)
+lacuna_interpose_test(faults.threads PROGRAM interpose_faults_FAMILY RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1
+  WITH --threads TOPICS faults_rooms_of_threads faults_rooms faults_rooms_refused)
+lacuna_interpose_test(faults.start PROGRAM interpose_faults_FAMILY DEPTH VARIATION TIMEOUT 60
+  ENV LACUNA_DIRECT=1 LACUNA_TEST_REFUSED=1 WITH --perhaps TOPICS faults_at_start)
+
+# Random programs.
+math(EXPR fewer "${LACUNA_PROGRAMS} / 4")
+lacuna_interpose_test(random PROGRAM interpose_random_FAMILY DEPTH REPETITION
+  ENV LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} TOPICS random_programs)
+lacuna_interpose_test(random PROGRAM interpose_random_FAMILY RANKS 4 DEPTH VARIATION
+  ENV LACUNA_TEST_SEEDS=${fewer} LACUNA_TEST_FIRST=${LACUNA_PROGRAMS} TOPICS random_programs)
+lacuna_interpose_test(random_threads PROGRAM interpose_random_FAMILY DEPTH VARIATION
+  ENV LACUNA_TEST_SEEDS=${fewer} WITH --threads TOPICS random_programs_in_threads)
+# Through shared memory, with much of it and with hardly any, other programs than those above.
+foreach(ranks 2 4)
+  math(EXPR seeds "${LACUNA_PROGRAMS} / 2 / ${ranks}")
+  set(environment LACUNA_DIRECT=1 LACUNA_DISTANCE=turns LACUNA_TEST_FIRST=${ranks}000 LACUNA_TEST_SEEDS=${seeds})
+  lacuna_interpose_test(random.direct PROGRAM interpose_random_FAMILY RANKS ${ranks} DEPTH VARIATION
+    ENV ${environment} TOPICS random_programs)
+  lacuna_interpose_test(random.starved PROGRAM interpose_random_FAMILY RANKS ${ranks} DEPTH VARIATION
+    ENV ${environment} LACUNA_ARENA_MB=1 TOPICS random_programs_starved)
+endforeach()
+lacuna_interpose_test(random_threads.direct PROGRAM interpose_random_FAMILY DEPTH VARIATION
+  ENV LACUNA_DIRECT=1 LACUNA_ARENA_MB=1 LACUNA_TEST_SEEDS=${fewer}
+  WITH --threads TOPICS random_programs_in_threads random_programs_starved)
+
+if(LACUNA_SLOW_TESTS)  # 5 GiB of memory
+  lacuna_interpose_test(large_message ON mpich intelmpi TIMEOUT 300 ENV LACUNA_POOL_MB=4096 TOPICS large_message)
+endif()
