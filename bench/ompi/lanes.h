@@ -5,8 +5,8 @@
 //
 // Usage: PROGRAM --out FILE --lane NAME [--rounds N] [--quick 0|1]                       (2 ranks)
 //
-// Where lacuna is loaded and keeps requests (LACUNA_PERSISTENT_CACHE=1), the lanes are `generic`
-// and `cache`, which take turns; elsewhere there is one, called NAME.
+// Where kept_requests.c is preloaded, the lanes are `generic` and `cache`, which take turns;
+// elsewhere there is one, called NAME.
 #ifndef LACUNA_BENCH_OMPI_LANES_H_
 #define LACUNA_BENCH_OMPI_LANES_H_
 
@@ -39,14 +39,6 @@ static void fail(const char* what) {
   abort();
 }
 
-static void find_lanes(void) {
-  int64_t (*cached)(int) = NULL;
-  *(void**)&cached = dlsym(RTLD_DEFAULT, "lacuna_interposed_cached");
-  const char* wanted = getenv("LACUNA_PERSISTENT_CACHE");
-  if (cached != NULL && wanted != NULL && strcmp(wanted, "1") == 0)
-    *(void**)&g_switch = dlsym(RTLD_DEFAULT, "lacuna_interposed_switch");
-}
-
 static void begin(int argc, char** argv, int rows) {
   MPI_Init(&argc, &argv);
   int ranks = 0;
@@ -60,7 +52,7 @@ static void begin(int argc, char** argv, int rows) {
     if (strcmp(argv[i], "--quick") == 0) g_quick = atoi(argv[i + 1]);
   }
   if (out == NULL || ranks != 2 || g_rounds < 1) fail("--out FILE and two ranks are needed");
-  find_lanes();
+  *(void**)&g_switch = dlsym(RTLD_DEFAULT, "kept_requests_switch");
   if (g_rank != 0) return;
   g_out = fopen(out, "w");
   if (g_out == NULL) fail("cannot write --out");
@@ -71,8 +63,8 @@ static void begin(int argc, char** argv, int rows) {
   for (char* c = version; *c != '\0'; ++c) {
     if (*c == '\t') *c = ' ';
   }
-  fprintf(g_out, "{\"kind\":\"header\",\"rows\":%d,\"lacuna_loaded\":%s,\"mpi_library\":\"%s\",",
-          rows, g_switch != NULL ? "true" : "false", version);
+  fprintf(g_out, "{\"kind\":\"header\",\"rows\":%d,\"has_cache\":%s,\"mpi_library\":\"%s\",", rows,
+          g_switch != NULL ? "true" : "false", version);
 #if defined(__clang__)
   fprintf(g_out, "\"compiler\":\"clang %s\"}\n", __clang_version__);
 #else

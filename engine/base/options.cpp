@@ -72,9 +72,6 @@ constexpr Option kTable[] = {
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
      "lacuna handles every call that it can, also where this is not expected to be faster. For "
      "tests and experiments."},
-    {OptionId::kPersistentCache, "LACUNA_PERSISTENT_CACHE", OptionKind::kFlag, "0",
-     "MPI_Send and MPI_Recv that come again with the same arguments use persistent requests. It "
-     "repeats a proposal of 1996 for comparison, and is seldom faster."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "Prints on stderr that lacuna is on (rank 0), and a line `lacuna[rank]: ...` for each type "
      "with what lacuna did with calls on it: handled, or declined and why."},

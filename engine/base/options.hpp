@@ -33,7 +33,6 @@ enum class OptionId : uint8_t {
   kReadPeers,
   kDistance,
   kAlways,
-  kPersistentCache,
   kLog,
   kPatience,
   kProfile,

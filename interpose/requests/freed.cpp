@@ -21,6 +21,7 @@
 #include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
+#include "interpose/policy/policy.hpp"
 #include "interpose/requests/behind.hpp"
 #include "interpose/requests/table.hpp"
 
@@ -130,6 +131,13 @@ void finish_freed_requests_on(MPI_Comm comm) noexcept {
     }
     sched_yield();
   }
+}
+
+int disconnect_after_freed(const Next& next, MPI_Comm* comm) {
+  finish_freed_requests();
+  if (comm != nullptr && *comm != MPI_COMM_NULL && waits_in_disconnect(runtime().flavour))
+    finish_freed_requests_on(*comm);
+  return next.MPI_Comm_disconnect(comm);
 }
 
 namespace {

@@ -15,6 +15,7 @@
 namespace lacuna {
 
 struct Incoming;
+struct Next;
 struct PendingRequest;
 
 // MPI_Request_free: takes a claimed entry over; the program's handle is gone.
@@ -23,6 +24,8 @@ void keep_freed(PendingRequest* entry) noexcept;
 // Before a call in which the library waits until no request is left on `comm`: it would wait for
 // these for ever, as they end here. Waits for as long as the library would.
 void finish_freed_requests_on(MPI_Comm comm) noexcept;
+// MPI_Comm_disconnect, after that where the library waits in it.
+int disconnect_after_freed(const Next& next, MPI_Comm* comm);
 
 // Marks the staging of a receive before the library hears of it, so that leave_freed_requests() can
 // tell whether anything of a message, which begins with its first bytes, is there.

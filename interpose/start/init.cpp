@@ -25,7 +25,6 @@
 #include "interpose/observe/verify.hpp"
 #include "interpose/requests/freed.hpp"
 #include "interpose/requests/table.hpp"
-#include "interpose/start/cache.hpp"
 #include "interpose/start/discover.hpp"
 #include "interpose/start/gather.hpp"
 #include "interpose/types/guard.hpp"
@@ -228,7 +227,6 @@ void stop() noexcept {
   open_gate(0);
   time_calls(true);
   if (g_started) {
-    stop_cache();
     stop_watching();
     direct::stop_peers();
     stop_types(g_runtime.type_keyval);
@@ -293,8 +291,6 @@ void start_or_throw() {
   if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
   if (vote.is_due()) start_direct(&vote);
   direct::describe_process(g_runtime.rank, g_runtime.size, job_id(), g_always_open != 0);
-  // The cache must see communicators freed.
-  if (option_flag(OptionId::kPersistentCache) && g_runtime.nonblocking) start_cache();
   say_on();
 }
 

@@ -9,7 +9,6 @@
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/observe.hpp"
-#include "interpose/start/cache.hpp"
 #include "lacuna/lacuna.h"
 
 namespace lacuna {
@@ -60,12 +59,6 @@ LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
     return (taken != 0 ? counter.taken : counter.declined).load(std::memory_order_relaxed);
   }
   return -1;
-}
-
-// LACUNA_PERSISTENT_CACHE: how many calls were done by its requests, or (`made` != 0) how many
-// requests it has made.
-LACUNA_EXPORT int64_t lacuna_interposed_cached(int made) {
-  return made != 0 ? requests_of_cache() : calls_by_cache();
 }
 
 // The name that a table must have for this library, as in "MPICH Version: 5.0.2"; "" before

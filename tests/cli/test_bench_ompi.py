@@ -3,11 +3,13 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import MPI_ROOT, one_line_error
+from conftest import MPI_ROOT, launch_words, one_line_error, preload, run_quietly
 
 from lacuna.base import paths
+from lacuna.launch import mpis
 from lacuna.messages import ompi_programs
 
 FIG6 = ("bench", "papers", "ompi-fig6", "--quick")
@@ -43,6 +45,37 @@ def test_the_cores_by_cache_beside_those_of_1996(lacuna, tmp_path, mpi):
         assert {row["id"] for row in rows if row["method"] == lane} == {"MM", "LU", "CG"}
     assert all(row["mpi_s"] > 0 and row["median_s"] > 0 for row in rows)
     assert lacuna("report", "cores.json", "--output", "page").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("mpi", "below", "derived"),
+    [
+        ("mpich", None, 0),
+        ("openmpi", None, 0),
+        ("intelmpi", None, 0),
+        ("mpich", "mpich", 10),  # the packed messages that lacuna makes
+    ],
+)
+def test_the_cache_changes_no_message(tmp_path, mpi, below, derived):
+    target = mpis.installed(mpi, MPI_ROOT)
+    libraries = [preload(below)] if below else []
+    libraries.append(paths.without_blanks(ompi_programs.compile_cache(target, tmp_path)))
+    binary = tmp_path / "kept_requests"
+    source = Path(__file__).with_name("kept_requests.c")
+    ompi_programs.compile_program(
+        [
+            *(*ompi_programs.plain_compiler(target), str(source), "-o", str(binary)),
+            *ompi_programs.linked_library(target),
+        ]
+    )
+    launcher, environment = launch_words(mpi, paths.family_of(mpi))
+    loaded = "LD_PRELOAD=" + ":".join(map(str, libraries))
+    options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0"}
+    words = [*launcher, "-n", "2", "env", loaded, str(binary)]
+    result = run_quietly(words, environment | options, tmp_path)
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    # The arguments are noted at the first call, and get a request at the second.
+    assert f"plain: 10 calls, 2 requests; derived: {derived} calls" in result.stdout
 
 
 def test_what_the_optimizer_compiles_is_a_lane(lacuna, tmp_path):

@@ -167,14 +167,6 @@ lacuna_interpose_test(threads DEPTH REPETITION
   TOPICS threads_multiple threads_last_messages nonblocking_every_completion lifetime_handles_are_reused
     nonblocking_collectives_at_once freed_receive_of_threads)
 
-# By requests that are kept, also where messages go through shared memory.
-lacuna_interpose_test(cache.0 DEPTH VARIATION ENV LACUNA_PERSISTENT_CACHE=1 LACUNA_DIRECT=0
-  WITH --perhaps TOPICS @cache)
-lacuna_interpose_test(cache.1 DEPTH REPETITION ENV LACUNA_PERSISTENT_CACHE=1 LACUNA_DIRECT=1
-  WITH --perhaps TOPICS @cache)
-lacuna_interpose_test(cache.threads DEPTH VARIATION ENV LACUNA_PERSISTENT_CACHE=1
-  WITH --perhaps --threads TOPICS cache_threads)
-
 # The switches: everything passes through, one family does, memory is short.
 lacuna_interpose_test(switch DEPTH REPETITION TOPICS switch_pcontrol)
 lacuna_interpose_test(switch.all ENV LACUNA_DISABLE=1 WITH --without TOPICS switch_disabled)

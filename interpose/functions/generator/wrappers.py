@@ -13,7 +13,6 @@ from generator.table import NOTICE, Function, fill
 
 WRAPPERS = """\
 #include "interpose/library/bodies.hpp"
-#include "interpose/start/cache.hpp"
 #include "interpose/collectives/uniform.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
 #include "interpose/messages/fast_receive.hpp"
@@ -22,6 +21,7 @@ WRAPPERS = """\
 #include "interpose/observe/observe.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/report/sampling.hpp"
+#include "interpose/requests/freed.hpp"
 #include "interpose/types/record.hpp"
 
 using namespace lacuna;
@@ -149,7 +149,6 @@ EXPORTS = """\
 {
   global:
     lacuna_interposed;
-    lacuna_interposed_cached;
     lacuna_interposed_calls;
     lacuna_interposed_library;
     lacuna_interposed_moves;

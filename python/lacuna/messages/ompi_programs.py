@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiles and runs the programs of `bench/ompi`: generic, with a cache of requests, specialised.
 
-Generic and cached calls take turns in one job, as a switch can tell them apart. Specialised is
-another binary: its jobs alternate with the others.
+Generic and cached calls take turns in one job: the cache (`kept_requests.c`) is preloaded, and has
+a switch. Specialised is another binary: its jobs alternate with the others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from lacuna.launch import mpis, run, watch
 from lacuna.messages import exchange
 
 SPECIALISED = "specialised"
-_CACHE = {"LACUNA_PERSISTENT_CACHE": "1", "LACUNA_DIRECT": "0"}
 _FLAGS = ("-O2", "-Wall")
 _LIBRARY = {"mpich": "libmpi.so.12", "ompi": "libmpi.so.40"}
 
@@ -65,7 +64,7 @@ def measure(rows: list[Row], options: exchange.Options, plan: Plan) -> tuple[lis
     lanes: list[Row] = []
     targets = mpis.chosen(options.mpis, options.mpi_root)
     for target in targets:
-        _library(target)  # there must be one
+        linked_library(target)  # there must be one
     with watch.progress_bar() as progress:
         for target in targets:
             special = specializer(target.name)
@@ -93,28 +92,38 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         plain = Path(folder) / program
         compile_program(
-            [*_plain_compiler(target), str(source), "-o", str(plain), *_library(target)]
+            [*plain_compiler(target), str(source), "-o", str(plain), *linked_library(target)]
         )
-        binaries = [(plain, "generic")]
+        cache = compile_cache(target, Path(folder))
+        binary = Path(folder) / f"{program}-{SPECIALISED}"
         if not isinstance(special, str):
-            binary = Path(folder) / f"{program}-{SPECIALISED}"
             compile_program([*special, *_FLAGS, str(source), "-o", str(binary), "-lm"])
-            binaries.append((binary, SPECIALISED))
         for _ in range(plan.jobs):
-            for binary, lane in binaries:
-                lines += _job(target, binary, lane, plan, progress)
+            lines += _job(target, plain, "generic", plan, progress, cache)
+            if not isinstance(special, str):
+                lines += _job(target, binary, SPECIALISED, plan, progress)
     return lines
 
 
-def _plain_compiler(target: mpis.Installed) -> list[str]:
-    """Of the same make as what specialises, where it is there."""
+def compile_cache(target: mpis.Installed, folder: Path) -> Path:
+    """The library that keeps requests, for that MPI library."""
+    source = paths.bench_sources("ompi") / "kept_requests.c"
+    cache = folder / "kept_requests.so"
+    words = [*plain_compiler(target), "-shared", "-fPIC", str(source), "-o", str(cache)]
+    compile_program([*words, *linked_library(target)])
+    return cache
+
+
+def plain_compiler(target: mpis.Installed) -> list[str]:
+    """Of the same make as what specialises, where it is there; with the headers of that MPI."""
     compiler = shutil.which("clang-19") or shutil.which("cc")
     if compiler is None:
         raise LacunaError(Exit.ENVIRONMENT, "no C compiler", "install clang-19 or gcc")
     return [compiler, *_FLAGS, "-I", str(target.prefix / "include")]
 
 
-def _library(target: mpis.Installed) -> list[str]:
+def linked_library(target: mpis.Installed) -> list[str]:
+    """What a compiler must be told to link to that MPI library."""
     folder = target.prefix / "lib"
     family = paths.family_of(target.name)
     if family not in _LIBRARY:
@@ -141,21 +150,28 @@ def compile_program(words: list[str], environment: Mapping[str, str] | None = No
 
 
 def _job(
-    target: mpis.Installed, binary: Path, lane: str, plan: Plan, progress: Progress | None
+    target: mpis.Installed,
+    binary: Path,
+    lane: str,
+    plan: Plan,
+    progress: Progress | None,
+    preloaded: Path | None = None,
 ) -> list[watch.Line]:
     numbers = ["--rounds", str(plan.rounds), "--quick", str(int(plan.quick))]
+    # Into the ranks, not into the launcher.
+    before = ["env", f"{run.PRELOAD}={paths.without_blanks(preloaded)}"] if preloaded else []
 
     def command(out: Path) -> tuple[list[str], dict[str, str]]:
-        words = [str(binary), "--out", str(out), "--lane", lane, *numbers]
-        environment = dict(os.environ) | target.environment()
-        started = target.command(2, words)
-        if lane == SPECIALISED:
-            return started, environment
-        return run.build(started, target.kind, environment | _CACHE)
+        words = [*before, str(binary), "--out", str(out), "--lane", lane, *numbers]
+        return target.command(2, words), dict(os.environ) | target.environment()
 
     lines = watch.run(target.name, command, "row", progress)
-    if lane != SPECIALISED:
-        watch.check_loaded(target.name, lines)
+    if preloaded and not lines[0]["has_cache"]:
+        raise LacunaError(
+            Exit.CHECK_FAILED,
+            f"the cache of requests was not loaded into the ranks on {target.name}",
+            "check that the launcher passes LD_PRELOAD on",
+        )
     return lines
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 OWN = {
     "lacuna_interposed",
-    "lacuna_interposed_cached",
     "lacuna_interposed_calls",
     "lacuna_interposed_library",
     "lacuna_interposed_moves",
