@@ -8,8 +8,7 @@ from conftest import one_line_error
 
 from lacuna.base import paths
 from lacuna.bench.preload import calls as preload_calls
-from lacuna.bench.preload import criteria as preload_criteria
-from lacuna.bench.preload.criteria import Row
+from lacuna.bench.preload.row import Row
 from lacuna.messages import ratios as preload_times
 from lacuna.messages import shapes as preload_rows
 from lacuna.messages.ratios import Times
@@ -45,22 +44,6 @@ def test_slower_is_what_both_jobs_say():
     assert not row.is_slower
     assert not Row("mpich", times(ll=1.04)).seems_slower
     assert not Row("mpich", times(ll=0.5)).same_seems_slower
-
-
-def test_means_of_all_sizes_and_of_long_messages():
-    rows = [
-        Row("openmpi", times(ll=1.0)),
-        Row("openmpi", times(size="16KiB", ll=0.5)),
-        Row("openmpi", times(size="1MiB", ll=0.25)),
-        Row("openmpi", times(size="1MiB", contiguous=True, ll=1.0)),
-        Row("openmpi", times(ll=1.2), what="collective"),
-    ]
-    message, mean, long, collective = preload_criteria.judge([], rows)
-    assert message.holds and message.found.startswith("0 of 4 are")
-    assert mean.holds and mean.found == "2.00"
-    assert long.holds and long.found == "2.83" and "from 16 KiB on" in long.promise
-    assert not collective.holds and "no collective slower" in collective.promise
-    assert not preload_criteria.judge([], [Row("mpich", times(size="16KiB", ll=0.5))])[2].holds
 
 
 @pytest.mark.parametrize(

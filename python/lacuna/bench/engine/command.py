@@ -16,7 +16,6 @@ from lacuna.base import paths, provenance, results
 from lacuna.base.results import Row
 from lacuna.bench import corpus, random_types
 from lacuna.bench.corpus import CorpusRow
-from lacuna.bench.engine import criteria as engine_criteria
 from lacuna.bench.engine import rows as engine_rows
 from lacuna.bench.engine import tables as engine_report
 from lacuna.bench.engine.times import Times
@@ -77,18 +76,16 @@ def engine(options: Options) -> None:
         print(f"{len(rows)} rows, every rival's bytes are right on {len(targets)} MPI libraries")
         return
     times = Times(found)
-    verdicts = engine_criteria.judge(rows, times)
     if options.json:
         results.write_json(
             options.json,
             header,
             found,
             corpus=engine_rows.described(rows),
-            criteria=[verdict.as_json() for verdict in verdicts],
         )
     if options.csv:
         results.write_csv(options.csv, found, engine_rows.COLUMNS)
-    engine_report.show(rows, times, verdicts)
+    engine_report.show(rows, times)
     written = [path for path in (options.json, options.csv) if path]
     if options.plots:
         from lacuna.bench.engine import plots as engine_plots  # matplotlib takes a second to load

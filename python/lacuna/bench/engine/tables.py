@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna bench engine` in words: tables with geometric means, slow rows, and what was promised."""
+"""`lacuna bench engine` in words: geometric means, slow rows, predictions, bounds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lacuna.bench.corpus import CorpusRow
-from lacuna.bench.engine import criteria as engine_criteria
-from lacuna.bench.engine.criteria import Verdict
+from lacuna.bench.engine import findings
 from lacuna.bench.engine.times import CACHES, NOT_IN_MEANS, OPS, Times, geometric_mean
 from lacuna.launch import mpis
 
@@ -72,7 +71,7 @@ def _means(rows: list[CorpusRow], times: Times, cache: str) -> Table | None:
 
 def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
     """How good the predictions are by family, and the rows where they are not."""
-    found = engine_criteria.predictions(rows, times)
+    found = findings.predictions(rows, times)
     if not found:
         return []
     families = Table(title="Predicted over measured", box=SIMPLE_HEAD)
@@ -82,7 +81,7 @@ def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
     for family in dict.fromkeys(row.family for row in rows):
         ratios = [ratio for row, _, _, ratio in found if row.startswith(f"{family}/")]
         if ratios:
-            near = sum(engine_criteria.is_near(ratio) for ratio in ratios)
+            near = sum(findings.is_near(ratio) for ratio in ratios)
             mean = geometric_mean(ratios) or 0.0
             numbers = (f"{value:.2f}" for value in (min(ratios), mean, max(ratios)))
             families.add_row(family, str(len(ratios)), f"{near / len(ratios):.0%}", *numbers)
@@ -92,7 +91,7 @@ def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
         far.add_column(name, justify=justify)
     for row, op, cache, ratio in found:
         made = times.predicted(row, op, cache)
-        if made and not engine_criteria.is_near(ratio):
+        if made and not findings.is_near(ratio):
             ns = made["predicted_ns"]
             cells = (f"{ns:.4g} ns", f"{ns / ratio:.4g} ns", f"{ratio:.2f}")
             far.add_row(row, op, cache, *cells, made["predicted_bound"])
@@ -100,7 +99,7 @@ def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
 
 
 def _bounds(rows: list[CorpusRow], times: Times) -> Table | None:
-    found = engine_criteria.under_bound(rows, times)
+    found = findings.under_bound(rows, times)
     title = "Out of the caches: what the lines take over measured"
     table = Table(title=title, box=SIMPLE_HEAD)
     for name in ("row", "", "caches", "by the profile", "touched alone"):
@@ -115,7 +114,7 @@ def _bounds(rows: list[CorpusRow], times: Times) -> Table | None:
 
 
 def _slow(rows: list[CorpusRow], times: Times) -> Table | None:
-    title = f"Rows where lacuna is below {engine_criteria.LEAST_OF_BEST} of the best of the others"
+    title = f"Rows where lacuna is below {findings.LEAST_OF_BEST} of the best of the others"
     table = Table(title=title, box=SIMPLE_HEAD)
     for name in ("row", "", "caches", "best", "lacuna's speed"):
         table.add_column(name, justify="right" if name.startswith("lacuna") else "left")
@@ -127,13 +126,13 @@ def _slow(rows: list[CorpusRow], times: Times) -> Table | None:
     }
     if types:
         table.add_column("type", overflow="fold")
-    found = engine_criteria.slow_rows(rows, times)
+    found = findings.slow_rows(rows, times)
     for row, op, cache, ratio, who in found:
         table.add_row(row, op, cache, who, f"{ratio:.2f}", *([types[row]] if types else []))
     return table if found else None
 
 
-def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
+def show(rows: list[CorpusRow], times: Times) -> None:
     """Prints it all."""
     console = Console(highlight=False)
     if not console.is_terminal or console.width < _WIDTH:
@@ -145,10 +144,3 @@ def show(rows: list[CorpusRow], times: Times, verdicts: list[Verdict]) -> None:
     for table in (_slow(rows, times), *_predictions(rows, times), _bounds(rows, times)):
         if table:
             console.print(table)
-    table = Table(title="What was promised", box=SIMPLE_HEAD)
-    for name in ("", "what", "limit", "found"):
-        table.add_column(name)
-    words = {True: "PASS", False: "FAIL", None: "-"}
-    for verdict in verdicts:
-        table.add_row(words[verdict.is_met], verdict.what, verdict.limit, verdict.found)
-    console.print(table)

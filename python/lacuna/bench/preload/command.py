@@ -12,10 +12,9 @@ from rich.progress import Progress
 
 from lacuna.base import paths, provenance, results
 from lacuna.bench.preload import calls as preload_calls
-from lacuna.bench.preload import criteria as preload_criteria
 from lacuna.bench.preload import tables as preload_report
 from lacuna.bench.preload.calls import Calls
-from lacuna.bench.preload.criteria import Row
+from lacuna.bench.preload.row import Row
 from lacuna.launch import watch
 from lacuna.messages import program as preload_program
 from lacuna.messages import shapes as preload_rows
@@ -62,16 +61,14 @@ def preload(options: Options) -> None:
                 rows += _messages(target, options, header, progress)
             if options.collectives:
                 rows += _collectives(target, options, header, progress)
-    verdicts = preload_criteria.judge(calls, rows)
     if options.json:
         results.write_json(
             options.json,
             header,
             [row.as_json() for row in rows],
             calls=[one.as_json() for one in calls],
-            criteria=[verdict.as_json() for verdict in verdicts],
         )
-    preload_report.show(calls, rows, verdicts)
+    preload_report.show(calls, rows)
     written = [options.json] if options.json else []
     messages = [row for row in rows if row.what == "message"]
     if options.plots and messages:

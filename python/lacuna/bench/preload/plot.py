@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib import colormaps
 
 from lacuna.base import figures
-from lacuna.bench.preload.criteria import LEAST_SPEED, Row
+from lacuna.bench.preload.row import LEAST_SPEED, Row
 from lacuna.launch import mpis
 from lacuna.messages import shapes as preload_rows
 

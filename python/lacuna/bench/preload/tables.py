@@ -9,29 +9,45 @@ from rich.table import Table
 from lacuna.base import terminal
 from lacuna.base.units import size_name
 from lacuna.bench.preload.calls import Calls
-from lacuna.bench.preload.criteria import Row, Verdict
+from lacuna.bench.preload.row import Row, long_ones, mean_speedup
 from lacuna.launch import mpis
 from lacuna.messages import shapes as preload_rows
 
 _WIDTH = 140  # of tables that go into a pipe
 
 
-def show(calls: list[Calls], rows: list[Row], verdicts: list[Verdict]) -> None:
-    """Instructions, speeds by shape and size, and what was promised."""
+def show(calls: list[Calls], rows: list[Row]) -> None:
+    """Instructions, and speeds by shape and size."""
     console = terminal.console(_WIDTH)
     if any(one.counts for one in calls):
         console.print(_call_table(calls))
     for mpi, what in dict.fromkeys((row.mpi, row.what) for row in rows):
         chosen = [row for row in rows if (row.mpi, row.what) == (mpi, what)]
         console.print(_speed_table(mpi, what, chosen))
+        for line in _summary(mpi, what, chosen):
+            console.print(line, markup=False, soft_wrap=True)
     if rows:
         console.print(
             "in brackets: lacuna left it to the library; !: slower beyond noise\n",
             markup=False,
         )
-    for verdict in verdicts:
-        mark = "PASS" if verdict.holds else "FAIL"
-        console.print(f"{mark}  {verdict.promise}: {verdict.found}", markup=False, soft_wrap=True)
+
+
+def _summary(mpi: str, what: str, rows: list[Row]) -> list[str]:
+    """How many are slower, and geometric means of messages that have gaps."""
+    slower = sum(row.is_slower for row in rows)
+    alarms = sum(row.same_seems_slower for row in rows)
+    title = mpis.TITLE[mpi]
+    lines = [
+        f"{title}: {slower} of {len(rows)} {what}s slower beyond noise "
+        f"({alarms} false alarms in the first job: native against itself)"
+    ]
+    gaps = [row for row in rows if row.has_gaps]
+    if what == "message" and gaps:
+        lines.append(f"{title}: {mean_speedup(gaps):.2f} times faster, geometric mean with gaps")
+        if long := long_ones(gaps):
+            lines[-1] += f"; {mean_speedup(long):.2f} from 16 KiB on"
+    return lines
 
 
 def _call_table(calls: list[Calls]) -> Table:

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was promised of the engine, held against the results of `lacuna bench engine`."""
+"""What is promised of the engine, held against the rows of `lacuna bench engine --json`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from verdict import Verdict
 
 from lacuna.bench.corpus import CorpusRow
+from lacuna.bench.engine.findings import (
+    LEAST_OF_BEST,
+    PREDICTED_WITHIN,
+    is_near,
+    predictions,
+    slow_rows,
+    under_bound,
+)
 from lacuna.bench.engine.times import CACHES, NOT_IN_MEANS, OPS, Times, geometric_mean
 from lacuna.launch import mpis
 
-LEAST_OF_BEST = 0.95  # no row slower than this share of the best rival's speed
 _MEAN_OVER_MPI = {"mpich": 3.0, "openmpi": 2.5, "intelmpi": 4.0}
 _MEAN_OVER_BY_HAND = 1.3
 _TRANSPOSE_OVER_MEMCPY = {"w8": 1.25, "w4": 1.6, "w16": 1.6}
 _LEAST_TRANSPOSE_ORDER = 1024
 _SHARE_OF_BOUND = 0.8
-_PREDICTED_WITHIN = 2.0
 _PREDICTED_SHARE = 0.8
 _MOST_NS = {"tiny/struct": 12.0, "tiny/vector-16": 10.0}
 _STRUCT_ARRAY = "structs/three-1024"
@@ -32,32 +39,6 @@ _SLICED = {
         "lacuna-touched-whole",
     ),
 }
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One thing that was promised, and what came out."""
-
-    what: str
-    limit: str
-    found: str
-    is_met: bool | None  # None: not judged, `found` says why
-
-    def as_json(self) -> dict[str, object]:
-        """For the result file."""
-        return {"what": self.what, "limit": self.limit, "found": self.found, "is_met": self.is_met}
-
-
-def slow_rows(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float, str]]:
-    """(row, op, cache, times faster, than whom), the worst first, below LEAST_OF_BEST."""
-    found = []
-    for row in rows:
-        for cache in CACHES:
-            for op in OPS:
-                best = times.of_best(row.id, op, cache)
-                if best and best[0] < LEAST_OF_BEST:
-                    found.append((row.id, op, cache, *best))
-    return sorted(found, key=lambda one: one[3])
 
 
 def _most(what: str, limit: float, values: dict[str, float], unit: str = "") -> Verdict:
@@ -153,7 +134,7 @@ def _transposes(rows: list[CorpusRow], times: Times) -> list[Verdict]:
                 if tag.startswith("n")
             )
         ]
-        # Warm: memcpy at its best, which is what was promised against.
+        # Warm: memcpy at its best, which is what is promised against.
         values = _each(
             chosen,
             lambda row, op, cache: times.faster(row, op, cache, "lacuna", base="memcpy"),
@@ -170,41 +151,6 @@ def _share(what: str, limit: str, good: int, of: int, least_share: float) -> Ver
     return Verdict(what, limit, f"{good} of {of} ({good / of:.0%})", good >= least_share * of)
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """A strided or indexed row out of the caches, and its shares of two bounds of the lines that it
-    must touch: by the machine's profile, and touched alone in the same job (the rival `lines`)."""
-
-    row: str
-    op: str
-    cache: str
-    of_profile: float | None
-    of_lines: float | None
-
-
-def under_bound(rows: list[CorpusRow], times: Times) -> list[Bounded]:
-    """Those for which there is a bound, the worst first."""
-    found = [
-        Bounded(
-            row.id,
-            op,
-            cache,
-            times.over_measured(row.id, op, cache, "traffic_ns"),
-            times.faster(row.id, op, cache, "lines"),
-        )
-        for row in rows
-        if row.is_far
-        for cache in CACHES
-        for op in OPS
-    ]
-    known = [(min(_shares(one)), one) for one in found if _shares(one)]
-    return [one for _, one in sorted(known, key=lambda pair: pair[0])]
-
-
-def _shares(one: Bounded) -> list[float]:
-    return [share for share in (one.of_profile, one.of_lines) if share is not None]
-
-
 def _bounds(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     found = under_bound(rows, times)
     what = "strided and indexed rows out of the caches: of the bound of their lines"
@@ -215,7 +161,7 @@ def _bounds(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     verdicts = [_share(what, limit, good, len(profile), 1)]
     if lines:
         good = sum(share >= _SHARE_OF_BOUND for share in lines)
-        # Judged where there is no profile: what was promised is by the profile.
+        # Judged where there is no profile: what is promised is by the profile.
         is_met = None if profile else good == len(lines)
         words = f"{good} of {len(lines)} ({good / len(lines):.0%})"
         what = "the same rows: of their lines touched alone, in the same job"
@@ -223,28 +169,10 @@ def _bounds(rows: list[CorpusRow], times: Times) -> list[Verdict]:
     return verdicts
 
 
-def predictions(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float]]:
-    """(row, op, caches, predicted over measured) of lacuna, the farthest from 1 first."""
-    found = [
-        (row.id, op, cache, ratio)
-        for row in rows
-        if row.family != NOT_IN_MEANS
-        for cache in CACHES
-        for op in OPS
-        if (ratio := times.over_measured(row.id, op, cache, "predicted_ns")) is not None
-    ]
-    return sorted(found, key=lambda one: -max(one[3], 1 / one[3]))
-
-
-def is_near(ratio: float) -> bool:
-    """Whether a prediction is as good as promised."""
-    return 1 / _PREDICTED_WITHIN <= ratio <= _PREDICTED_WITHIN
-
-
 def _predictions(rows: list[CorpusRow], times: Times) -> Verdict:
     found = predictions(rows, times)
     good = sum(is_near(ratio) for *_, ratio in found)
-    what = f"predictions within {_PREDICTED_WITHIN:g}x of the measurement"
+    what = f"predictions within {PREDICTED_WITHIN:g}x of the measurement"
     return _share(what, f"{_PREDICTED_SHARE:.0%} of them", good, len(found), _PREDICTED_SHARE)
 
 
@@ -303,7 +231,7 @@ def _lifecycles(rows: list[CorpusRow], times: Times) -> list[Verdict]:
 
 
 def judge(rows: list[CorpusRow], times: Times) -> list[Verdict]:
-    """All of it, in the order in which it was promised."""
+    """One verdict for each promise."""
     return [
         *_means(rows, times),
         _no_slow_row(rows, times),
