@@ -157,8 +157,9 @@ def test_bench_preload(lacuna, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert "MPICH: how many times faster with lacuna" in result.stdout
-    assert "MPICH: geometric mean at least 1.8" in result.stdout
+    assert "times faster, geometric mean with gaps" in result.stdout
     found = json.loads((tmp_path / "out/rows.json").read_text())
+    assert set(found) == {"provenance", "calls", "rows"}
     assert found["provenance"]["table"] == {"mpich": "shipped for MPICH"}
     rows = {row["id"]: row for row in found["rows"]}
     assert set(rows) == {row.id for row in preload_rows.messages(preload_rows.QUICK_SIZES)}
@@ -185,7 +186,7 @@ def test_bench_preload_of_collectives(lacuna, tmp_path):
     words = ("bench", "preload", "--quick", "--seconds", 0.002, "--only", "collectives")
     result = lacuna(*words, "--mpi", "mpich", "--json", "rows.json")
     assert result.returncode == 0, result.stderr
-    assert "MPICH: no collective slower than 0.95" in result.stdout
+    assert "collectives slower beyond noise" in result.stdout
     rows = {row["id"]: row for row in json.loads((tmp_path / "rows.json").read_text())["rows"]}
     # The quick ones are those of at most 1 KiB.
     assert {"bcast-8/64B", "alltoallw-512/1KiB", "gather-whole/16B"} < set(rows)
