@@ -1,34 +1,39 @@
 # What `cmake --install` puts under a prefix (docs/user/install.md). The folders are lib and bin on every system: the command,
 # which may stand in the same prefix, looks there. What is installed finds its parts from where it is, so that a prefix can be moved.
+# Components: `runtime`, all that the command needs and that does not depend on what else this machine has (the wheel: packaging/wheel);
+# `local`, programs for this machine's CUDA and Fortran; `development`.
 include(CMakePackageConfigHelpers)
 set(lacuna_share share/lacuna)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 
-install(TARGETS lacuna LIBRARY DESTINATION lib)
+install(TARGETS lacuna LIBRARY DESTINATION lib COMPONENT runtime NAMELINK_COMPONENT development)
 install(FILES $<TARGET_FILE:lacuna_static> DESTINATION lib RENAME liblacuna.a)
-install(FILES include/lacuna/lacuna.h include/lacuna/lacuna.hpp DESTINATION include/lacuna)
+install(FILES include/lacuna/lacuna.h include/lacuna/lacuna.hpp DESTINATION include/lacuna COMPONENT runtime)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lacuna-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/lacuna-config.cmake ${PROJECT_BINARY_DIR}/lacuna-config-version.cmake DESTINATION lib/cmake/lacuna)
 configure_file(cmake/lacuna.pc.in lacuna.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lacuna.pc DESTINATION lib/pkgconfig)
 install(FILES cmake/modulefile DESTINATION share/modulefiles/lacuna RENAME ${PROJECT_VERSION})
-install(FILES LICENSE DESTINATION ${lacuna_share})
+install(FILES LICENSE DESTINATION ${lacuna_share} COMPONENT runtime)
 
 # What the command starts and reads. Tests are called lacuna_*.
-install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin USE_SOURCE_PERMISSIONS
-  FILES_MATCHING PATTERN "lacuna-*" PATTERN "lacuna-gpu-check" EXCLUDE)
+install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin COMPONENT runtime USE_SOURCE_PERMISSIONS
+  FILES_MATCHING PATTERN "lacuna-*" PATTERN "lacuna-gpu-*" EXCLUDE PATTERN "lacuna-bench-apps-fortran-*" EXCLUDE)
+install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin COMPONENT local USE_SOURCE_PERMISSIONS
+  FILES_MATCHING PATTERN "lacuna-gpu-*" PATTERN "lacuna-bench-apps-fortran-*" PATTERN "lacuna-gpu-check" EXCLUDE)
 foreach(folder optimizer/tables bench/corpus bench/compiled bench/ompi)
   get_filename_component(above ${folder} DIRECTORY)
-  install(DIRECTORY ${folder} DESTINATION ${lacuna_share}/${above} PATTERN README.md EXCLUDE)
+  install(DIRECTORY ${folder} DESTINATION ${lacuna_share}/${above} COMPONENT runtime PATTERN README.md EXCLUDE)
 endforeach()
 
 if(TARGET lacuna-cuda)
   install(FILES include/lacuna/lacuna_gpu.h DESTINATION include/lacuna)
-  install(TARGETS lacuna-cuda LIBRARY DESTINATION lib)
+  install(TARGETS lacuna-cuda LIBRARY DESTINATION lib COMPONENT local)
 endif()
 if(LACUNA_MPI)
   install(FILES include/lacuna/lacuna_mpi.h DESTINATION include/lacuna)
   foreach(family ${LACUNA_FAMILIES})
-    install(TARGETS lacuna-${family} LIBRARY DESTINATION lib)
+    install(TARGETS lacuna-${family} LIBRARY DESTINATION lib COMPONENT runtime)
     install(TARGETS lacuna_decode_${family} ARCHIVE DESTINATION lib)
   endforeach()
   install(TARGETS lacuna-mpich-static ARCHIVE DESTINATION lib)

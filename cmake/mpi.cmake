@@ -24,7 +24,11 @@
 include_guard(GLOBAL)
 
 set(LACUNA_MPI_ROOT ${PROJECT_SOURCE_DIR}/build/mpi CACHE PATH "Where setup/setup.sh put the MPI libraries")
-foreach(name mpich openmpi intelmpi)
+set(lacuna_mpi_wanted mpich openmpi)
+if(LACUNA_TESTS)
+  list(APPEND lacuna_mpi_wanted intelmpi)
+endif()
+foreach(name ${lacuna_mpi_wanted})
   if(NOT EXISTS ${LACUNA_MPI_ROOT}/${name}/include/mpi.h)
     message(FATAL_ERROR "lacuna: no MPI library in ${LACUNA_MPI_ROOT}/${name}; remedy: setup/setup.sh build "
                         "(or -DLACUNA_MPI=OFF to build the engine alone)")

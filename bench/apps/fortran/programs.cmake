@@ -68,6 +68,8 @@ if(TARGET lacuna_mpi_debian_ompi_link AND LACUNA_MPIF90_OPENMPI)
 endif()
 # Intel MPI brings modules of `use mpi` for gfortran; the format of the files is the same from gfortran 8 to 14.
 set(intelmpi ${LACUNA_MPI_ROOT}/intelmpi)
-lacuna_fortran_program(intelmpi mpich ${LACUNA_GFORTRAN}
-  OPTIONS -I${intelmpi}/include/mpi/gfortran/12.4.0 -I${intelmpi}/include
-  LIBRARIES ${intelmpi}/lib/libmpifort.so.12)
+if(EXISTS ${intelmpi}/include/mpi.h)
+  lacuna_fortran_program(intelmpi mpich ${LACUNA_GFORTRAN}
+    OPTIONS -I${intelmpi}/include/mpi/gfortran/12.4.0 -I${intelmpi}/include
+    LIBRARIES ${intelmpi}/lib/libmpifort.so.12)
+endif()
