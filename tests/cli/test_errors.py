@@ -112,7 +112,7 @@ def test_a_path_that_ld_preload_cannot_hold(lacuna, tmp_path):
 
 
 def test_a_library_that_is_none(lacuna, tmp_path):
-    (tmp_path / "liblacuna.so").write_text("not a library")
+    (tmp_path / "liblacuna.so.0").write_text("not a library")
     result = lacuna("explain", "int", LACUNA_LIBRARY_DIR=str(tmp_path))
     one_line_error(result, ENVIRONMENT, "cannot use", "liblacuna.so", "make")
 

@@ -194,7 +194,7 @@ def test_bench_starts_the_program_and_shows_its_rows(lacuna, fake, tmp_path):
 def test_bench_of_one_type(lacuna, fake, tmp_path):
     environment = bench_program(fake, tmp_path, LINES)
     (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "liblacuna.so").symlink_to(BUILD / "lib" / "liblacuna.so")
+    (tmp_path / "lib" / "liblacuna.so.0").symlink_to(BUILD / "lib" / "liblacuna.so.0")
     text = "vector(4, 1, 2, double)"
     result = lacuna("bench", "gpu", "--type", text, "--count", "3", "--own", **environment)
     assert result.returncode == 0, result.stderr

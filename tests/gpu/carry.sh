@@ -6,7 +6,7 @@
 #   tests/gpu/carry.sh FOLDER [BUILD]
 #
 # FOLDER/bin      lacuna-gpu-check, lacuna-gpu-bench, lacuna-gpu-probe: all of ours and the CUDA runtime are inside
-# FOLDER/lib      liblacuna.so and liblacuna-cuda.so, for Python
+# FOLDER/lib      liblacuna.so.0 and liblacuna-cuda.so, for Python
 # FOLDER/gcc      the C++ library and its kin, where the machine has none
 # FOLDER/python   what the `lacuna` command imports: typer, rich and theirs, which are Python alone
 # BUILD (default: build/release) is where they were built:
@@ -21,7 +21,7 @@ python=${LACUNA_PYTHON:-$root/.venv/bin/python}
 fail() { echo "carry.sh: $*" >&2; exit 3; }
 rm -rf "${folder:?}/bin" "${folder:?}/lib" "${folder:?}/gcc" "${folder:?}/python"
 mkdir -p "$folder/bin" "$folder/lib" "$folder/gcc" "$folder/python"
-for file in bin/lacuna-gpu-check bin/lacuna-gpu-bench bin/lacuna-gpu-probe lib/liblacuna.so lib/liblacuna-cuda.so; do
+for file in bin/lacuna-gpu-check bin/lacuna-gpu-bench bin/lacuna-gpu-probe lib/liblacuna.so.0 lib/liblacuna-cuda.so; do
   [ -f "$build/$file" ] || fail "no $build/$file; remedy: build the targets that this script's head names"
   cp -L "$build/$file" "$folder/$file"
   strip --strip-debug "$folder/$file"

@@ -35,6 +35,12 @@ class LacunaError(Exception):
         return f"{text}\n{self.details}" if self.details else text
 
 
+def no_figures() -> LacunaError:
+    """Figures are wanted, and what draws them is not here: pip brings it where it is asked for."""
+    what = "no matplotlib, which draws the figures"
+    return LacunaError(Exit.ENVIRONMENT, what, "install it with pip install matplotlib")
+
+
 def unexpected(error: Exception, name: str) -> int:
     """Says it on stderr: usage errors of the option parser, a full disk, and defects."""
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
@@ -45,6 +51,9 @@ def unexpected(error: Exception, name: str) -> int:
         return Exit.USAGE
     if type(error).__name__ == "Abort":
         return 130
+    if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("matplotlib"):
+        print(no_figures().line(name), file=sys.stderr)
+        return Exit.ENVIRONMENT
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         place = error.filename or "what it has to say, or a file"
         what = f"cannot write {place}: {error.strerror}"

@@ -13,7 +13,9 @@ from lacuna.base.errors import Exit, LacunaError
 LIBRARY_DIR = "LACUNA_LIBRARY_DIR"  # the environment variable that says where our libraries are
 _PACKAGE = Path(__file__).resolve().parent.parent
 _CHECKOUT = _PACKAGE.parent.parent
-_IS_CHECKOUT = (_CHECKOUT / "CMakePresets.json").is_file()  # else pip has copied the package
+IS_CHECKOUT = (_CHECKOUT / "CMakePresets.json").is_file()  # else pip has copied the package
+# Our own libraries and programs, in lib and bin: what `make` builds, or what is in a wheel.
+_OWN = _CHECKOUT / "build" / "release" if IS_CHECKOUT else _PACKAGE / "prefix"
 
 # The names people give, and the preload library of that family.
 FAMILY_OF = {
@@ -47,13 +49,12 @@ def cache() -> Path | None:
 
 
 def library_dirs() -> list[Path]:
-    """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set. What is installed
-    may have the prefix of our Python environment (docs/user/install.md)."""
+    """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set. What CMake has
+    installed may have the prefix of our Python environment (docs/user/install.md)."""
     chosen = os.environ.get(LIBRARY_DIR)
     if chosen:
         return [Path(chosen).absolute()]
-    built = [_CHECKOUT / "build" / "release" / "lib"] if _IS_CHECKOUT else []
-    return [*built, Path(sys.prefix) / "lib"]
+    return [_OWN / "lib", Path(sys.prefix) / "lib"]
 
 
 def library(name: str) -> Path:
@@ -138,8 +139,9 @@ def _program_dirs() -> list[Path]:
 
 
 def default_mpi_root() -> Path:
-    """Where `make` puts the MPI libraries, one prefix each."""
-    return _CHECKOUT / "build" / "mpi"
+    """Where `make` puts the MPI libraries, one prefix each; or the prefix where pip, which has put
+    us there, puts the one that it brings."""
+    return _CHECKOUT / "build" / "mpi" if IS_CHECKOUT else _PACKAGE.parents[3]
 
 
 def checkout() -> Path:

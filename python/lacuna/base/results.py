@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import os
@@ -13,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.errors import Exit, LacunaError, no_figures
 
 Row = dict[str, Any]
 
@@ -80,14 +81,21 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_folders(files: list[Path | None], folder: Path | None = None) -> None:
-    """Makes sure of the folders of the files that are wanted, and of one for many files."""
+    """Makes sure of the folders of the files that are wanted, and of one for figures."""
     for file in files:
         if file:
             make_folder(file.absolute().parent)
             if file.is_dir():
                 raise _cannot_write(file, IsADirectoryError(0, "it is a folder"))
     if folder:
+        if not can_draw():
+            raise no_figures()
         make_folder(folder)
+
+
+def can_draw() -> bool:
+    """Whether figures can be drawn; what measures for minutes asks before."""
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def make_folder(folder: Path) -> None:

@@ -138,7 +138,7 @@ def machine_command(
 
         gpu_machine.show(as_json, quick, measure, output)
         return
-    results.make_folders([plot])
+    results.make_folders([plot], plot and plot.absolute().parent)
     if measure:
         machine.measure(quick, output)
     machine.show(as_json, plot)
@@ -397,11 +397,20 @@ def demo_command(
         "lacuna-demo"
     ),
 ) -> None:
-    """The transpose on MPICH with all its files; what `make demo` runs."""
+    """The transpose on one MPI library (MPICH where there are several) with all its files; what
+    `make demo` runs."""
+    from lacuna.base import results
+    from lacuna.base.errors import no_figures
     from lacuna.bench import transpose as bench
+    from lacuna.launch import mpis
 
+    mpi = mpis.chosen([], paths.default_mpi_root())[0].name
+    plots: Path | None = output
+    if not results.can_draw():
+        print(no_figures().line("demo"), file=sys.stderr)
+        plots = None
     json_file = output / "transpose.json"
-    bench.transpose(bench.options(None, None, False, None, json_file, None, output, None))
+    bench.transpose(bench.options([mpi], None, False, None, json_file, None, plots, None))
 
 
 class _Closed(io.TextIOBase):

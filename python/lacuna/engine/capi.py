@@ -43,8 +43,8 @@ _SIGNATURES: Signatures = {
 
 @cache
 def library() -> ctypes.CDLL:
-    """liblacuna.so, which is loaded once."""
-    return load(paths.library("liblacuna.so"), _SIGNATURES)
+    """liblacuna.so.0, which is loaded once. (The name without a number is for compiling.)"""
+    return load(paths.library("liblacuna.so.0"), _SIGNATURES)
 
 
 def load(path: Path, signatures: Signatures) -> ctypes.CDLL:

