@@ -3,6 +3,7 @@
 #
 #   make          libraries and programs in build/release, the `lacuna` command in .venv/bin; no tests (they are a third of the work)
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
+#   make wheel    and dist/lacuna_mpi-*.whl, which pip installs anywhere (docs/user/install.md)
 #   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
@@ -17,7 +18,7 @@ SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu')
 
-.PHONY: all demo optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests dev
+.PHONY: all demo wheel optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests dev
 
 all: release
 
@@ -46,6 +47,9 @@ dev:  # without Python or MPI
 
 demo: release
 	@.venv/bin/lacuna demo --output build/demo
+
+wheel: release
+	@packaging/wheel/wheel.sh
 
 optimizer:
 	@setup/setup.sh optimizer

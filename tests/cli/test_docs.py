@@ -12,7 +12,8 @@ TABLE = re.compile(r'\{OptionId::k\w+, "(LACUNA_\w+)"')
 
 
 SOURCES = (
-    "bench cmake costs engine examples include interpose mpi optimizer python setup tests".split()
+    "bench cmake costs engine examples include interpose mpi optimizer packaging "
+    "python setup tests".split()
 )
 
 
@@ -87,7 +88,7 @@ def test_setup_refuses_an_unknown_word():
     command = [ROOT / "setup" / "setup.sh", "everything"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
-    usage = "setup/setup.sh build|test|optimizer [packages], or sources|aarch64"
+    usage = "setup/setup.sh build|test|optimizer [packages], or mpi|sources|aarch64"
     assert result.stderr == f"lacuna setup: usage: {usage}\n"
 
 
