@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from conftest import BUILD, COMMAND, MPI_ROOT, ROOT, run_quietly
 
+from lacuna.bench.results import pages
+
 TABLE = re.compile(r'\{OptionId::k\w+, "(LACUNA_\w+)"')
 
 
@@ -46,7 +48,10 @@ def numbers(cells):
 
 
 def test_ratios_of_the_readme_follow_from_what_was_measured():
-    """The first screen's table against that of docs/internals/performance.md, n = 4096."""
+    """The first screen's table against that of docs/internals/performance.md, n = 4096, until it is
+    made of data in bench/results (test_results.py)."""
+    if pages.machine_of_readme((ROOT / "README.md").read_text()) is not None:
+        pytest.skip("the table is generated")
     page = (ROOT / "docs/internals/performance.md").read_text()
     table = page[page.index("| MPI_Pack native / lacuna |") :]
     measured, library = {}, None
@@ -191,7 +196,7 @@ def prose(text):
 
 def test_lines_fit_on_a_screen():
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs/README.md"]
-    for folder in ("user", "internals", "experiments"):
+    for folder in ("user", "internals", "experiments", "results"):
         pages += sorted((ROOT / "docs" / folder).glob("*.md"))
     long = [
         f"{page.relative_to(ROOT)}:{number}: {len(line)} characters"

@@ -45,6 +45,9 @@ def add_to(bench: typer.Typer) -> None:
         _preload
     )
     bench.command("gpu", short_help="Types in a CUDA device's memory: lacuna and its rivals.")(_gpu)
+    bench.command("results", short_help="Make docs/results from files of results, in a checkout.")(
+        _results
+    )
     bench.command(
         "compiled", short_help="Halo exchanges and small structs, compiled by lacuna-cc."
     )(_compiled)
@@ -342,4 +345,39 @@ def _gpu(
             json=json_file,
             csv=csv_file,
         )
+    )
+
+
+def _results(
+    add: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--add",
+            help="Keep this file of --json of transpose, preload or engine; may be repeated.",
+        ),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", help="With --add: the machine's name, such as zen5-guest."),
+    ] = None,
+    readme: Annotated[
+        str | None,
+        typer.Option("--readme", help="The machine whose transpose the README shows from now on."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 where a page differs.")
+    ] = False,
+    root: Annotated[
+        Path | None, typer.Option("--root", help="The checkout; default: where lacuna was built.")
+    ] = None,
+) -> None:
+    """Make the pages of docs/results and the README's table from the data in bench/results."""
+    from lacuna.bench.results import command as bench_results
+
+    if machine is not None and not add:
+        raise LacunaError(Exit.USAGE, "--machine names whose results are added", "add --add FILE")
+    if check and (add or readme):
+        raise LacunaError(Exit.USAGE, "--check writes nothing", "leave out --add and --readme")
+    bench_results.make(
+        bench_results.Options(machine, list(add or []), readme, check, root or paths.checkout())
     )

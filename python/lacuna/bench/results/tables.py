@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a page of docs/results says of a benchmark, as tables in Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+from lacuna.base.results import Row
+from lacuna.base.units import size_name
+from lacuna.bench.engine.times import CACHES, NOT_IN_MEANS, OPS, Times, geometric_mean
+from lacuna.bench.results.data import Data
+from lacuna.launch import mpis
+from lacuna.messages import shapes
+
+_WIDTH = 120
+_LATER = ", later"  # ends the name of a call that was counted again
+
+
+def table(head: list[str], rows: Iterable[list[str]], texts: int = 1) -> list[str]:
+    """The lines of a table; the first `texts` columns are words, the others numbers."""
+    rule = ["---" if index < texts else "---:" for index in range(len(head))]
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+
+
+def prose(words: str) -> list[str]:
+    """Words as lines that fit on a screen."""
+    return textwrap.wrap(words, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def times(value: float | None) -> str:
+    """A ratio with as many digits as it deserves; nothing where there is none."""
+    if value is None:
+        return ""
+    return f"{value:.1f}" if value >= 1.95 else f"{value:.2f}"
+
+
+def names(rows: list[Row]) -> list[str]:
+    """The MPI libraries, in the order of the file."""
+    return list(dict.fromkeys(row["mpi"] for row in rows))
+
+
+# ---- transpose -------------------------------------------------------------------------------
+
+
+class Transposes:
+    """Medians by library, order and method."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = {(row["mpi"], row["n"], row["method"]): row for row in rows}
+        self.keys = list(dict.fromkeys((row["mpi"], row["n"]) for row in rows))
+
+    def seconds(self, mpi: str, n: int, method: str) -> float:
+        """The median."""
+        return self._rows[mpi, n, method]["median_s"]
+
+    def speed(self, mpi: str, n: int, method: str) -> float:
+        """In GB/s."""
+        row = self._rows[mpi, n, method]
+        return row["bytes"] / row["median_s"] / 1e9
+
+    def faster(self, mpi: str, n: int, rival: str, base: str = "lacuna") -> float:
+        """How many times faster `base` is."""
+        return self.seconds(mpi, n, rival) / self.seconds(mpi, n, base)
+
+
+def _transpose(data: Data) -> list[str]:
+    found = Transposes(data.rows)
+    transfer, packing = [], []
+    for mpi, n in found.keys:
+        speeds = [found.speed(mpi, n, one) for one in ("native", "by_hand", "lacuna", "contiguous")]
+        faster = [found.faster(mpi, n, one) for one in ("native", "by_hand", "contiguous")]
+        cells = [mpis.TITLE[mpi], str(n)]
+        transfer.append([*cells, *(f"{one:.2f}" for one in speeds), *map(times, faster)])
+        packs = ("pack_native", "pack_lacuna", "unpack_native", "unpack_lacuna", "memcpy")
+        packing.append([*cells, *(f"{found.speed(mpi, n, one):.2f}" for one in packs)])
+    return [
+        *prose(
+            "A matrix of n x n doubles, sent by columns between two ranks of a node, in GB/s; and "
+            "how many times as fast lacuna is as the others."
+        ),
+        "",
+        *table(
+            [
+                *("MPI", "n", "library", "by hand", "lacuna", "contiguous"),
+                *("over library", "over by hand", "over contiguous"),
+            ],
+            transfer,
+        ),
+        "",
+        "The same matrix packed and unpacked, in GB/s.",
+        "",
+        *table(["MPI", "n", "`MPI_Pack`", "lacuna", "`MPI_Unpack`", "lacuna", "`memcpy`"], packing),
+    ]
+
+
+# ---- preload ---------------------------------------------------------------------------------
+
+
+def shares(rows: list[Row], mpi: str, size: int) -> tuple[float, float] | None:
+    """Of the speed of a contiguous message: the library alone, and lacuna. Geometric means over the
+    shapes with gaps."""
+    chosen = [row for row in _with_gaps(rows, mpi) if shapes.size_of(row["id"]) == size]
+    if not chosen:
+        return None
+    lacuna = geometric_mean(1 / row["over_contiguous"] for row in chosen)
+    library = geometric_mean(1 / row["over_contiguous"] / row["speedup"] for row in chosen)
+    assert lacuna and library
+    return library, lacuna
+
+
+def sizes(rows: list[Row], mpi: str) -> list[int]:
+    """Those that messages with gaps have on this library."""
+    return sorted({shapes.size_of(row["id"]) for row in _with_gaps(rows, mpi)})
+
+
+def _with_gaps(rows: list[Row], mpi: str) -> list[Row]:
+    return [
+        row
+        for row in rows
+        if row["mpi"] == mpi and row["what"] == "message" and not row["contiguous"]
+    ]
+
+
+def _preload(data: Data) -> list[str]:
+    lines = prose(
+        "Messages of derived types between two ranks of a node. How many times as fast as the "
+        "library alone lacuna is, and which share of the speed of a contiguous message either has: "
+        "geometric means over the shapes with gaps."
+    )
+    libraries = names(data.rows)
+    head = ["bytes"]
+    for mpi in libraries:
+        head += [f"{mpis.TITLE[mpi]}: times", "library's share", "lacuna's share"]
+    rows = []
+    for size in sorted({size for mpi in libraries for size in sizes(data.rows, mpi)}):
+        cells = [size_name(size)]
+        for mpi in libraries:
+            found = shares(data.rows, mpi, size)
+            cells += (
+                [times(found[1] / found[0]), *(f"{one:.2f}" for one in found)]
+                if found
+                else ["", "", ""]
+            )
+        rows.append(cells)
+    if rows:
+        lines += ["", *table(head, rows)]
+    lines += [
+        "",
+        *table(["MPI", "", "rows", "slower beyond noise", "geometric mean"], _all(data), 2),
+    ]
+    return lines + _calls(data)
+
+
+def _all(data: Data) -> list[list[str]]:
+    rows = []
+    for mpi, what in dict.fromkeys((row["mpi"], row["what"]) for row in data.rows):
+        chosen = [row for row in data.rows if (row["mpi"], row["what"]) == (mpi, what)]
+        gaps = [row["speedup"] for row in chosen if not row["contiguous"]]
+        slower = str(sum(row["is_slower"] for row in chosen))
+        cells = [mpis.TITLE[mpi], f"{what}s", str(len(chosen)), slower]
+        rows.append([*cells, times(geometric_mean(gaps))])
+    return rows
+
+
+def _calls(data: Data) -> list[str]:
+    counted = [one for one in data.calls if one["instructions"]]
+    if not counted:
+        return []
+    calls = dict.fromkeys(name for one in counted for name in one["instructions"])
+    head = ["call", *(mpis.TITLE[one["mpi"]] for one in counted)]
+    rows = {name: [_more(one["instructions"].get(name)) for one in counted] for name in calls}
+    # After a token has come: only where that is different.
+    shown = [
+        [name, *cells]
+        for name, cells in rows.items()
+        if not name.endswith(_LATER) or cells != rows.get(name.removesuffix(_LATER))
+    ]
+    what = (
+        "Instructions that lacuna adds to calls that it cannot help (contiguous data, new types)."
+    )
+    return ["", what, "", *table(head, shown)]
+
+
+def _more(found: dict[str, float] | None) -> str:
+    return f"{found['lacuna'] - found['native']:+.0f}" if found else ""
+
+
+# ---- engine ----------------------------------------------------------------------------------
+
+
+def families(rows: list[Row]) -> dict[str, list[str]]:
+    """The rows of each family that counts, and of all."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["family"] != NOT_IN_MEANS:
+            found.setdefault(row["family"], [])
+            if row["row"] not in found[row["family"]]:
+                found[row["family"]].append(row["row"])
+    return found | {"all": [name for members in found.values() for name in members]}
+
+
+def mean(
+    found: Times,
+    members: list[str],
+    where: tuple[str, str],
+    rival: str,
+    mpi: str | None = None,
+    base: str = "lacuna",
+) -> float | None:
+    """How many times faster `base` is than a rival, geometric; `where`: direction, caches."""
+    ratios = [found.faster(row, *where, rival, mpi, base) for row in members]
+    return geometric_mean(ratio for ratio in ratios if ratio is not None)
+
+
+def _engine(data: Data) -> list[str]:
+    found = Times(data.rows)
+    lines = prose(
+        "Packing and unpacking alone. How many times as fast lacuna is as `MPI_Pack` and "
+        "`MPI_Unpack` of each library and as loops by hand, and its share of the speed of "
+        "`memcpy`: geometric means."
+    )
+    for cache in CACHES:
+        rows = []
+        for family, members in families(data.rows).items():
+            for op in OPS:
+                where = (op, cache)
+                share = mean(found, members, where, "memcpy")
+                if share is None:
+                    continue
+                others = [mean(found, members, where, "mpi", mpi) for mpi in found.mpis]
+                by_hand = mean(found, members, where, "by-hand")
+                cells = [family if op == OPS[0] else "", op, str(len(members))]
+                rows.append([*cells, *map(times, [*others, by_hand]), f"{share:.2f}"])
+        if rows:
+            titles = [mpis.TITLE[mpi] for mpi in found.mpis]
+            head = ["family", "", "rows", *titles, "by hand", "share of `memcpy`"]
+            where_data = "in cache" if cache == "warm" else "in DRAM"
+            lines += ["", f"With the data {where_data}:", "", *table(head, rows, 2)]
+    return lines
+
+
+SECTIONS = {"transpose": _transpose, "preload": _preload, "engine": _engine}
+TITLES = {
+    "transpose": "Transpose (Byna et al. 2003)",
+    "preload": "Messages and collectives",
+    "engine": "The engine alone",
+}
