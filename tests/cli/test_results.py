@@ -72,6 +72,18 @@ def engine():
     return {"provenance": HEADER, "corpus": {}, "rows": rows}
 
 
+def apps():
+    us = {"native": 40, "by_hand": 20, "lacuna": 10, "contiguous": 8}
+    rows = [
+        {"mpi": "mpich", "id": f"{test}-{size}", "test": test, "bytes": size, "method": method}
+        | {"median_s": time / 1e6, "mad_s": 1e-9, "samples_s": [time / 1e6] * 3}
+        for test in ("FFT", "WRF_x_vec")
+        for size in (8, 16)
+        for method, time in us.items()
+    ]
+    return {"provenance": HEADER | {"kind": "apps", "language": "c++"}, "rows": rows}
+
+
 @pytest.fixture
 def root(tmp_path):
     """A checkout with the README of this one and no results, and files of results beside it."""
@@ -87,12 +99,16 @@ def root(tmp_path):
     )
     (made / "README.md").write_text(text)
     (made / "docs/results/README.md").write_text((ROOT / "docs/results/README.md").read_text())
-    for made_up in (transpose, preload, engine):
+    for made_up in (transpose, preload, apps, engine):
         (tmp_path / f"{made_up.__name__}.json").write_text(json.dumps(made_up()))
     return made
 
 
-ALL = [word for name in ("transpose", "preload", "engine") for word in ("--add", f"{name}.json")]
+ALL = [
+    word
+    for name in ("transpose", "preload", "apps", "engine")
+    for word in ("--add", f"{name}.json")
+]
 
 
 def test_what_is_in_the_tree_is_what_the_data_say(lacuna):
@@ -120,6 +136,8 @@ def test_pages_are_made_of_the_data(lacuna, root):
     assert ["MPICH", "messages", "4", "0", "4.0"] in rows
     called = {row[0]: row[1] for row in rows if row[0].startswith("MPI_")}
     assert called == {"MPI_Send": "+8", "MPI_Recv": "+30", "MPI_Recv, later": "+40"}
+    assert ["WRF_x_vec", "2", "0.20", "0.40", "0.80", "4.0", "2.0"] in rows
+    assert ["all", "4", "0.20", "0.40", "0.80", "4.0", "2.0"] in rows
     assert ["gropp", "pack", "1", "3.0", "2.0", "0.50"] in rows
     assert all(len(line) <= 120 for line in page.splitlines() if line[:1] not in "| ")
     for name in re.findall(r"\]\((toy-\w+\.svg)\)", page):

@@ -353,7 +353,7 @@ def _results(
         list[Path] | None,
         typer.Option(
             "--add",
-            help="Keep this file of --json of transpose, preload or engine; may be repeated.",
+            help="Keep this --json file of transpose, preload, apps or engine; may be repeated.",
         ),
     ] = None,
     machine: Annotated[

@@ -24,6 +24,7 @@ COLUMNS = {
         *("mpi", "what", "id", "bytes", "contiguous", "speedup", "speedup_low", "speedup_high"),
         *("over_contiguous", "is_slower"),
     ],
+    "apps": ["mpi", "id", "test", "bytes", "method", "median_s", "mad_s", "samples"],
     "engine": [
         *("mpi", "start", "row", "family", "op", "cache", "rival", "bytes"),
         *("median_ns", "mad_ns", "samples"),
@@ -116,6 +117,8 @@ def _read(path: Path) -> str:
 
 def _kind(found: dict[str, Any]) -> str:
     """Which benchmark has written it."""
+    if found["provenance"].get("kind") == "apps":
+        return "apps"
     first = found["rows"][0]
     for kind, mark in (("engine", "rival"), ("preload", "ways"), ("transpose", "n")):
         if mark in first:

@@ -18,6 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from lacuna.base import figures
 from lacuna.base.provenance import caption
 from lacuna.base.units import size_name
+from lacuna.bench.apps.summary import Apps
 from lacuna.bench.engine.times import CACHES, OPS, Times
 from lacuna.bench.results import tables
 from lacuna.bench.results.data import Data
@@ -102,6 +103,26 @@ def _preload(data: Data) -> Any:
     return figure
 
 
+def _apps(data: Data) -> Any:
+    found = Apps(data.rows)
+    figure, panels = figures.panels(1, 2.4 * len(found.mpis) + 0.6, len(found.mpis), 9.2)
+    for mpi, panel in zip(found.mpis, panels[:, 0], strict=True):
+        tests = tables.by_test(found, mpi)
+        width, most = 0.8 / len(_WAYS), 1.0
+        for index, (way, (label, color, _)) in enumerate(_WAYS.items()):
+            heights = [tables.share(found, mpi, inputs, way) for inputs in tests.values()]
+            most = max(most, *heights)
+            left = [at + (index - 1) * width for at in range(len(tests))]
+            panel.bar(left, heights, width, label=label, color=color)
+        panel.axhline(1, color=_PEAK, linestyle="--", label="without gaps: the peak")
+        panel.set_ylim(0, _ABOVE_PEAK * most)
+        panel.set_xticks(range(len(tests)), tests, fontsize=7, rotation=30)
+        panel.grid(alpha=0.3, axis="y")
+        panel.set_title(mpis.TITLE[mpi], fontsize=9)
+        panel.set_ylabel("share of the peak")
+    return figure
+
+
 def _engine(data: Data) -> Any:
     found = Times(data.rows)
     members = tables.families(data.rows)
@@ -141,5 +162,6 @@ def _engine(data: Data) -> Any:
 _DRAWN: dict[str, Callable[[Data], Any]] = {
     "transpose": _transpose,
     "preload": _preload,
+    "apps": _apps,
     "engine": _engine,
 }

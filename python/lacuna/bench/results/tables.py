@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from lacuna.base.results import Row
 from lacuna.base.units import size_name
+from lacuna.bench.apps.summary import Apps
 from lacuna.bench.engine.times import CACHES, NOT_IN_MEANS, OPS, Times, geometric_mean
 from lacuna.bench.results.data import Data
 from lacuna.launch import mpis
@@ -186,6 +187,42 @@ def _more(found: dict[str, float] | None) -> str:
     return f"{found['lacuna'] - found['native']:+.0f}" if found else ""
 
 
+# ---- apps ------------------------------------------------------------------------------------
+
+
+def by_test(found: Apps, mpi: str) -> dict[str, list[str]]:
+    """The inputs of each test on a library, and of all."""
+    tests: dict[str, list[str]] = {}
+    for name in found.ids(mpi):
+        tests.setdefault(found.row(mpi, name, "contiguous")["test"], []).append(name)
+    return tests | {"all": found.ids(mpi)}
+
+
+def share(found: Apps, mpi: str, inputs: list[str], method: str, of: str = "contiguous") -> float:
+    """Of the speed of another method, geometric mean over inputs; 0: it was not measured."""
+    ratios = [found.ratio(mpi, name, of, method) for name in inputs]
+    return geometric_mean(ratio for ratio in ratios if ratio is not None) or 0.0
+
+
+def _apps(data: Data) -> list[str]:
+    found = Apps(data.rows)
+    lines = prose(
+        "The communication of applications (Schneider et al. 2012) between two ranks of a node: "
+        "each way's share of the speed of the same bytes without gaps, and how many times as fast "
+        "lacuna is as the others. Geometric means over a test's inputs."
+    )
+    for mpi in found.mpis:
+        rows = []
+        for test, inputs in by_test(found, mpi).items():
+            shares = [share(found, mpi, inputs, way) for way in ("native", "by_hand", "lacuna")]
+            faster = [share(found, mpi, inputs, "lacuna", of) for of in ("native", "by_hand")]
+            cells = [test, str(len(inputs)), *(f"{one:.2f}" for one in shares)]
+            rows.append([*cells, *map(times, faster)])
+        head = ["test", "inputs", "library", "by hand", "lacuna", "over library", "over by hand"]
+        lines += ["", f"On {mpis.TITLE[mpi]}:", "", *table(head, rows)]
+    return lines
+
+
 # ---- engine ----------------------------------------------------------------------------------
 
 
@@ -240,9 +277,10 @@ def _engine(data: Data) -> list[str]:
     return lines
 
 
-SECTIONS = {"transpose": _transpose, "preload": _preload, "engine": _engine}
+SECTIONS = {"transpose": _transpose, "preload": _preload, "apps": _apps, "engine": _engine}
 TITLES = {
     "transpose": "Transpose (Byna et al. 2003)",
     "preload": "Messages and collectives",
+    "apps": "Applications",
     "engine": "The engine alone",
 }
