@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Locks that are held while the MPI library is called. The library may hold a lock of its own
-// around a callback of the program's (Intel MPI 2021.19: those of generalized requests), and wait
-// in the call of another thread for nothing else. So a thread that is in a callback must not wait
-// for such a lock: its holder may be the one that waits in the library.
+// around a callback of the program's (Intel MPI 2021.19: those of generalized requests). A thread
+// in such a callback must not wait for a lock of lacuna's: its holder may be waiting for the
+// library's.
 #ifndef LACUNA_INTERPOSE_LIBRARY_LOCKS_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_LOCKS_HPP_
 

@@ -39,6 +39,7 @@ struct Outgoing {
   // The token has not gone out: nobody will come for the region.
   void give_up() noexcept;
 };
+
 // Room for packed data, and how they travel: as they are, or as a guarded type (guard.hpp). False:
 // decline. `blocking` as in borrow_staging.
 bool prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging, Wire* wire) noexcept;

@@ -46,8 +46,7 @@ std::string_view sentence_of(Note note) {
       return "declined: its data may be in the memory of an accelerator";
     case Note::kMayOverrun:
       return "declined: there are too many lengths of messages (each needs a type of its own, so "
-             "that "
-             "Open MPI does not write past the end of a buffer that is too short)";
+             "that Open MPI does not write past the end of a buffer that is too short)";
     case Note::kDirect:
       return "handled: through shared memory";
     case Note::kMixed:

@@ -18,18 +18,8 @@ constinit thread_local const void* t_caller __attribute__((tls_model("initial-ex
 constinit thread_local Look* t_look __attribute__((tls_model("initial-exec"))) =
     nullptr;  // innermost
 
-void count_outcome(const Account& account, size_t outcome, int64_t times, int64_t bytes) noexcept {
-  Cell* cell = cell_of(account);
-  if (cell == nullptr) return;
-  add(&cell->outcomes[outcome], times);
-  const bool taken = outcome == static_cast<size_t>(Note::kTaken);
-  add(taken ? &cell->bytes_taken : &cell->bytes_declined, bytes);
-}
-
-}  // namespace
-
 // Of a type and a count, once and for all (types/record.hpp, known_to_be_left_alone()).
-static bool is_always_so(Note note) noexcept {
+bool is_always_so(Note note) noexcept {
   switch (note) {
     case Note::kPredefined:
     case Note::kUndecoded:
@@ -43,6 +33,8 @@ static bool is_always_so(Note note) noexcept {
       return false;
   }
 }
+
+}  // namespace
 
 // The lane that the wrapper has chosen, or that of this place.
 Lane* Look::lane_of(Lanes* lanes) noexcept {
@@ -112,20 +104,6 @@ bool Look::keep(TypeId type, size_t outcome, int64_t bytes) noexcept {
     }
   }
   return false;
-}
-
-void book_lot(Lane* lane) noexcept {
-  Lot& lot = lane->lot;
-  if (lot.calls == 0) return;
-  const auto function = static_cast<uint16_t>(lane->function);
-  for (size_t i = 0; i < kMostTold && lot.told[i] != 0; ++i) {
-    const uint64_t told = lot.told[i];
-    count_outcome({function, type_told(told), lane->site}, outcome_told(told),
-                  times_told(told) * lot.calls, lot.bytes[i]);
-  }
-  if (Cell* cell = cell_of({function, lot.type, lane->site}, lot.octave))
-    add(&cell->calls, lot.calls);
-  lot.calls = 0;
 }
 
 // Whether calls like this one may pass: it was the library's, and all is known of it.

@@ -142,6 +142,14 @@ unsigned octave_of(int64_t bytes) noexcept {
          static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(bytes, 0))));
 }
 
+void count_outcome(const Account& account, size_t outcome, int64_t times, int64_t bytes) noexcept {
+  Cell* cell = cell_of(account);
+  if (cell == nullptr) return;
+  add(&cell->outcomes[outcome], times);
+  const bool taken = outcome == static_cast<size_t>(Note::kTaken);
+  add(taken ? &cell->bytes_taken : &cell->bytes_declined, bytes);
+}
+
 void book(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept {
   const int64_t all = ns * weight;
   add(&cell->timed, weight);

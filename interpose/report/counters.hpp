@@ -42,6 +42,9 @@ Cell* cell_of(const Account& account, unsigned octave = 0) noexcept;
 // An octave other than 0.
 unsigned octave_of(int64_t bytes) noexcept;
 
+// So many calls have come to this outcome, with so many bytes.
+void count_outcome(const Account& account, size_t outcome, int64_t times, int64_t bytes) noexcept;
+
 // A call that stands for `weight` has taken so long.
 void book(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept;
 

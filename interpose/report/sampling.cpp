@@ -112,6 +112,20 @@ void take_back(FunctionId function, const void* caller, MPI_Count count) noexcep
   if (count != lane->count) add(&lane->elements, lane->count - count);
 }
 
+void book_lot(Lane* lane) noexcept {
+  Lot& lot = lane->lot;
+  if (lot.calls == 0) return;
+  const auto function = static_cast<uint16_t>(lane->function);
+  for (size_t i = 0; i < kMostTold && lot.told[i] != 0; ++i) {
+    const uint64_t told = lot.told[i];
+    count_outcome({function, type_told(told), lane->site}, outcome_told(told),
+                  times_told(told) * lot.calls, lot.bytes[i]);
+  }
+  if (Cell* cell = cell_of({function, lot.type, lane->site}, lot.octave))
+    add(&cell->calls, lot.calls);
+  lot.calls = 0;
+}
+
 void settle(Lane* lane) noexcept {
   book_lot(lane);
   const int64_t passed = int64_t{lane->gap} - lane->left - lane->looked_at;

@@ -198,9 +198,6 @@ inline bool looks_as_last(FunctionId function, const void* caller) noexcept {
 bool pass_slowly(FunctionId function, const void* caller) noexcept;
 bool pass_slowly(const LaneKey& key, MPI_Count count) noexcept;
 unsigned octave_of_count(MPI_Count count) noexcept;
-// Of what moves data in one type (types/accept.cpp):
-bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
-                 Operation operation) noexcept;
 // The call that has passed just now does not, after all.
 void take_back(FunctionId function, const void* caller, MPI_Count count) noexcept;
 

@@ -385,13 +385,6 @@ extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
     open_gate(0);
 }
 
-// For compiled code (optimizer/templates/preload_moves.cpp): whether messages are moved in one copy
-// where both processes are of one node, so that packing them first would cost more.
-extern "C" LACUNA_EXPORT int lacuna_interposed_moves() {
-  constexpr uint32_t kBoth = kP2pSwitch | kDirectSwitch;
-  return runtime().on_one_node && (g_gate.open.load(std::memory_order_relaxed) & kBoth) == kBoth;
-}
-
 extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
   return control(next_functions(), level);
 }

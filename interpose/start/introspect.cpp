@@ -81,4 +81,11 @@ LACUNA_EXPORT const char* lacuna_interposed_table_place() {
   return table != nullptr ? table->place.c_str() : "";
 }
 
+// For compiled code (optimizer/templates/preload_moves.cpp): whether messages are moved in one copy
+// where both processes are of one node, so that packing them first would cost more.
+LACUNA_EXPORT int lacuna_interposed_moves() {
+  constexpr uint32_t kBoth = kP2pSwitch | kDirectSwitch;
+  return runtime().on_one_node && (g_gate.open.load(std::memory_order_relaxed) & kBoth) == kBoth;
+}
+
 }  // extern "C"

@@ -219,6 +219,10 @@ inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count,
 const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
                                          Operation operation) noexcept;
 
+// pass_slowly() (report/sampling.hpp) of a call that moves data in one type.
+bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
+                 Operation operation) noexcept;
+
 // A call that lacuna may do: what there is to move. The plan is the record's; who needs it after
 // the call has ended, or has told others that it has begun (keep_plan()), copies the pointer first.
 struct Job {

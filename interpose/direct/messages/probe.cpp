@@ -98,7 +98,8 @@ thread_local bool t_takes = false;  // g_taking, in either way
 
 bool takes_turns() noexcept { return g_gate.threads && receives_direct() && !t_takes; }
 
-// Nobody else takes out anything, or looks, or tells the library of a receive.
+// Keeps others from taking out, looking and telling the library of a receive; in a callback perhaps
+// not, as Posting.
 class TakingOut {
  public:
   TakingOut() noexcept {

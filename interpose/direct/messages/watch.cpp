@@ -10,7 +10,6 @@
 
 namespace lacuna {
 
-// The library receives as it would without lacuna, but what it brings is looked at.
 bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
                   Incoming* incoming) noexcept {
   if (count < 0) return false;

@@ -61,8 +61,8 @@ bool settle_tokens() noexcept;
 bool may_settle() noexcept;
 
 const Secret& secret() noexcept;
-uint32_t own_index() noexcept;  // among these
 std::span<const Peer> peers() noexcept;
+uint32_t own_index() noexcept;  // in peers()
 int32_t own_pid() noexcept;
 const Peer& own_peer() noexcept;
 // Whether some peer, perhaps this one, has several threads: all peers say the same.
