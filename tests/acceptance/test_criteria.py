@@ -8,6 +8,7 @@ from pathlib import Path
 
 import engine_criteria
 import preload_criteria
+from made_up import message_times, rows_of_engine
 
 from lacuna.bench import corpus
 from lacuna.bench.engine import findings
@@ -15,19 +16,6 @@ from lacuna.bench.engine.rows import described
 from lacuna.bench.engine.times import Times
 from lacuna.bench.preload.calls import CONTIGUOUS, NEW_TYPES, Calls
 from lacuna.bench.preload.row import Row
-from lacuna.messages.ratios import Times as MessageTimes
-
-
-def made_up(rivals_ns, names=("gropp/face-200",), mpi="mpich", start=0):
-    """Rows as if measured: the same time for each name, direction and state of the caches."""
-    run = {"mpi": mpi, "start": start}
-    return [
-        run | {"row": name, "op": op, "cache": cache, "rival": rival, "median_ns": ns}
-        for name in names
-        for op in ("pack", "unpack")
-        for cache in ("warm", "cold")
-        for rival, ns in rivals_ns.items()
-    ]
 
 
 def verdict(found, what):
@@ -39,14 +27,14 @@ def verdict(found, what):
 
 def test_means_and_slow_rows_are_judged():
     names = ("gropp/face-200", "gropp/vector-1000-24")
-    found = made_up({"memcpy": 1, "by-hand": 12, "mpi": 49, "lacuna": 10}, names[:1])
-    found += made_up({"memcpy": 1, "by-hand": 12, "mpi": 25, "lacuna": 10}, names[1:])
+    found = rows_of_engine({"memcpy": 1, "by-hand": 12, "mpi": 49, "lacuna": 10}, names[:1])
+    found += rows_of_engine({"memcpy": 1, "by-hand": 12, "mpi": 25, "lacuna": 10}, names[1:])
     assert verdict(found, "of MPICH over lacuna, mean").found.startswith("3.5x")
     assert verdict(found, "of MPICH over lacuna, mean").is_met
     assert verdict(found, "of Open MPI over lacuna, mean").is_met is None
     assert verdict(found, "loops by hand").is_met is False
     assert verdict(found, "every row").found == "8 of 8"
-    slow = made_up({"memcpy": 1, "by-hand": 9, "mpi": 36, "lacuna": 10})
+    slow = rows_of_engine({"memcpy": 1, "by-hand": 9, "mpi": 36, "lacuna": 10})
     assert verdict(slow, "every row").is_met is False
     assert findings.slow_rows([row for row in corpus.load() if row.id == names[0]], Times(slow))[
         0
@@ -57,7 +45,9 @@ def test_of_several_starts_the_median_counts():
     def starts(*by_hand):
         found = []
         for start, ns in enumerate(by_hand):
-            found += made_up({"memcpy": 1, "by-hand": ns, "mpi": 36, "lacuna": 10}, start=start)
+            found += rows_of_engine(
+                {"memcpy": 1, "by-hand": ns, "mpi": 36, "lacuna": 10}, start=start
+            )
         return verdict(found, "every row")
 
     assert starts(8, 11, 12).is_met
@@ -68,7 +58,7 @@ def test_what_chance_makes_is_told():
     def found(*again):
         rows = []
         for start, ns in enumerate(again):
-            rows += made_up({"lacuna": 10, "lacuna-again": ns}, start=start)
+            rows += rows_of_engine({"lacuna": 10, "lacuna-again": ns}, start=start)
         return verdict(rows, "the others were lacuna").found
 
     assert found(9, 10) == "4 of 4"
@@ -77,31 +67,37 @@ def test_what_chance_makes_is_told():
 
 def test_the_other_criteria_are_judged():
     ns = {"memcpy": 10, "by-hand": 90, "mpi": 90, "lacuna": 12}
-    found = made_up(ns, ["transpose/w8-1024", "transpose/w8-512"])
+    found = rows_of_engine(ns, ["transpose/w8-1024", "transpose/w8-512"])
     assert verdict(found, "transposes of 8-byte").is_met
     assert verdict(found, "transposes of 4-byte").is_met is None
-    found = made_up(ns | {"lacuna": 13}, ["transpose/w8-1024"])
+    found = rows_of_engine(ns | {"lacuna": 13}, ["transpose/w8-1024"])
     assert verdict(found, "transposes of 8-byte").is_met is False
-    assert verdict(made_up(ns, ["tiny/struct"]), "one call, tiny/struct").is_met
-    assert verdict(made_up(ns, ["tiny/vector-16"]), "one call, tiny/vector-16").is_met is False
-    sliced = made_up(ns | {"lacuna-slices": 13, "lacuna-slices-random": 24}, ["index/random-1m"])
+    assert verdict(rows_of_engine(ns, ["tiny/struct"]), "one call, tiny/struct").is_met
+    assert (
+        verdict(rows_of_engine(ns, ["tiny/vector-16"]), "one call, tiny/vector-16").is_met is False
+    )
+    sliced = rows_of_engine(
+        ns | {"lacuna-slices": 13, "lacuna-slices-random": 24}, ["index/random-1m"]
+    )
     assert verdict(sliced, "slices of 8 KiB, copied, in order").is_met
     assert verdict(sliced, "slices of 8 KiB, copied, in random order").is_met is False
     assert verdict(sliced, "slices of 8 KiB, lent, in order").is_met is None
     touched = {"lacuna-touched-whole": 20, "lacuna-touched-lent": 22, "lacuna-lent": 13}
-    lent = made_up(ns | touched | {"lacuna-touched-lent-random": 29}, ["index/random-1m"])
+    lent = rows_of_engine(ns | touched | {"lacuna-touched-lent-random": 29}, ["index/random-1m"])
     assert verdict(lent, "slices of 8 KiB, lent, in order").is_met
     assert verdict(lent, "lent, each byte touched, in order").is_met
     assert verdict(lent, "lent, each byte touched, in random order").is_met is False
-    alone = made_up(ns | {"lacuna-slices-alone": 120}, ["index/random-1m"])
+    alone = rows_of_engine(ns | {"lacuna-slices-alone": 120}, ["index/random-1m"])
     assert verdict(alone, "each alone").found.startswith("10 (")
-    whole = made_up(ns | {"mpi-lifecycle": 9, "lacuna-lifecycle": 10}, ["lifecycle/vector-4k"])
+    whole = rows_of_engine(
+        ns | {"mpi-lifecycle": 9, "lacuna-lifecycle": 10}, ["lifecycle/vector-4k"]
+    )
     assert verdict(whole, "create, commit, pack, free").is_met is False
 
 
 def predicted(name, ns, traffic_ns, measured_ns):
     prediction = {"predicted_ns": ns, "traffic_ns": traffic_ns, "predicted_bound": "memory"}
-    rows = made_up({"memcpy": 1, "by-hand": 20, "mpi": 20, "lacuna": measured_ns}, [name])
+    rows = rows_of_engine({"memcpy": 1, "by-hand": 20, "mpi": 20, "lacuna": measured_ns}, [name])
     return [row | prediction | {"is_measured_machine": True} for row in rows]
 
 
@@ -124,8 +120,8 @@ def test_predictions_are_judged():
 
 def test_lines_touched_in_the_same_job_are_a_bound():
     ns = {"memcpy": 1, "by-hand": 20, "mpi": 20, "lacuna": 10}
-    near = made_up(ns | {"lines": 8}, ["sweep/8-of-64-8m"])
-    far = made_up(ns | {"lines": 7}, ["index/random-1m"])
+    near = rows_of_engine(ns | {"lines": 8}, ["sweep/8-of-64-8m"])
+    far = rows_of_engine(ns | {"lines": 7}, ["index/random-1m"])
     assert verdict(near, "of their lines touched alone").is_met
     assert verdict(near + far, "of their lines touched alone").is_met is False
     assert verdict(near + far, "of their lines touched alone").found == "4 of 8 (50%)"
@@ -138,34 +134,22 @@ def test_lines_touched_in_the_same_job_are_a_bound():
     assert (worst.row, worst.of_profile, worst.of_lines) == ("index/random-1m", None, 0.7)
 
 
-FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
-
-
-def times(size="1KiB", contiguous=False, **ways):
-    """A message whose ways take that many times FAST; nn is 1."""
-    about = {"id": f"x/{size}", "bytes": 1024, "pattern": "strided", "mean_run_bytes": 8}
-    about["contiguous"] = contiguous
-    lines = {
-        way: {"seconds": [value * factor for value in FAST]}
-        for way, factor in ({"nn": 1.0, "nn*": 1.0} | ways).items()
-    }
-    return MessageTimes(about, lines)
-
-
 def test_means_of_all_sizes_and_of_long_messages():
     rows = [
-        Row("openmpi", times(ll=1.0)),
-        Row("openmpi", times(size="16KiB", ll=0.5)),
-        Row("openmpi", times(size="1MiB", ll=0.25)),
-        Row("openmpi", times(size="1MiB", contiguous=True, ll=1.0)),
-        Row("openmpi", times(ll=1.2), what="collective"),
+        Row("openmpi", message_times(ll=1.0)),
+        Row("openmpi", message_times(size="16KiB", ll=0.5)),
+        Row("openmpi", message_times(size="1MiB", ll=0.25)),
+        Row("openmpi", message_times(size="1MiB", contiguous=True, ll=1.0)),
+        Row("openmpi", message_times(ll=1.2), what="collective"),
     ]
     message, mean, long, collective = preload_criteria.judge([], rows)
     assert message.is_met and message.found.startswith("0 of 4 are")
     assert mean.is_met and mean.found == "2.00"
     assert long.is_met and long.found == "2.83" and "from 16 KiB on" in long.what
     assert not collective.is_met and "collectives" in collective.what
-    assert not preload_criteria.judge([], [Row("mpich", times(size="16KiB", ll=0.5))])[2].is_met
+    assert not preload_criteria.judge([], [Row("mpich", message_times(size="16KiB", ll=0.5))])[
+        2
+    ].is_met
 
 
 def test_calls_are_judged():
@@ -186,14 +170,14 @@ def judged(*files):
 
 def test_the_files_of_the_benchmarks_are_judged(tmp_path):
     rows = [row for row in corpus.load() if row.id == "gropp/face-200"]
-    found = made_up({"memcpy": 1, "by-hand": 14, "mpi": 49, "lacuna": 10})
+    found = rows_of_engine({"memcpy": 1, "by-hand": 14, "mpi": 49, "lacuna": 10})
     engine = tmp_path / "engine.json"
     engine.write_text(json.dumps({"corpus": described(rows), "rows": found}))
     code, lines = judged(engine)
     assert code == 0 and len(lines) == len(engine_criteria.judge(rows, Times(found)))
     assert any(line.startswith("PASS  every row against the best") for line in lines)
 
-    slow = Row("mpich", times(size="16KiB", ll=1.2), times(size="16KiB", ll=1.3))
+    slow = Row("mpich", message_times(size="16KiB", ll=1.2), message_times(size="16KiB", ll=1.3))
     slow.times.about["kind"] = "row"
     counts = dict.fromkeys(CONTIGUOUS + NEW_TYPES, (100.0, 101.0))
     preload = tmp_path / "preload.json"

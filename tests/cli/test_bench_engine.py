@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import BUILD, ROOT, one_line_error
+from made_up import rows_of_engine
 
 from lacuna.bench import corpus, random_types
 from lacuna.bench.engine import rows as engine_rows
@@ -152,7 +153,7 @@ def test_slow_rows_of_no_file_are_shown_with_their_types(lacuna, tmp_path):
     assert {"mpi", "lacuna", "memcpy"} <= {row["rival"] for row in found["rows"]}
 
     row = random_types.rows(1, 5)[0]
-    slow = made_up({"memcpy": 1, "by-hand": 9, "mpi": 36, "lacuna": 10}, [row.id])
+    slow = rows_of_engine({"memcpy": 1, "by-hand": 9, "mpi": 36, "lacuna": 10}, [row.id])
     with io.StringIO() as out, contextlib.redirect_stdout(out):
         engine_report.show([row], Times(slow))
         shown = " ".join(out.getvalue().split())
@@ -190,18 +191,6 @@ def test_no_such_instruction_set(lacuna):
 @pytest.mark.parametrize("name", ["mpich", "ompi", "mpiabi"])
 def test_the_programs_are_built(name):
     assert (BUILD / "bin" / f"lacuna-bench-engine-{name}").is_file()
-
-
-def made_up(rivals_ns, names=("gropp/face-200",), mpi="mpich", start=0):
-    """Rows as if measured: the same time for each name, direction and state of the caches."""
-    run = {"mpi": mpi, "start": start}
-    return [
-        run | {"row": name, "op": op, "cache": cache, "rival": rival, "median_ns": ns}
-        for name in names
-        for op in ("pack", "unpack")
-        for cache in ("warm", "cold")
-        for rival, ns in rivals_ns.items()
-    ]
 
 
 def test_lines_are_touched_out_of_the_caches_only(lacuna, tmp_path):

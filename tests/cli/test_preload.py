@@ -5,27 +5,14 @@ import json
 
 import pytest
 from conftest import one_line_error
+from made_up import message_times
 
 from lacuna.base import paths
 from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload.row import Row
 from lacuna.messages import ratios as preload_times
 from lacuna.messages import shapes as preload_rows
-from lacuna.messages.ratios import Times
 from lacuna.tune import rules as tune_table
-
-FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
-
-
-def times(size="1KiB", contiguous=False, **ways):
-    """A message whose ways take that many times FAST; nn is 1."""
-    about = {"id": f"x/{size}", "bytes": 1024, "pattern": "strided", "mean_run_bytes": 8}
-    about["contiguous"] = contiguous
-    lines = {
-        way: {"seconds": [value * factor for value in FAST]}
-        for way, factor in ({"nn": 1.0, "nn*": 1.0} | ways).items()
-    }
-    return Times(about, lines)
 
 
 def test_ratios_are_taken_round_by_round():
@@ -38,12 +25,12 @@ def test_ratios_are_taken_round_by_round():
 
 
 def test_slower_is_what_both_jobs_say():
-    row = Row("mpich", times(ll=1.2))
+    row = Row("mpich", message_times(ll=1.2))
     assert row.seems_slower and row.is_slower
-    row.again = times(ll=1.0)
+    row.again = message_times(ll=1.0)
     assert not row.is_slower
-    assert not Row("mpich", times(ll=1.04)).seems_slower
-    assert not Row("mpich", times(ll=0.5)).same_seems_slower
+    assert not Row("mpich", message_times(ll=1.04)).seems_slower
+    assert not Row("mpich", message_times(ll=0.5)).same_seems_slower
 
 
 @pytest.mark.parametrize(
@@ -66,7 +53,7 @@ def test_slower_is_what_both_jobs_say():
 )
 def test_a_side_packs_first_where_it_cannot_lose(ways, sure):
     found = {"nc": 1.0, "cn": 1.0} | ways
-    cell = tune_table.judge(times(**{way: one for way, one in found.items() if one}))
+    cell = tune_table.judge(message_times(**{way: one for way, one in found.items() if one}))
     assert cell.sure == sure
     assert (cell.shape, cell.bytes, cell.run) == ("x", 1024, 8)
 
@@ -108,11 +95,11 @@ def test_direct_rules_hold_where_the_direct_path_beats_everything_else():
     cells = [cell(size, run, run > 8) for size in (1024, 4096) for run in (8, 40, 64)]
     book = tune_table.rules(cells, direct=True)
     assert book["direct"]["strided"] == [[None, 80, 32]]
-    packed = tune_table.judge(times(nc=1.0, cn=1.0, ll=0.5, ln=2.0, nl=2.0, lc=0.9, cl=0.9))
+    packed = tune_table.judge(message_times(nc=1.0, cn=1.0, ll=0.5, ln=2.0, nl=2.0, lc=0.9, cl=0.9))
     assert packed.sure[0] == "ll"
-    assert not tune_table.with_direct(packed, times(nc=1.0, ll=0.6, lc=0.5)).direct
-    assert not tune_table.with_direct(packed, times(nc=1.0, ll=0.3, lc=2.0)).direct
-    assert tune_table.with_direct(packed, times(nc=1.0, ll=0.3, lc=1.0)).direct
+    assert not tune_table.with_direct(packed, message_times(nc=1.0, ll=0.6, lc=0.5)).direct
+    assert not tune_table.with_direct(packed, message_times(nc=1.0, ll=0.3, lc=2.0)).direct
+    assert tune_table.with_direct(packed, message_times(nc=1.0, ll=0.3, lc=1.0)).direct
 
 
 def test_rules_never_make_a_pair_that_is_not_sure():

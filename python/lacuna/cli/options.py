@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from lacuna.base import paths
+
+MPI_NAMES = ", ".join(paths.FAMILY_OF)
 Mpi = Annotated[
     list[str] | None,
     typer.Option("--mpi", help="mpich, openmpi, intelmpi or mpiabi; default: all that are found."),

@@ -77,8 +77,3 @@ def collect(lines: list[Line]) -> list[Times]:
         elif line["kind"] == "times":
             found[line["id"]].ways[line["way"]] = line
     return list(found.values())
-
-
-def geometric_mean(values: list[float]) -> float:
-    """Of numbers above 0."""
-    return math.exp(sum(map(math.log, values)) / len(values))

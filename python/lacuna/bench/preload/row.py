@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from typing import Any
 
 from lacuna.messages import shapes
-from lacuna.messages.ratios import Times, geometric_mean
+from lacuna.messages.ratios import Times
 
 LEAST_SPEED = 0.95  # of the library's own: below, and beyond noise, a row is slower
 LONG_BYTES = 16 * shapes.KIB
@@ -83,4 +84,4 @@ def long_ones(rows: list[Row]) -> list[Row]:
 
 def mean_speedup(rows: list[Row]) -> float:
     """Of all of them, geometric."""
-    return geometric_mean([row.times.speedup("ll").median for row in rows])
+    return statistics.geometric_mean(row.times.speedup("ll").median for row in rows)

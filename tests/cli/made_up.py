@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measurements that are made up: for what judges or shows those of benchmarks."""
+
+from lacuna.messages.ratios import Times
+
+FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
+
+
+def rows_of_engine(rivals_ns, names=("gropp/face-200",), mpi="mpich", start=0):
+    """Rows as if measured: the same time for each name, direction and state of the caches."""
+    run = {"mpi": mpi, "start": start}
+    return [
+        run | {"row": name, "op": op, "cache": cache, "rival": rival, "median_ns": ns}
+        for name in names
+        for op in ("pack", "unpack")
+        for cache in ("warm", "cold")
+        for rival, ns in rivals_ns.items()
+    ]
+
+
+def message_times(size="1KiB", contiguous=False, **ways):
+    """A message whose ways take that many times FAST; nn is 1."""
+    about = {"id": f"x/{size}", "bytes": 1024, "pattern": "strided", "mean_run_bytes": 8}
+    about["contiguous"] = contiguous
+    lines = {
+        way: {"seconds": [value * factor for value in FAST]}
+        for way, factor in ({"nn": 1.0, "nn*": 1.0} | ways).items()
+    }
+    return Times(about, lines)
