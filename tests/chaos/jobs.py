@@ -19,7 +19,7 @@ from lacuna.base import paths
 from lacuna.base.errors import LacunaError
 from lacuna.launch import doctor, mpis, run
 
-BLOCK = 100  # programs of one launch
+BLOCK = 100  # programs of one launch, unless --block says otherwise
 _PAGE = struct.Struct("=iiQQQii400s400s")  # page.hpp
 _RANKS = [2, 2, 3, 3, 3, 4, 4, 5, 6]
 
@@ -61,11 +61,12 @@ class Asked:
     keep: Path | None
     steady: bool = False
     plant: str = ""
+    block: int = BLOCK
 
 
 def settings_of(seed: int, asked: Asked) -> Settings:
     """Those of the seed's block, but for what the command line says."""
-    rng = Random(f"block {seed // BLOCK}")
+    rng = Random(f"block {seed // asked.block}")
     ranks = rng.choice(_RANKS)
     stops, pauses = rng.random() < 0.6, rng.choice([0, 0, 5, 30])
     refuse = rng.choice([0, 0, 0, 0, 3, 20, 200])
@@ -186,7 +187,8 @@ class Job:
         moved = time.monotonic()
         pause = 0.01
         while self.process.poll() is None:
-            time.sleep(pause)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(pause)
             pause = min(0.25, pause * 1.3)
             seen = [page[2] for page in self.pages()], [p[5] for p in self.pages()]
             if seen != last_seen:

@@ -44,6 +44,7 @@ def repeat_line(asked: Asked, finding: Finding) -> str:
     words += [f"--set {name}={value}" for name, value in asked.options.items()]
     words += [f"--without {step}" for step in asked.without]
     words += [f"--leave-out {asked.leave_out}"] if asked.leave_out else []
+    words += [f"--block {asked.block}"] if asked.block != BLOCK else []
     return " ".join(words)
 
 
@@ -180,5 +181,5 @@ def shrink(asked: Asked, seed: int, times: int) -> int:
             print(f"without step {step} it still fails", flush=True)
     words = ",".join(str(step) for step in sorted(left_out))
     command = f"{sys.argv[0]} --mpi {asked.target.name} --seed {seed} --leave-out {words}"
-    print(f"{command}  # block {seed // BLOCK}")
+    print(f"{command}  # block {seed // asked.block}")
     return 0

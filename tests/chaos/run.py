@@ -38,6 +38,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser.add_argument("--seeds", type=numbers_of, default=range(0, BLOCK), help="FIRST:LAST")
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--minutes", type=float, help="new seeds until the time is over")
+    parser.add_argument("--block", type=int, default=BLOCK, help="programs of one launch")
     parser.add_argument("--times", type=int, default=1, help="run each block under lacuna so often")
     parser.add_argument("--ranks", type=int, help="2 to 6")
     parser.add_argument("--no-stops", action="store_true", help="ranks are not stopped")
@@ -83,18 +84,19 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
         given.keep,
         given.steady,
         given.plant,
+        given.block,
     )
     return given, asked
 
 
 def blocks_of(given: argparse.Namespace, end: float | None):
-    """(first, last) of each block, none of which crosses a multiple of BLOCK."""
+    """(first, last) of each block, none of which crosses a multiple of --block."""
     if given.seed is not None:
         yield given.seed, given.seed + 1
         return
     at, last = given.seeds.start, given.seeds.stop
     while (end is None and at < last) or (end is not None and time.monotonic() < end):
-        upto = min((at // BLOCK + 1) * BLOCK, last if end is None else sys.maxsize)
+        upto = min((at // given.block + 1) * given.block, last if end is None else sys.maxsize)
         yield at, upto
         at = upto
 
