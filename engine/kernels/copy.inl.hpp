@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Contiguous runs with vectors: the mover under every kernel whose width is not one of 1, 2, 4,
-// 8, 16. Included once per SIMD target, inside its namespace (simd.cpp).
+// Copies of one contiguous run by vectors, which every kernel uses whose width is not 1, 2, 4, 8 or
+// 16. Included once per SIMD target, inside its namespace (simd.cpp). Times behind the choices:
+// docs/experiments/2026-11-26-kernel-choices.md.
 
-// At most a line: runs longer than that hold at least one vector.
+// At most a line, so that longer runs hold at least one whole vector.
 using Bytes = hn::CappedTag<uint8_t, 64>;
 
 [[gnu::always_inline]] inline uint8_t* as_u8(std::byte* p) { return reinterpret_cast<uint8_t*>(p); }
@@ -11,8 +12,8 @@ using Bytes = hn::CappedTag<uint8_t, 64>;
   return reinterpret_cast<const uint8_t*>(p);
 }
 
-// One load and one store where the target has vectors of so many bytes, else as many as it takes.
-// Not by Highway's types: of several such copies in one loop GCC sent some through the stack.
+// One load and one store if the target has vectors of kBytes, else several. By GCC's vector types,
+// since of several Highway copies in one loop GCC spilled some to the stack.
 template <int64_t kBytes>
 [[gnu::always_inline]] inline void copy_vector(std::byte* dst, const std::byte* src) {
   constexpr int64_t kMost = HWY_HAVE_SCALABLE ? 16 : HWY_MAX_BYTES;
@@ -25,8 +26,8 @@ template <int64_t kBytes>
   }
 }
 
-// Runs longer than a line, by half lines wherever they lie: beyond the first level these are
-// quicker on some CPUs (Move::half_lines).
+// Runs longer than 64 bytes by 32-byte vectors, which are faster on some CPUs beyond the L1,
+// whatever the alignment (Move::half_lines).
 [[gnu::always_inline]] inline void copy_half_lines(std::byte* dst, const std::byte* src,
                                                    int64_t bytes) {
   int64_t i = 0;
@@ -44,9 +45,8 @@ template <int64_t kBytes>
 // Whole vectors, then one that overlaps them and ends with the last byte; bytes > a vector.
 [[gnu::always_inline]] inline void copy_vectors(std::byte* dst, const std::byte* src,
                                                 int64_t bytes) {
-  // From the second vector on at the destination's own boundaries, where that pays for the first
-  // being half twice: a store in two lines costs more than a load from two. (768 bytes: 1.4
-  // faster; from 3 vectors on: 160 bytes 1.15 slower.)
+  // From the second vector on, stores are aligned; the first vector overlaps the second. Worth it
+  // for long runs: a store that crosses lines costs more than a load that does.
   constexpr int64_t kAlignFrom = 8;
   const Bytes d;
   const int64_t n = static_cast<int64_t>(hn::Lanes(d));
@@ -70,7 +70,7 @@ template <int64_t kBytes>
   if (i < bytes) hn::StoreU(hn::LoadU(d, as_u8(src) + bytes - n), d, as_u8(dst) + bytes - n);
 }
 
-// From here on the C library's memcpy is as good and knows the machine's string instructions.
+// From here on the C library's memcpy is as good, and it knows the machine's string instructions.
 constexpr int64_t kLibraryBytes = 2048;
 
 // dst[0, bytes) <- src[0, bytes), bytes >= 1.
@@ -112,7 +112,7 @@ constexpr int64_t kLibraryBytes = 2048;
   if (i < bytes) copy_run(dst + i, src + i, bytes - i);
 }
 
-// As copy_run; what is longer than a line by half lines, if asked for.
+// As copy_run; runs of more than 64 bytes by 32-byte vectors if `by_half_lines`.
 [[gnu::always_inline]] inline void copy_run_by(std::byte* dst, const std::byte* src, int64_t bytes,
                                                bool by_half_lines) {
   if (by_half_lines && hn::Lanes(Bytes()) > 32 && bytes > 64 && bytes < kLibraryBytes) {
@@ -122,15 +122,15 @@ constexpr int64_t kLibraryBytes = 2048;
   }
 }
 
-// By which moves runs of one width go.
+// Which moves copy runs of one width.
 struct Moves {
-  bool line_in_halves = false;  // 64 bytes: as two halves, or whole
-  bool half_lines = false;      // other runs: by no more than half a line (Move::half_lines)
-  bool masks = false;           // up to 31 bytes, no power of two: under a mask
+  bool line_in_halves = false;  // runs of 64 bytes: two moves of 32
+  bool half_lines = false;      // other runs: moves of at most 32 bytes (Move::half_lines)
+  bool masks = false;           // up to 31 bytes, no power of two: one masked move
 };
 
-// Calls f(one_move, copy), where copy(dst, src) moves `width` bytes, by one move or several; the
-// choice among moves is made once for all of f's runs.
+// Calls f(one_move, copy), where copy(dst, src) moves `width` bytes, and one_move says whether by
+// one load and one store. The moves are chosen once for all runs that f moves.
 template <typename F>
 [[gnu::always_inline]] inline void with_copy(int64_t width, Moves moves, F f) {
   const auto twice = [width](auto bytes) {
@@ -141,8 +141,7 @@ template <typename F>
     };
   };
 #if HWY_TARGET == HWY_AVX3
-  // One load and one store under a mask. Zen 5, 4096 runs of 12 bytes at 128 by
-  // moves and so 2.3 and 1.25 us; 20,000 of 24 bytes, listed, cold 106 and 56 us.
+  // One masked load and one masked store.
   if (moves.masks && width < 32 && (width & (width - 1)) != 0) {
     if (width < 16) {
       const auto data = static_cast<__mmask16>((1u << width) - 1);
@@ -157,13 +156,8 @@ template <typename F>
     }
     return;
   }
-  // By half lines at most: wider moves, and masks of what is wider, lie across two lines more
-  // often, and there cost several times as much on some CPUs. Zen 5, 512 KiB of runs at random
-  // places, ns a run by whole lines' moves (up to 63 bytes under a mask), so, and by 16 bytes:
-  // unpacked 40 bytes 2.6, 1.3, 1.35; 56 2.6, 1.4, 1.6; 96 3.3, 1.6, 1.9; 120 4.6, 2.3, 2.7;
-  // 128 3.3, 1.8, 2.3; packed 40 1.7, 1.15, 1.3; 96 2.5, 1.8, 2.1; 128 2.5, 2.2, 2.7. At a stride:
-  // 52 of 56 unpacked 1.65, 1.0, 1.3, packed 1.1, 0.9, 1.25; 96 of 128 unpacked 2.5, 1.4, 1.7; 128
-  // of 136 3.3, 1.6, 2.2.
+  // At most 32 bytes a move: wider moves, and wider masks, cross lines more often, which costs
+  // several times as much on some CPUs.
   if (moves.half_lines && width > 32 && width <= 128 && width != 64) {
     const auto halves = [width](auto whole) {
       return [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
@@ -208,17 +202,15 @@ template <typename F>
   };
   const hn::CappedTag<uint8_t, 32> d32;
   const hn::CappedTag<uint8_t, 64> d64;
-  // Up to here moves of 16 bytes: wider ones lie across two lines more often than they save an
-  // instruction (40 bytes: 1.2 against 1.7 ns a run; from 128 bytes on the wider are ahead), but
-  // for one line's worth (64 bytes: 0.7 by one move, 1.1 by two and 1.6 ns by four in the first
-  // level; 1.6, 1.45 and 1.45 in the second).
+  // Up to here moves of 16 bytes: wider ones cross lines more often than they save an instruction,
+  // except one move for 64 bytes.
   constexpr int64_t kSmallMoves = 96;
   const auto fixed = [](auto bytes) {
     return [](std::byte* dst, const std::byte* src)
                LACUNA_INLINE { std::memcpy(dst, src, decltype(bytes)::value); };
   };
-  // So many moves of 16 bytes, and one that ends with the run. (A loop over the moves took 1.5
-  // times as long with 52 bytes of 56.)
+  // `moves` moves of 16 bytes, and one that ends with the run. Unrolled: a loop takes 1.5 times as
+  // long.
   const auto sixteens = [width](auto moves) {
     return [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
       constexpr int kMoves = decltype(moves)::value;
@@ -227,8 +219,8 @@ template <typename F>
       copy_vector<16>(dst + width - 16, src + width - 16);
     };
   };
-  // Three and five floats or doubles are common, and moves that do not overlap lie in two lines
-  // less often.
+  // Three and five floats or doubles are common, and moves that do not overlap cross lines less
+  // often.
   if (width == 12) {
     f(std::false_type(), fixed(std::integral_constant<size_t, 12>()));
   } else if (width == 20) {
@@ -236,8 +228,8 @@ template <typename F>
   } else if (width == 24) {
     f(std::false_type(), fixed(std::integral_constant<size_t, 24>()));
   } else if (width == 32) {
-    // One move where there are such: 300 of them at 64 bytes take 163 ns, by two 270; at 72, where
-    // one in three lies in two lines, 150 and 258.
+    // One move, if the target has 32-byte vectors: faster than two, even if one run in three
+    // crosses a line.
     f(std::true_type(), fixed(std::integral_constant<size_t, 32>()));
   } else if (width == 40) {
     f(std::false_type(), fixed(std::integral_constant<size_t, 40>()));
@@ -267,7 +259,7 @@ template <typename F>
   } else if (width > kSmallMoves && width <= 128 && hn::Lanes(d64) == 64) {
     f(std::false_type(), twice(std::integral_constant<int64_t, 64>()));
   } else if (width > kSmallMoves && width <= 128 && hn::Lanes(d32) == 32) {
-    // How many is asked for each run otherwise (AVX2's kernels, 100 of 128 bytes 143 and 79 ns).
+    // The number of moves is fixed here; copy_run would find it for each run.
     f(std::false_type(), [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
       for (int64_t at = 0; at < 96; at += 32) copy_vector<32>(dst + at, src + at);
       copy_vector<32>(dst + width - 32, src + width - 32);

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One load and one store under a mask for each window, no wider than its data needs: what lies in
-// two lines costs twice, also where the mask leaves all of one line out. Zen 5, 4 elements of a
-// struct of 4, 24 and 4 bytes by moves, by 64 bytes and so: packed 6.0, 3.4 and 3.1, unpacked 6.2,
-// 4.6 and 2.0 ns; 16384 of 24 and 4 bytes of 96, by a pass for each field and so: packed 22
-// and 17.6 us, unpacked 24 and 17.6.
-//
-// Tried: whole stores of all packed elements but the last, which cover what stands beyond them: no
-// difference from 64 elements on, 16 of them 0.8 to 0.92 times as fast.
+// Vectors are no wider than a window's data: an access that crosses lines costs twice, even if the
+// mask leaves out all of one line. Measured, and tried:
+// docs/experiments/2026-11-26-kernel-choices.md.
 #include "kernels/element.hpp"
 
 #include <algorithm>
@@ -21,7 +16,7 @@
 #if defined(__x86_64__)
 #include <hwy/base.h>
 
-// GCC finds what its own intrinsics leave undefined on purpose.
+// GCC warns about values that its own intrinsics leave undefined on purpose.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #if defined(__GNUC__) && !defined(__clang__)
@@ -37,15 +32,11 @@ namespace {
 constexpr int64_t kVectors[] = {16, 32, 64};
 constexpr size_t kVectorKinds = std::size(kVectors);
 
-// The hardware follows no moves under masks, so their lines are asked for, so many elements before.
-// Zen 5, 16384 of 24 and 4 bytes of 96, cold, without and so: packed 73 and 49, unpacked 67 and 50
-// us (by hand 52 and 50); warm no difference.
+// The hardware prefetcher does not follow masked moves, so lines are prefetched, this many elements
+// ahead.
 constexpr int64_t kAhead = 16;
-// So many listed ones have 8 MiB of lines and more, from where on it is not soon enough: 600,000 of
-// three doubles of 48 bytes, asked for 16, 32, 64 before, in order packed 3.3, 2.7, 2.0 and
-// unpacked 2.5, 2.3, 2.1 ms, in random order 4.0, 3.4, 3.1 and 3.3, 3.3, 3.2. Out of the second
-// level the first would lose what the last ask for: 10,000 unpacked 6.6, 8.3, 13.0 us. At a stride
-// it is level.
+// Longer lists exceed the caches (8 MiB of lines) and need a longer distance; in the L2 that
+// distance would be slower. Strided elements gain nothing by it.
 constexpr int64_t kFarElements = 1 << 17;
 constexpr int64_t kFarAhead = 64;
 
@@ -71,8 +62,8 @@ template <int64_t kBytes>
   }
 }
 
-// What moves one element, in registers. kFirst, kSecond, kPacked: bytes of the vectors for the
-// windows (0: there is no second) and for what is packed.
+// What one element's move needs, in registers. kFirst, kSecond, kPacked: bytes of the vectors for
+// the windows (kSecond 0: there is one) and for the packed bytes.
 template <bool kPack, int64_t kFirst, int64_t kSecond, int64_t kPacked>
 struct Moved {
   [[gnu::always_inline]] inline explicit Moved(const Element& element)
@@ -87,7 +78,7 @@ struct Moved {
         begin(static_cast<uintptr_t>(first.mem_offset)),
         apart(static_cast<uintptr_t>(second.mem_offset - first.mem_offset)) {}
 
-  // `mem`: where the first window begins. Unsigned, as extents may be negative or anything.
+  // `mem`: where the first window begins. Unsigned, so that no extent overflows.
   [[gnu::always_inline]] inline void ask(uintptr_t mem) const {
     __builtin_prefetch(reinterpret_cast<const void*>(mem), kPack ? 0 : 1);
     if constexpr (kSecond != 0)
@@ -156,7 +147,7 @@ void move_listed(const Element& element, std::byte* origin, const int64_t* offse
   }
 }
 
-// All movers of one direction; of the number that says which: the vectors.
+// All functions of one direction, numbered by their three vector widths.
 constexpr size_t kMovers = kVectorKinds * (kVectorKinds + 1) * kVectorKinds;
 constexpr size_t mover_number(size_t first, size_t second, size_t packed) {
   return first + kVectorKinds * (second + (kVectorKinds + 1) * packed);
@@ -189,7 +180,7 @@ namespace lacuna {
 namespace {
 
 #if defined(__x86_64__)
-// The number of the narrowest vector that holds so many bytes.
+// The index of the narrowest vector that holds `bytes`.
 size_t vector_kind(int64_t bytes) {
   size_t kind = 0;
   while (kernels::kVectors[kind] < bytes) ++kind;
@@ -234,7 +225,7 @@ ElementMoves make_element(std::span<const Field> runs, int64_t extent) {
       bytes.push_back({run.mem_offset + i, static_cast<int64_t>(bytes.size())});
   }
   if (bytes.empty()) return {};
-  // Of bytes at one place the last packed one stays in memory.
+  // If runs overlap, the last packed one of the bytes at a place must stay in memory.
   std::stable_sort(bytes.begin(), bytes.end(),
                    [](const Byte& a, const Byte& b) { return a.mem < b.mem; });
   auto element = std::make_shared<Element>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Element: a few short runs in one or two windows of a vector's length, moved as a whole: one load
-// for each window, its bytes permuted into place, and one store, all under masks, in place of a
-// load and a store for each run. For elements too few or too far apart for the tables of
+// Element: a record of a few short runs within one or two windows of 64 bytes, moved as a whole:
+// one masked load for each window, one permute of its bytes, one masked store, in place of a load
+// and a store for each run. For records that are too few or too far apart for the tables of
 // fields.hpp.
 #ifndef LACUNA_ENGINE_KERNELS_ELEMENT_HPP_
 #define LACUNA_ENGINE_KERNELS_ELEMENT_HPP_
@@ -17,30 +17,31 @@ namespace lacuna {
 struct Field;  // fields.hpp
 
 struct Element {
-  static constexpr int64_t kBytes = 64;  // of a window, and packed ones at most
+  static constexpr int64_t kBytes = 64;  // of a window; and the most packed bytes
   static constexpr int kWindows = 2;
   struct Window {
     int64_t mem_offset = 0;                    // from the element's first byte
     int64_t bytes = 0;                         // to the end of its last data byte; 0: not used
     uint64_t data = 0;                         // which of its bytes are data
-    uint64_t packed = 0;                       // which packed bytes it has
-    alignas(64) uint8_t gather[kBytes] = {};   // its byte for each packed byte
-    alignas(64) uint8_t scatter[kBytes] = {};  // the packed byte for each of its bytes
+    uint64_t packed = 0;                       // which packed bytes are in this window
+    alignas(64) uint8_t gather[kBytes] = {};   // for each packed byte: its place in the window
+    alignas(64) uint8_t scatter[kBytes] = {};  // for each byte of the window: its packed place
   };
   Window windows[kWindows];
   int64_t extent = 0;  // memory distance between elements
   int64_t size = 0;    // packed bytes
 };
 
-// One signature for both directions, so that a call may end with a jump to it; packing only reads
-// `mem`. Always 0.
+// One signature for both directions, so that the caller can tail-call; packing only reads `mem`.
+// Returns 0.
 using ElementFn = int (*)(const Element& element, std::byte* mem, int64_t elements,
                           std::byte* packed) noexcept;
-// The same of elements at offsets[0, elements) from `mem`.
+// The same for elements at offsets[0, elements) from `mem`.
 using ListedElementFn = void (*)(const Element& element, std::byte* mem, const int64_t* offsets,
                                  int64_t elements, std::byte* packed) noexcept;
 
-// What moves an element; null where it has more runs than that, or the CPU has no such permutes.
+// The functions for a record; null if it has more than kBytes packed bytes or kWindows windows, or
+// the CPU has no such permutes.
 struct ElementMoves {
   std::shared_ptr<const Element> element;
   ElementFn pack = nullptr;
@@ -51,7 +52,7 @@ struct ElementMoves {
 };
 ElementMoves make_element(std::span<const Field> runs, int64_t extent);
 
-// Whether this CPU permutes the bytes of a vector.
+// Whether this CPU permutes the bytes of a 64-byte vector (AVX-512 VBMI).
 bool has_element_moves();
 
 }  // namespace lacuna

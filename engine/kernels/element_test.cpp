@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements of random bytes in one or two windows against their definition: every width of vector on
+// Elements of random bytes in one or two windows against their definition: every vector width on
 // either side, extents of either sign, buffers that end or begin at a guard page, gaps compared
-// afterwards. And which elements are moved so.
+// afterwards. And for which elements there are such moves.
 #include "kernels/element.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::vector<Field> random_runs(std::mt19937& random, int64_t span, int64_t most)
   return runs;
 }
 
-// Elements at a stride, or at those places in `order`.
+// Elements at a stride, or in the order of `order`.
 void check(const std::vector<Field>& runs, int64_t span, int64_t extent, int64_t count,
            bool at_upper, const std::vector<int64_t>& order) {
   const ElementMoves moves = make_element(runs, extent);
@@ -93,7 +93,7 @@ TEST(Element, MovesTheBytesOfRandomOnes) {
   }
 }
 
-// Their lines are asked for longer before.
+// More than kFarElements: the longer prefetch distance.
 TEST(Element, MovesManyListedOnes) {
   if (!has_element_moves()) GTEST_SKIP() << "this CPU has no permutes of bytes";
   std::vector<int64_t> order((1 << 17) + 100);

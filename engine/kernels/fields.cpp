@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kLine = 64;
 constexpr size_t kMostSteps = 96;
 
-// The widest lane that all lengths and places are multiples of.
+// The widest lane, up to 4 bytes, that divides all lengths, offsets and the extent.
 int64_t widest_lane(std::span<const Field> fields, int64_t extent) {
   int64_t common = std::gcd(int64_t{4}, extent);
   for (const Field& field : fields)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Fields: the pattern of a small element that repeats (a struct in an array, a short run at a small
-// stride), and the tables by which vectors of it are put together or taken apart: which vectors to
-// load, and which lane of them goes where. Made once for a plan; followed by the kernels
-// gather_fields and scatter_fields.
+// Fields: the runs of a small record that repeats (a struct in an array, a short run at a small
+// stride), and the tables by which whole vectors are packed or unpacked: which vectors to load, and
+// which of their lanes goes where. Made with the plan, used by gather_fields and scatter_fields.
 #ifndef LACUNA_ENGINE_KERNELS_FIELDS_HPP_
 #define LACUNA_ENGINE_KERNELS_FIELDS_HPP_
 
@@ -24,29 +23,27 @@ struct Field {
   int64_t bytes = 0;
 };
 
-// One vector loaded, and what becomes of its lanes. Offsets count from the period's first byte.
+// One vector to load, and where its lanes go. Offsets count from the period's first byte.
 struct FieldStep {
   int64_t load = 0;
   int64_t store = 0;
-  // For each lane of the stored vector, 4, 2 or 1 bytes wide: the number of the loaded lane in the
-  // low bits, and the high bits of each byte set where this step fills it (masks are read from the
-  // sign bits of lanes or bytes). In a table of shuffles: for each byte the number of the loaded
-  // one, or kNotMine.
+  // For each lane (4, 2 or 1 bytes) of the stored vector: the low bits are the number of the loaded
+  // lane, the high bits of each byte are set if this step fills the lane (masks are made from sign
+  // bits). In a table of shuffles: for each byte the number of the loaded byte, or kNotMine.
   alignas(64) uint8_t lanes[64] = {};
 };
 inline constexpr uint8_t kNotMine = 0x80;
 
-// Steps for `elements` elements, after which the same begins again.
+// The steps of one period: `elements` elements, after which the same steps repeat.
 struct FieldTable {
   int64_t elements = 0;
   int64_t steps_per_store = 0;  // packing: loads that make one stored vector
   int64_t reach = 0;            // bytes from a period's first byte to the end of its farthest load
-  bool shuffles = false;        // of bytes, in place of permutes of lanes
-  bool prefetches = false;      // unpacking: the lines of stores are prefetched
-  // Fewer elements in a row are moved without the table: less than a period; of shuffles, what
-  // would mostly go by moves there all the same (Zen 3, bytes at 2, 64 of them 44 and 59 ns, 256
-  // 138 and 104; 12 of 16 bytes, 64 57 and 74 ns, 256 159 and 139), but where each element is a
-  // period (structs of 32 bytes, 16 of them 46 and 42 ns). A plan may ask for more.
+  bool shuffles = false;        // the steps shuffle bytes of 16-byte vectors
+  bool prefetches = false;      // unpacking: prefetch the destination
+  // Rows of fewer elements are moved without the table: those below a period; with shuffles, those
+  // of which most elements would be moved one by one, before the first period and after the last. A
+  // plan may set more.
   int64_t least = 0;
   std::vector<FieldStep> steps;
 };
@@ -57,22 +54,20 @@ struct Fields {
   int64_t size = 0;           // packed bytes of an element
   int64_t span = 0;           // from an element's first byte to the end of its last field
   int64_t lane = 0;           // bytes of the tables' lanes
-  FieldTable gather;          // without steps: by words or a list of them, or one pass per field
+  FieldTable gather;          // without steps: `words`, `list`, or a pass for each field
   FieldTable scatter;
   ElementMoves moves;
-  // Messages that are not far (Move::far) are moved by those, whatever else there is.
+  // Messages below Move::far are moved by `moves`, even if there is a table.
   bool gather_permuted = false;
   bool scatter_permuted = false;
   ElementWordsPtr words;
-  WordList list;  // where there are none of those
+  WordList list;  // for records without `words`
 };
 using FieldsPtr = std::shared_ptr<const Fields>;
 
-// Whether that many elements in a row go by the list and not by a pass for each field: few, for
-// whom a pass is long, and wide ones, whose lines passes come back to. Zen 5, by AVX2's kernels,
-// the list over passes: 30 elements of 8 to 28 runs 1.05 to 2.8 times as fast; 1000 of 28 ints in
-// 224 bytes 1.4, 16 doubles in 1 KiB 1.9; of 16 bytes in 48 0.73, of 8 in 64 0.7, of 6 in 136 0.72;
-// of 24, 16, 40 and 8 bytes (7 words) 0.7, 30 of such 0.8.
+// Whether rows of `in_row` records are moved by the list, not by a pass for each field: short rows,
+// since a pass has a start, and wide records, since each pass visits their lines again. Measured:
+// docs/experiments/2026-11-26-kernel-choices.md.
 inline bool goes_by_list(const Fields& fields, int64_t in_row) {
   constexpr int64_t kShortRow = 32;
   constexpr int64_t kShortRowOfLonger = 12;
@@ -85,15 +80,15 @@ inline bool goes_by_list(const Fields& fields, int64_t in_row) {
          (runs >= kMany && (fields.extent >= kWide || fields.extent <= -kWide));
 }
 
-// The vectors of a table of shuffles, which all targets have; for packing alone, since a shuffle's
-// stores have no masks.
+// The vectors of a table of shuffles. All instruction sets have them. For packing alone: shuffles
+// have no masked stores.
 inline constexpr int64_t kShuffleBytes = 16;
 
-// Tables are made for vectors of `vector_bytes` (64; 0: none wanted) with lanes as wide as
-// the pattern allows, but for these: lanes narrower than `least_lane`, fields out of memory order,
-// gaps of a line or more (vectors would read lines without data), so few bytes in so many that more
-// than kMostLoads vectors would make one. Where lanes are too narrow, or there are no such vectors:
-// one of shuffles, if `shuffles`. Cost: O(bytes of a period), a few KiB at most.
+// Makes the tables for vectors of `vector_bytes` (64; 0: no such tables), with lanes as wide as the
+// pattern allows. No table if lanes are narrower than `least_lane`, fields are not in memory order,
+// a gap is a line or more (vectors would read lines without data), or a stored vector needs more
+// than kMostLoads loads. If lanes are too narrow or `vector_bytes` is 0: a table of shuffles, if
+// `shuffles`. Cost: O(bytes of a period), a few KiB at most.
 inline constexpr int64_t kMostLoads = 4;
 std::shared_ptr<Fields> make_fields(std::vector<Field> fields, int64_t extent, int64_t vector_bytes,
                                     int64_t least_lane, bool shuffles);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements of a few small fields, by vectors: packing loads the vectors that hold the data of one
-// packed vector, permutes their lanes into place and stores it; unpacking loads packed bytes, puts
-// them where they belong in a vector of memory and stores the lanes that are data. The tables say
-// which (fields.hpp). For AVX-512, which has the permutes and the masks; after shuffles.inl.hpp.
+// Records by tables (fields.hpp). Packing loads the vectors that hold the data of one packed
+// vector, permutes their lanes into place and stores it; unpacking loads packed bytes, permutes
+// them to their places in a vector of memory and stores it under a mask. For AVX-512, which has the
+// permutes and the masks; after shuffles.inl.hpp.
 //
 // Reads: lines between an element's first and last data byte all hold data (gaps are shorter than a
 // line), so whole vectors may be loaded up to the last data byte of the last element; the last
 // period is loaded under masks.
 //
-// Where lanes do not serve (by_field): one pass per field over a block of elements, one store for
-// each field instead of one for 64 bytes.
+// Records without a table: by_field.
 
 // A vector of lanes of type T.
 template <typename T>
@@ -25,7 +24,7 @@ struct FieldLanes {
     } else if constexpr (sizeof(T) == 2) {
       return V{_mm512_permutexvar_epi16(hn::Load(D(), lanes(step)).raw, v.raw)};
     } else {
-      // Not part of the target: only used where the CPU has it (field_lane in simd.cpp).
+      // VBMI is not part of this target: used only on CPUs that have it (field_lane in simd.cpp).
       V out;
       asm("vpermb %2, %1, %0" : "=v"(out.raw) : "v"(hn::Load(D(), lanes(step)).raw), "v"(v.raw));
       return out;
@@ -71,8 +70,8 @@ void gather_periods(const Fields& f, int64_t periods, const std::byte* src, std:
   };
   const int64_t vectors = static_cast<int64_t>(table.steps.size()) / kLoads;
   if (vectors == 1) {
-    // One field of 4, 8, ... bytes: a copy of the table that no store can change stays in
-    // registers.
+    // One field of 4, 8, ... bytes: a local copy of the table stays in registers, as no store can
+    // change it.
     FieldStep steps[kLoads];
     for (int64_t i = 0; i < kLoads; ++i) steps[i] = table.steps[static_cast<size_t>(i)];
     for (int64_t p = 0; p < periods; ++p) {
@@ -93,7 +92,7 @@ void gather_periods(const Fields& f, int64_t periods, const std::byte* src, std:
   }
 }
 
-// Up to one period, of which `elements` are there.
+// The last, partial period: `elements` elements, under masks.
 template <typename L>
 void gather_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
   const int64_t src_end = (elements - 1) * f.extent + f.span;
@@ -121,7 +120,7 @@ void move_elements(const ElementMoves& moves, int64_t elements, const std::byte*
   }
 }
 
-// Element by element; these ask for their lines by themselves.
+// Element by element. These prefetch by themselves.
 template <bool kScatter>
 void by_element(const Move& m) {
   const ElementMoves& moves = m.fields->moves;
@@ -129,7 +128,7 @@ void by_element(const Move& m) {
                   LACUNA_INLINE { move_elements<kScatter>(moves, m.inner.count, src, dst); });
 }
 
-// Elements of one row before the first period. Those after the last stay under the tables' masks:
+// Elements of a row before the first period. Those after the last one stay with the tables' masks:
 // one by one they are up to 1.2 times slower.
 template <bool kScatter>
 void head_elements(const Move& m, int64_t elements, const std::byte* src, std::byte* dst) {
@@ -138,16 +137,15 @@ void head_elements(const Move& m, int64_t elements, const std::byte* src, std::b
   move_elements<kScatter>(moves, elements, src, dst);
 }
 
-// What the first level surely holds.
+// What any L1 holds.
 constexpr int64_t kNearBytes = 32768;
 inline bool is_near(const Move& m) {
   const Fields& f = *m.fields;
   return m.outer.count * m.inner.count * (f.extent + f.size) <= kNearBytes;
 }
 
-// Out of the first level words are quicker, where elements have a line or more each (Zen 4, 16384
-// of 24 and 4 bytes of 96 packed 24.0 and 21.2 us, unpacked 25.9 and 20.9, of 16 and 4 bytes of 64
-// 16.9 and 15.1, 17.1 and 14.8; 200 of the first packed 138 and 159 ns, unpacked 183 and 187).
+// Whether records are moved by permutes. Beyond the L1, words are faster if a record has a line or
+// more of its own. Measured: docs/experiments/2026-11-26-kernel-choices.md.
 template <bool kScatter>
 inline bool is_for_permutes(const Move& m) {
   const Fields& f = *m.fields;
@@ -162,8 +160,8 @@ void gather_elements(const Move& m) {
   const FieldTable& t = f.gather;
   if (is_for_permutes<false>(m)) return by_element<false>(m);
   if (t.steps.empty() || m.inner.count < t.least) return by_field<false>(m);
-  // Wide runs out of the first level leave by moves of their own: 256 of 52 bytes in 420 ns, by the
-  // table in 550; out of the second level 4096 take 9.4 us, by the table 8.1.
+  // A single run of 16 bytes or more is faster by moves while all is in the L1, and by the table
+  // beyond it.
   if (is_near(m) && f.fields.size() == 1 && f.size >= 16) return by_field<false>(m);
   const auto periods_of = [&](int64_t count) {
     return whole_periods(t, count, f.extent, (count - 1) * f.extent + f.span);
@@ -201,7 +199,7 @@ void gather_elements(const Move& m) {
   });
 }
 
-// How far lines are prefetched where the hardware does not follow stores under masks
+// Prefetch distance in bytes, for CPUs whose prefetcher does not follow masked stores
 // (FieldTable::prefetches; docs/experiments/2026-11-26-cpu-habits.md).
 constexpr int64_t kStoredAhead = 1024;
 
@@ -216,7 +214,7 @@ template <typename L, size_t kSteps>
 void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
   const FieldTable& t = f.scatter;
   const bool asks = t.prefetches;
-  FieldStep copies[kSteps];  // as in gather_periods
+  FieldStep copies[kSteps];  // in registers, as in gather_periods
   for (size_t s = 0; s < kSteps; ++s) copies[s] = t.steps[s];
   for (int64_t p = 0; p < periods; ++p) {
 #pragma GCC unroll 8
@@ -237,7 +235,7 @@ void scatter_periods_any(const Fields& f, int64_t periods, const std::byte* src,
   }
 }
 
-// Up to one period, of which `elements` are there.
+// The last, partial period: `elements` elements, under masks.
 template <typename L>
 void scatter_rest(const Fields& f, int64_t elements, const std::byte* src, std::byte* dst) {
   const int64_t src_end = elements * f.size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// gather_fields and scatter_fields of every table against their definition: patterns that tables
-// serve and that they do not, every count around a period, misaligned buffers that end at a guard
-// page, gaps compared afterwards. And which patterns get tables.
+// gather_fields and scatter_fields of every table against their definition: patterns with and
+// without tables, every count around a period, misaligned buffers that end at a guard page, gaps
+// compared afterwards. And which patterns get tables.
 #include "kernels/fields.hpp"
 
 #include <gtest/gtest.h>

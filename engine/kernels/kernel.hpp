@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Kernels: the movers of bytes. Each moves the innermost one or two loops of a layout, keyed by
-// shape and width, never by a C type. One mover serves packing and unpacking: it sees a source and
-// a destination, each with its strides. They know neither layouts nor machines; plan/ chooses among
-// them.
+// Kernels: the loops that move bytes. Each moves the innermost one or two loops of a layout and is
+// chosen by shape and width, never by a C type. The same kernel packs and unpacks: it sees a source
+// and a destination, each with its strides. Kernels know neither layouts nor machines; plan/
+// chooses among them.
 //
 // The contract of every kernel:
 //   - memory: any alignment; source and destination must not overlap. Counts >= 0, widths >= 1;
@@ -32,21 +32,20 @@ struct Dim {
   int64_t dst_stride = 0;
 };
 
-// What a kernel is asked to move, for i in [0, outer.count), j in [0, inner.count):
+// What a kernel moves, for i in [0, outer.count), j in [0, inner.count):
 //
 //   strided      dst[i*outer.dst + j*inner.dst, +width) <- src[i*outer.src + j*inner.src, +width)
 //   transpose    the same, with inner.dst_stride = outer.src_stride = width: rows become columns
 //   gather       dst[i*outer.dst + j*width, +width) <- src[i*outer.src + offsets[j], +width)
 //   scatter      dst[i*outer.dst + offsets[j], +width) <- src[i*outer.src + j*width, +width)
+//                both also with places[], the same offsets in 32 bits
 //   gather_runs, scatter_runs
 //                as gather and scatter, with packed_offsets[j] for j*width, and
 //                packed_offsets[j+1] - packed_offsets[j] for the width
-//                gather and scatter may be given places[] (the same in 32 bits) for offsets[]
 //   gather_fields, scatter_fields
-//                elements of several runs: those of fields->fields at i, j, packed one after the
-//                other
+//                records: the runs of fields->fields at i, j, packed one after the other
 //
-// All but a transpose repeats that around.count times, each around.src and around.dst on.
+// All but the transpose repeat this around.count times, at around.src_stride and around.dst_stride.
 struct Fields;  // fields.hpp
 
 struct Move {
@@ -60,71 +59,71 @@ struct Move {
   const int64_t* packed_offsets = nullptr;
   const int32_t* places = nullptr;
   const Fields* fields = nullptr;
-  // strided, by_field: iterations by which to touch the side with gaps ahead, `ahead_bytes` of
-  // each: its lines come at strides that the hardware does not follow, or stops following at each
-  // page. 0: not worth it. A hint: kernels may ignore it.
+  // strided, records: the prefetch distance in iterations, on the side with gaps, `ahead_bytes` of
+  // each. For strides that the hardware prefetcher does not follow, or not across pages. 0: none. A
+  // hint.
   int64_t ahead = 0;
   int64_t ahead_bytes = 0;
-  // gather, scatter, one row: entries of the list after inner.count, which are moved next. They are
-  // asked for.
+  // gather, scatter, one row: entries of the list after inner.count, which are moved next: they may
+  // be prefetched.
   int64_t following = 0;
-  // strided, to a side with gaps whose lines meet in few places of the first level: how often each
-  // run is stored where there are so many of them (strided.inl.hpp says why). A hint.
+  // strided, unpacking to lines of a few L1 sets: how often each run is stored, if there are at
+  // least `repeats_from` runs (why: repeated_rows). A hint.
   int64_t repeats = 1;
   int64_t repeats_from = 0;
-  // strided, from a side with gaps whose lines meet so: cycles from one load to the next, up to so
-  // many runs (paced_rows). A hint.
+  // strided, packing from such lines: cycles from one load to the next, up to `paced_most` runs
+  // (why: paced_rows). A hint.
   int64_t pace = 1;
   int64_t paced_most = 0;
-  // strided, runs of whole lines whose lines meet so: by moves of so many bytes, on the lines' own
-  // boundaries and off them (rows_by_pieces). 0: whole. A hint.
+  // strided, runs of whole lines of a few L1 sets: bytes of a move, for line-aligned runs (0: whole
+  // vectors) and for others (0: none of this). Why: rows_by_pieces. A hint.
   int64_t piece = 0;
   int64_t piece_off_lines = 0;
-  // strided: many runs of one load each, a line apart, are moved by one instruction up to this
-  // width.
+  // strided: many runs of one load each, at strides of a line and more, are not unrolled up to this
+  // width: the stride prefetcher learns the strides of a single load instruction.
   int64_t one_by_one = 16;
-  // More than so many go several at a time, lines' worths by halves.
+  // More runs than this are unrolled by four, and runs of 64 bytes moved by two 32-byte moves.
   int64_t one_by_one_runs = std::numeric_limits<int64_t>::max();
-  // strided: runs of so many bytes are left to the C library's memcpy.
+  // strided: runs from this many bytes on are copied by the C library's memcpy.
   int64_t library_run = 16384;
-  // transpose: source rows taken together (a multiple of a line's elements; all of them: column
-  // after column), and columns swept before the next rows.
+  // transpose: source rows that are moved together (a multiple of a line's elements; all: column by
+  // column), and the columns that are moved before the next rows.
   int64_t tile_rows = 0;
   int64_t tile_cols = 0;
-  // The flags stand together: of more than 256 bytes the compiler makes copies by a string
-  // instruction, which takes 10 ns to begin.
+  // The flags are side by side to keep a Move within 256 bytes: GCC copies larger ones by `rep
+  // movs`, which takes 10 ns to begin.
   //
-  // strided, runs of at most a line: those are asked for into the second level, reading or writing.
+  // strided, runs of at most a line: prefetch into the L2, not the L1.
   bool ahead_second = false;
-  // The same for runs of many lines, of which the first are asked for: also where `ahead` is 0.
+  // strided, runs of more than 128 bytes: prefetch the first lines of the next runs also if `ahead`
+  // is 0.
   bool asks_always = true;
-  // gather: the places rise, by little, and leave few lines out: with `ahead`, lines are asked for
-  // one after the other.
+  // gather: offsets ascend by little and skip few lines. With `ahead`, lines are prefetched one
+  // after the other, not by offset.
   bool ahead_in_order = false;
-  // Vectors of half a line, where those of a whole line lie across two too often (strided runs of
-  // more than two lines: beyond the first level, and off the lines' boundaries).
+  // Move runs of more than 32 bytes by 32-byte vectors, as 64-byte ones cross lines too often.
+  // Strided runs of more than 128 bytes: only beyond the L1, and if they are not line-aligned.
   bool half_lines = false;
-  // Runs of up to 31 bytes that no single vector holds exactly are moved under masks, where the
-  // kernels have those.
+  // Move runs of up to 31 bytes that are no power of two by masked loads and stores, if the table
+  // has them.
   bool masks = false;
-  // The output will not be read from cache soon: non-temporal stores where they fit.
+  // The output will not be read from a cache soon: use non-temporal stores where they fit.
   bool stream = false;
-  // transpose, strided runs of a few lines: the source is in no cache, though the output may be.
+  // The message is large: user memory is taken to be in DRAM, though the packed part that is moved
+  // now may stay in a cache.
   bool far = false;
-  // transpose: by non-temporal stores, columns of whole pages are written four lines at a time, and
-  // the source is asked for (transpose.inl.hpp). A hint.
+  // transpose with non-temporal stores: columns of whole pages are written four lines at a time,
+  // and the source is prefetched (transpose.inl.hpp). A hint.
   bool four_lines = false;
-  // transpose: where rows of whole pages meet in the caches, tiles are taken along diagonals. A
-  // hint.
+  // transpose: tiles are moved along diagonals if rows of whole pages would cause conflict misses.
+  // A hint.
   bool diagonals = false;
 };
 static_assert(sizeof(Move) <= 256);
 
-// Whether strided runs are moved under masks, where Move::masks says that there are such moves. The
-// hardware seems not to follow them, which it must where runs lie close: Zen 5, cold, 12 of 16
-// bytes 6.2 and, so, 9.6 us, 52 of 56 11.5 and 16.6 (warm 1.7 and 1.0, 3.5 and 2.1). Nor for short
-// runs (7 bytes of a matrix, cold: 1.3 and 2.6 ms), nor for longer ones: what a mask leaves out may
-// lie in one line more (162 of 40 bytes at 6480 92 and 102 ns).
+// Whether strided runs are moved by masked loads and stores if Move::masks is set. The hardware
+// prefetcher does not follow those: runs that lie close, or are short, are slower from DRAM. Above
+// 32 bytes the masked part may touch one line more (docs/experiments/2026-11-26-kernel-choices.md).
 constexpr bool goes_under_masks(int64_t width, int64_t stride) {
   const bool is_one_move = (width & (width - 1)) == 0;
   return width > 8 && width <= 32 && !is_one_move && (stride >= 128 || stride <= -128);
@@ -155,26 +154,25 @@ std::string_view width_name(Width width);
 // The shortest run that KernelTable::copy_near is for.
 inline constexpr int64_t kNearRun = 2048;
 
-// All kernels of one instruction set: what it can do, not what is quick on some CPU, which plan/
-// takes from the machine. A null entry declines. The reference has one
-// for each shape, under kAny, which serves all widths.
+// All kernels of one instruction set: what it can do, not what is fast on some CPU, which plan/
+// takes from the machine. A null entry declines. The reference has one entry for each shape, under
+// kAny.
 struct KernelTable {
   std::string_view isa;  // "reference", "ssse3", "avx2", "avx3", ...
   KernelFn fn[kShapes][kWidths];
-  int64_t field_bytes = 0;  // vectors for the tables of gather_fields and scatter_fields; 0: none
-  int64_t field_lane = 4;   // their narrowest lanes
-  bool shuffles = false;    // gather_fields follows tables of shuffles
-  bool masks = false;       // runs can be moved under masks
-  bool half_line_moves = false;  // half a line is one move (AVX)
+  int64_t field_bytes = 0;       // vectors of the tables of gather_fields, scatter_fields; 0: none
+  int64_t field_lane = 4;        // their narrowest lanes
+  bool shuffles = false;         // gather_fields can use tables of shuffles
+  bool masks = false;            // there are masked loads and stores
+  bool half_line_moves = false;  // 32 bytes are one move (AVX)
   bool elements = false;         // the bytes of a vector can be permuted (element.hpp)
   bool words = false;            // words can be moved one by one (words.hpp, word_list.hpp)
-  // `gather` of some widths by instructions that gather lanes, in place of a load for each; null:
-  // there are none.
+  // `gather` by gather instructions, for some widths; null: none.
   KernelFn lane_gathers[kWidths] = {};
-  // For one run of at least kNearRun bytes in the first level.
+  // For one run of at least kNearRun bytes that is in the L1.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
-  // For one run, its whole lines by non-temporal stores, which have been done before what is stored
-  // after fence_past.
+  // For one run: its whole lines by non-temporal stores. These are complete before any store that
+  // follows fence_past.
   void (*copy_past)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
   void (*fence_past)() noexcept = nullptr;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// For tests: a kernel's move between guard pages, held against its definition, with the gaps of the
-// destination compared afterwards.
+// For tests: a kernel's move between guard pages, compared with its definition; the gaps of the
+// destination are compared too.
 #ifndef LACUNA_ENGINE_KERNELS_KERNEL_CHECK_HPP_
 #define LACUNA_ENGINE_KERNELS_KERNEL_CHECK_HPP_
 
@@ -35,8 +35,8 @@ inline Span span_of(int64_t outer_count, int64_t outer_stride, int64_t inner_cou
           std::max<int64_t>(0, o) + std::max<int64_t>(0, i) + width};
 }
 
-// Two buffers with exactly the bytes a move touches plus `shift` bytes at the start, so that the
-// pointers take every alignment; the far end touches the guard.
+// Two buffers with exactly the bytes that a move touches, and `shift` bytes before those, so that
+// the pointers take every alignment; the far end touches a guard page.
 class Arena {
  public:
   Arena(Span src, Span dst, int64_t src_shift, int64_t dst_shift)
@@ -52,7 +52,7 @@ class Arena {
 
   const std::byte* src() const { return src_.data() - src_low_; }
   std::byte* dst() const { return dst_.data() + dst_shift_ - dst_low_; }
-  // The definition of a copy, in the expectation.
+  // Applies the definition of a copy to the expectation.
   void expect(int64_t dst_at, int64_t src_at, int64_t width) {
     std::memcpy(want_.data() + dst_shift_ + (dst_at - dst_low_), src() + src_at,
                 static_cast<size_t>(width));
@@ -72,7 +72,8 @@ inline std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& i
   return std::string(info.param->isa);
 }
 
-// `hints`: those that change how it is moved, and not what. All of it so many times.
+// `hints`: set the hints that change how bytes are moved, not which. The move is repeated `times`
+// times (Move::around).
 inline void check_from(bool hints, int64_t times, const KernelTable& table, Shape shape,
                        int64_t width, Dim outer, Dim inner, bool stream, int64_t tile_rows,
                        int64_t tile_cols, int64_t src_shift, int64_t dst_shift, int64_t ahead) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Every kernel of every table, transposes apart (transpose_test.cpp), against its definition:
+// Every kernel of every table, except transposes (transpose_test.cpp), against its definition:
 // widths, counts around the unrolling and tile sizes, strides (zero, smaller than the width,
 // negative, page-sized), misalignments of both sides, streaming on and off, between guard pages,
 // with the gaps of the destination compared afterwards.
@@ -58,7 +58,7 @@ TEST_P(Kernels, StridedUnpacksAllWidths) {
   }
 }
 
-// More than the first-level cache holds: other moves for some widths.
+// More than the L1 holds: some widths are moved otherwise there.
 TEST_P(Kernels, StridedBeyondTheFirstLevel) {
   for (int64_t width : {8, 24, 32, 64, 96, 160, 700}) {
     const int64_t stride = width + 64 + width % 3;
@@ -71,7 +71,7 @@ TEST_P(Kernels, StridedBeyondTheFirstLevel) {
   }
 }
 
-// Whole lines by narrow moves, on the lines and off them, packed and unpacked.
+// Whole lines by narrow moves, line-aligned and not, packed and unpacked.
 TEST_P(Kernels, StridedByPieces) {
   for (int64_t width : {64, 128, 320}) {
     for (int64_t count : {15, 16, 17, 40, 41}) {
@@ -85,7 +85,7 @@ TEST_P(Kernels, StridedByPieces) {
   }
 }
 
-// So many in a row that stores to memory may go one by one.
+// Rows long enough for loops that are not unrolled, with stores to DRAM.
 TEST_P(Kernels, StridedLongRowsUnpacked) {
   for (int64_t width : {1, 2, 4, 8, 16}) {
     for (int64_t stride : {31, 48, 64, 95, 96, -64}) {
@@ -99,7 +99,7 @@ TEST_P(Kernels, StridedLongRowsUnpacked) {
   }
 }
 
-// So many in a row that loads may be paced.
+// Rows long enough for paced loads.
 TEST_P(Kernels, StridedLongRows) {
   for (int64_t width : {1, 2, 4, 8, 16, 64}) {
     for (int64_t stride : {0, 77, 256, -131}) {

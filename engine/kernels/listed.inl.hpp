@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Runs at listed offsets: of one width, of a few bytes or any, and of unequal widths. Included once
-// per SIMD target, after strided.inl.hpp (whose touch() it asks for lines by).
+// Runs at listed offsets: of one width of a few bytes, of any one width, and of unequal widths.
+// Included once per SIMD target, after strided.inl.hpp.
 
-// How many entries ahead lines are asked for. Twice as many are better for loads, and for stores of
-// words.
+// The prefetch distance in entries: twice as far for loads, and for stores of words.
 template <bool kScatter, bool kWords = false>
 int64_t entries_ahead(const Move& m) {
   return kScatter && !kWords ? m.ahead : 2 * m.ahead;
 }
 
-// One row of runs of `width` bytes at listed offsets, entries [j, count); kScatter: the offsets are
+// Entries [j, count) of a row of runs of `width` bytes at listed offsets; kScatter: the offsets are
 // the destination's. The list has `following` entries more, which are moved next.
 //
-// Entries do not depend on each other, so the processor runs ahead by itself; with longer blocks
-// less far, and with stores that come from beyond the caches no farther than its queue of them, nor
-// with loads far enough (plan/ahead.cpp).
+// Entries are independent, so the processor runs ahead by itself. It does not run far enough ahead
+// for long runs, for stores to DRAM (bounded by the store queue), and for some loads
+// (plan/ahead.cpp).
 template <bool kScatter, typename Offset, typename Copy>
 [[gnu::always_inline]] inline void listed_row(const Offset* offsets, int64_t j, int64_t count,
                                               int64_t following, int64_t width, int64_t ahead,
@@ -33,10 +32,9 @@ template <bool kScatter, typename Offset, typename Copy>
       }
     };
     int64_t asked = std::min(count, count + following - ahead);
-    // A short slice of which it is not known what is moved next: nobody has asked for its first
-    // entries, so all are asked for by its middle. 62500 runs of 128 bytes, 64 in each slice, times
-    // the whole: in order, asked for beyond the slice, 1.10, only within it 1.44; in any order, a
-    // quarter of the slice ahead 1.56, so 1.50.
+    // A short slice whose following entries are not known: nothing has prefetched its first
+    // entries, so all are prefetched by its middle. Measured:
+    // docs/experiments/2026-11-26-kernel-choices.md.
     if (following == 0 && count <= 4 * ahead) {
       for (; 2 * j + 1 < count; ++j) {
         ask(2 * j);
@@ -59,11 +57,10 @@ template <bool kScatter, typename Offset, typename Copy>
   for (; j < count; ++j) one(j);
 }
 
-// Packs a row whose lines are asked for one after the other, by so many bytes ahead: for so many
-// entries at a time, as how many lines come before the next entry nobody could foresee. Zen 5, out
-// of memory, times as fast as asked for by their places: a million doubles of 2, 4, 8 and 16
-// million 0.98, 1.27, 1.20, 1.02, floats 1.0, 1.03, 1.25, 1.26; in the caches level. Unpacking so
-// gained 1.02, 1.14, 1.05, 0.99 and 1.07, 0.90, 1.14, 1.10: left as it is.
+// Packs a row and prefetches its lines one after the other, kSweptAhead bytes ahead. For
+// kSweptEntries entries at a time: how many lines lie before the next single entry no branch
+// predictor could foresee. Unpacking so gains little
+// (docs/experiments/2026-11-26-kernel-choices.md).
 constexpr int64_t kSweptAhead = 4096;
 constexpr int64_t kSweptEntries = 32;
 template <int64_t kWidth, typename Offset>
@@ -79,9 +76,8 @@ template <int64_t kWidth, typename Offset>
   }
 }
 
-// Packs the first entries of a row whose runs are lanes; returns how many. Measured on Granite
-// Rapids, 1000 entries: 0.19 ns each for 8 bytes and 0.16 for 4, one by one 0.25. On Zen 5 0.50,
-// one by one 0.34. Scatters gain nothing: their stores leave one by one.
+// Packs the first entries of a row by gather instructions and returns how many. Faster on Intel's
+// CPUs, slower on Zen 5. Scatter instructions gain nothing: their stores leave one by one.
 template <int64_t kWidth>
 [[gnu::always_inline]] inline int64_t gather_lanes(const int32_t* places, int64_t count,
                                                    const std::byte* src, std::byte* dst) {
@@ -107,7 +103,7 @@ template <int64_t kWidth>
   return j;
 }
 
-// kLanes: entries that are lanes are gathered.
+// kLanes: use gather instructions.
 template <int64_t kWidth, bool kScatter, bool kLanes = false>
 void listed(const Move& m) noexcept {
   const int64_t ahead = entries_ahead<kScatter, kWidth <= 8>(m);
@@ -131,9 +127,6 @@ void listed(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_any(const Move& m) noexcept {
-  // Masks, Zen 5, 24 bytes, by moves and so, ns a run: packed from the first level 0.76 and 0.67;
-  // unpacked to the first level 0.81 and 0.90, to random places of the third 0.92 and 0.94; out of
-  // memory they lose (plan/ahead.cpp).
   const int64_t ahead = entries_ahead<kScatter>(m);
   const Moves moves = {.line_in_halves = true, .half_lines = m.half_lines, .masks = m.masks};
   with_copy(m.width, moves, [&](auto /*one_move*/, auto copy) LACUNA_INLINE {
@@ -151,7 +144,7 @@ void listed_any(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_runs(const Move& m) noexcept {
-  constexpr int64_t kAsked = 128;  // of a run: its first line, and its last or the next
+  constexpr int64_t kAsked = 128;  // bytes of a run: its first line, and the next one or its last
   const bool by_half_lines = m.half_lines;
   const int64_t ahead = entries_ahead<kScatter>(m);
   const int64_t count = m.inner.count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Parts of lists: what follows a part in its list may be asked for, but is not moved, and what
-// follows the list is not read. The list ends at a guard page.
+// Slices of lists: entries after a slice may be prefetched but are not moved, and nothing after the
+// list is read. The list ends at a guard page.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,7 +21,8 @@ std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& info) {
   return std::string(info.param->isa);
 }
 
-// Scatters entries [first, last) of `all`, in places of T, with those after them announced.
+// Scatters entries [first, last) of `all`, with offsets of type T; Move::following has those after
+// them.
 template <typename T>
 void check_part(const KernelTable& table, int64_t width, int64_t all, int64_t first, int64_t last,
                 int64_t ahead) {

@@ -16,9 +16,9 @@ void copy(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
   std::memcpy(dst, src, static_cast<size_t>(bytes));
 }
 
-// A transpose differs only in how it may be traversed.
 #include "kernels/rows.inl.hpp"
 
+// Transposes too: they differ only in the order of traversal, which is free.
 void strided(const Move& m) noexcept {
   each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j)

@@ -45,7 +45,7 @@ std::string Kernel::id() const {
 }
 
 std::span<const KernelTable* const> kernel_tables() {
-  // Never destroyed: what is called when the process ends may ask.
+  // Never destroyed: functions that run at the end of the process may use it.
   static const std::vector<const KernelTable*>& tables = []() -> auto& {
     const auto simd = kernels::simd_tables();
     auto& all = *new std::vector<const KernelTable*>(simd.begin(), simd.end());

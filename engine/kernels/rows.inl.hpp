@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The loops around a kernel's innermost one. Included once per SIMD target, whose instructions the
-// rows are of, and by the reference.
+// The loops around a kernel's innermost one. Included by the reference, and once per SIMD target,
+// so that rows are compiled with the target's instructions.
 
-// `row(src, dst)` for each row of a move: its loops but the inner one.
+// Calls row(src, dst) for each row of a move.
 template <typename Row>
 [[gnu::always_inline]] inline void each_row(const Move& m, Row row) {
-  // Here, not in m: as far as the compiler knows, a row may change it. One by one: a count has just
-  // been stored alone, and a load of more than that waits for it (10 ns).
+  // Copies, since to the compiler a row may change m. Each loaded alone: a wider load would have to
+  // wait for the count that was just stored (10 ns).
   const int64_t blocks = m.around.count;
   const int64_t src_block_stride = m.around.src_stride;
   const int64_t dst_block_stride = m.around.dst_stride;

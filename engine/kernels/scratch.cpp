@@ -16,7 +16,7 @@ struct alignas(4096) Buffer {
 constinit Buffer g_buffers[kScratchBuffers] = {};
 constinit std::atomic<uint64_t> g_free{~uint64_t{0}};
 
-// Threads' stacks are far from each other, so the place of a variable tells threads apart.
+// Threads' stacks are far from each other, so the address of a local variable tells threads apart.
 int first_choice() noexcept {
   const char here = 0;
   constexpr uint64_t kGolden = 0x9E3779B97F4A7C15U;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Scratch: the buffer in which a kernel gathers columns. Not on the stack: threads of programs may
-// have 16 KiB of it. Not thread-local either: that comes out of the same stack where the library is
-// loaded at the start. So there is a fixed number for the process, untouched memory until a
-// kernel takes the first one; who finds none left moves without.
+// Scratch: the buffer in which a kernel gathers columns. Threads of programs may have 16 KiB of
+// stack, so it is not there; nor is it thread-local, since the memory of a library loaded at the
+// start comes out of the same stack. So the process has a fixed number of buffers, untouched until
+// used; a kernel that finds none left works without one.
 #ifndef LACUNA_ENGINE_KERNELS_SCRATCH_HPP_
 #define LACUNA_ENGINE_KERNELS_SCRATCH_HPP_
 
@@ -14,8 +14,8 @@ namespace lacuna {
 inline constexpr size_t kScratchBytes = size_t{32} << 10;
 inline constexpr int kScratchBuffers = 64;
 
-// One of them for as long as this lives. No thread waits, and a thread gets the one it had before
-// where nobody has taken it, whose lines are still in its core's cache.
+// Holds one buffer for its lifetime. Never waits. A thread gets the buffer that it had before if
+// that is free: its lines are still in the core's cache.
 class Scratch {
  public:
   Scratch() noexcept;
@@ -23,7 +23,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // kScratchBytes at a page's boundary; null: none was left.
+  // kScratchBytes, page-aligned; null: none was left.
   std::byte* data() const noexcept { return data_; }
 
  private:

@@ -36,7 +36,7 @@ TEST(Scratch, ComesBack) {
   EXPECT_EQ(Scratch().data(), first);
 }
 
-// Transposes move all the same where none is left.
+// Transposes work without a buffer.
 TEST(Scratch, TransposesDoWithout) {
   const auto all = take_all();
   for (const KernelTable* table : kernel_tables()) {

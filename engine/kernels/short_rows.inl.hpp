@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Many short rows of runs of one width of at most 16 bytes: how many runs a row has is known to the
-// compiler, and where they are is in registers, so that a row costs its moves and two additions.
-// Included once per SIMD target, after strided.inl.hpp.
+// Many short rows of runs of one width of at most 16 bytes: a function for each number of runs in a
+// row, with the offsets in registers, so that a row costs its moves and two additions. Included
+// once per SIMD target, after strided.inl.hpp.
 
 constexpr int64_t kMostShort = 8;
 
 template <int64_t kWidth, int64_t kRuns, bool kScatter>
 [[gnu::noinline]] void short_rows_of(const Move& m) noexcept {
   const int64_t stride = kScatter ? m.inner.dst_stride : m.inner.src_stride;
-  // Multiples that no address of an instruction can be; the compiler would add them up again.
+  // Multiples that are no addressing mode; without the asm the compiler would add them up again in
+  // each row.
   int64_t thrice = 3 * stride;
   int64_t fivefold = 5 * stride;
   int64_t sevenfold = 7 * stride;
@@ -31,7 +32,7 @@ template <int64_t kWidth, int64_t kRuns, bool kScatter>
   });
 }
 
-// Moves them, if that is what the rows are.
+// Moves the rows and returns true, if they are such rows.
 template <int64_t kWidth>
 [[gnu::always_inline]] inline bool goes_by_short_rows(const Move& m) {
   const int64_t runs = m.inner.count;

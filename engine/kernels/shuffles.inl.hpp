@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements of a few small fields, packed 16 bytes at a time: the few vectors of memory that have
-// them are loaded, each one's bytes are shuffled to where they belong, zero elsewhere, and what
-// comes of it is put together and stored (tables of shuffles, fields.hpp). Every instruction set
-// has this shuffle, so it is what packs bytes, pairs of bytes and structs where there are no
-// permutes of a whole line. Included once per SIMD target of vectors of known length.
+// Records of a few small fields, packed 16 bytes at a time: the vectors of memory that hold those
+// bytes are loaded, each one's bytes are shuffled to their places, with zero elsewhere, and the
+// results are combined by OR and stored (tables of shuffles, fields.hpp). Every instruction set has
+// this shuffle; it serves where there are no permutes of 64 bytes, or not of bytes. Included once
+// per SIMD target with vectors of known length.
 //
-// Reads whole vectors, as fields.inl.hpp does, but for the last ones: what they would make goes by
-// moves.
+// Reads whole vectors, as fields.inl.hpp does, but for the last records, which are moved field by
+// field.
 //
 // Measured: docs/experiments/2026-11-26-short-runs-and-records.md. Tried: tables read from memory
 // at each step, 2.3 to 3 times slower.
 
-// Shorter rows are stored wherever they lie: up to a period of elements moved one by one takes
-// longer than what their vectors lose. Zen 5, with and without, rows of 150 and 300 bytes at 3
-// packed 32 and 14 ns, 35 and 18, unpacked 16 and 16, 39 and 20; 100 shorts at 2 21 and 10, 100
-// ints 18 and 13; by shuffles 150 bytes at 3 27 and 17, 1000 55 and 44. Rows of 10,000 and more
-// are level.
+// Rows below this are not aligned first: moving up to a period of records one by one takes longer
+// than unaligned vectors lose (docs/experiments/2026-11-26-kernel-choices.md).
 constexpr int64_t kAlignedRow = 2048;
 
-// Of `count` elements those to move one by one before `p`, which advances `step` bytes with each,
-// is at a multiple of `vector` bytes: a vector that lies in two lines costs twice. 0 where that
-// never comes.
+// How many of `count` elements to move one by one until `p`, which advances `step` bytes with each,
+// is a multiple of `vector` bytes: a vector that crosses lines costs twice. 0 for short rows, or if
+// `p` never is.
 inline int64_t elements_to_vector(const std::byte* p, int64_t step, int64_t count, int64_t most,
                                   int64_t vector) {
   if (count * step < kAlignedRow) return 0;
@@ -31,8 +28,8 @@ inline int64_t elements_to_vector(const std::byte* p, int64_t step, int64_t coun
   return 0;
 }
 
-// Periods of `count` elements, `src_step` bytes apart, whose loads end before `src_end`, where the
-// last data byte is. Its divisions take as long as a short row.
+// How many periods of `count` elements, `src_step` bytes apart, only load before `src_end`, the end
+// of the data. Its divisions take as long as a short row.
 inline int64_t whole_periods(const FieldTable& t, int64_t count, int64_t src_step,
                              int64_t src_end) {
   if (src_end < t.reach) return 0;
@@ -63,7 +60,7 @@ using ShuffleVector = hn::Vec<ShuffleTag>;
 using ShuffleFn = void (*)(const FieldTable& table, int64_t period_src, int64_t periods,
                            const std::byte* src, std::byte* dst);
 
-// A period of kVectors, each made of kLoads: the table stays in registers.
+// A period of kVectors stores of kLoads loads each: its table stays in registers.
 template <int kLoads, int kVectors>
 void shuffle_periods(const FieldTable& table, int64_t period_src, int64_t periods,
                      const std::byte* src, std::byte* dst) {
@@ -89,7 +86,7 @@ void shuffle_periods(const FieldTable& table, int64_t period_src, int64_t period
   }
 }
 
-// Of any number of them.
+// For periods of any length: the table is read from memory.
 inline void shuffle_periods_any(const FieldTable& table, int64_t period_src, int64_t periods,
                                 const std::byte* src, std::byte* dst) {
   const FieldStep* const end = table.steps.data() + table.steps.size();
@@ -107,7 +104,7 @@ inline void shuffle_periods_any(const FieldTable& table, int64_t period_src, int
 
 inline ShuffleFn find_shuffles(const FieldTable& table) {
   constexpr int kMostVectors = 6;
-  // Tables of up to 12 vectors, which registers hold.
+  // Tables of up to 12 vectors fit into registers.
   static constexpr ShuffleFn kFns[kMostLoads][kMostVectors] = {
       {},
       {&shuffle_periods<2, 1>, &shuffle_periods<2, 2>, &shuffle_periods<2, 3>,

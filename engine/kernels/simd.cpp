@@ -3,10 +3,9 @@
 // The SIMD kernels, compiled once per instruction set by Highway (foreach_target includes this file
 // again for each), and the list of those that this host can run. Highway is used header-only: its
 // run-time library would be a second shared object in every process that preloads lacuna, so the
-// CPU is asked here (docs/decisions/0001-highway-for-simd.md).
-// SVE2 and the targets for one length of vector have nothing more that moves bytes than SVE.
-// And SSE4 is SSSE3: of 73,600 instructions a few dozen were others, in 230 KB and a fifth of the
-// time that this file takes to compile.
+// CPU is detected here (docs/decisions/0001-highway-for-simd.md).
+// SVE2 and the SVE targets of fixed length have no further instructions that move bytes. SSE4
+// compiles to the same code as SSSE3, but for a few dozen instructions.
 #if !defined(HWY_DISABLED_TARGETS)
 #if defined(__aarch64__)
 #define HWY_DISABLED_TARGETS (HWY_SVE2 | HWY_SVE2_128 | HWY_SVE_256)
@@ -15,7 +14,7 @@
 #endif
 #endif
 #ifndef HWY_IS_DEBUG_BUILD
-#define HWY_IS_DEBUG_BUILD 0  // its asserts would need that library
+#define HWY_IS_DEBUG_BUILD 0  // its asserts would need its run-time library
 #endif
 #include <algorithm>
 #include <cstddef>
@@ -39,8 +38,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// For lambdas: the innermost moves. Left to itself the compiler stops inlining them once there are
-// many, and a call for each run costs three times the run.
+// For lambdas, the innermost moves: with many of them the compiler stops inlining, and a call for
+// each run takes three times as long as the run.
 #ifndef LACUNA_INLINE
 #define LACUNA_INLINE __attribute__((always_inline))
 #endif
@@ -59,7 +58,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/strided_any.inl.hpp"
 #include "kernels/listed.inl.hpp"
 // clang-format on
-#if !HWY_HAVE_SCALABLE  // tiles and tables are arrays of vectors, which such vectors cannot be in
+#if !HWY_HAVE_SCALABLE  // tiles and tables are arrays of vectors; scalable vectors cannot be in one
 // clang-format off: each uses the one before
 #include "kernels/tile.inl.hpp"
 #include "kernels/transpose_pieces.inl.hpp"
@@ -81,7 +80,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t kFieldBytes = FieldLanes<uint32_t>::kBytes;
 #define LACUNA_GATHER_FIELDS &gather_fields
 #define LACUNA_SCATTER_FIELDS &scatter_fields
-#else  // masked stores of AVX2 take many cycles on some CPUs
+#else  // masked stores of AVX2 are slow on some CPUs
 constexpr int64_t kFieldBytes = 0;
 #if HWY_HAVE_SCALABLE
 #define LACUNA_GATHER_FIELDS &by_field<false>
@@ -98,8 +97,8 @@ constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
                                   : HWY_TARGET == HWY_SVE  ? "sve"
                                                            : "simd";
 
-// The narrowest lanes that can be permuted; single bytes are an extension of AVX-512 that all but
-// its first CPUs have.
+// The narrowest lanes that can be permuted. Single bytes need VBMI, which all but the first AVX-512
+// CPUs have.
 inline int64_t field_lane() {
 #if HWY_TARGET == HWY_AVX3
   __builtin_cpu_init();
@@ -177,7 +176,7 @@ std::span<const KernelTable* const> simd_tables() {
 #elif HWY_TARGETS & HWY_NEON
 #if HWY_TARGETS & HWY_SVE
       if ((getauxval(AT_HWCAP) & HWCAP_SVE) != 0) {
-        // With NEON's transposes and shuffles, in place of none.
+        // SVE has no transposes and shuffles; those of NEON serve.
         sve = N_SVE::table();
         for (const Shape shape : {Shape::kTranspose, Shape::kGatherFields}) {
           const auto of_shape = static_cast<size_t>(shape);

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two-level strided movers of runs of one width of at most 16 bytes, and the loops of all. Included
-// once per SIMD target, inside its namespace (simd.cpp).
+// Strided runs of one width of at most 16 bytes, and the loops that runs of any width share.
+// Included once per SIMD target, inside its namespace (simd.cpp). Times behind the choices:
+// docs/experiments/2026-11-26-kernel-choices.md.
 
-// One block of kWidth bytes, 1 to 16; the compiler makes one load and one store of it.
+// A run of kWidth bytes, 1 to 16; the compiler makes one load and one store of it.
 template <int64_t kWidth>
 [[gnu::always_inline]] inline void copy_block(std::byte* dst, const std::byte* src) {
   std::memcpy(dst, src, static_cast<size_t>(kWidth));
 }
 
-// The same to a place with gaps: 4 and 8 bytes through a vector register. Zen 5 writes lines in the
-// second level faster so: 8192 of 8 bytes at 64 2.75 and 2.43 us, at 72 2.74 and 2.48, of 4 bytes
-// at 64 2.71 and 2.34, one by one 3.1 and 2.3; in the first level and out of the second level. Not
-// for packing, where it changes nothing but that lines which meet in few places of the first level
-// are gone sooner (8 bytes at 1024, one by one, 13.4 and 14.3 us).
+// The same for unpacking: 4 and 8 bytes through a vector register, which Zen 5 writes faster to
+// lines in the L2. Packing gains nothing by it, and loses lines of a few L1 sets sooner.
 template <int64_t kWidth>
 [[gnu::always_inline]] inline void scatter_block(std::byte* dst, const std::byte* src) {
   typedef float Float __attribute__((aligned(1), may_alias));
@@ -27,28 +25,29 @@ template <int64_t kWidth>
   }
 }
 
-// Asks for the lines of [p, p + bytes), bytes >= 1, to be read or written soon. May be given any
-// address.
+// Prefetches the lines of [p, p + bytes), bytes >= 1, to be read or written. Any address may be
+// given.
 template <bool kWrite>
 [[gnu::always_inline]] inline void touch(const std::byte* p, int64_t bytes) {
   __builtin_prefetch(p, kWrite ? 1 : 0, 3);
   if (bytes == 1) return;
-  // Of longer runs the hardware finds the rest by itself.
+  // The hardware prefetcher follows the rest of longer runs.
   const int64_t most = bytes < 256 ? bytes : 256;
   for (int64_t i = 64; i < most; i += 64) __builtin_prefetch(p + i, kWrite ? 1 : 0, 3);
   __builtin_prefetch(p + most - 1, kWrite ? 1 : 0, 3);
 }
 
-// The same for at most a line, into the second level.
+// The same for at most a line, into the L2.
 [[gnu::always_inline]] inline void touch_second(const std::byte* p, int64_t bytes) {
   __builtin_prefetch(p, 0, 2);
   __builtin_prefetch(p + bytes - 1, 0, 2);
 }
 
-// What of each block is asked for ahead: nothing, the one line that it lies in, all its lines.
+// What is prefetched of each run: nothing, the one line that it lies in, all its lines.
 enum class Ahead { kNone, kLine, kLines };
 
-// All strides of a side, of those loops that repeat anything, put together.
+// All strides of a side, of the loops that repeat at all, combined by OR: the lowest set bit is the
+// largest power of two that divides them all.
 inline int64_t src_strides(const Move& m) {
   return (m.around.count == 1 ? 0 : m.around.src_stride) |
          (m.outer.count == 1 ? 0 : m.outer.src_stride) | m.inner.src_stride;
@@ -58,7 +57,7 @@ inline int64_t dst_strides(const Move& m) {
          (m.outer.count == 1 ? 0 : m.outer.dst_stride) | m.inner.dst_stride;
 }
 
-// Whether every block of `bytes` on that side lies in one line: blocks are at the same place of
+// Whether every run of `bytes` on that side lies within one line: runs begin at the same offset in
 // each unit of memory that divides all strides, and must not leave it.
 inline bool lies_in_a_line(const std::byte* p, int64_t strides, int64_t bytes) {
   strides |= 64;
@@ -66,32 +65,26 @@ inline bool lies_in_a_line(const std::byte* p, int64_t strides, int64_t bytes) {
   return (static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) & (unit - 1)) + bytes <= unit;
 }
 
-// Runs whose lines the first level surely holds.
+// That many runs and their lines fit into any L1.
 constexpr int64_t kNearRuns = 512;
 constexpr int64_t kShortRow = 16;
 
-// Whether all runs are moved by one instruction, which is what hardware learns strides by: each is
-// one load from a line of its own, or a line (Zen 5: 64 bytes at 128 unpacked 558 ns, four at a
-// time 700; 32 at 256 1.31 and 1.22 us, so not those). Granite Rapids, blocks of 4 and 8 bytes at
-// 64, out of memory: 1.3 times as fast as four at a time, 64 bytes out of the first level 0.9
-// times. Zen 5, at strides that Move::one_by_one leaves out: 8 bytes at 64 0.85 times, at 1056 0.9
-// times. Out of the first level there is nothing to learn: 512 doubles at 192 bytes 211 and, four
-// at a time, 153 ns.
+// Whether the loop is not unrolled, so that one instruction moves all runs: the stride prefetcher
+// learns the strides of single instructions. Only for runs that are one load each from a line of
+// their own, or a whole line, as far as Move::one_by_one has it. In the L1 there is nothing to
+// learn, and unrolled loops are faster.
 template <Ahead kAhead>
 [[gnu::always_inline]] inline bool goes_one_by_one(const Move& m, int64_t width) {
   const bool scatters = m.inner.dst_stride != width;
-  // To memory, lines that follow each other, each once or twice. Zen 5, 64 MiB, in the benchmark: 8
-  // bytes at 64 1.06 times as fast, 4 at 32 1.03; in a loop of nothing else 8 at 64 1.05, at 32
-  // 1.01, at 72 1.02; 16 MiB at 64 1.02, at 16 0.92. In a program whose memory is one map of 1 GiB
-  // level.
+  // Unpacking to DRAM, to lines that follow each other, one or two runs in each: up to 1.06 times
+  // as fast.
   if (scatters && width <= 16) {
     const int64_t stride = m.inner.dst_stride;
     return kAhead == Ahead::kNone && m.far && m.inner.count >= kShortRow && stride >= 32 &&
            stride < 96;
   }
   if (width != 64 && width > 16) return false;
-  // Short rows of lines: what four at a time needs to know takes longer than it saves (Zen 5, 8
-  // rows of 8 in the first level: 35 and 26 ns).
+  // Short rows of 64-byte runs: preparing the unrolled loop takes longer than it saves.
   if (width == 64 && m.inner.count < kShortRow) return true;
   if (width > m.one_by_one || (width & (width - 1)) != 0) return false;
   const int64_t stride = scatters ? m.inner.dst_stride : m.inner.src_stride;
@@ -100,14 +93,14 @@ template <Ahead kAhead>
   return runs <= m.one_by_one_runs && (kAhead != Ahead::kNone || runs > kNearRuns);
 }
 
-// The loops; `copy(dst, src)` moves one block. With kAhead the blocks m.ahead later are asked for:
-// those of the side with gaps, the other is dense and the hardware follows it. Four blocks in
-// flight; those of one move each at places that do not wait for each other (of several there is no
-// register left for that: 16 rows of 65 runs of 92 bytes 0.9 times as fast).
+// The loops; `copy(dst, src)` moves one run. With kAhead the runs m.ahead later are prefetched on
+// the side with gaps; the hardware prefetcher follows the dense side. Unrolled by four. Runs of one
+// move each then have independent addresses; for runs of several moves there are too few registers
+// for those.
 template <Ahead kAhead, bool kOneMove, typename Copy>
 [[gnu::always_inline]] inline void strided_loops(const Move& m, int64_t width, Copy copy) {
   constexpr bool kApart = kOneMove && kAhead == Ahead::kNone;
-  // Here, not in m: as far as the compiler knows, a block may change it.
+  // Copies: to the compiler a run may change m.
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
   const bool scatters = dst_stride != width;
@@ -119,7 +112,7 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
   int64_t src_thrice = 3 * src_stride;
   int64_t dst_twice = 2 * dst_stride;
   int64_t dst_thrice = 3 * dst_stride;
-  // The compiler must be kept from adding up their places one by one.
+  // Without this the compiler would compute each address from the one before.
   asm("" : "+r"(src_twice), "+r"(src_thrice), "+r"(dst_twice), "+r"(dst_thrice));
   const int64_t runs = m.inner.count;
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
@@ -160,13 +153,10 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
   });
 }
 
-// `one()` for each of `count` runs, by kTurns instructions that take turns. The hardware learns an
-// instruction's stride and asks for its next line or two; several have as many lines on their way
-// each. Zen 5, cold, us, by one, two and four: packed 16384 runs of 8 bytes at 1024 76, 67, 65,
-// 4096 of 16 at 2048 25, 18, 16, 1024 of 64 at 4096 9.5, 7.2, 7.5; unpacked 64 at 4096 12.3, 8.9,
-// 8.6. Warm there is no difference, but for lines' worths: packed 3.4, 3.5 and 4.3. Short runs that
-// are stored several times: nothing to rely on. By four, 16 bytes at 2048, cold, 29 and 19 in one
-// build, and 43 in another, 8 at 1024 88 and 115 or 152, for a reason not found.
+// Calls one() for each of `count` runs, by kTurns interleaved instructions. The hardware prefetcher
+// runs only a line or two ahead of each instruction's stride, so several instructions keep several
+// times as many lines under way: faster from DRAM. Not for short runs that are stored several
+// times, which were up to twice as slow in some builds, for a reason not found.
 template <int kTurns, typename One>
 [[gnu::always_inline]] inline void in_turns(int64_t count, One one) {
 #pragma GCC unroll 1
@@ -183,15 +173,12 @@ inline bool is_repeated(const Move& m) {
          m.outer.count * m.inner.count >= m.repeats_from;
 }
 
-// Each run is stored several times. A CPU that fetches the lines of all stores in its queue before
-// the first of them leaves fetches too many, where they meet in the same few places of the first
-// level: they are gone again when their turn comes. Stores that add nothing keep the queue short of
-// lines. Zen 5, 64 KiB out of the second and third level:
-// 8 bytes at 512 27 and, three times, 11 us; 16 at 1024 18 and, six times, 6; 8 at 4096 59 and,
-// sixteen times, 31; 64 at 1024 3.8 and, twice, 1.2; 64 at 4096 6.6 and, eight times, 2.5.
+// Stores each run several times. Some CPUs fetch the lines of all stores in the store queue early.
+// If these lines share few L1 sets, they evict each other before their stores retire. Stores that
+// repeat a run add no line, so the queue holds fewer lines.
 template <int kTurns, typename Copy>
 [[gnu::always_inline]] inline void repeated_rows(const Move& m, Copy copy) {
-  // Here, not in m, which would be read again after each store.
+  // Copies: m would be read again after each store.
   const int64_t repeats = m.repeats;
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
@@ -213,21 +200,11 @@ inline bool is_paced(const Move& m) {
          m.outer.count * m.inner.count <= m.paced_most;
 }
 
-// Loads that meet in few places of the first level, too, fetch lines too many if they leave as soon
-// as they can: here each one's address takes m.pace cycles. Zen 5, from so many cycles, us: 4096
-// runs of 16 bytes at 4096 33 and, by 4, 6, 8 and 10, 24, 22, 19, 17; 1024 3.9 and 2.9, 2.6, 2.4,
-// 2.7; 4096 at 2048 15 and, by 2, 4 and 6, 13, 10.8, 10.8; at 1024 7.0 and 6.6, 7.2, 8.5; at 512
-// 5.05, 5.08, 4.9, 6.9. Runs of 8 and of 64 bytes the same.
+// Spaces loads of lines that share few L1 sets: issued as soon as possible, they evict each other
+// before they are used. Here each address takes m.pace cycles to compute.
 //
-// Tried, packing in the second and third level (Zen 5, ns a run, so and as here):
-//   - gathers of four doubles or sixteen floats (vgatherqpd, vgatherdps): warm, 1024 to 16384 of 8
-//     bytes at 192 0.37 to 0.41 and 0.40 to 0.56, 8192 at 512 0.68 and 1.07, at 1024 1.1 and 1.4;
-//     with cold caches 4.0 and 1.85, 4.3 and 3.8, 5.1 and 4.2, as the hardware learns nothing from
-//     them;
-//   - asked for 12 or 16 ahead: 4096 to 16384 at 512 0.85 to 0.92 and 1.16 to 1.25, at 256 0.51
-//     to 0.57 and 0.58 to 0.82; cold 3.7 and 2.6, 3.6 and 2.2. Both together are neither;
-//   - pace 2: 4096 at 512 0.83 and 1.11, at 256 0.51 and 0.57, all others up to 1.1 times as long.
-// Who packs cannot know whether its lines are in a cache, and cold caches lose more.
+// Tried for packing from the L2 and L3: gather instructions, a longer prefetch distance, a pace of
+// 2. All gain there and lose more from DRAM, and a kernel cannot know where the lines are.
 template <typename Copy>
 [[gnu::always_inline]] inline void paced_rows(const Move& m, Copy copy) {
   const int64_t half = m.inner.src_stride / 2;
@@ -240,7 +217,7 @@ template <typename Copy>
     in_turns<2>(runs, [&]() LACUNA_INLINE {
       copy(dst, src + at);
       dst += dst_stride;
-      // The compiler must not add these up.
+      // The compiler must not fold these additions: they are the delay.
       at += half;
       asm("" : "+r"(at), "+r"(dst));
 #pragma GCC unroll 1

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two-level strided movers of runs of any width, by what is best for it; and by field. Included
-// once per SIMD target, after strided.inl.hpp.
+// Strided runs of any width, by the way that is fastest for the width; and records field by field.
+// Included once per SIMD target, after strided.inl.hpp. Times behind the choices:
+// docs/experiments/2026-11-26-kernel-choices.md.
 
-// Runs of so many bytes are loops themselves; four of them side by side, with a choice by length in
-// each, take 1.7 times as long (16 runs of 768 bytes) and keep fewer misses on their way (256 runs
-// of 256 bytes from memory: 1.4).
+// Longer runs are loops themselves. Unrolled by four, each with its choice by length, they are
+// slower, and keep fewer misses under way.
 constexpr int64_t kLongRun = 128;
-// The next runs' first lines are asked for, whatever the message, where that costs nothing: out of
-// memory 1.1 to 1.8 times faster (256 bytes at 512: 18 to 10 us for 64 KiB), within caches level on
-// Intel's, 1.1 to 1.25 times slower on Zen 5. Packing runs of less than a KiB it is 1.1 to 1.5
-// times slower.
+// Packing prefetches the first lines of the next run from this size on; for shorter runs that is
+// slower. (Unpacking always does: faster from DRAM, level in the caches, but slower on Zen 5; see
+// Move::asks_always.)
 constexpr int64_t kAskedRun = 1024;
 
-// The runs of a message of so many bytes, and where they go, are in the first level.
+// A message of this many bytes and its destination fit into the L1.
 constexpr int64_t kNearMessage = 16384;
 
 template <typename Copy>
 [[gnu::always_inline]] inline void long_rows(const Move& m, Copy copy) {
-  const int64_t width = m.width;  // the compiler must think that a run may change m
+  const int64_t width = m.width;  // a copy: to the compiler a run may change m
   const int64_t ahead = width < 512 ? 512 / width : 1;
   const bool asks = m.asks_always || m.ahead > 0;
   const int64_t src_stride = m.inner.src_stride;
@@ -37,7 +36,7 @@ template <typename Copy>
   });
 }
 
-// Runs of so many bytes have an instruction for each of their lines.
+// Up to this size a run has a load instruction for each of its lines (rows_by_lines).
 constexpr int64_t kMostByLines = 2048;
 
 // Lines [kLine, lines) of a run.
@@ -50,15 +49,11 @@ template <int64_t kLine>
   }
 }
 
-// The hardware learns an instruction's stride: one for each line has the stride of the runs, where
-// that of a loop over lines has two, and fetches the gaps, too. Zen 5, packing 32 MiB, half of it
-// gaps, while the other core does the same, GB/s by a loop / so: runs of 256 bytes 11 / 15, 512 12
-// / 19, 768 12 / 18, 1 KiB 14 / 21, 2 KiB 14 / 17, 4 KiB 16 / 12; 8 MiB 43 / 46, 40 / 43, 50 / 51,
-// 49 / 56, 49 / 55, 53 / 51. The order of the lines is all the same.
+// One load instruction for each line of a run. Its stride is that of the runs, which the hardware
+// prefetcher learns; the instruction of a loop over lines has two strides, and the prefetcher
+// fetches the gaps, too. Up to 1.6 times as fast from DRAM, up to 2 KiB.
 //
-// Tried: runs asked for 4 KiB ahead (Zen 5). In a loop of nothing else, out of the last level and
-// of memory, 192 and 256 bytes gain 1.1 to 1.5, 384 and 512 0.86 to 1.25; here 0.94 to 1.05, as
-// this loop took already what that one took asking.
+// Tried: prefetch 4 KiB ahead. It helps a loop over lines, not this one.
 [[gnu::noinline]] inline void rows_by_lines(const Move& m) noexcept {
   const int64_t width = m.width;
   const int64_t lines = (width - 1) / 64;
@@ -76,7 +71,7 @@ inline bool is_off_lines(const std::byte* p, int64_t strides) {
   return ((static_cast<int64_t>(reinterpret_cast<uintptr_t>(p)) | strides) & 63) != 0;
 }
 
-// One run longer than a vector, and where it goes, in the first level.
+// KernelTable::copy_near: one run longer than a vector.
 inline void copy_near(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
   copy_vectors(dst, src, bytes);
 }
@@ -87,17 +82,16 @@ inline void copy_past(std::byte* dst, const std::byte* src, int64_t bytes) noexc
 }
 inline void fence_past() noexcept { hwy::FlushStream(); }
 
-// Whether the side with gaps does not lie on the lines' boundaries.
+// Whether runs on the side with gaps are not line-aligned.
 inline bool has_gaps_off_lines(const Move& m) {
   return m.inner.dst_stride != m.width ? is_off_lines(m.dst, dst_strides(m))
                                        : is_off_lines(m.src, src_strides(m));
 }
 
-// Functions of their own: in one, each paid for the registers of all (8 rows of 8 lines packed 44
-// ns, by a loop of nothing else 24).
+// Each way is a function of its own: in a common one, each would save the registers of all.
 [[gnu::noinline]] inline void streamed_rows(const Move& m) noexcept {
-  // The next run is asked for: without, packing 64 MiB of runs of 8 KiB took 1.3 times as long as
-  // through the caches (Zen 5), though its stores save a third of the bytes.
+  // The next run is prefetched: without that, packing takes 1.3 times as long as through the caches
+  // (64 MiB of runs of 8 KiB, Zen 5), though non-temporal stores save a third of the traffic.
   const bool has_gaps = m.inner.src_stride != m.width;
   strided_rows<false>(m, m.width,
                       [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
@@ -115,7 +109,7 @@ inline bool has_gaps_off_lines(const Move& m) {
   long_rows(m, [&m](std::byte* dst, const std::byte* src)
                    LACUNA_INLINE { copy_half_lines(dst, src, m.width); });
 }
-// 32 doubles: nothing to find out for each (in the second level, at 512 bytes, 827 and 770 ns).
+// Runs of 256 bytes: no checks of the length.
 [[gnu::noinline]] inline void rows_of_four_lines(const Move& m) noexcept {
   long_rows(m, [](std::byte* dst, const std::byte* src) LACUNA_INLINE {
     for (int64_t at = 0; at < 256; at += 64) copy_vector<64>(dst + at, src + at);
@@ -132,7 +126,7 @@ inline bool has_gaps_off_lines(const Move& m) {
   }
 }
 
-// Lines' worths, one after the other and nothing else.
+// Runs of 64 bytes, not unrolled.
 template <int64_t kVector>
 [[gnu::noinline]] void line_rows_in_order(const Move& m) noexcept {
   const Dim inner = m.inner;
@@ -153,17 +147,9 @@ template <int64_t kVector>
   });
 }
 
-// Runs of lines by narrow moves. Where runs meet in few places of the first level, so many loads
-// and stores of whole vectors stand in the queues that the lines they ask for are gone before their
-// turn; of narrow ones there are fewer lines at a time. Zen 4, 64 KiB, 16 bytes off the line, us,
-// by 64, 32, 16 and 8 bytes: 64 of 1024 unpacked 3.10, 3.09, 1.82, 2.09, of 2048 3.44, 3.40, 3.09,
-// 2.28, of 4096 3.59, 4.20, 3.99, 3.79; 128 of 2048 2.70, 2.62, 1.50, 2.09, of 4096 2.91, 2.91,
-// 2.68, 2.35; 256 of 4096 2.49, 2.40, 1.32, 4.45; packed 64 of 2048 3.27, 2.90, 1.78, 2.21, of 4096
-// 7.00, 6.51, 3.93, 2.58, 128 of 4096 2.97, 2.85, 1.58, 2.11. On the line: unpacked 64 of 1024
-// 1.94, 1.90, 1.15, 2.11, of 2048 2.06, 2.00, 2.08, 2.32, of 4096 3.02, 2.96, 2.76, 2.68, 256 of
-// 4096 1.98, 1.89, 1.13, 4.45; packed 64 of 2048 2.17, 2.17, 1.44, 2.15, of 4096 3.32, 3.19, 2.83,
-// 2.39. At times (another guest on the core's other thread, it seems, which halves the queues)
-// whole vectors are ahead on the line: 64 of 1024 1.37, 1.37, 1.98, 3.19.
+// Runs of whole lines by narrow moves. If lines share few L1 sets, queues full of whole vectors
+// hold so many lines that these evict each other before they are used; with narrow moves the queues
+// hold fewer lines. Which width is best depends on stride and alignment (set_pieces in plan/).
 template <int64_t kPiece>
 [[gnu::noinline]] void rows_by_pieces(const Move& m) noexcept {
   const Dim inner = m.inner;
@@ -200,8 +186,8 @@ inline void line_rows(const Move& m) noexcept {
   if (is_paced(m)) return paced_line_rows(m);
   const int64_t runs = m.outer.count * m.inner.count;
   const bool is_near = runs * 64 <= kNearMessage;
-  // By one move or by two. Zen 5: in the first level, 8 rows of 8, unpacked 8 bytes off the line,
-  // 33 and 26 ns; out of memory, 8 MiB of 64 at 4096, 1.7 and 1.3 ms.
+  // By one move or by two of 32 bytes. Zen 5: two are faster in the L1 for unaligned stores, and
+  // from DRAM.
   const bool in_halves = !m.half_lines ? !is_near
                          : is_near     ? m.inner.dst_stride != 64 && has_gaps_off_lines(m)
                                        : m.one_by_one < 64 || runs > m.one_by_one_runs;
@@ -222,7 +208,8 @@ inline void line_rows(const Move& m) noexcept {
 inline void strided_any(const Move& m) noexcept {
   if (m.width >= 64 && goes_by_pieces(m)) return;
   if (m.width == 64) return line_rows(m);
-  // A line is written whole only by runs that hold one; shorter ones go through the caches.
+  // Only runs of 128 bytes and more hold a whole line for certain; shorter ones go through the
+  // caches.
   if (m.stream && m.width >= 128) return streamed_rows(m);
   if (m.width > 64 && is_repeated(m)) return repeated_run_rows(m);
   const bool is_near = m.outer.count * m.inner.count * m.width <= kNearMessage;
@@ -230,9 +217,8 @@ inline void strided_any(const Move& m) noexcept {
   const bool scatters = m.inner.dst_stride != m.width;
   if (!m.asks_always && (m.far || m.ahead > 0) && !scatters && m.width <= kMostByLines)
     return rows_by_lines(m);
-  // Zen 5, in the second level: 256 bytes 8 bytes off the line packed 1.38 and unpacked 1.57
-  // times as fast, on the line 0.91 to 1.07; 2 KiB 16 bytes off the line unpacked 1.13 times; 1
-  // KiB off the line packed 0.92.
+  // Zen 5: 32-byte vectors are up to 1.6 times as fast in the L2 for unaligned runs below 512
+  // bytes, and a little for longer ones that are unpacked; no faster for line-aligned ones.
   if (m.half_lines && !is_near && (m.width < 512 || scatters) && has_gaps_off_lines(m))
     return rows_in_halves(m);
   return m.width == 256 ? rows_of_four_lines(m) : rows_in_vectors(m);
@@ -272,7 +258,7 @@ inline void strided_of_width(const Move& m) noexcept {
   }
 }
 
-// Element by element, by words. Only unpacking asks for lines ahead: stores wait for each other.
+// Record by record, by words. Only unpacking prefetches: stores wait for their lines.
 template <bool kScatter>
 void by_words(const Move& m, const ElementWords& words) {
   const int64_t ahead = kScatter ? m.ahead * m.inner.dst_stride : 0;
@@ -281,7 +267,7 @@ void by_words(const Move& m, const ElementWords& words) {
   });
 }
 
-// Four elements side by side, by a list of words.
+// By a list of words, four records side by side.
 template <bool kScatter>
 void by_list(const Move& m, const WordList& list) {
   const Fields& f = *m.fields;
@@ -292,11 +278,11 @@ void by_list(const Move& m, const WordList& list) {
   });
 }
 
-// Elements of several fields, one pass per field over a block of elements that stays in the
-// first-level cache: each pass is one loop over moves of one width.
+// Records of several fields: one pass for each field over a block of records that stays in the L1;
+// a pass is one loop over moves of one width.
 //
-// Tried: elements of more than a line by one pass over all their fields, which waits for each line
-// once: three times as long (24 and 4 bytes of 96), as each run's length is asked for again.
+// Tried: records of more than a line by one pass over all their fields, so that each line is missed
+// once: three times as long (24 and 4 bytes of 96), as each run's length is examined each time.
 template <bool kScatter>
 void by_field(const Move& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;
@@ -325,7 +311,7 @@ void by_field(const Move& m) noexcept {
         packed += field.bytes;
         pass.ahead_bytes = f.span - field.mem_offset;
         strided_of_width(pass);
-        pass.ahead = 0;  // the first field's pass has asked for the elements' lines
+        pass.ahead = 0;  // the first field's pass has prefetched the records' lines
       }
     }
   });

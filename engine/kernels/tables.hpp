@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the tables come from; for registry.cpp alone.
+// The tables of each instruction set; for registry.cpp alone.
 #ifndef LACUNA_ENGINE_KERNELS_TABLES_HPP_
 #define LACUNA_ENGINE_KERNELS_TABLES_HPP_
 

@@ -29,8 +29,8 @@ struct TileLane<16> {
 template <int64_t kWidth>
 struct Tile {
   using T = typename TileLane<kWidth>::T;
-  // Narrow elements make tiles of too many vectors for the register file; 16-byte vectors keep them
-  // at 16 and 8.
+  // Narrow elements with wide vectors would make tiles of more vectors than there are registers;
+  // 16-byte vectors make them 16 and 8.
   static constexpr int64_t kBytes = kWidth <= 2 ? 16 : (HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64);
   static constexpr int64_t kN = kBytes / kWidth;    // rows and columns
   static constexpr int64_t kInBlock = 16 / kWidth;  // elements in a 128-bit block
@@ -91,7 +91,7 @@ struct Tile {
   static constexpr Lanes kLanes{};
 
   // Lane numbers for `shifted`: elements first, first + 1, ... of the two vectors, 0 <= first < kN.
-  // From a table: those of kN columns would be a KiB of the stack.
+  // From a table: as local variables, those of kN columns would take a KiB of stack.
   [[gnu::always_inline]] static inline V lanes_from(int64_t first) {
     const D d;
     return hn::Load(d, kLanes.from[first]);

@@ -10,28 +10,26 @@
 //   - a register tile: each source line is read once, whole;
 //   - few source rows together (two lines of the destination, at most half the TLB's pages), swept
 //     along one page of columns before the next rows;
-//   - the destination is written in whole, aligned 64-byte lines, by non-temporal stores where it
-//     is larger than the caches.
-// Each column of the destination begins somewhere in a line. Where all begin at the same place, a
-// tile of rows counted from there is lines already; elsewhere a line is the end of one tile and the
-// beginning of the next below it, put together in registers. Where columns that all begin alike
-// follow each other without a gap, the last line of one is also the first of the next and is made
-// whole too: its rows go on at the top, one column to the right.
+//   - the destination is written in whole, aligned 64-byte lines, by non-temporal stores if it is
+//     larger than the caches.
+// A column of the destination may begin anywhere in a line. If all columns begin at the same
+// offset, tiles of rows are counted from the first line boundary and are whole lines. Otherwise a
+// line consists of the end of one tile and the beginning of the tile below it, combined in
+// registers. If all columns begin at the same offset and follow each other without a gap, the last
+// line of one column is also the first of the next: it is stored whole, its last rows taken from
+// the top of the next column.
 //
 // Measured (docs/experiments/2026-11-26-transpose-kernels.md): n x n doubles, n >= 1024, 0.7 to 1.3
 // of memcpy of the same bytes.
 //
-// Tried:
-//   - unaligned stores straight to odd pitches: 2.0 to 3.4 (each line in two halves, far apart);
-//   - a buffer of tiles in the first-level cache for odd pitches, rows cut from it at lines: 2 to
-//   3;
-//     it still serves instruction sets that cannot shift across two registers;
-//   - elements at the borders one by one, column after column: the 2 to 6 columns before the first
-//     whole source line cost 0.3 of 1.0 ms at n = 1024, a set conflict for each row;
-//   - software prefetch of the next tiles' lines, source or destination: 0 to 20 % slower (but see
-//     four lines, below);
-//   - cached stores for 8 MiB outputs, 8 to 128 columns by 8 to all rows: slower than non-temporal
-//     ones by 20 % and more, and sending the result is slower afterwards.
+// Tried, and slower (times: docs/experiments/2026-11-26-kernel-choices.md):
+//   - unaligned stores to odd pitches (each line in two halves, far apart);
+//   - a buffer of tiles in the L1 for odd pitches; it still serves instruction sets that cannot
+//     combine two registers;
+//   - elements at the borders one by one, column after column: a conflict miss for each row;
+//   - software prefetch of the next tiles' lines, except as below;
+//   - cached stores for outputs of 8 MiB: slower than non-temporal ones, and so is sending the
+//     result.
 
 template <int64_t kWidth>
 class Transposer : private TransposePieces<kWidth> {
@@ -85,8 +83,8 @@ class Transposer : private TransposePieces<kWidth> {
   using Pieces::src_;
   using Pieces::src_pitch_;
   using typename Pieces::TileW;
-  // Vectors that the lines of kN columns may be; single bytes' 64 take longer than the buffer does
-  // (1024^2 in the second level 132 and 170 us).
+  // The most vectors that the lines of kN columns may take; the 64 of single bytes are slower than
+  // the buffer.
   static constexpr int64_t kMostInLine = 32;
   static constexpr int64_t kStageCols = kN > 128 / kWidth ? kN
                                                           : (128 / kWidth < 32 ? 128 / kWidth : 32);
@@ -96,7 +94,8 @@ class Transposer : private TransposePieces<kWidth> {
   static_assert(kStageCols * kStagePitch <= static_cast<int64_t>(kScratchBytes));
 
   // Line k of a column is its elements [start + k*kLine, + kLine), where start is the column's own
-  // first line boundary. Blocks of columns and lines; kShift: the columns' starts differ.
+  // first line boundary. The lines are stored in blocks of columns and lines. kShift: the columns'
+  // starts differ.
   template <bool kStream, bool kShift>
   void lines() const {
     const bool cut_cols =
@@ -106,42 +105,25 @@ class Transposer : private TransposePieces<kWidth> {
     const int64_t start = kShift ? 0 : elements_to_line(dst_, rows_);
     // With shifts, a line takes its own tile and the next one.
     const int64_t whole = (rows_ - start) / kLine - (kShift ? 1 : 0);
-    // Past the caches or from beyond them: two lines of rows, swept along a page of columns, which
-    // the hardware follows. Within them: a strip of two source lines; with shifts down all rows,
-    // since each block of rows reads one tile more.
+    // Non-temporal stores or a source in DRAM: two lines of rows along a page of columns, which the
+    // hardware prefetcher follows. In the caches: a strip two source lines wide; with shifts down
+    // all rows, since each block of rows reads one tile more.
     //
-    // Where tiles may take all rows (Machine::tile_rows) also from beyond the caches, but for rows
-    // that meet in the same places of them. Zen 5, n x n doubles, us of two lines and of all rows,
-    // warm and cold, with shifts: 510 105, 129 and 56, 75; 724 217, 258 and 101, 173; 1004 420,
-    // 1007 and 198, 495; 2052 3397, 4237 and 1965, 2346 (4 to 32 lines together: between); 2001
-    // rows at 32 KiB 5792 and 7840, 509 at 8 KiB 235 and 157. Without: 720 114, 156 and 99, 153;
-    // powers of two took 2 to 3 times as long.
+    // On CPUs whose tiles may take all rows (Machine::tile_rows), strips go down all rows from
+    // DRAM, too, up to 2 times as fast, except where the rows would share cache sets.
     const bool along_rows = kStream || far_;
     const bool may_meet = kShift ? src_pitch_ % 4096 == 0 && rows_ >= 1024
                                  : src_pitch_ % 4096 == 0 || dst_pitch_ % 4096 == 0;
     const bool down_rows = along_rows ? tile_rows_ >= rows_ && !may_meet : kShift;
     const int64_t block_cols =
         along_rows ? round_up(tile_cols_, kN) : 2 * (kLine > kN ? kLine : kN);
-    // Columns of whole pages: non-temporal stores wait for each other as soon as some 16 of them
-    // are on their way to one place of several pages. Zen 5, 1024^2 doubles, stores alone: two
-    // lines of 512 columns, then the next two, 337 us; four lines 170; eight 115, as one after the
-    // other. Loads alone, of the rows that so many lines take: 102, 190, 290 us, which asking for
-    // them mends. Over memcpy, two lines and four: 1024^2 doubles 1.72 and 1.12 (cold both 1.05),
-    // floats 2.1 and 1.5 to 1.7 (cold 1.2 and 1.5), 16-byte elements 1.2 and 1.0. From memory two
-    // are as quick (2048^2 doubles 1.18 and 1.25). Huge pages: no difference. Tried at 1024^2:
-    // blocks of 16 x 16 on a diagonal, warm 1.12 and floats 1.25, cold 1.5; bands of rows that take
-    // turns, each in another part, floats 1.4 (cold 0.95), doubles no better; blocks of 32 to 1024
-    // rows by a buffer in a cache, out by non-temporal stores (1.6 to 2.1), cached ones (2.7)
-    // or string instructions (2.3), as reading and writing take turns then; the source's lines
-    // copied to a buffer first, 1.6. Tiles of half a line (AVX2, Zen 4) do not ask: 1024^2 doubles
-    // by four lines, asking and not, 920 and 515 us, two lines 560.
+    // Columns of whole pages: some 16 non-temporal stores to the same offset of several pages wait
+    // for each other. Four lines of a column at a time wait less than two; their source rows are
+    // prefetched, as otherwise the loads take longer. Up to 1.5 times as fast for matrices in the
+    // caches, no faster from DRAM. Tiles of half a line (AVX2) do not prefetch: it costs them more.
     const bool four_lines = kStream && !kShift && four_lines_ && dst_pitch_ % 4096 == 0;
-    // Or tile after tile from another row and another column, so that neither side's lines meet.
-    // Zen 4, 1024^2 by turns, two and four lines' time over this: doubles 1.09 to 1.14 (cold 1.05),
-    // floats 1.07 (cold 0.97), 16-byte elements 0.9 to 0.98 (cold 0.84), 2048^2 floats 1.0 to 1.06
-    // (cold 0.89). Into a buffer in the second level, whose columns do not meet, four lines of
-    // doubles take 0.8 of two lines' time. Without asking for the source cold takes 1.4 times as
-    // long.
+    // Or along diagonals: each tile is in another row and another column than the one before, so
+    // that neither side's lines share cache sets. Zen 4: up to 1.14 times as fast as four lines.
     const bool diagonals = kParts == 1 && !kShift && diagonals_ && along_rows && !down_rows &&
                            src_pitch_ % 4096 == 0 && (!kStream || four_lines);
     const int64_t block_lines = down_rows                 ? whole
@@ -158,8 +140,8 @@ class Transposer : private TransposePieces<kWidth> {
             continue;
           }
         }
-        // Tiles of less than a line share the lines of the source with the next ones, which come
-        // before other rows' lines can be in their place.
+        // Tiles narrower than a line share source lines with their neighbours, which come next,
+        // before other rows can evict those lines.
         constexpr int64_t kSharing = kShift ? kN : kN * kParts;
         for (int64_t c = c0; c < c1; c += kSharing) {
           if constexpr (kShift) {
@@ -175,11 +157,11 @@ class Transposer : private TransposePieces<kWidth> {
           }
         }
       }
-      // With shifts the ends are left to single elements: a line put together from two columns'
-      // tiles was wrong at -O1 (gcc 12), for a reason not found, and no faster.
+      // With shifts the ends are moved element by element: a line combined from two columns' tiles
+      // was wrong at -O1 (gcc 12), for a reason not found, and no faster.
       const bool dense = !kShift && dst_pitch_ == rows_ * kWidth;
-      // Of columns that are whole lines nothing is left, which takes longer to find out for each
-      // than short ones take (a stream's groups: 32 x 1000 doubles).
+      // Columns of whole lines have no ends; checking each column would take longer than a short
+      // column takes.
       const bool has_ends = kShift || start > 0 || whole * kLine < rows_;
       for (int64_t c = c0; has_ends && c < c1; c += kN) {
         const bool wraps = dense && c + kN < cols_;
@@ -191,7 +173,7 @@ class Transposer : private TransposePieces<kWidth> {
         } else if (start > 0) {
           this->template wrapped_line<kStream>(start + whole * kLine, c);
         }
-        // A column's elements before its first line came with the column before it, if that
+        // The elements before a column's first line were stored with the column before, if that
         // wrapped.
         for (int64_t i = c; i < c + kN; ++i) {
           const bool done = dense && (i > c ? wraps : c > first_col);
@@ -199,15 +181,15 @@ class Transposer : private TransposePieces<kWidth> {
         }
       }
     }
-    // By tiles in columns of whole pages past the caches, four lines of which are written at a
-    // time: 2048^2 floats 0.95 of the speed, 1024^2 16-byte elements 0.93.
+    // Element by element with non-temporal stores to columns of whole pages (four lines at a time):
+    // there tiles are up to 1.07 times slower.
     const bool by_tiles = !kStream || diagonals || dst_pitch_ % 4096 != 0;
     by_tiles ? beside(0, first_col, start) : edge(0, rows_, 0, first_col);
     by_tiles ? beside(end_col, cols_, start) : edge(0, rows_, end_col, cols_);
   }
 
-  // Lines [k0, k1) of the columns [c0, c1), diagonal after diagonal; those that leave the block on
-  // its right come in on its left.
+  // Lines [k0, k1) of the columns [c0, c1), diagonal after diagonal; a diagonal that leaves the
+  // block on its right continues on its left.
   template <bool kStream>
   void diagonal_lines(int64_t start, int64_t k0, int64_t k1, int64_t c0, int64_t c1) const {
     for (int64_t first = c0; first < c1; first += kN) {
@@ -221,11 +203,8 @@ class Transposer : private TransposePieces<kWidth> {
     }
   }
 
-  // Columns that begin anywhere and have few whole lines: what is left at their ends would be much
-  // of them, so tiles at any place, the last one over the one before. Zen 5, us of lines and of
-  // this, warm and cold: 40000 columns of 36 floats 335, 931 and 204, 497, of 100 2148, 3092 and
-  // 1323, 1842; of 36 doubles 1057, 1335 and 682, 723; 1000 columns of 100 floats 25, 25 and 18,
-  // 20, of 50 doubles 14, 52 and 18, 34.
+  // Short columns that begin anywhere in a line: their ends would be a large share, moved element
+  // by element. So they are moved by unaligned tiles; the last tile overlaps the one before.
   static constexpr int64_t kShortColumn = 512;  // bytes
 
   void short_columns() const {
@@ -242,9 +221,10 @@ class Transposer : private TransposePieces<kWidth> {
 
   static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-  // Through the buffer. Block k takes source rows [k*T, (k+1)*T + overlap) and completes rows [k*T
-  // + s, (k+1)*T + s) of each destination row, where s is that row's own shift to a line boundary;
-  // the first and last blocks take the ends.
+  // Through the buffer: if elements straddle lines, columns are short, or the instruction set has
+  // no `shifted`. Block k takes source rows [k*T, (k+1)*T + overlap) and completes rows [k*T + s,
+  // (k+1)*T + s) of each destination row, where s is that row's own shift to a line boundary; the
+  // first and last blocks take the ends.
   void staged(std::byte* stage, int64_t tiled_cols, bool stream) const {
     const int64_t tiled_rows = rows_ / kN * kN;
     const int64_t overlap = stream ? kLine : 0;
@@ -293,8 +273,9 @@ template <int64_t kWidth>
 void transpose(const Move& m) noexcept {
   constexpr int64_t kN = Tile<kWidth>::kN;
   if (m.inner.count < kN || m.outer.count < kN) {
-    // Few rows or columns. Along the few first visits each line and page of the other side once; a
-    // loop of less than four is mostly overhead, but less than pages that are mapped no longer.
+    // Few rows or columns. An inner loop along the few visits each line and page of the other side
+    // once; below four iterations it is mostly overhead, but cheaper than TLB misses (columns that
+    // span 256 KiB and more).
     const bool inner_is_few = m.inner.count < m.outer.count;
     const Dim& least = inner_is_few ? m.inner : m.outer;
     const Dim& many = inner_is_few ? m.outer : m.inner;

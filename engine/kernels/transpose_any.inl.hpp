@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The transpose of elements that no register tile is made of: 3, 12, 24 bytes (a colour, a place),
-// up to a line; and of 1 and 2 bytes. Names as in transpose.inl.hpp. Included once per SIMD target,
-// after tile.inl.hpp.
+// The transpose of elements without register tiles (3, 12, 24 bytes, ..., up to a line), and of 1
+// and 2 bytes. Names as in transpose.inl.hpp. Included once per SIMD target, after tile.inl.hpp.
 //
-// Strips of columns, down all rows. A row's part of a strip is read from end to end and each of its
-// elements written to its column in a buffer, by one move of the next power of two: what it writes
-// too much the next row's element covers, and what it reads too much is the next column's. The
-// buffer's columns begin where the destination's do in a line, so what has gathered in them leaves
-// as whole lines, and the line that is not whole yet is where the next rows go on.
+// The matrix is moved in strips of columns, down all rows. A row's part of a strip is read once;
+// each element is written to its column in a buffer by one move of the next power of two. Excess
+// bytes that it writes are overwritten by the next row's element; excess bytes that it reads belong
+// to the next column. The buffer's columns have the same offset in a line as the destination's, so
+// whole lines are stored from there; a column's last, partial line is where the next rows continue.
 //
-// So the source's rows may meet in the same places of the caches, which a plain loop comes back to
-// for each column. Zen 4, n x n elements, time over memcpy by loops of runs in blocks (below) and
-// so: 12 bytes, n = 1024 4.06 and 1.5, 1000 3.2 and 1.5, 512 4.3 and 2.8; 24 bytes, n = 1024 2.4
-// and 1.4, 512 4.5 and 2.0; 3 bytes, n = 1024 7.5 and 6.4, 512 11.5 and 7.3; 7 bytes, n = 1024 4.7
-// and 2.1; 48 bytes 1.5 and 1.25. In the caches, by stores through them, only rows that meet gain:
-// 20 bytes, n = 256 (5 KiB apart) 1.8 and 2.6, 24 bytes (6 KiB) 3.1 and 2.3, n = 64 1.7 and 3.2.
+// A plain loop comes back to the source's rows for each column, and loses them where they share
+// cache sets; this does not. In the caches only such rows gain by it.
 //
-// Tried: asking for the source's next rows in the caches, too: 20 bytes, n = 512 2.1 and 4.5; 4 and
-// 8 bytes by their tiles through the buffer, n = 256 to 2048: 0.44 to 0.75 of the speed of lines
-// that leave straight from the tiles.
+// Tried: prefetch in the caches, too (2 times as slow); 4 and 8 bytes by their tiles through the
+// buffer (0.44 to 0.75 of the speed). Measured: docs/experiments/2026-11-26-kernel-choices.md.
 
-// How elements go from rows of a strip to its columns in the buffer: one row at a time, each by one
-// move of kMove bytes, less than twice the element's.
+// Moves elements from the rows of a strip to its columns in the buffer: one row at a time, each
+// element by one move of kMove bytes, less than twice its size.
 template <int64_t kMove>
 struct OneRow {
   static constexpr int64_t kRows = 1;
   explicit OneRow(int64_t width) : width_(width) {}
 
-  // Element c of the row to at[c] + offset, for c in [0, cols). Behind the last of a message's
-  // there may be nothing to read.
+  // Element c of the row to at[c] + offset, for c in [0, cols). is_last: nothing may be read beyond
+  // the last element.
   [[gnu::always_inline]] void move(const std::byte* src, int64_t, std::byte* const* at,
                                    int64_t offset, int64_t cols, bool is_last) const {
     const int64_t whole = is_last ? cols - 1 : cols;
@@ -52,7 +46,7 @@ struct OneRow {
   int64_t width_;
 };
 
-// Several rows at a time, by register tiles; what is left of the columns one by one.
+// kN rows at a time by register tiles; the remaining columns one element at a time.
 template <typename Tiles, int64_t kMove>
 struct TiledRows {
   static constexpr int64_t kRows = Tiles::kN;
@@ -73,7 +67,7 @@ struct TiledRows {
   int64_t width_;
 };
 
-// Of 1 and 2 bytes.
+// Tiles for 1 and 2 bytes.
 template <int64_t kWidth>
 struct NarrowTiles {
   static constexpr int64_t kN = Tile<kWidth>::kN;
@@ -89,8 +83,8 @@ struct NarrowTiles {
 };
 
 #if HWY_TARGET == HWY_AVX3
-// Of 3 bytes and 5 to 7: put into lanes of 4 and 8 by one permute of bytes, which CPUs with the
-// extension VBMI have, and out of them by another.
+// Tiles for 3 bytes and 5 to 7: spread into lanes of 4 and 8 bytes by one permute of bytes, and
+// joined by another. For CPUs with AVX-512 VBMI.
 template <int64_t kLane>
 struct SpreadTiles {
   using TileL = Tile<kLane>;
@@ -134,7 +128,7 @@ struct SpreadTiles {
 };
 #endif
 
-// kMove: of the rows that are left one by one.
+// kMove: bytes of a move for elements that are moved one by one.
 template <typename Rows, int64_t kMove>
 class GatheringTransposer {
  public:
@@ -148,19 +142,18 @@ class GatheringTransposer {
   }
 
  private:
-  // A strip is a whole number of lines. Out of the caches (n = 1024), strips of 32 and 64 columns,
-  // by 448 and 320 bytes a column: 24 bytes 1.4 and 1.55, 12 bytes 1.7 and 1.6, 7 bytes 2.5 and
-  // 2.1; by 64 and 192: 1.5, 1.5 and 2.0; 128 and 192: 1.8, 1.8, 2.0.
+  // A strip is a whole number of lines wide. Columns of the buffer hold kGathered bytes at a time;
+  // both sizes are measured (docs/experiments/2026-11-26-kernel-choices.md).
   static constexpr int64_t kCols = kMove > 16 ? 32 : 64;
   static constexpr int64_t kGathered = kMove > 16 ? 448 : 320;
-  // An odd number of lines, or columns would meet in a few places of the first level: what is left
-  // of a line, what gathers, and what the last move writes too much.
+  // With room for the rest of a line and the excess of the last move. An odd number of lines, so
+  // that columns do not share L1 sets.
   static constexpr int64_t kPitch = kGathered + 128;
   static_assert(kCols * kPitch <= static_cast<int64_t>(kScratchBytes));
   static constexpr int64_t kAskedRows = Rows::kRows > 1 ? Rows::kRows : 4;
 
   void strip(int64_t c0, int64_t cols, bool is_last) const {
-    // Copies, which what is written to the buffer cannot change.
+    // Copies: to the compiler, stores to the buffer may change the members.
     std::byte* const stage = stage_;
     const Rows mover = rows_;
     const OneRow<kMove> one = one_;
@@ -197,14 +190,14 @@ class GatheringTransposer {
     }
   }
 
-  // Writes the whole lines of a column's bytes [stage + from, end), which go to dst; its first and
-  // last line as far as they are the column's. Where the next go. (By copy_run_stream and copy_run,
-  // which ask for each piece what is known here, 1.05 to 1.18 times as long.)
+  // Stores the whole lines of a column's bytes [stage + from, end) to dst; at the column's ends
+  // also partial lines. Returns where the next bytes go. (copy_run_stream and copy_run check each
+  // time what is known here: 1.05 to 1.18 times as long.)
   static std::byte* leave(bool stream, std::byte* stage, std::byte* end, std::byte* dst,
                           bool is_first, bool is_end, int64_t from) {
     const int64_t gathered = end - stage;
     const int64_t lines = gathered & -64;
-    std::byte* const out = dst - from;  // of the line in which the column's bytes begin
+    std::byte* const out = dst - from;  // the line in which the column's bytes begin
     int64_t begin = 0;
     if (is_first && from > 0) {
       begin = 64;
@@ -244,8 +237,8 @@ class GatheringTransposer {
   OneRow<kMove> one_;
 };
 
-// Strips must be worth a buffer: columns of some lines, and enough of them; and where elements are
-// moved one by one, rows that are written past the caches or meet in the same places of them.
+// Whether the buffer pays: columns of some lines, and enough of them; and, if elements are moved
+// one by one, non-temporal stores or source rows that share cache sets.
 inline bool gathers_columns(const Move& m, bool has_tiles) {
   constexpr int64_t kMeeting = 2048;
   const int64_t bytes = m.inner.count * m.width;
@@ -272,7 +265,7 @@ void gather_spread_columns(const Move& m, std::byte* stage) noexcept {
 }
 #endif
 
-// Loops of runs, of as many rows at a time as stay in the first level.
+// Loops over runs, for as many rows at a time as stay in the L1.
 [[gnu::noinline]] inline void transpose_by_runs(const Move& m) noexcept {
   const int64_t rows = m.inner.count;
   const int64_t most = m.tile_rows > 0 ? m.tile_rows : rows;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a tiled transpose (transpose.inl.hpp, whose names these are) is made of: where its elements
-// are, the lines of a tile's columns, and what no whole tile or line covers. In which order they
-// come is not said here. Included once per SIMD target, after tile.inl.hpp.
+// The pieces of a tiled transpose (transpose.inl.hpp, which has the names): addresses of elements,
+// the lines of a tile's columns, and what no whole tile or line covers. The order of the pieces is
+// not decided here. Included once per SIMD target, after tile.inl.hpp.
 
 template <int64_t kWidth>
 class TransposePieces {
@@ -29,7 +29,7 @@ class TransposePieces {
     return r < rows_ ? at_src(r, c) : at_src(r - rows_, c + 1);
   }
 
-  // What is too narrow for tiles, element by element along the longer side of the source.
+  // What is too narrow for tiles: element by element, the shorter side in the inner loop.
   void edge(int64_t r0, int64_t r1, int64_t c0, int64_t c1) const {
     if (r1 - r0 < c1 - c0) {
       for (int64_t c = c0; c < c1; ++c) {
@@ -48,16 +48,14 @@ class TransposePieces {
     return elements < limit ? elements : limit;
   }
 
-  // Columns [c0, c1), beside whole lines of the source, by tiles of which no other columns are
-  // stored; few of them one by one. Zen 4, all one by one and so, us: floats, 256^2 9.2 and 7.4,
-  // 1024^2 266 and 220, doubles, 64^2 1.07 and 0.85, 512^2 96 and 87. The others stored, too, and
-  // past the caches: lines of few columns of whole pages wait for each other (2048^2 floats 1.17
-  // and 1.30 ms).
+  // Columns [c0, c1) beside the whole lines of the source: by tiles, of which the other columns are
+  // not stored; element by element if there are few. Storing the others, too, by non-temporal
+  // stores is slower (docs/experiments/2026-11-26-kernel-choices.md).
   void beside(int64_t c0, int64_t c1, int64_t start) const {
     constexpr int64_t kLeast = kN < 8 ? 1 : kN / 4;
     for (; c1 - c0 >= kLeast; c0 += std::min(kN, c1 - c0)) {
       const int64_t tile = std::min(c0, cols_ - kN);
-      // Stores that lie in one line each, but for the first and the last.
+      // Aligned, so that only the first and the last stores may cross lines.
       int64_t next = start % kN != 0 ? start % kN : kN;
       for (int64_t r = 0;; r = std::min(next, rows_ - kN), next += kN) {
         V cols[kN];
@@ -74,8 +72,8 @@ class TransposePieces {
     edge(0, rows_, c0, c1);
   }
 
-  // The rows of a line from r on, kBytes after column c of those before `end`; into the second
-  // level: a page apart, more rows than the first level has ways wait for each other in it.
+  // Prefetches a line's rows from r on, kBytes after column c, up to column `end`. Into the L2:
+  // rows a page apart share L1 sets, which have fewer ways than there are rows.
   template <int64_t kBytes>
   [[gnu::always_inline]] void ask_for_rows(int64_t r, int64_t c, int64_t end) const {
     constexpr int64_t kAhead = kBytes / kWidth;
@@ -84,10 +82,10 @@ class TransposePieces {
     for (int64_t i = 0; i < kLine; ++i) __builtin_prefetch(at_src(r + i, c + kAhead), 0, 2);
   }
 
-  // The lines of kN columns that begin at row r; `row(i)` is where row r + i of column c is read.
-  // Each is stored at once, whatever tiles it is made of: a line that waits for its rest has as
-  // many companions as tiles have columns, and may leave in pieces. Tile after tile and so, AVX2 on
-  // Zen 4, us, by the buffer before: n = 1024, 4 bytes 1200 and 359, 2 bytes 590 and 288.
+  // Stores the lines of kN columns that begin at row r; `row(i)` is where row r + i of column c is
+  // read. Each line is stored at once, even if it takes several tiles: tile after tile, as many
+  // lines as a tile has columns would be incomplete at a time, and lines would leave in pieces (two
+  // to three times as slow).
   template <bool kStream, typename Row>
   [[gnu::always_inline]] void line_of(Row row, int64_t r, int64_t c) const {
     V cols[kParts][kN];
@@ -115,7 +113,7 @@ class TransposePieces {
     line_of<kStream>([&](int64_t i) { return at_src_wrapped(r + i, c); }, r, c);
   }
 
-  // Where line 0 of kN columns is, and which lanes of two tiles it takes.
+  // For each of kN columns: its first line, and the shift that selects that line from two tiles.
   struct Starts {
     Starts(const TransposePieces& t, int64_t c) {
       for (int64_t i = 0; i < kN; ++i) {

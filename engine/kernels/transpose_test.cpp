@@ -48,8 +48,8 @@ TEST_P(Transposes, OddAlignments) {
   }
 }
 
-// Elements that no register tile is made of: whole strips of columns and what is left, blocks of
-// rows and what is left, columns that begin anywhere in a line and end before its end.
+// Elements without register tiles: whole strips of columns and the rest, blocks of rows and the
+// rest, columns that begin and end anywhere in a line.
 TEST_P(Transposes, OtherWidths) {
   for (int64_t width : {3, 5, 7, 9, 12, 17, 24, 32, 33, 48, 63, 64, 65}) {
     for (int64_t rows : {1, 2, 11, 40, 131, 250}) {
@@ -78,7 +78,7 @@ TEST_P(Transposes, OtherWidthsBackwards) {
   }
 }
 
-// A whole page of columns and more: several sweeps, several blocks, each with its edges.
+// More than a page of columns: several sweeps and blocks, each with its edges.
 TEST_P(Transposes, Large) {
   for (int64_t width : {4, 8}) {
     for (int64_t rows : {256, 259}) {
@@ -90,8 +90,8 @@ TEST_P(Transposes, Large) {
   }
 }
 
-// Columns of whole pages: blocks of lines and diagonals, whole ones and one that is short; columns
-// before and after whole lines of the source, few and many.
+// Columns of whole pages: whole and partial blocks of lines, diagonals, and different numbers of
+// columns before and after the whole lines of the source.
 TEST_P(Transposes, OfPages) {
   for (int64_t width : {4, 8, 16}) {
     for (int64_t rows : {16, 80, 250, 264, 300}) {

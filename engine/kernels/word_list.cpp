@@ -11,14 +11,14 @@ namespace {
 
 constexpr int64_t kWidths[] = {16, 8, 4, 2, 1};
 
-// The narrowest of the widths that holds `bytes`, 1 to 16.
+// The index of the narrowest width that holds `bytes`, 1 to 16.
 size_t holding(int64_t bytes) {
   size_t width = std::size(kWidths) - 1;
   while (kWidths[width] < bytes) --width;
   return width;
 }
 
-// The widest of the widths that `bytes` hold.
+// The index of the widest width that fits into `bytes`.
 size_t held(int64_t bytes) {
   size_t width = 0;
   while (kWidths[width] > bytes) ++width;

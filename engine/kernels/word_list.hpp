@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// WordList: an element of short runs as a list of moves of 16, 8, 4, 2 and 1 bytes: a move is two
-// offsets, a load and a store, for each of four elements side by side.
+// WordList: a record of short runs as a list of moves of 16, 8, 4, 2 and 1 bytes. A move is two
+// offsets, and a load and a store for each of four records side by side.
 //
-// The widest moves come first, whatever the packed order, so that each width is one loop. The moves
-// of a run may overlap each other: its last one ends with its last byte.
+// Moves are sorted by width, the widest first, so that each width is one loop. A run's last move
+// may overlap the one before: it ends with the run.
 #ifndef LACUNA_ENGINE_KERNELS_WORD_LIST_HPP_
 #define LACUNA_ENGINE_KERNELS_WORD_LIST_HPP_
 
@@ -35,8 +35,8 @@ class WordList {
   WordList(WordList&&) = default;
   WordList& operator=(WordList&&) = default;
 
-  // Those of an element of these runs, packed one after the other. None where they are more than
-  // `most`, or one is out of reach of 32 bits.
+  // The moves of a record of these runs, packed one after the other. Empty if there are more than
+  // `most`, or an offset exceeds 32 bits.
   WordList(std::span<const Field> runs, int64_t most);
 
   bool empty() const { return moves_.empty(); }
@@ -45,11 +45,12 @@ class WordList {
   // One element.
   template <bool kPack>
   [[gnu::always_inline]] inline void move(std::byte* mem, std::byte* packed) const;
-  // Four elements at those places, `packed_size` apart: what finds a move's place serves all.
+  // Four elements at `mems`, `packed_size` apart in the packed form: each offset is loaded once for
+  // all four.
   template <bool kPack>
   [[gnu::always_inline]] inline void move_four(const std::array<std::byte*, 4>& mems,
                                                std::byte* packed, int64_t packed_size) const;
-  // So many, `extent` apart.
+  // `elements` elements, `extent` apart.
   template <bool kPack>
   [[gnu::always_inline]] inline void move_all(std::byte* mem, int64_t extent, int64_t elements,
                                               std::byte* packed, int64_t packed_size) const;
@@ -59,7 +60,7 @@ class WordList {
     int32_t mem;  // from the element's origin
     int32_t packed;
   };
-  // `move<width>(mem, packed)` for each of them.
+  // Calls move<width>(mem, packed) for each move.
   template <typename Move>
   [[gnu::always_inline]] inline void each(Move move) const;
 
@@ -70,7 +71,7 @@ class WordList {
 template <typename Move>
 [[gnu::always_inline]] inline void WordList::each(Move move) const {
   const Offsets* at = moves_.data();
-  // Not unrolled: what finds out how many are left over takes longer than the few that there are.
+  // Not unrolled: handling the remainder would take longer than the few moves.
   const auto moved = [&]<size_t kWidth>(const Offsets* end) __attribute__((always_inline)) {
 #pragma GCC unroll 1
     for (; at != end; ++at) move.template operator()<kWidth>(at->mem, at->packed);
@@ -93,7 +94,7 @@ template <bool kPack>
 [[gnu::always_inline]] inline void WordList::move_four(const std::array<std::byte*, 4>& mems,
                                                        std::byte* packed,
                                                        int64_t packed_size) const {
-  // By value: as far as the compiler knows, a move may change what is referred to.
+  // A copy: to the compiler a move may change what `mems` refers to.
   const std::array<std::byte*, 4> from = mems;
   const std::array<std::byte*, 4> to = {packed, packed + packed_size, packed + 2 * packed_size,
                                         packed + 3 * packed_size};

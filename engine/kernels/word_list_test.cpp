@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements of random runs against their definition: any lengths and order, extents of either sign,
+// Records of random runs against their definition: any lengths and order, extents of either sign,
 // buffers that end or begin at a guard page, gaps compared afterwards.
 #include "kernels/word_list.hpp"
 
@@ -70,11 +70,11 @@ TEST(WordList, MovesTheBytesOfRandomElements) {
 
 TEST(WordList, CountsMovesAndDeclinesTooMany) {
   const std::vector<Field> runs = {{0, 16}, {32, 24}, {64, 7}, {80, 1}, {90, 3}};
-  // 16; 16 and 8; 4 and 4, which overlap; 1; 2 and 2, which do.
+  // Moves: 16; 16 and 8; 4 and 4 (overlapping); 1; 2 and 2 (overlapping).
   EXPECT_EQ(WordList(runs, 8).size(), 8);
   EXPECT_TRUE(WordList(runs, 7).empty());
   EXPECT_TRUE(WordList({}, 8).empty());
-  // Out of the reach of 32 bits.
+  // Offsets that exceed 32 bits.
   EXPECT_TRUE(WordList(std::vector<Field>{{int64_t{1} << 31, 8}}, 8).empty());
   EXPECT_TRUE(WordList(std::vector<Field>{{-(int64_t{1} << 31), 8}}, 8).empty());
   EXPECT_TRUE(WordList(std::vector<Field>{{0, int64_t{1} << 40}}, 8).empty());

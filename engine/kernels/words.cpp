@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many words of each width an element has is known to the compiler, where they are is in
-// registers. Zen 4 without AVX-512, by a pass for each field and so, us: 1024 of 4, 24 and 4 bytes
-// packed 2.0 and 1.4, unpacked 2.0 and 1.7, 65536 of them 140 and 88, 140 and 109, 16384 of 24 and
-// 4 bytes of 96 35 and 27 both ways, 1000 of two of 16 bytes 1.7 and 1.1. Fields far apart lose (8
-// and 4 bytes, 1 KiB apart, of each page: packed 6.6 and 8.1).
+// A function for each combination of counts of widths; the offsets of the words are in registers.
+// Against a pass for each field: docs/experiments/2026-11-26-kernel-choices.md.
 #include "kernels/words.hpp"
 
 #include <algorithm>
@@ -54,8 +51,8 @@ template <Counts kCounts, size_t... kWord>
 [[gnu::always_inline]] inline void move_words(const ElementWords::Way& way, const std::byte* src,
                                               std::byte* dst, int64_t elements, int64_t ahead,
                                               std::index_sequence<kWord...> /*all*/) {
-  // Here, not in `way`, which would be read again after each store. From the first word on: its two
-  // offsets would be the registers that the loop has not got (the counter was kept in memory).
+  // Copies: `way` would be read again after each store. Relative to the first word, which saves the
+  // two registers that the loop lacks (its counter was in memory).
   const int64_t from[] = {way.from[kWord] - way.from[0]...};
   const int64_t to[] = {way.to[kWord] - way.to[0]...};
   src += way.from[0];
@@ -68,7 +65,7 @@ template <Counts kCounts, size_t... kWord>
     src += src_step;
     dst += dst_step;
   };
-  // Two words take as long as counting them: 10000 of 1 and 4 bytes 7.0 us one element at a time.
+  // Records of two words are unrolled: counting them takes as long as moving them.
   if constexpr (sizeof...(kWord) == 2) {
     for (; elements >= 4 && ahead == 0; elements -= 4) {
       one();
@@ -91,7 +88,7 @@ void moved(const ElementWords::Way& way, const std::byte* src, std::byte* dst, i
                       std::make_index_sequence<static_cast<size_t>(sum(kCounts))>());
 }
 
-// All counts, as digits of a number.
+// Every combination of counts as one number, each count a digit.
 constexpr int kBase = ElementWords::kMost + 1;
 constexpr size_t kNumbers = size_t{kBase} * kBase * kBase * (kMostOfAny + 1) * (kMostOfAny + 1);
 
@@ -157,8 +154,8 @@ bool lie_well(std::span<const Field> runs) {
 
 ElementWordsPtr make_words(std::span<const Field> runs, int64_t extent) {
   if (runs.size() < 2 || !lie_well(runs)) return nullptr;
-  // Words of one width stand together, so that their counts say which word is how wide.
-  std::vector<std::pair<int64_t, int64_t>> places[kKinds];  // in memory, packed
+  // Words are sorted by width, so that the counts alone give the width of each.
+  std::vector<std::pair<int64_t, int64_t>> places[kKinds];  // offsets in memory, packed
   Counts counts{};
   int words = 0;
   int64_t packed = 0;

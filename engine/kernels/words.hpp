@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Words: the few moves of 16, 8, 4, 2 and 1 bytes that an element of short runs is made of, all of
-// one element before the next, as a compiler would do it for a struct. For elements that neither
-// the tables of fields.hpp nor the permutes of element.hpp serve: a pass for each field reads and
-// writes each line once for every field in it.
+// Words: a record of short runs as a few moves of 16, 8, 4, 2 and 1 bytes, all of one record before
+// the next, as a compiler copies a struct. For records that neither the tables of fields.hpp nor
+// the permutes of element.hpp serve: a pass for each field would read and write each line once for
+// every field in it.
 #ifndef LACUNA_ENGINE_KERNELS_WORDS_HPP_
 #define LACUNA_ENGINE_KERNELS_WORDS_HPP_
 
@@ -18,15 +18,14 @@ struct Field;  // fields.hpp
 
 struct ElementWords {
   static constexpr int kMost = 6;
-  // Where each word is read and written, from the element's first byte, and how far elements are
-  // apart there.
+  // Offsets at which each word is read and written, and the distance of elements on each side.
   struct Way {
     int64_t from[kMost] = {};
     int64_t to[kMost] = {};
     int64_t src_step = 0;
     int64_t dst_step = 0;
   };
-  // `ahead`: so many bytes on in the destination lines are asked for; 0: none.
+  // `ahead`: prefetch the destination this many bytes on; 0: no prefetch.
   using Fn = void (*)(const Way& way, const std::byte* src, std::byte* dst, int64_t elements,
                       int64_t ahead) noexcept;
   Way pack;
@@ -35,8 +34,8 @@ struct ElementWords {
 };
 using ElementWordsPtr = std::shared_ptr<const ElementWords>;
 
-// Null where runs overlap in memory (of which the last packed one must stay) or lie far apart,
-// where there is only one, or where they are more words than there are functions for.
+// Null if there is only one run, or runs overlap in memory (the last packed one must stay), lie
+// more than 256 bytes apart, or make more words than there are functions for.
 ElementWordsPtr make_words(std::span<const Field> runs, int64_t extent);
 
 }  // namespace lacuna

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements of random words against their definition: every count of widths, extents of either sign,
-// buffers that end or begin at a guard page, gaps compared afterwards. And which elements go so.
+// Records of random words against their definition: every combination of widths, extents of either
+// sign, buffers that end or begin at a guard page, gaps compared afterwards. And which records are
+// served.
 #include "kernels/words.hpp"
 
 #include <gtest/gtest.h>
