@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Apart: a range of a stream in a buffer of its own, for pieces that are lent and lie together
-// nowhere else. Packing: all of it was read. Unpacking: what is before the stream's place has come,
-// and goes to memory with the rest.
+// Apart: the buffer behind a piece that a stream lends and that is in one place nowhere else.
+// Packing: the range was packed into it. Unpacking: the bytes before the stream's position have
+// arrived, and are unpacked with the rest.
 #ifndef LACUNA_ENGINE_EXEC_APART_HPP_
 #define LACUNA_ENGINE_EXEC_APART_HPP_
 
@@ -23,7 +23,7 @@ class Apart {
   Apart(const Apart&) = delete;
   Apart& operator=(const Apart&) = delete;
 
-  // Room for so many bytes; false: there is none (acquire_buffer). What it held is lost.
+  // Makes the buffer hold `bytes`; false: no memory (acquire_buffer). Its contents are lost.
   bool reserve(int64_t bytes, int64_t cap_bytes) noexcept {
     if (buffer_ != nullptr && buffer_->capacity >= bytes) return true;
     Buffer* const larger = acquire_buffer(std::max<int64_t>(bytes, 1), cap_bytes);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The pool: one list of free buffers for each size class, four classes to a doubling. Buffers of 2
-// MiB and more are aligned to huge pages and ask for them (on most systems transparent huge pages
-// come by request only; where there are none, small ones serve). What was used last stays, so that
-// messages that come again find their buffers; but a message that was large once does not cost its
-// size for ever.
+// MiB and more are aligned to huge pages and ask for them, as most systems give transparent huge
+// pages on request only. The buffers that were used last stay, so that messages that repeat find
+// theirs; a single large message does not keep its memory for ever.
 #include "exec/buffers.hpp"
 
 #include <sys/mman.h>
@@ -20,13 +19,13 @@ namespace {
 constexpr int64_t kLeast = 4096;
 constexpr int64_t kMapped = int64_t{128} << 10;  // from here on buffers come from mmap
 constexpr int64_t kHuge = int64_t{2} << 20;
-// Of buffers that nobody has. More than a program's messages take together, as a rule; what is
-// larger takes 10 ms and more to pack, and a fraction of that for fresh pages.
+// The most bytes of free buffers: more than a program's messages take together, as a rule. Larger
+// messages take 10 ms and more to pack, of which fresh pages are a fraction.
 constexpr int64_t kMostIdle = int64_t{64} << 20;
 constexpr int kSteps = 4;  // classes to a doubling
 constexpr int kClasses = 40 * kSteps;
 
-// The least class whose buffers hold `bytes`.
+// The smallest class whose buffers hold `bytes`.
 int class_of(int64_t bytes) {
   if (bytes <= kLeast) return 0;
   const int doublings = 63 - std::countl_zero(static_cast<uint64_t>((bytes - 1) / kLeast));

@@ -51,14 +51,14 @@ TEST(Buffers, StayBelowTheCap) {
   EXPECT_EQ(acquire_buffer(INT64_MAX, INT64_MAX), nullptr);
   EXPECT_EQ(acquire_buffer(1, 0), nullptr);
   release_buffer(large);
-  // What is kept makes room for what is asked.
+  // Free buffers are returned to the system to stay below the cap.
   Buffer* other = acquire_buffer(60 * kMiB, kCap);
   ASSERT_NE(other, nullptr);
   release_buffer(other);
   trim_buffers();
 }
 
-// What nobody has any more is kept up to a bound: what was used last, and nothing that is larger.
+// Free buffers are kept up to a bound: those that were used last, and none that is larger.
 TEST(Buffers, ALargeOneDoesNotStay) {
   constexpr int64_t kMuch = 512 * kMiB;
   Buffer* large = acquire_buffer(65 * kMiB, kMuch);

@@ -15,15 +15,15 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// From here on a run repays the steps of a cursor, two dozen instructions.
+// Runs must be this long to repay a step of a cursor, two dozen instructions.
 constexpr double kCursorRunBytes = 256;
-// From here on a run repays the search for a slice, about a hundred instructions for each level.
+// Runs must be this long to repay the search for a slice, about a hundred instructions a level.
 constexpr double kSliceRunBytes = 4096;
-// Of the stream: half of the least first-level cache in use, the rest is for both sides.
+// Bytes of the stream in the buffer: half of the smallest L1 in use; the rest is for both sides.
 constexpr int64_t kStageBytes = 16384;
 static_assert(kStageBytes <= static_cast<int64_t>(kScratchBytes));
-// And on the stack, of which threads may have little: for what is small, or where no scratch is
-// left. What else takes much of it is in functions of its own, which are not inlined.
+// The same on the stack, for small copies and if no scratch buffer is left. Threads of programs may
+// have little stack, so functions with large frames are not inlined.
 constexpr int64_t kSmallStageBytes = 512;
 
 struct Side {
@@ -54,7 +54,7 @@ bool alike(const Side& a, const Side& b) {
   return nest.read(node, count) && joint->join(nest, nest);
 }
 
-// joins(): whether they have common digits.
+// joins(): whether their loops have common counts.
 template <typename Joins>
 CopyWay choose(const Side& source, const Side& target, Joins joins) {
   if (source.count == 0 || target.count == 0 || source.plan.is_empty() || target.plan.is_empty())
@@ -71,7 +71,7 @@ CopyWay choose(const Side& source, const Side& target, Joins joins) {
   return from < to ? CopyWay::kTarget : CopyWay::kSource;
 }
 
-// One layout on both sides.
+// Copies between two sides of one layout.
 class Twin {
  public:
   Twin(const Plan& plan, int64_t message_bytes) : plan_(plan), message_bytes_(message_bytes) {}
@@ -151,7 +151,7 @@ class Twin {
   int64_t message_bytes_;
 };
 
-// The following three answer how far they came: a cursor cannot follow every type to its end.
+// The next three return how many bytes they moved: a cursor cannot follow every type to its end.
 
 [[gnu::noinline]] int64_t by_cursors(const Side& source, const Side& target) {
   Cursor from(source.plan, source.mem, source.count);
@@ -191,7 +191,7 @@ void staged(const Side& source, const Side& target, int64_t begin, int64_t total
             int64_t stage_bytes) {
   while (begin < total) {
     const int64_t end = std::min(total, begin + stage_bytes);
-    // By way of the caches on both sides: pieces are small, and so are their runs.
+    // Cached stores on both sides: the slices are small, and so are their runs.
     move_part<true>(source.plan, source.mem, source.count, begin, end, stage, end - begin);
     move_part<false>(target.plan, target.mem, target.count, begin, end, stage, end - begin);
     begin = end;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Copy: pairs of layouts for every way it can go, each checked against the typemaps of both sides,
-// between guard pages, with the gaps of the target compared afterwards. Random pairs are in
+// Copies between pairs of layouts for every CopyWay, each checked against the typemaps of both
+// sides, between guard pages, with the gaps of the target compared afterwards. Random pairs are in
 // tests/property/engine_property.cpp.
 #include "exec/copy.hpp"
 

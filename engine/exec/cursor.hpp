@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Cursor: goes through a message run by run, in packed order, without the heap. For long runs;
+// Cursor: iterates over the runs of a message in packed order, without the heap. For long runs;
 // kernels move short ones.
 #ifndef LACUNA_ENGINE_EXEC_CURSOR_HPP_
 #define LACUNA_ENGINE_EXEC_CURSOR_HPP_
@@ -28,11 +28,11 @@ class Cursor {
 
   // False at the end, and where the type is nested deeper than the cursor can follow.
   bool valid() const { return left_ > 0; }
-  // What is left of the current run.
+  // The rest of the current run.
   std::byte* at() const { return at_; }
   int64_t left() const { return left_; }
 
-  // By 0 < bytes <= left().
+  // Advances by 0 < bytes <= left().
   void advance(int64_t bytes) {
     at_ += bytes;
     left_ -= bytes;
@@ -62,7 +62,7 @@ class Cursor {
                : static_cast<int64_t>(node.layout->mem_offsets.size());
   }
 
-  // To the first run of the node.
+  // Goes to the first run of the node.
   void descend(const PlanNode& node, std::byte* mem) {
     const PlanNode* down = &node;
     while (down->kind != LayoutNode::Kind::kRun) {

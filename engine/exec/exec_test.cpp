@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Known moves, and what random types seldom reach: sizes at which the host's own thresholds switch
-// to non-temporal and blocked ways, and concurrent slices. The random ladder of oracles is
+// to non-temporal stores and blocking, and concurrent slices. The random ladder of oracles is
 // tests/property/engine_property.cpp.
 #include "exec/exec.hpp"
 
@@ -64,7 +64,7 @@ TEST(Exec, OneRunOfManyLengths) {
   }
 }
 
-// Pieces are cut by other means than what moves few elements.
+// Whole small messages by the few moves against slices, which do not use those.
 void expect_few_moves_agree(const std::string& text, std::initializer_list<int64_t> counts,
                             size_t span) {
   const PlanPtr plan = planned(text);
@@ -100,7 +100,7 @@ TEST(Exec, FewMovesOfEveryLength) {
   }
 }
 
-// Half lines, and rows of those and of shorter ones.
+// Moves of 32 bytes, and rows of those and of shorter ones.
 TEST(Exec, FewMovesOfLongRunsAndRows) {
   for (size_t length = 1; length <= 520; length += length < 40 ? 1 : 9) {
     const std::string n = std::to_string(length);
@@ -116,8 +116,8 @@ TEST(Exec, FewMovesOfLongRunsAndRows) {
   }
 }
 
-// Runs of unequal lengths that were cut into units: every slice, units cut at both ends, of one
-// list and of several.
+// Runs of unequal lengths that were cut into units: every slice, with units cut at both ends, of
+// one list and of several.
 TEST(Exec, SlicesOfUnits) {
   for (const char* text : {"indexed([1, 2, 1, 3, 1], [30, 0, 7, 12, 40], double)",
                            "hindexed([12, 36, 24, 12], [0, 40, 200, 100], byte)",
@@ -151,8 +151,8 @@ TEST(Exec, SlicesOfUnits) {
   }
 }
 
-// Regular moves of each width, strides of either sign, on both sides of the count they are for; the
-// other way of the same bytes is a slice.
+// Regular moves of each width, strides of either sign, counts on both sides of the limit; a slice
+// moves the same bytes another way.
 TEST(Exec, FewRegularMoves) {
   for (const char* width : {"float", "double", "double_complex"}) {
     for (const char* stride : {"24", "-40", "17"}) {
@@ -196,8 +196,8 @@ TEST(Exec, CountZeroAndEmptyTypesTouchNothing) {
   pack_slice(*column, nullptr, 1, 7, 7, nullptr);
 }
 
-// The whole way of a transposed matrix at sizes on both sides of the streaming threshold, by
-// elements and as one type, at an odd size too.
+// Transposes at sizes on both sides of the threshold for non-temporal stores, by elements and as
+// one type, at an odd size too.
 TEST(Exec, TransposesOfManySizes) {
   for (const size_t n : {8u, 31u, 64u, 100u, 255u, 300u, 512u, 777u}) {
     const std::vector<double> matrix = numbers(n * n);

@@ -14,7 +14,7 @@ using Kind = LayoutNode::Kind;
 void move(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
           const std::byte* packed);
 
-// The same of a loop that is any number of times around, or of a list of equal parts.
+// The same for a loop, with any count, or a list of equal blocks.
 void move_equal(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                 const std::byte* packed) {
   const PlanNode& child = *node.children[0];

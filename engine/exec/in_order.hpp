@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// In order: unpacks run by run in the order of the stream, for types that have a byte of memory
-// twice: the last value stays, as MPI libraries have it. (MPI forbids to receive into such types.)
+// Unpacking run by run in the order of the stream, for types in which a byte of memory occurs
+// twice: the last value stays, as in MPI libraries. (MPI forbids to receive into such types.)
 #ifndef LACUNA_ENGINE_EXEC_IN_ORDER_HPP_
 #define LACUNA_ENGINE_EXEC_IN_ORDER_HPP_
 

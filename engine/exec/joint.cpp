@@ -67,7 +67,7 @@ bool Joint::join(const Nest& source, const Nest& target) {
   return true;
 }
 
-// The two loops that the kernel takes, and the sizes of the tiles in which it takes them.
+// The two loops that the kernel runs, and the size of its tiles.
 struct Joint::Choice {
   Kernel kernel;
   int inner = -1;
@@ -82,7 +82,7 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
   Choice choice;
   Move& m = choice.move;
   m.width = width_;
-  // The loop whose iterations are closest to each other, on either side.
+  // The loop with the smallest stride on either side.
   int near_source = 0;
   int near_target = 0;
   for (int i = 1; i < size_; ++i) {
@@ -109,7 +109,7 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
   }
   choice.kernel = find_kernel(table, Shape::kStrided, width_);
   m.stream = message_bytes >= machine.stream_run_bytes;
-  // Blocks at which both sides come back to their lines before those have left the first level.
+  // Tiles small enough that both sides use their lines again before those leave the L1.
   constexpr int64_t kTile = 32;
   if (crossed && std::abs(columns.src_stride) < machine.line_bytes &&
       std::abs(rows.dst_stride) < machine.line_bytes && columns.count > kTile / 4 &&
@@ -121,7 +121,7 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
   }
   if (size_ >= 1) choice.inner = 0;
   if (size_ >= 2) choice.outer = 1;
-  // A kernel's inner loop should have something to do.
+  // A kernel's inner loop should have several iterations.
   if (size_ >= 2 && loops_[0].count < 4 && loops_[1].count > loops_[0].count)
     std::swap(choice.inner, choice.outer);
   return choice;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Joint: two nests of loops over runs, seen as one. Both number the bytes of the same packed
-// stream, each with its own digits (run length, then loop counts, innermost first); where the
-// digits of one divide those of the other, all of them can be split until they are common, and a
-// byte of the stream is then one set of loop indices with a stride on each side. The same kernels
-// that pack move it from memory to memory.
+// Joint: two nests of loops over runs, merged into one. Both number the bytes of the same packed
+// stream, each with its own digits (run length, then loop counts, innermost first). If the digits
+// of one divide those of the other, they are split until they are common; a byte of the stream is
+// then one set of loop indices with a stride on each side. The kernels that pack move it from
+// memory to memory.
 #ifndef LACUNA_ENGINE_EXEC_JOINT_HPP_
 #define LACUNA_ENGINE_EXEC_JOINT_HPP_
 
@@ -17,7 +17,7 @@ namespace lacuna {
 
 // Loops over one run, innermost first; the first "loop" is the run itself, by bytes.
 struct Nest {
-  static constexpr int kMost = 10;  // few, as it is on the stack
+  static constexpr int kMost = 10;  // small, as it is on the stack
   struct Digit {
     int64_t count;
     int64_t stride;
@@ -35,7 +35,7 @@ class Joint {
   // False where no common digits are found.
   bool join(const Nest& source, const Nest& target);
 
-  // Moves everything; `message_bytes` decide whether the output will stay in a cache.
+  // Moves everything; `message_bytes` decides between cached and non-temporal stores.
   void run(const Plan& plan, std::byte* source, std::byte* target, int64_t message_bytes) const;
 
  private:

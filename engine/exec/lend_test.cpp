@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pieces that a stream lends, held against the typemap: orders, lengths, buffers, threads. Random
+// Pieces that a stream lends, compared with the typemap: orders, lengths, buffers, threads. Random
 // types are in tests/property/engine_property.cpp, wrong calls in api/api_test.cpp.
 #include <gtest/gtest.h>
 
@@ -22,8 +22,9 @@ constexpr int64_t kKeep = int64_t{16} << 20;
 
 enum class Order { kForth, kBack, kRandom };
 
-// Columns together and apart in a buffer, of whole lines and cut; columns of lines and of bytes;
-// several nests; lists of columns, of long runs and of single elements; structs; one run.
+// Types whose groups differ: columns with and without padding in the buffer, of whole lines and
+// not; columns of lines and of bytes; several nests; lists of columns, of long runs and of single
+// elements; structs; one run.
 const char* const kTexts[] = {
     "contiguous(300, resized(0, 8, vector(504, 1, 301, double)))",
     "contiguous(129, resized(0, 8, vector(1024, 1, 129, double)))",
@@ -67,7 +68,7 @@ struct Message {
     }
   }
 
-  // What unpacking `from` makes of memory that was all `gap`.
+  // The result of unpacking `from` into memory that was all `gap`.
   std::vector<std::byte> unpacked(const std::vector<std::byte>& from, std::byte gap) const {
     std::vector<std::byte> want(mem.size(), gap);
     size_t at = 0;
@@ -79,7 +80,7 @@ struct Message {
     return want;
   }
 
-  // Where pieces of `lengths`, in turns, begin.
+  // The begins of pieces whose lengths cycle through `lengths`.
   std::vector<int64_t> begins(const std::vector<int64_t>& lengths, Order order) const {
     std::vector<int64_t> found;
     for (int64_t at = 0; at < total; at += lengths[(found.size() - 1) % lengths.size()])
@@ -101,7 +102,8 @@ struct Message {
   std::vector<std::byte> packed;
 };
 
-// Pieces up to the next begin, or as long as all are.
+// Moves a message in lent pieces of `lengths`, in `order`, both ways, and compares with the
+// typemap.
 void expect_lent(Message& m, const std::vector<int64_t>& lengths, Order order, int64_t keep_bytes) {
   std::vector<int64_t> begins = m.begins(lengths, order);
   std::vector<int64_t> sorted = begins;
@@ -144,7 +146,7 @@ TEST(Lend, IsTheMessage) {
         expect_lent(m, {8192}, order, keep_bytes);
         expect_lent(m, {1, 100000, 77, 4096, 300001}, order, keep_bytes);
       }
-      expect_lent(m, {1999}, order, kKeep);  // more ranges in a group than are kept apart
+      expect_lent(m, {1999}, order, kKeep);  // more ranges in a group than Spans holds
     }
   }
 }
@@ -166,7 +168,7 @@ TEST(Lend, SeveralElements) {
   for (const Order order : {Order::kForth, Order::kRandom}) expect_lent(m, {8192}, order, kKeep);
 }
 
-// Columns of which those of a line are more than a share of the second level.
+// Columns of which one line's worth exceeds the share of the L2 for a group.
 TEST(Lend, LongColumns) {
   Message m("contiguous(24, resized(0, 8, vector(20000, 1, 24, double)))");
   for (const Order order : {Order::kForth, Order::kRandom}) expect_lent(m, {8192}, order, kKeep);
@@ -183,7 +185,7 @@ TEST(Lend, OneRunIsWhereItLies) {
   unpacking.filled(20000);
 }
 
-// The place has been written to beyond what is told; nothing else changes.
+// More of the place was written than filled() says; nothing else changes.
 TEST(Lend, LessMayBeFilledThanLent) {
   for (const char* const text : kTexts) {
     SCOPED_TRACE(text);
@@ -221,7 +223,7 @@ TEST(Lend, WhatIsNotTakenBackNeverCame) {
   }
 }
 
-// Small pieces of structs wait for each other in a buffer: not longer than the contract says.
+// Small pieces of structs wait in a buffer, but not longer than the contract says.
 TEST(Lend, WhatCameIsInMemoryAtAFlushAndAtTheEnd) {
   Message m(kTexts[8]);
   std::vector<std::byte> back(m.mem.size(), std::byte{9});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Mover: walks a plan for one message. Packing and unpacking are one walk; only which side is the
-// source differs, and that is decided where a loop becomes a kernel's dimensions. Whole iterations
-// go to kernels; slice.cpp cuts what is not whole.
+// Mover: walks a plan for one message. Packing and unpacking are the same walk; they differ only in
+// which side is the source, and that is decided where a loop becomes a kernel's dimensions. Whole
+// iterations go to kernels; slice.cpp cuts partial ones.
 #ifndef LACUNA_ENGINE_EXEC_MOVER_HPP_
 #define LACUNA_ENGINE_EXEC_MOVER_HPP_
 
@@ -18,9 +18,9 @@ namespace lacuna {
 template <bool kPack>
 class Mover {
  public:
-  // `total_bytes` of the message decide whether its lines are in a cache, `output_bytes` whether
-  // what is written now will stay in one, and whether its pages are in the TLB. `goes_on`: what
-  // follows in the packed stream is moved next.
+  // `total_bytes`, of the message, decides whether user memory is taken to be in a cache.
+  // `output_bytes` decides whether what is written now will stay in one, and whether its pages are
+  // in the TLB. `goes_on`: what follows in the packed stream is moved next.
   Mover(const Machine& machine, int64_t total_bytes, int64_t output_bytes, bool goes_on = false)
       : total_bytes_(total_bytes),
         output_bytes_(output_bytes),
@@ -32,8 +32,8 @@ class Mover {
         stream_runs_(output_bytes >= machine.stream_run_bytes) {}
   Mover(const Machine& machine, int64_t total_bytes) : Mover(machine, total_bytes, total_bytes) {}
 
-  // `count` elements that are not one run; `mem` is where the plan begins: the origin and its
-  // offset.
+  // `count` elements that are not one run; `mem` is the address of the plan's begin (origin +
+  // offset).
   void message(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) const {
     const PlanNode& root = plan.root(count);
     const int64_t its = plan.iterations(count);
@@ -81,15 +81,15 @@ class Mover {
     }
   }
 
-  // Whether iterations of the loop can be taken to places that are not one after the other.
+  // Whether iterations of the loop can be packed at any distance from each other.
   static bool moves_apart(const PlanNode& node) {
     const Sweep& sweep = node.sweep;
     return (sweep.how == Sweep::How::kTranspose || sweep.how == Sweep::How::kStrided) &&
            sweep.own == Sweep::Own::kOuter && sweep.around.empty();
   }
 
-  // The same as iterations, but each `pitch` bytes of `packed` after the one before: the loop's
-  // packed stride, or with moves_apart any.
+  // As iterations, but with the iterations `pitch` bytes apart in `packed`: the loop's packed
+  // stride, or any distance if moves_apart.
   void iterations_apart(const PlanNode& node, int64_t first, int64_t last, std::byte* mem,
                         std::byte* packed, int64_t pitch) const {
     if (pitch == node.loop.packed_stride) return iterations(node, first, last, mem, packed);
@@ -97,12 +97,12 @@ class Mover {
                 pitch);
   }
 
-  // Whether the rows of such iterations can be taken in parts.
+  // Whether such iterations can be packed some rows at a time.
   static bool moves_rows(const PlanNode& node) {
     return kPack && moves_apart(node) && node.sweep.how == Sweep::How::kTranspose;
   }
 
-  // Of iterations_apart, rows [begin, end) of each.
+  // As iterations_apart, but only rows [begin, end) of each iteration.
   void rows_apart(const PlanNode& node, int64_t first, int64_t last, int64_t begin, int64_t end,
                   std::byte* mem, std::byte* packed, int64_t pitch) const {
     const Sweep& sweep = node.sweep;
@@ -119,7 +119,7 @@ class Mover {
       const Sweep& sweep = node.sweep;
       const bool uneven = !list.packed_offsets.empty();
       if (sweep.places != nullptr) {
-        // A run's packed offset tells how many units stand before it.
+        // A run's packed offset gives the number of units before it.
         if (uneven) {
           first = list.packed_offsets[static_cast<size_t>(first)] / sweep.width;
           last = list.packed_offsets[static_cast<size_t>(last)] / sweep.width;
@@ -166,7 +166,7 @@ class Mover {
   // The sweep with `count` iterations of its own loop.
   void run(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed) const {
     if (sweep.around.empty()) return kernel_call(sweep, count, mem, packed);
-    // Made once: a call for a few short rows takes no longer than this.
+    // Made once for all calls: making it takes as long as a call for a few short rows.
     Move m = ready(sweep, count, 0, 0);
     around(sweep, 0, count, mem, packed, m);
   }
@@ -217,8 +217,8 @@ class Mover {
     }
   }
 
-  // `pitch`, where it is not 0: the packed stride of the own loop, which is the outer one. `rows`,
-  // where it is not 0, in place of the inner one's (packing).
+  // `pitch`, if not 0, replaces the packed stride of the own loop, which is then the outer one.
+  // `rows`, if not 0, replaces the count of the inner loop (packing).
   void kernel_call(const Sweep& sweep, int64_t count, std::byte* mem, std::byte* packed,
                    int64_t pitch = 0, int64_t rows = 0) const {
     Move m = ready(sweep, count, pitch, rows);
@@ -226,10 +226,10 @@ class Mover {
     call(sweep, m);
   }
 
-  // All of its move but the places.
+  // The move, without the addresses.
   Move ready(const Sweep& sweep, int64_t count, int64_t pitch, int64_t rows) const {
     Move m = prepared(sweep);
-    // A piece of a large message is written as the whole would be.
+    // A part of a large message is written as the whole would be.
     if (m.repeats > 1 && total_bytes_ / sweep.width >= sweep.repeats_below) m.repeats = 1;
     if (m.piece_off_lines > 0 && total_bytes_ > sweep.most_in_pieces) m.piece_off_lines = 0;
     const bool transposes = sweep.how == Sweep::How::kTranspose;
@@ -248,7 +248,7 @@ class Mover {
     return m;
   }
 
-  // The kernel, over blocks of the inner dimension where those are wanted.
+  // Calls the kernel, in blocks of the inner dimension if the plan has those.
   static void call(const Sweep& sweep, const Move& m) {
     if (sweep.block_inner == 0 || m.outer.count == 1) {
       kernel(sweep)(m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whole messages: small ones go by the plan's few moves, else one element by its single root and
-// more by its repeat root.
+// Whole messages: small ones by the plan's few moves; else one element by the plan's single root,
+// and several by its repeat root.
 #include <cstring>
 
 #include "exec/exec.hpp"

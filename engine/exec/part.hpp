@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Part: a slice moved by the calling thread alone, as a piece of something larger. What pack.cpp,
-// slice.cpp, threads and copy have in common.
+// A slice that the calling thread moves alone, as part of a larger move: used by pack.cpp,
+// slice.cpp, threads and copy.
 #ifndef LACUNA_ENGINE_EXEC_PART_HPP_
 #define LACUNA_ENGINE_EXEC_PART_HPP_
 
@@ -12,16 +12,16 @@
 
 namespace lacuna {
 
-// Bytes [begin, end) of the packed stream of `count` elements at `mem`, as pack_slice and
-// unpack_slice. `message_bytes` decide whether the output will stay in a cache: a part of a large
-// message is written as the whole would be. `goes_on`: what begins at `end` is moved next.
+// Moves bytes [begin, end) of the packed stream of `count` elements at `mem`, as pack_slice and
+// unpack_slice. `message_bytes` decides between cached and non-temporal stores: a part of a large
+// message is written as the whole would be. `goes_on`: the part that begins at `end` is moved next.
 template <bool kPack>
 void move_part(const Plan& plan, std::byte* mem, int64_t count, int64_t begin, int64_t end,
                std::byte* packed, int64_t message_bytes, bool goes_on = false) noexcept;
 
-// Parts that begin at multiples of this many bytes of the stream cut neither tiles nor, but for one
-// at each end, lines of memory: whole iterations of the outermost loop of which enough make a part
-// of about `part_bytes`, with those that share a line kept together.
+// A length in bytes of the stream. Parts that begin at its multiples cut no tiles and, except at
+// their ends, share no lines of memory: it is whole iterations of the outermost loop of which
+// enough make a part of about `part_bytes`; iterations that share a line stay together.
 int64_t slice_granule(const Plan& plan, int64_t count, int64_t part_bytes) noexcept;
 
 }  // namespace lacuna

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a message is split among threads: into slices of its packed stream, a few for each thread so
-// that a late helper costs little.
+// Splits a message into slices of its packed stream for threads: a few for each thread, so that a
+// late helper costs little.
 #include <algorithm>
 #include <cstdlib>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Places: pieces of memory of one size, out of few buffers of the pool. Many of them lie on huge
-// pages, where one by one they would take as many entries of the TLB as the matrix that is packed
-// into them.
+// Places: slots of one size, cut from few buffers of the pool. Many slots in a buffer lie on huge
+// pages; each in a buffer of its own, they would take as many TLB entries as the matrix that is
+// packed into them.
 #ifndef LACUNA_ENGINE_EXEC_PLACES_HPP_
 #define LACUNA_ENGINE_EXEC_PLACES_HPP_
 
@@ -25,13 +25,13 @@ class Places {
   Places& operator=(const Places&) = delete;
 
   int64_t each_bytes() const { return each_bytes_; }
-  // Places of another size from here on; none is taken.
+  // Changes the size of slots; no slot may be in use.
   void resize(int64_t each_bytes) noexcept {
     clear();
     each_bytes_ = each_bytes;
   }
-  // The one that was given back last, or a new one; `wanted` >= 1 with this one are likely to be
-  // asked for. Null: no memory.
+  // The slot that was given back last, or a new one; `wanted` >= 1 slots, this one included, are
+  // likely to be needed. Null: no memory.
   std::byte* take(int64_t wanted) noexcept {
     if (free_.empty() && !grow(std::clamp<int64_t>(kBufferBytes / each_bytes_, 1, wanted)))
       return nullptr;
@@ -39,7 +39,7 @@ class Places {
     free_.pop_back();
     return place;
   }
-  // Its bytes stay until it is taken again.
+  // Returns a slot; its bytes stay until it is taken again.
   void give(std::byte* place) noexcept { free_.push_back(place); }  // there is room for all
 
  private:
@@ -69,7 +69,7 @@ class Places {
 
   int64_t each_bytes_;
   int64_t cap_bytes_;
-  int64_t taken_ = 0;  // places in buffers_
+  int64_t taken_ = 0;  // slots in buffers_
   std::vector<Buffer*> buffers_;
   std::vector<std::byte*> free_;
 };

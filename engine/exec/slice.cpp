@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Slices of the packed stream: finds where byte `begin` is by divisions in loops and binary
-// searches in lists, cuts the iterations at both ends, and hands what is whole to the Mover. After
-// the resumable dataloops of Gropp, Lusk & Swider 1999, section 4, but without a state: every slice
-// stands alone.
+// Slices of the packed stream: finds byte `begin` by divisions in loops and binary searches in
+// lists, cuts the iterations at both ends, and gives the whole ones to the Mover. After the
+// resumable dataloops of Gropp, Lusk & Swider 1999, section 4, but without a state: every slice is
+// independent.
 #include <algorithm>
 #include <cstring>
 
@@ -54,14 +54,14 @@ class Slicer {
     }
   }
 
-  // A piece of a part.
+  // Bytes [begin, end) of a child.
   void cut(const PlanNode& part, std::byte* mem, int64_t begin, int64_t end,
            std::byte* packed) const {
     if (part.kind == LayoutNode::Kind::kRun) return copy(mem + begin, end - begin, packed);
     slice(part, mem, begin, end, packed);
   }
 
-  // As `slice`, for a loop whose count is the caller's affair (repeated elements).
+  // As `slice`, for a loop with the caller's count (repeated elements).
   void of_loop(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                std::byte* packed) const {
     of_equal_parts(
@@ -79,15 +79,15 @@ class Slicer {
     std::memcpy(kPack ? packed : mem, kPack ? mem : packed, static_cast<size_t>(bytes));
   }
 
-  // Parts of `size` bytes each: cut(i, b, e, packed) for what is cut, whole(first, last, packed)
-  // for the rest.
+  // Equal parts of `size` bytes: calls cut(i, b, e, packed) for bytes [b, e) of a part, and
+  // whole(first, last, packed) for whole parts.
   template <typename Cut, typename Whole>
   static void of_equal_parts(int64_t size, int64_t begin, int64_t end, std::byte* packed, Cut cut,
                              Whole whole) {
     int64_t first = begin / size;
     const int64_t head = begin - first * size;
     const int64_t reach = head + (end - begin);
-    if (reach <= size) return cut(first, head, reach, packed);  // inside one: divided once
+    if (reach <= size) return cut(first, head, reach, packed);  // one part: one division
     const int64_t last = first + reach / size;
     const int64_t tail = reach % size;
     if (head != 0) {
@@ -102,9 +102,9 @@ class Slicer {
     if (tail != 0) cut(last, 0, tail, packed);
   }
 
-  // The part that holds byte `at`: out from a guess by doubled steps, then by halves. O(log parts),
-  // and where parts are of similar lengths nearly all of it in a few lines: halving from the start
-  // would visit twenty places of a long list, none of them cached.
+  // The part that holds byte `at`: doubling steps from a guess, then a binary search. O(log parts),
+  // and in few cache lines if parts are of similar lengths; a binary search of the whole list would
+  // miss at each of some twenty steps.
   static size_t part_near(const std::vector<int64_t>& packed_offsets, double guess, int64_t at) {
     const size_t parts = packed_offsets.size() - 1;
     size_t low = std::min(parts - 1, static_cast<size_t>(guess));
@@ -126,7 +126,7 @@ class Slicer {
     return static_cast<size_t>(after - begin) - 1;
   }
 
-  // Parts for each byte, on average.
+  // The average number of parts for each byte.
   static double density(const std::vector<int64_t>& packed_offsets) {
     return static_cast<double>(packed_offsets.size() - 1) /
            static_cast<double>(packed_offsets.back());
@@ -136,10 +136,9 @@ class Slicer {
     return part_near(packed_offsets, static_cast<double>(at) * density(packed_offsets), at);
   }
 
-  // Runs that were cut into units of one length: those of the slice are found by a division. Looked
-  // for among the runs' packed offsets, each step of which waits for a line that nothing else
-  // reads, a million doubles in order took 1.15 and 1.31 times as long in slices of 8 KiB, in order
-  // and not, as at once, and 62500 runs of 128 bytes 1.28 and 1.41 times.
+  // Runs that were cut into units of one length: a division finds those of the slice. A search in
+  // the runs' packed offsets would miss the cache at each step (slices of 8 KiB take up to 1.5
+  // times as long; docs/experiments/2026-11-26-kernel-choices.md).
   void of_units(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                 std::byte* packed) const {
     of_equal_parts(
@@ -192,7 +191,7 @@ class Slicer {
   const Mover<kPack>& mover_;
 };
 
-// In line, as a call of it takes more of the stack.
+// Inlined: a call would take more stack.
 template <bool kPack>
 [[gnu::always_inline]] inline void move_slice(const Plan& plan, std::byte* mem, int64_t count,
                                               int64_t begin, int64_t end, std::byte* packed,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Spans: a set of bytes of the packed stream as few ranges, in order and apart from each other. For
-// what came of a message whose pieces come in any order.
+// Spans: a set of bytes of the packed stream, as few ordered ranges that do not touch. For what has
+// arrived of a message whose pieces come in any order.
 #ifndef LACUNA_ENGINE_EXEC_SPANS_HPP_
 #define LACUNA_ENGINE_EXEC_SPANS_HPP_
 
@@ -26,7 +26,7 @@ class Spans {
   bool add(int64_t begin, int64_t end) noexcept {
     Span* const first = spans_.data() + before(begin);
     Span* const stop = spans_.data() + count_;
-    Span* last = first;  // [first, last): those that become one with it
+    Span* last = first;  // [first, last): the ranges that merge with it
     for (; last != stop && last->begin <= end; ++last) {
       begin = std::min(begin, last->begin);
       end = std::max(end, last->end);
@@ -53,8 +53,8 @@ class Spans {
   const Span* end() const noexcept { return spans_.data() + count_; }
 
  private:
-  // How many end before `at`. Halved without branches: pieces in random order would be guessed
-  // wrong at each step.
+  // How many ranges end before `at`. The binary search has no branches: with pieces in random order
+  // each would be mispredicted half of the time.
   size_t before(int64_t at) const noexcept {
     size_t low = 0;
     for (size_t left = count_; left > 0;) {

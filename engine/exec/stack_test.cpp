@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine takes little of the stack, whatever it moves: threads of programs may have 16 KiB of
-// it. By each instruction set, in the caches and past them.
+// The engine uses little stack, whatever it moves: threads of programs may have 16 KiB of it. With
+// each instruction set, in the caches and with non-temporal stores.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,12 +19,12 @@ namespace {
 
 using test::PaintedStack;
 
-// Of the 4 KiB that a call of MPI may take; the rest is for those who call the engine.
+// The engine's share of the 4 KiB that a call of MPI may take; the rest is for its callers.
 constexpr int64_t kMost = 3072;
 constexpr int64_t kMostOfPlanning = 3584;
 constexpr size_t kStackBytes = size_t{64} << 10;
 
-// The second time, when the C library has found what it looks for at the first.
+// Of the second call: in the first one the C library resolves its functions.
 template <typename Call>
 int64_t depth(PaintedStack& stack, Call call) {
   call();
@@ -70,8 +70,8 @@ std::vector<TypePtr> types() {
   return all;
 }
 
-// Moves by all ways from and to memory of its own, and from it to that of `other`, which is packed
-// alike.
+// Moves a type in all ways, whole and in slices, with `kernels`, and checks how much stack that
+// takes.
 void check(PaintedStack& stack, const TypePtr& type, const KernelTable& kernels,
            const Machine& host) {
   SCOPED_TRACE(std::string(kernels.isa) + ": " + print_type(*type));
@@ -118,7 +118,7 @@ TEST(Stack, EngineTakesLittle) {
   }));
 }
 
-// Layouts that have nothing in common: by a buffer.
+// Layouts without common loops: through a buffer.
 TEST(Stack, CopiesOfUnlikeLayoutsTakeLittle) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
   GTEST_SKIP() << "the frames are not those of the libraries that are installed";

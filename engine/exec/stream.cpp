@@ -27,8 +27,8 @@ Stream<kPack>::Stream(PlanPtr plan, std::byte* mem, int64_t count, int64_t cap_b
       most_bytes_(first_group_bytes()),
       places_(group_buffer_bytes(most_bytes_), cap_bytes) {}
 
-// Large in messages that come from memory, where four lines of a row are too few to ask for at
-// once; and where the columns of one line are long.
+// Large groups for messages in DRAM, where four lines of a row are too few to prefetch; and if the
+// columns of one line exceed a small group.
 template <bool kPack>
 int64_t Stream<kPack>::first_group_bytes() const {
   const Machine& machine = plan_->machine();
@@ -61,9 +61,9 @@ Mover<kPack> Stream<kPack>::group_mover() const {
   return Mover<kPack>(machine, total_, kPack ? most_group_bytes(machine) : total_);
 }
 
-// Memory is written as it would be by the whole message; the buffer stays in the caches, as who
-// takes a piece of it reads it next. (Past them, large groups took 0.7 of the time, and with a
-// consumer that copies what it is lent 1.2 times as long: 1000^2 doubles in random order, Zen 5.)
+// Memory is written as the whole message would be. The buffer is written by cached stores, as the
+// caller reads it next: non-temporal ones are faster alone and slower with a consumer
+// (docs/experiments/2026-11-26-kernel-choices.md).
 template <bool kPack>
 void Stream<kPack>::move_iterations(const Slot& slot, int64_t first, int64_t last) const {
   const StreamPart& group = slot.group;
@@ -111,8 +111,8 @@ void Stream<kPack>::through(const Slot& slot, std::byte* packed, int64_t bytes, 
   }
 }
 
-// Then it would be written past the caches as a whole, and its pieces may be. Who takes them one by
-// one into a cell, or reads each before it asks for the next, shows that by other places.
+// A message that is assembled in one buffer may be written by non-temporal stores, as it would be
+// as a whole. If the caller reads each piece before the next, the pieces come to other addresses.
 template <bool kPack>
 bool Stream<kPack>::is_assembled(const std::byte* packed, int64_t bytes) {
   constexpr int64_t kLeastBytes = 1 << 16;
@@ -130,11 +130,10 @@ bool Stream<kPack>::is_assembled(const std::byte* packed, int64_t bytes) {
   return is_long;
 }
 
-// Each piece needs a fence, which waits for its stores: past the caches and alone, all of it takes
-// 1.3 to 1.6 times as long as by memcpy (Zen 5). With a share of the next group before the fence,
-// on Zen 4, pieces of 8 KiB by memcpy and so, us: 1000^2 doubles 899 and 514 (the whole 300),
-// 1024^2 933 and 586 (362), 1448^2 2719 and 2038 (1145); 512^2 128 and 135, so not below an eighth
-// of the third level. Timed on Zen 4 alone.
+// Each piece needs a fence, which waits for its stores. By itself that takes 1.3 to 1.6 times as
+// long as memcpy (Zen 5). With a share of the next group packed before the fence it takes 0.6 to
+// 0.75 of the time (Zen 4; docs/experiments/2026-11-26-slices-and-streams.md), except for messages
+// below an eighth of the L3.
 template <bool kPack>
 void Stream<kPack>::through_past_caches(const Slot& slot, std::byte* packed, int64_t bytes) {
   const StreamPart& group = slot.group;
@@ -222,7 +221,7 @@ void Stream<kPack>::next(std::byte* packed, int64_t bytes) noexcept {
         if (is_past_caches) {
           through_past_caches(*held, packed, now);
         } else {
-          // A piece is on its way to somewhere, so through the caches.
+          // Cached stores: the piece will be read soon.
           through(*held, packed, now, [](std::byte* to, const std::byte* from, int64_t n) {
             std::memcpy(to, from, static_cast<size_t>(n));
           });
@@ -268,9 +267,9 @@ std::byte* Stream<kPack>::together(int64_t bytes) {
   return lent_slot_->place + at / part_.each * part_.pitch + at % part_.each;
 }
 
-// In order, pieces of what has no groups are moved some at once, as a kernel's start and the way to
-// it are 30 ns: as many as stay in the first level until they are taken (packing), or with the
-// memory that they go to.
+// In order, several pieces without groups are moved at once, since the way to a kernel takes 30 ns:
+// as many as stay in the L1 until they are taken (packing), or together with the memory that they
+// go to.
 template <bool kPack>
 bool Stream<kPack>::open_apart(int64_t bytes) {
   int64_t length = bytes;
@@ -321,8 +320,8 @@ typename Stream<kPack>::Slot* Stream<kPack>::slot() {
   return made;
 }
 
-// Who goes on in order gets the room of the oldest. Not who jumps: in a message of which only a
-// share can be held, groups would leave before their second piece comes.
+// A stream that continues in order replaces its oldest group. One that jumps does not: if only a
+// share of the message can be held, groups would be evicted before their second piece comes.
 template <bool kPack>
 typename Stream<kPack>::Slot* Stream<kPack>::new_slot(std::byte* place) {
   if (slots_.size() >= most_slots_) {
@@ -337,12 +336,12 @@ typename Stream<kPack>::Slot* Stream<kPack>::new_slot(std::byte* place) {
   const auto more = static_cast<int64_t>(most_slots_ - slots_.size());
   if (place == nullptr) place = places_.take(std::min(left, more));
   if (place == nullptr) {
-    most_slots_ = slots_.size();  // it is not asked for with every piece
+    most_slots_ = slots_.size();  // so that not every piece tries again
     return nullptr;
   }
   try {
     begins_.push_back(part_.begin);
-    Slot& made = slots_.emplace_back();  // not by way of the stack
+    Slot& made = slots_.emplace_back();  // built in place: a Slot is large for the stack
     made.group = part_;
     made.place = place;
   } catch (const std::bad_alloc&) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Stream: one message, packed or unpacked in pieces of any lengths, from its begin to its end or in
-// any order; copied to and from places of the caller, or lent. What a slice must do alone, a stream
-// does once for its neighbours: where iterations of a loop share lines (the columns of a matrix),
-// it moves all that share them at once, a *group*, and keeps them until the pieces get there. After
-// the resumable state of Gropp, Lusk & Swider 1999, section 4, which keeps the place; here a slice
-// finds its place by itself, and what is kept are lines.
+// Stream: one message, packed or unpacked in pieces of any lengths, in order or in any order;
+// copied to and from buffers of the caller, or lent. Where iterations of a loop share lines (the
+// columns of a matrix), a slice alone would read those lines for few bytes; a stream moves all
+// iterations that share lines at once, a *group*, and keeps it in a buffer for later pieces. After
+// the resumable state of Gropp, Lusk & Swider 1999, section 4, which keeps the position; here a
+// slice finds its position by itself, and the stream keeps data.
 #ifndef LACUNA_ENGINE_EXEC_STREAM_HPP_
 #define LACUNA_ENGINE_EXEC_STREAM_HPP_
 
@@ -25,23 +25,24 @@ namespace lacuna {
 template <bool kPack>
 class Stream {
  public:
-  // `mem` as for pack. Its buffers count towards `cap_bytes` (buffers.hpp); pieces for which there
-  // is none are moved as slices. It has one, until it is sought in: then at most `keep_bytes`.
+  // `mem` as for pack. The stream's buffers count towards `cap_bytes` (buffers.hpp); without memory
+  // for them pieces are moved as slices. In order it holds one group; after the first seek, groups
+  // of up to `keep_bytes`.
   Stream(PlanPtr plan, std::byte* mem, int64_t count, int64_t cap_bytes,
          int64_t keep_bytes) noexcept;
-  // What of an unpacking stream is still held goes to memory.
+  // Unpacking: what the stream still holds is unpacked.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   int64_t total() const { return total_; }
   int64_t left() const { return total_ - at_; }
-  // The next `bytes` <= left() of the packed form, out of memory to `packed` or back.
+  // Packs the next `bytes` <= left() into `packed`, or unpacks them from there.
   void next(std::byte* packed, int64_t bytes) noexcept;
-  // The same without a copy: where they are (packing), or where they may be put (unpacking;
-  // filled() takes them). The place is the caller's until the next call. In the user's memory where
-  // they are one run there, else in a buffer of the stream. Null, and nothing changes: there is
-  // none.
+  // The same without a copy: the address of the next bytes (packing), or where the caller may write
+  // them (unpacking; filled() takes them). Valid until the next call. It lies in the user's memory
+  // if they are one run there, else in a buffer of the stream. Null, and nothing changes: no
+  // memory.
   std::byte* lend(int64_t bytes) noexcept {
     std::byte* place = nullptr;
     if (!apart_.holds(at_, bytes) && !lend_anew(bytes, &place)) return nullptr;
@@ -56,20 +57,20 @@ class Stream {
     }
     return place;
   }
-  // Unpacking: the first `bytes` <= lent() of the place have come.
+  // Unpacking: the caller has written the first `bytes` <= lent() of the place.
   void filled(int64_t bytes) noexcept {
     lent_ = kNone;
     if (!is_apart_) return move_on(bytes);
     at_ += bytes;
     if (at_ == apart_.end()) close_apart();
   }
-  // Unpacking: of a place that was not taken back; kNone: there is none.
+  // Unpacking: bytes of a place for which filled() has not been called; kNone: there is none.
   int64_t lent() const { return lent_; }
   static constexpr int64_t kNone = -1;
   // The next piece begins at byte `at`, 0 <= at <= total().
   void seek(int64_t at) noexcept;
-  // Unpacking: what came so far is in memory afterwards. Packing: what is held is forgotten, and
-  // read again by the next piece.
+  // Unpacking: all bytes so far are in memory afterwards. Packing: drops what is held; the next
+  // piece reads memory again.
   void flush() noexcept;
 
  private:
@@ -77,11 +78,11 @@ class Stream {
   struct Slot {
     StreamPart group;
     std::byte* place = nullptr;
-    int64_t given = 0;  // packing: bytes that pieces took
-    Spans held;         // unpacking: what came, until all of it did
+    int64_t given = 0;  // packing: bytes that pieces have taken
+    Spans held;         // unpacking: ranges that have arrived
   };
 
-  // Packing: the next group, in a buffer of its own, of which the first rows are there.
+  // Packing: the next group in a buffer of its own; its first `rows` rows are packed.
   struct Ahead {
     StreamPart group;
     std::byte* place = nullptr;
@@ -91,45 +92,47 @@ class Stream {
   int64_t first_group_bytes() const;
   // Bytes [begin, end) as a slice.
   void move(int64_t begin, int64_t end, std::byte* packed) const;
-  // part_ becomes the one that holds at_.
+  // Sets part_ to the part that holds at_.
   void find_part();
-  // Whether the pieces before, and this one, lie in one buffer of the message as they do in it.
+  // Whether this piece and those before lie in one buffer as they do in the message.
   bool is_assembled(const std::byte* packed, int64_t bytes);
-  // A piece out of a group past the caches, and meanwhile a share of the next group.
+  // Copies a piece from a group by non-temporal stores, and packs a share of the next group
+  // meanwhile.
   void through_past_caches(const Slot& slot, std::byte* packed, int64_t bytes);
   void begin_ahead(const StreamPart& group);
-  // The rows of the group ahead up to `end`.
+  // Packs the rows of the next group up to `end`.
   void move_rows_ahead(int64_t end);
   Mover<kPack> group_mover() const;
   void drop_ahead();
-  // Where the next `bytes` are together already, made so where that takes a group; else null.
+  // The address of the next `bytes` if they are contiguous in memory or in a group's buffer (the
+  // group is moved if need be); else null.
   std::byte* together(int64_t bytes);
-  // The next `bytes` are together at *place, or else in the buffer apart; false: there is no
-  // memory.
+  // Sets *place to such an address, or opens apart_ for the next `bytes`. False: no memory.
   bool lend_anew(int64_t bytes, std::byte** place);
-  // The buffer apart for the next `bytes`, which are not together, and more pieces like them.
+  // Opens apart_ for the next `bytes`, which are not contiguous, and for more pieces like them.
   bool open_apart(int64_t bytes);
-  // Unpacking: what came into it goes to memory. Packing: it is forgotten.
+  // Unpacking: unpacks what arrived in apart_. Packing: drops it.
   void close_apart();
-  // Of at most `bytes` from here on, whole groups; 0: one is begun or will not be complete.
+  // The length of the whole groups within the next `bytes`; 0: the position is inside a group, or
+  // there is no whole one.
   int64_t whole_groups(int64_t bytes) const;
-  // What together() gave was taken, or has come.
+  // The bytes at the address of together() were taken, or have arrived.
   void move_on(int64_t bytes);
-  // That of part_, made where there is room; null where there is none.
+  // The slot of part_, made if there is room; null if not.
   Slot* slot();
   Slot* new_slot(std::byte* place);
-  // The next `bytes` of its group between buffer and `packed`, by copy(to, from, bytes).
+  // Copies the next `bytes` between the group's buffer and `packed` by copy(to, from, bytes).
   template <typename Copy>
   void through(const Slot& slot, std::byte* packed, int64_t bytes, Copy copy) const;
-  // They were taken, or have come.
+  // Those bytes were taken, or have arrived.
   void passed(Slot& slot, int64_t bytes);
-  // Iterations of the group between memory and the buffer.
+  // Moves iterations of the group between memory and the buffer.
   void move_iterations(const Slot& slot, int64_t first, int64_t last) const;
   void write_back(const Slot& slot) const;
   void drop(size_t index);
-  // From one small group to as many large ones as may be kept.
+  // Changes from one small group to as many large ones as may be kept.
   void prepare_to_seek();
-  // What is held of these groups is not wanted any more.
+  // Drops the groups in this range.
   void forget(int64_t begin, int64_t end);
 
   PlanPtr plan_;
@@ -142,19 +145,19 @@ class Stream {
   Places places_;
   size_t most_slots_ = 1;
   int64_t at_ = 0;           // where the next piece begins
-  bool in_order_ = true;     // it continues the one before
-  bool is_sought_ = false;   // at any time
-  StreamPart part_;          // the last that was asked for
+  bool in_order_ = true;     // the next piece continues the one before
+  bool is_sought_ = false;   // seek was called
+  StreamPart part_;          // the last one that find_part found
   std::vector<Slot> slots_;  // the oldest first
-  // Where their groups begin: many slots are looked through for each piece.
+  // Where their groups begin, side by side for the search: each piece looks for its slot.
   std::vector<int64_t> begins_;
   Ahead ahead_;
-  uintptr_t origin_ = 0;   // where the message begins, as the last piece lay
-  int64_t assembled_ = 0;  // bytes before this piece that lay there
+  uintptr_t origin_ = 0;   // where the message would begin, by the address of the last piece
+  int64_t assembled_ = 0;  // bytes of earlier pieces with that origin
   Apart apart_;
-  // The place that was lent last.
+  // What was lent last.
   bool is_apart_ = false;
-  Slot* lent_slot_ = nullptr;  // null: in the user's memory, unless it is apart
+  Slot* lent_slot_ = nullptr;  // null: in the user's memory, or in apart_
   int64_t lent_ = kNone;
 };
 

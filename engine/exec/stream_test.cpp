@@ -33,7 +33,7 @@ std::vector<std::byte> noise(int64_t bytes, unsigned seed) {
   return values;
 }
 
-// The lengths of pieces, in turns.
+// Moves a message in pieces whose lengths cycle through `lengths`.
 void expect_same(const std::string& text, int64_t count, const std::vector<int64_t>& lengths,
                  int64_t cap_bytes) {
   const PlanPtr plan = planned("resized(0, 3000000, " + text + ")");  // elements must not overlap
@@ -58,7 +58,7 @@ void expect_same(const std::string& text, int64_t count, const std::vector<int64
     ASSERT_EQ(packing.left(), total - at);
   }
   EXPECT_EQ(got, want) << text;
-  EXPECT_EQ(back, want_back) << text;  // the last byte of a message brings all of it to memory
+  EXPECT_EQ(back, want_back) << text;  // after the last byte of a message, all of it is in memory
 }
 
 TEST(Stream, IsTheMessage) {
@@ -81,8 +81,8 @@ TEST(Stream, IsTheMessage) {
   }
 }
 
-// The next group is made while the pieces of one leave, where they come into one buffer. Here, from
-// the second piece of 64 KiB on; and for a while they go to another place.
+// The next group is packed while the pieces of one are copied, if they come into one buffer: here
+// from the second piece of 64 KiB on. For a while the pieces go to another address.
 void expect_assembled(const std::string& text, const std::vector<int64_t>& lengths) {
   Machine small = planned("int")->machine();
   small.cheap_fences = true;
@@ -210,7 +210,7 @@ TEST(Stream, IsTheMessageInAnyOrder) {
       expect_same_in_any_order(text, {8192}, keep_bytes);
       expect_same_in_any_order(text, {1, 100000, 77, 4096, 300000}, keep_bytes);
     }
-    // More ranges in a group than are kept apart.
+    // More ranges in a group than Spans holds.
     expect_same_in_any_order(text, {1999}, kKeep);
   }
 }

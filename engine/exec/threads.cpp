@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The helpers and their one job at a time.
+// The helper threads; they work on one job at a time.
 #include "exec/threads.hpp"
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ class Team {
   void wait_for_jobs();
   void hire(int64_t helpers);
 
-  std::atomic_flag busy_;  // whoever set it may use what follows
+  std::atomic_flag busy_;  // the thread that set it owns what follows
   pthread_t threads_[kMostHelpers];
   int64_t hired_ = 0;
 
@@ -58,16 +58,17 @@ class Team {
   std::condition_variable called_;
   std::condition_variable left_;
   Job* job_ = nullptr;
-  int64_t room_ = 0;    // helpers that the job still takes
-  int64_t inside_ = 0;  // helpers that hold the job
+  int64_t room_ = 0;    // helpers that may still join the job
+  int64_t inside_ = 0;  // helpers that work on it
   bool stopped_ = false;
 
   const pid_t owner_ = getpid();
-  // The team that a fork copied: unusable (its lock may be held for ever), kept for leak checkers.
+  // The parent's team after a fork: unusable, since its lock may be held for ever; kept reachable
+  // for leak checkers.
   [[maybe_unused]] Team* const parents_;
 };
 
-// Never destroyed: a thread may pack while static objects go.
+// Never destroyed: a thread may pack while static objects are destroyed.
 std::atomic<Team*> g_team{nullptr};
 std::atomic<bool> g_ended{false};
 
@@ -129,8 +130,8 @@ bool Team::run(int64_t helpers, Job* job) {
   return helpers > 0;
 }
 
-// Does not wait for a thread that has the helpers: it may be the very one that ends the process,
-// out of a signal handler.
+// Does not wait if a thread uses the helpers: that may be the thread that ends the process, in a
+// signal handler.
 void Team::stop() {
   if (busy_.test_and_set(std::memory_order_acquire)) return;
   {
@@ -152,7 +153,7 @@ Team* team_of_this_process() {
   return team;  // another thread was first
 }
 
-// The library is about to be unloaded, or the process to end: nobody may be left in its code.
+// The library is about to be unloaded, or the process to end: no helper may be left in its code.
 [[gnu::destructor]] void end_threads() {
   g_ended.store(true, std::memory_order_relaxed);
   Team* team = g_team.load(std::memory_order_acquire);

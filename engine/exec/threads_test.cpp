@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Help by threads: results, and what must not happen to programs that fork, exit, unload the
+// Helper threads: results, and what must not happen to programs that fork, exit, unload the
 // library, use signals, or pack from several threads. The random ladder runs with LACUNA_THREADS=3
 // too (property.engine.threads).
 #include "exec/threads.hpp"
@@ -33,7 +33,7 @@
 namespace lacuna {
 namespace {
 
-// Before anything asks for an option.
+// Set before anything reads an option.
 const bool g_set = setenv("LACUNA_THREADS", "3", 1) == 0;
 
 Machine eager_machine() {
@@ -49,7 +49,7 @@ PlanPtr planned(const std::string& text) {
   return make_plan(std::move(type).value(), default_kernels(), eager);
 }
 
-// A matrix by columns, packed and unpacked: right, or not.
+// Packs and unpacks a matrix by columns; true: rightly.
 bool transposes(size_t n) {
   std::vector<double> matrix(n * n);
   std::iota(matrix.begin(), matrix.end(), 1.0);
@@ -171,10 +171,10 @@ TEST(Threads, TakeNoSignals) {
 enum class End { kExit, kQuickly };  // with the destructors, or without
 
 int exit_code_of_child(int (*body)(), End end = End::kExit) {
-  std::fflush(nullptr);  // what is buffered would be written twice
+  std::fflush(nullptr);  // else the child would write it again
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);  // one that waits for ever is told from one that answers
+    alarm(60);  // so that a child that hangs is an error
     const int code = body();
     if (end == End::kQuickly) _exit(code);
     std::exit(code);
@@ -197,20 +197,20 @@ TEST(Threads, AreStartedAnewInAForkedChild) {
   EXPECT_TRUE(transposes(200));
 }
 
-// AddressSanitizer's allocator (of GCC before 14) is not made for forks while another thread is in
-// it: a child now and then waits for a lock whose holder it has not got.
+// AddressSanitizer's allocator (of GCC before 14) does not support forks while another thread is in
+// it: now and then a child waits for a lock whose holder does not exist in it.
 #ifndef __SANITIZE_ADDRESS__
 
 TEST(Threads, ForkWhileAnotherThreadHasThem) {
-  // What is made at first use is there: a child of which another thread was making it would wait
-  // for that thread, which it has not got.
+  // Makes first what is made at first use: if another thread were making it at the fork, the child
+  // would wait for that thread, which it does not have.
   EXPECT_TRUE(transposes(200));
   std::atomic<bool> done{false};
   std::thread packer([&] {
     while (!done) transposes(200);
   });
   for (int i = 0; i < 10; ++i) {
-    // What the packer holds in the parent is a leak in the child.
+    // The memory of the packer in the parent is a leak in the child.
     EXPECT_EQ(exit_code_of_child([] { return transposes(200) ? 0 : 1; }, End::kQuickly), 0);
   }
   done = true;
@@ -223,7 +223,7 @@ TEST(Threads, ExitWhileTheyWork) {
   EXPECT_EQ(exit_code_of_child([] {
               std::thread([] {
 #ifdef __SANITIZE_ADDRESS__
-                __lsan_disable();  // a thread at work at the end holds what it holds
+                __lsan_disable();  // the thread still holds memory at the end
 #endif
                 for (;;) transposes(300);
               }).detach();
