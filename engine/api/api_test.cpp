@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface: every constructor reaches the engine, and every wrong argument is a status with
-// a sentence, with the outputs left alone.
+// The C interface: every constructor reaches the engine; every wrong argument gives a status and a
+// sentence, and leaves the outputs alone.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -38,7 +38,7 @@ class Api : public ::testing::Test {
     lacuna_type_destroy(*type);
   }
 
-  // Keeps what it needs of the type, which is gone.
+  // The plan does not need the type, which is destroyed.
   lacuna_plan* planned(const char* text) {
     lacuna_type* type = parsed(text);
     lacuna_plan* plan = nullptr;
@@ -151,7 +151,7 @@ void expect_wrong(lacuna_status got, lacuna_status want, const char* part) {
   EXPECT_NE(std::string(lacuna_last_error()).find(part), std::string::npos) << lacuna_last_error();
 }
 
-// As a caller in C may give it.
+// A value that a C caller may give.
 lacuna_order order_of(int number) { return static_cast<lacuna_order>(number); }
 
 TEST_F(Api, WrongArgumentsAreNamedAndOutputsLeftAlone) {
@@ -214,7 +214,7 @@ TEST_F(Api, Streams) {
   EXPECT_EQ(out, nullptr);
   ASSERT_EQ(lacuna_pack_stream_create(plan, mem, 1, &out), LACUNA_OK);
   ASSERT_EQ(lacuna_unpack_stream_create(plan, back, 1, &in), LACUNA_OK);
-  lacuna_plan_destroy(plan);  // the streams keep what they need
+  lacuna_plan_destroy(plan);  // the streams keep the plan alive
   ASSERT_EQ(lacuna_pack_stream_next(out, 6, packed), LACUNA_OK);
   expect_wrong(lacuna_pack_stream_next(out, 7, packed), LACUNA_INVALID_ARGUMENT, "6 are left");
   expect_wrong(lacuna_pack_stream_next(out, 1, nullptr), LACUNA_INVALID_ARGUMENT, "packed");
@@ -259,7 +259,7 @@ TEST_F(Api, LentPieces) {
   }
   ASSERT_EQ(lacuna_unpack_stream_lend(in, 8, &to), LACUNA_OK);
   std::memcpy(to, (const int[]){7, 8}, 8);
-  // While it is lent nothing else goes, and nothing of it is lost.
+  // While a place is lent, other calls are refused and nothing is lost.
   void* second = nullptr;
   const int packed[3] = {4, 4, 4};
   expect_wrong(lacuna_unpack_stream_lend(in, 4, &second), LACUNA_INVALID_ARGUMENT, "is lent");
@@ -278,7 +278,7 @@ TEST_F(Api, LentPieces) {
   EXPECT_EQ(std::vector<int>(back, back + 6), (std::vector<int>{7, 0, 8, 0, 4, 0}));
   lacuna_pack_stream_destroy(out);
   lacuna_unpack_stream_destroy(in);
-  // More than a buffer can be.
+  // A piece that is larger than all buffers may be.
   lacuna_plan_destroy(plan);
   plan = planned("vector(3000000000000, 1, 2, int)");
   ASSERT_EQ(lacuna_pack_stream_create(plan, mem, 1, &out), LACUNA_OK);
@@ -350,7 +350,8 @@ TEST_F(Api, CostIsOneJsonObject) {
   lacuna_plan_destroy(plan);
 }
 
-// Places of such elements are near the ends of 64 bits, and what is reckoned with them is beyond.
+// The addresses of such elements are near the limits of 64 bits, and arithmetic on them exceeds
+// those.
 TEST_F(Api, CostOfWhatIsTooFarApartIsRefused) {
   size_t needed = 0;
   for (const auto& [text, count] : std::vector<std::pair<const char*, int64_t>>{
@@ -378,7 +379,7 @@ TEST_F(Api, Buffers) {
   ASSERT_EQ(lacuna_buffer_acquire(99999, &buffer), LACUNA_OK);
   EXPECT_EQ(buffer, first);
   lacuna_buffer_release(buffer);
-  lacuna_buffer_release(buffer);  // no longer one
+  lacuna_buffer_release(buffer);  // not a buffer any more: ignored
   lacuna_buffer_release(nullptr);
   lacuna_buffers_trim();
   expect_wrong(lacuna_buffer_acquire(0, &buffer), LACUNA_INVALID_ARGUMENT, "bytes is 0");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the opaque handles of lacuna.h are, and how a call that may fail becomes a status. For
-// engine/api and for the C interface of mpi/ alone.
+// What the opaque handles of lacuna.h are, and how errors become statuses. For engine/api and the C
+// interface of mpi/ alone.
 #ifndef LACUNA_ENGINE_API_HANDLES_HPP_
 #define LACUNA_ENGINE_API_HANDLES_HPP_
 
@@ -31,23 +31,23 @@ inline lacuna_plan* handle_of(PlanPtr plan) {
   return reinterpret_cast<lacuna_plan*>(const_cast<Plan*>(plan.release()));
 }
 
-// Remembers the message for lacuna_last_error and returns the status.
+// Stores the message for lacuna_last_error and returns the status.
 lacuna_status fail(lacuna_status status, std::string message) noexcept;
 
 inline lacuna_status invalid(std::string message) {
   return fail(LACUNA_INVALID_ARGUMENT, std::move(message));
 }
 
-// Runs `body`, which returns a status; no exception passes.
+// Runs `body`, which returns a status; no exception leaves it.
 template <typename Body>
 lacuna_status guarded(Body body) noexcept {
   return guarded_by(fail, body);
 }
 
-// Whether `count` elements at `mem` are as they must be (plan_api.cpp).
+// Checks `plan`, `count` and `mem` (plan_api.cpp).
 lacuna_status check_elements(const lacuna_plan* plan, const void* mem, int64_t count) noexcept;
 
-// Hands a made type out.
+// Gives a new type to the caller, or stores the error.
 lacuna_status give(Result<TypePtr> made, lacuna_type** type);
 
 // Copies a text with its NUL into out[0, capacity); `needed` may be null.

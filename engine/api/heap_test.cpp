@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What touches the heap: a small message never does, a type made for one message a known few times.
-// All allocations of this program by C++ are counted, by thread; the engine makes no others.
+// How often calls allocate: a small message never, a type made for one message a known number of
+// times. Counts all C++ allocations of this program, by thread; the engine makes no others.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ thread_local int64_t t_allocations = 0;
   return p;
 }
 
-// Not inline: the compiler would see free() after new, and warn.
+// Not inlined: the compiler would see free() after new, and warn.
 [[gnu::noinline]] void released(void* p) { std::free(p); }
 }  // namespace
 
@@ -72,8 +72,8 @@ TEST(Heap, MovingNeverTouchesIt) {
   }
 }
 
-// A type that is made, planned, used and destroyed for each message: its node, its lists, its
-// children. The plan is known from the first time.
+// A type that is made, planned, used and destroyed for each message allocates its node, its lists
+// and its children; its plan is cached from the first time.
 TEST(Heap, ATypeForOneMessageTouchesItAFewTimes) {
   lacuna_type* dbl = nullptr;
   lacuna_type* integer = nullptr;

@@ -18,9 +18,9 @@ using lacuna::api::invalid;
 using lacuna::api::plan_of;
 using lacuna::api::type_of;
 
-// All checks are made twice: in a few comparisons on the way of every call, which tell only that
-// nothing is wrong, and where they cannot, by those below, which know the sentences. Those stay out
-// of the callers, whose registers they would take.
+// Every call makes a few comparisons that only find out whether all is well. If not, the functions
+// below check again and have the sentences; they are cold and not inlined, so that callers keep
+// their registers.
 
 [[gnu::cold, gnu::noinline]] lacuna_status check_count(const lacuna_plan* plan,
                                                        int64_t count) noexcept {
@@ -38,7 +38,7 @@ using lacuna::api::type_of;
   });
 }
 
-// `name`: of the argument. A null `mem` means absolute addresses; they do not begin in the first
+// `name` is the argument's. A null `mem` means absolute addresses, which do not begin in the first
 // page.
 [[gnu::cold, gnu::noinline]] lacuna_status check_memory(const lacuna_plan* plan, const void* mem,
                                                         int64_t bytes, const char* name) noexcept {
@@ -68,8 +68,7 @@ using lacuna::api::type_of;
   return check_buffers(plan, mem, count * plan_of(plan).size(), packed);
 }
 
-// Whether `count` elements and their packed stream are surely as they must be; `bytes`: of the
-// stream.
+// Whether the arguments are certainly valid. Sets *bytes to the length of the packed stream.
 [[gnu::always_inline]] inline bool is_plain(const lacuna_plan* plan, const void* mem, int64_t count,
                                             const void* packed, int64_t* bytes) noexcept {
   return plan != nullptr && mem != nullptr && packed != nullptr && count >= 0 &&
@@ -97,7 +96,7 @@ using lacuna::api::type_of;
   return status;
 }
 
-// Messages that the plan's few moves do not serve, and what is wrong.
+// Messages that the plan's few moves do not serve, and wrong arguments.
 template <bool kPack>
 [[gnu::noinline]] lacuna_status move_more(const lacuna_plan* plan, void* mem, int64_t count,
                                           void* packed) noexcept {
@@ -120,7 +119,7 @@ template <bool kPack>
   const auto more = [=] {
     return move_more<kPack>(plan, const_cast<void*>(mem), count, const_cast<void*>(packed));
   };
-  // One by one: as one condition they take three instructions more.
+  // Separate conditions: one condition would take three more instructions.
   if (plan == nullptr) [[unlikely]]
     return more();
   if (mem == nullptr) [[unlikely]]

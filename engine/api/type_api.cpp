@@ -34,7 +34,7 @@ lacuna_status negative(const char* name, int64_t value) {
   return invalid(std::string(name) + " is " + std::to_string(value) + "; it must not be negative");
 }
 
-// Callers in C may give an enum any value, which C++ must not even read as one.
+// C callers may give an enum any value; in C++ even reading such a value as an enum is undefined.
 template <typename Enum>
 int number_of(const Enum& value) {
   int number = 0;
@@ -53,7 +53,7 @@ lacuna_status wrong_order(const lacuna_order& order) {
                  "; it must be LACUNA_ORDER_C or LACUNA_ORDER_FORTRAN");
 }
 
-// The checks all constructors with one child share; then `make` builds the type from it.
+// The checks that all constructors with one child share; then `make` builds the type.
 template <typename Make>
 lacuna_status construct(const lacuna_type* oldtype, lacuna_type** type, Make make) {
   return guarded([&] {

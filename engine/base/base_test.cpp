@@ -38,7 +38,7 @@ TEST(Result, MovesItsValueOut) {
   EXPECT_EQ(*value, 7);
 }
 
-// A value type that could be taken for an error must not be.
+// A value whose type looks like Error is a value.
 TEST(Result, TellsAnErrorFromAValueOfTheSameShape) {
   struct Twin {
     lacuna_status status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Checked: an int64 that remembers whether any step on the way to it overflowed. All arithmetic on
-// sizes, extents and offsets that come from a user goes through it; one look at ok() at the end
-// answers for the whole formula.
+// sizes, extents and offsets that come from a user uses it; one ok() at the end checks the whole
+// formula.
 #ifndef LACUNA_ENGINE_BASE_CHECKED_HPP_
 #define LACUNA_ENGINE_BASE_CHECKED_HPP_
 

@@ -10,15 +10,15 @@
 
 namespace lacuna {
 
-// Runs `body` of a function of a C interface, which returns a status; no exception passes. `fail`
-// keeps the sentence and returns the status.
+// Runs the body of a C function, which returns a status; no exception leaves it. `fail` stores the
+// sentence and returns the status.
 template <typename Fail, typename Body>
 lacuna_status guarded_by(const Fail& fail, const Body& body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
     return fail(LACUNA_OUT_OF_MEMORY, std::string());
-  } catch (const std::length_error&) {  // a list that no memory holds: its count was never true
+  } catch (const std::length_error&) {  // a list longer than memory: its count is wrong
     return fail(LACUNA_OUT_OF_MEMORY, "a list has more entries than fit into memory");
   } catch (const std::exception& e) {
     return fail(LACUNA_INTERNAL, e.what());

@@ -151,8 +151,8 @@ std::string complaint(const Option& option, std::string_view text) {
   return sentence + "; " + std::string(option.fallback) + " is used";
 }
 
-// The commands and the tests have variables of their own, so that not each unknown one is a
-// mistake.
+// Only near misses: commands and tests have variables of their own, so an unknown name is no
+// mistake by itself.
 void complain_of_misspelt(std::vector<std::string>* complaints) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view line(*entry);
@@ -164,7 +164,7 @@ void complain_of_misspelt(std::vector<std::string>* complaints) {
   }
 }
 
-// A text or a complaint for which there is no memory counts as unset.
+// If there is no memory for a text or a complaint, the option counts as unset.
 void take(const Option& option, Value* value, std::vector<std::string>* complaints) noexcept try {
   read(option, option.fallback, value);
   const char* text = std::getenv(option.name.data());  // a literal, which ends with 0
@@ -173,7 +173,7 @@ void take(const Option& option, Value* value, std::vector<std::string>* complain
 }
 
 // Never destroyed: MPI calls may come from other libraries' destructors. Flags and numbers need no
-// memory: what ranks must do together hangs on them.
+// memory: ranks must agree on them.
 const Values& values() {
   static const Values* const all = [] {
     alignas(Values) static std::byte place[sizeof(Values)];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Options: the one table of LACUNA_* environment variables. Each is read once, at the first
-// question; docs/user/options.md is printed from the table (and a test keeps it so). Nothing here
-// prints: a value that makes no sense counts as unset, and option_complaints() has the sentences
-// for whoever may speak to the user.
+// Options: the one table of LACUNA_* environment variables. Each is read once, at the first use;
+// docs/user/options.md is generated from the table (and a test compares them). Nothing here prints:
+// a value that makes no sense counts as unset, and option_complaints() has the sentences for
+// callers that may print.
 #ifndef LACUNA_ENGINE_BASE_OPTIONS_HPP_
 #define LACUNA_ENGINE_BASE_OPTIONS_HPP_
 
@@ -53,7 +53,7 @@ struct Option {
   OptionId id;
   std::string_view name;  // of the environment variable
   OptionKind kind;
-  std::string_view fallback;  // the value when unset, as one would write it
+  std::string_view fallback;  // the value when unset, as a user would write it
   std::string_view meaning;   // one sentence for docs/user/options.md
   int64_t least = 0;          // kInteger
   int64_t most = 0;
@@ -62,8 +62,8 @@ struct Option {
 // All options, in the order of OptionId.
 std::span<const Option> option_table();
 
-// The value of an option of that kind: what the environment said at the first call of any of these,
-// or the fallback.
+// The value of an option of that kind: the environment's, as read at the first call of any of
+// these, or the fallback.
 bool option_flag(OptionId id);
 int64_t option_integer(OptionId id);
 const std::string& option_text(OptionId id);
@@ -74,11 +74,10 @@ const std::vector<std::string>& option_complaints();
 
 namespace detail {
 
-// The option that a variable's name is nearly that of; empty if it is one, or is like none.
+// The option whose name a variable's name nearly is; empty if it is one, or is like none.
 std::string_view misspelt_option(std::string_view name);
 
-// What `text` means for a flag or an integer: false when it means nothing. For tests and for
-// options.cpp.
+// The value of a text for a flag or an integer; false: it means nothing. For tests and options.cpp.
 bool read_flag(std::string_view text, bool* value);
 bool read_integer(std::string_view text, int64_t least, int64_t most, int64_t* value);
 

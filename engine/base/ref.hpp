@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ref<T>: shared ownership of an object that counts its owners itself. As std::shared_ptr, but for
-// two things that a type made for one message pays for otherwise: the object is one allocation that
-// a plain pointer can own (the handles of the C API are such pointers), and objects that live as
-// long as the process (predefined types) are not counted at all.
+// Ref<T>: shared ownership of an object that counts its owners itself. Unlike std::shared_ptr, the
+// object is one allocation that a plain pointer can own (the handles of the C API are such
+// pointers), and objects that live as long as the process (predefined types) are not counted. Both
+// matter to a type that is made for one message.
 #ifndef LACUNA_ENGINE_BASE_REF_HPP_
 #define LACUNA_ENGINE_BASE_REF_HPP_
 
@@ -19,14 +19,14 @@
 
 namespace lacuna {
 
-// Base of what a Ref owns. A copy has owners of its own.
+// The base of objects that a Ref owns. A copy has owners of its own.
 class RefCounted {
  public:
   RefCounted() = default;
   RefCounted(const RefCounted&) {}
   RefCounted& operator=(const RefCounted&) { return *this; }
 
-  // From now on never destroyed. Before it is shared.
+  // The object is never destroyed. Call it before the object is shared.
   void make_immortal() { owners_.store(kImmortal, std::memory_order_relaxed); }
 
  private:
@@ -35,7 +35,7 @@ class RefCounted {
 
   static constexpr int64_t kImmortal = INT64_MIN;
 
-  // A locked instruction takes 4.5 ns (Zen 5); a stream that is made and destroyed 23 or 29.
+  // A locked instruction takes 4.5 ns (Zen 5): 6 of the 29 ns for making and destroying a stream.
   static bool is_single_threaded() {
 #if __has_include(<sys/single_threaded.h>)
     return __libc_single_threaded != 0;
@@ -57,7 +57,7 @@ class RefCounted {
   // Whether that was the last owner.
   bool leave() const {
     const int64_t owners = owners_.load(std::memory_order_acquire);
-    // The only owner is here, so nobody can become another one meanwhile.
+    // The caller is the only owner, so no other thread can become one meanwhile.
     if (owners <= 1) return owners == 1;
     if (is_single_threaded()) {
       owners_.store(owners - 1, std::memory_order_relaxed);

@@ -19,7 +19,7 @@ Error unreadable(std::string what) { return {LACUNA_PARSE_ERROR, std::move(what)
 
 }  // namespace
 
-// A value of 50 KiB of text takes about 400 KiB.
+// The JSON value of 50 KiB of text takes about 400 KiB.
 void expect_memory_for_json(std::string_view text) {
   constexpr size_t kTimes = 32;
   ::operator delete(::operator new(kTimes * text.size()));
@@ -34,7 +34,7 @@ std::string shown(std::string_view text) {
 }
 
 Result<std::string> read_small_file(const std::string& path) {
-  // Not blocking: a pipe must not hold a rank up.
+  // O_NONBLOCK: a rank must not wait for a pipe.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno == ENOENT || errno == ENOTDIR)

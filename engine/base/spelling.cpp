@@ -28,7 +28,7 @@ size_t edits_between(std::string_view a, std::string_view b) {
 }  // namespace
 
 void NearestName::offer(std::string_view name) {
-  // Longer words are no misspelt names, and comparing them would cost their length.
+  // Longer words are no misspelt names; comparing them would only take time.
   constexpr size_t kLongest = 64;
   constexpr size_t kLeastCutOff = 3;
   if (word_.size() > kLongest) return;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What this CPU and its operating system can run, by Highway's conditions for its targets
-// (detect_targets.h), asked by the compiler's own library: Highway is used header-only. (F16C is
-// left out: every CPU with AVX2 has it, and not every compiler knows the name.)
+// Which instruction sets this CPU and its operating system can run, by the conditions of Highway
+// for its targets (detect_targets.h) but the compiler's detection, since Highway is used
+// header-only. (F16C is left out: every CPU with AVX2 has it, and not every compiler knows the
+// name.)
 #ifndef LACUNA_ENGINE_BASE_X86_HPP_
 #define LACUNA_ENGINE_BASE_X86_HPP_
 

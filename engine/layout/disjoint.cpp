@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A layout is a set of pieces: runs, each repeated by digits, which are the loops and lists around
-// it. Places of one digit are at least its gap apart, and at most its reach. In the order of their
-// gaps, a digit keeps two places of a piece apart if its gap is at least the span of all before it.
+// it. Two offsets of one digit are at least its gap and at most its reach apart. Take a piece's
+// digits by ascending gaps: no byte occurs twice if each gap is at least the span of the piece with
+// the digits before.
 #include "layout/disjoint.hpp"
 
 #include <algorithm>
@@ -15,13 +16,13 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// Of places any count of elements apart: nothing overflows.
+// 128 bits: offsets of any count of elements cannot overflow.
 __extension__ using Wide = __int128;
 using Ranges = std::vector<std::pair<Wide, Wide>>;  // of bytes, [first, second) each
 
 constexpr size_t kMostPieces = 64;
-// So many runs are compared one by one; of several elements fewer, as types whose extent is less
-// than their span are mostly sent one at a time, and a plan is to take microseconds.
+// At most this many runs are compared one by one. Fewer for several elements: types whose extent is
+// below their span are mostly sent one at a time, and making a plan should take microseconds.
 constexpr int64_t kMostRuns = 4096;
 constexpr int64_t kMostRunsOfMany = 256;
 
@@ -45,7 +46,7 @@ Digit digit_of(int64_t count, int64_t stride) {
   return {gap, (count - 1) * gap, nullptr};
 }
 
-// The least distance of two of them; 0 where two are equal.
+// The least distance between two offsets; 0 if two are equal.
 Wide least_gap(const std::vector<int64_t>& offsets) {
   if (!std::is_sorted(offsets.begin(), offsets.end())) {
     std::vector<int64_t> ascending = offsets;
@@ -58,7 +59,7 @@ Wide least_gap(const std::vector<int64_t>& offsets) {
   return gap;
 }
 
-// Sorts them.
+// Whether the ranges do not overlap. Sorts them.
 bool are_apart(Ranges* spans) {
   if (!std::is_sorted(spans->begin(), spans->end())) std::sort(spans->begin(), spans->end());
   for (size_t i = 1; i < spans->size(); ++i) {
@@ -67,7 +68,7 @@ bool are_apart(Ranges* spans) {
   return true;
 }
 
-// Takes a layout apart. ok() is false where it has too many pieces, or runs of a list that overlap.
+// Splits a layout into pieces. ok() is false if there are too many, or runs of a list overlap.
 class Pieced {
  public:
   explicit Pieced(Pieces* pieces) : pieces_(pieces) {}
@@ -125,7 +126,7 @@ class Pieced {
   bool ok_ = true;
 };
 
-// Whether a piece has no byte twice; finds its span.
+// Whether no byte occurs twice in a piece. Sets its span.
 bool is_apart(Piece* piece) {
   piece->span = piece->width;
   std::sort(piece->digits.begin(), piece->digits.end(),
@@ -139,8 +140,8 @@ bool is_apart(Piece* piece) {
 
 bool are_apart(Pieces pieces);
 
-// Pieces that have a digit in common are apart if what is left without it is, within its gap. Of
-// loops the places count modulo the gap: they may begin at different iterations.
+// Pieces with a common digit are disjoint if, without it, they are disjoint and lie within its gap.
+// For loops, offsets count modulo the gap, since pieces may begin at different iterations.
 bool are_apart_under(const Digit& digit, const Pieces& pieces) {
   Pieces rest;
   Wide low = 0;  // the first piece's
@@ -160,12 +161,12 @@ bool are_apart_under(const Digit& digit, const Pieces& pieces) {
   return end - low <= digit.gap && are_apart(std::move(rest));
 }
 
-// Of pieces none of which has a byte twice.
+// Whether the pieces are disjoint; each is so by itself.
 bool are_apart(Pieces pieces) {
   std::sort(pieces.begin(), pieces.end(),
             [](const Piece& a, const Piece& b) { return a.low < b.low; });
   for (size_t first = 0, last = 0; first < pieces.size(); first = last) {
-    // Those whose spans overlap.
+    // The pieces whose spans overlap.
     Wide end = pieces[first].low + pieces[first].span;
     for (last = first + 1; last < pieces.size() && pieces[last].low < end; ++last)
       end = std::max(end, pieces[last].low + pieces[last].span);
@@ -198,7 +199,7 @@ bool are_runs_apart(const Layout& layout, int64_t count) {
   return are_apart(&spans);
 }
 
-// Whether `count` elements are, whose pieces these are; no pieces: there are too many.
+// Whether `count` elements with these pieces are disjoint; no pieces: there are too many.
 bool is_disjoint(const Layout& layout, Pieces pieces, int64_t count) {
   for (Piece& piece : pieces) {
     if (count > 1) piece.digits.push_back(digit_of(count, layout.extent));

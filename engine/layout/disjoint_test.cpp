@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Known types, and random ones against a look at each of their bytes.
+// Known types, and random ones compared byte by byte.
 #include "layout/disjoint.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(Disjoint, AnyCountOfWhatMayBeReceived) {
   }
 }
 
-// Elements that lie between each other.
+// Elements that interleave.
 TEST(Disjoint, AsManyAsThereIsRoomFor) {
   EXPECT_EQ(most("resized(0, 8, vector(10, 1, 100, double))"), 100);
   EXPECT_EQ(most("resized(0, -8, vector(10, 1, 100, double))"), 100);
@@ -60,7 +60,7 @@ TEST(Disjoint, NoneOfWhatHasAByteTwice) {
   }
 }
 
-// Without a look at each run: as many as there may be.
+// Too many runs to compare one by one.
 TEST(Disjoint, LargeOnes) {
   EXPECT_EQ(most("resized(0, 8, vector(1000000, 1, 1000000, double))"), 1000000);
   EXPECT_EQ(most("resized(0, 16, struct([1, 1], [0, 8], [vector(1000000, 1, 1000, double), "

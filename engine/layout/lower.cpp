@@ -16,7 +16,8 @@ namespace {
 
 class Lowering {
  public:
-  // From the innermost types outwards, so that none needs more of the stack than itself.
+  // From the innermost types outwards, without recursion: the depth of types is not limited by the
+  // stack.
   Placed lower_all(const Type& root) {
     struct Visit {
       const Type* type;
@@ -65,7 +66,7 @@ class Lowering {
     return make_runs(std::move(offsets), std::move(lengths));
   }
 
-  // What it calls is not inlined, or it would take the stack of all of it.
+  // The functions that it calls are not inlined, or its frame would be that of all together.
   Placed lower_new(const Type& type) {
     switch (type.combiner) {
       case Combiner::kNamed:
@@ -107,7 +108,7 @@ class Lowering {
     if (type.basic != nullptr) return basic_parts(*type.basic);
     const Type& value = *type.children[0];
     const Type& index = *type.children[1];
-    // C's struct {value; index;}: the index stands at the next multiple of its alignment.
+    // C's struct {value; index;}: the index is at the next multiple of its alignment.
     const int64_t offset = (value.size_bytes + index.alignment_bytes - 1) / index.alignment_bytes *
                            index.alignment_bytes;
     return make_seq({lower(value), placed_at(offset, lower(index))});

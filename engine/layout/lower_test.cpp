@@ -113,22 +113,22 @@ TEST(Lower, UnlikePartsStayASequence) {
             "  at +8: loop 40 mem +40 packed +4\n    run of 4 bytes\n");
 }
 
-// Such as lists of lists: an entry costs less than a piece.
+// For example lists of lists: an entry of a list is cheaper than a piece.
 TEST(Lower, PiecesOfFewRunsAreOneList) {
   const auto kind = [](const std::string& text) {
     const std::string dump = lowered(text.c_str());
     return dump.substr(dump[0] == 'a' ? dump.find(": ") + 2 : 0, 6);
   };
-  // 5 + 1 + 3 + 7 + 2 + 6 runs of four bytes, of six pieces.
+  // Six pieces of 5 + 1 + 3 + 7 + 2 + 6 runs of four bytes.
   EXPECT_EQ(kind("indexed([5, 1, 3, 7, 2, 6], [0, 7, 9, 14, 22, 25], resized(0, 28, float))"),
             "blocks");
-  // Of unequal lengths, but of few units each.
+  // Unequal lengths, but few units in each run.
   EXPECT_EQ(kind("struct([1, 1], [0, 900], [vector(30, 1, 3, double), vector(7, 2, 7, double)])"),
             "runs 3");
-  // Of too many.
+  // Too many units in each run.
   EXPECT_EQ(kind("struct([1, 1], [0, 900], [vector(30, 1, 3, double), vector(9, 4, 7, double)])"),
             "sequen");
-  // Too many runs, and fewer that are narrow: those loops go by vectors.
+  // Too many runs; for narrow runs the limit is lower, since vectors move their loops.
   EXPECT_EQ(
       kind("struct([1, 1], [0, 9000], [vector(150, 1, 3, double), vector(50, 1, 2, double)])"),
       "sequen");
@@ -138,17 +138,17 @@ TEST(Lower, PiecesOfFewRunsAreOneList) {
             "blocks");
 }
 
-// However the pieces repeat it.
+// Whichever way the pieces repeat the list.
 TEST(Lower, PiecesThatRepeatOneListAreThatListAtEachPlace) {
   const std::string places =
       "0, 2, 3, 7, 8, 11, 15, 16, 20, 22, 29, 31, 36, 37, 39, 44, 46, 51, 57";
   const std::string list = "indexed_block(1, [" + places + "], double)";
-  // 3 + 1 + 2 + 5 + 1 of them, and in a list.
+  // The list 3 + 1 + 2 + 5 + 1 times, in an outer list.
   const std::string dump =
       lowered(("indexed([3, 1, 2, 5, 1], [0, 5, 7, 10, 17], " + list + ")").c_str());
   EXPECT_EQ(dump.substr(0, 10), "blocks 12 ") << dump;
   EXPECT_NE(dump.find("packed +152"), std::string::npos) << dump;
-  // Not of unlike lists, nor of so many that their loops are worth a piece.
+  // Not for unlike lists, nor for so many repetitions that a loop is worth its piece.
   const std::string other = "indexed_block(1, [" + places + ", 60], double)";
   EXPECT_EQ(lowered(("struct([2, 3, 6], [0, 2000, 9000], [" + list + ", " + other + ", " +
                      "resized(0, 800, " + list + ")])")

@@ -53,8 +53,7 @@ Placed at(int64_t offset, Placed placed) {
   return placed;
 }
 
-// A loop of more than one iteration of a piece it does not continue densely.
-// (Not inlined, as others below: what recurses is to take little of the stack.)
+// A loop of several iterations, of a child that it does not continue densely.
 [[gnu::noinline]] Placed loop_node(int64_t count, int64_t mem_stride, const Placed& child) {
   const LayoutNode& inner = *child.node;
   LayoutNode node;

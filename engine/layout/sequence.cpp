@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sequences in normal form: what is alike is joined, what is a list becomes one.
+// Sequences in normal form: equal neighbours are joined, and sequences that are better lists become
+// lists.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -12,17 +13,16 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// A sequence of pieces that have few runs each, equal ones or nearly, is one list: an entry takes a
-// fraction of a nanosecond, a piece 5 to 10. Zen 5, ns: 133 floats in 38 pieces 94 and 45, four
-// lists of 20 to 100 doubles 132 and 66, 40 shorts and two doubles 24 and 12. Narrow runs are
-// better off in loops, where vectors move them, from fewer on; and what would be cut into more than
-// this, as 40 runs of 8 and 15 of 4 bytes (15 and, listed, 21) or structs in loops.
+// A sequence of pieces with few runs each, all of about one length, becomes one list: an entry
+// takes a fraction of a nanosecond, a piece 5 to 10. Not if runs are narrow and more than 24 a
+// piece, since vectors move those loops faster; nor if runs would be cut into more than 1.25 units
+// each (docs/experiments/2026-11-26-kernel-choices.md).
 constexpr int64_t kListedOfPiece = 96;
 constexpr int64_t kListedOfPieceNarrow = 24;
 constexpr int64_t kWord = 8;
 constexpr double kMostUnitsOfRun = 1.25;
-// Sequences inside a sequence are part of it up to this many pieces in all: one that stands in it
-// several times, level upon level, would be 2^levels.
+// Nested sequences are flattened up to this many pieces in all: one that occurs several times on
+// each level would grow to 2^levels.
 constexpr size_t kMaxFlatPieces = size_t{1} << 20;
 
 // parts[begin, end) are equal nodes, or all runs.
@@ -38,7 +38,7 @@ Placed join_alike(const std::vector<Placed>& parts, size_t begin, size_t end) {
   return make_blocks(std::move(offsets), {0, parts[begin].node});
 }
 
-// Joins neighbours that are alike (runs with runs, equal nodes with equal nodes).
+// Joins runs with neighbouring runs, and equal nodes with equal neighbours.
 std::vector<Placed> join_neighbours(const std::vector<Placed>& parts) {
   std::vector<Placed> joined;
   for (size_t begin = 0; begin < parts.size();) {
@@ -54,7 +54,7 @@ std::vector<Placed> join_neighbours(const std::vector<Placed>& parts) {
   return joined;
 }
 
-// What the lengths of all its runs are multiples of.
+// The greatest common divisor of the lengths of all runs.
 int64_t unit_of(const LayoutNode& node) {
   if (node.kind == Kind::kRun) return node.size;
   int64_t unit = 0;
@@ -66,7 +66,7 @@ int64_t unit_of(const LayoutNode& node) {
   return unit;
 }
 
-// Whether such parts are better one list.
+// Whether these parts are faster as one list (see kListedOfPiece).
 bool is_better_listed(const std::vector<Placed>& parts) {
   const auto pieces = static_cast<int64_t>(parts.size());
   int64_t runs = 0;
@@ -82,13 +82,14 @@ bool is_better_listed(const std::vector<Placed>& parts) {
          static_cast<double>(bytes / unit) <= kMostUnitsOfRun * static_cast<double>(runs);
 }
 
-// Whether such a node only repeats another.
+// Whether the node only repeats its child.
 bool repeats(const LayoutNode& node) {
   return node.kind == Kind::kLoop ||
          (node.kind == Kind::kBlocks && node.child().kind != Kind::kRun);
 }
 
-// f(repeated, offset) for each of what nodes repeat that repeat, down to what does not.
+// Calls f(node, offset) for each innermost repeated node: the first one down that is no repetition
+// itself.
 template <typename F>
 void each_repeated(const NodePtr& node, int64_t at, F& f) {
   if (!repeats(*node)) return f(node, at);
@@ -100,8 +101,8 @@ void each_repeated(const NodePtr& node, int64_t at, F& f) {
   }
 }
 
-// Where all parts repeat one list, or are that list: it at each of its places. A part costs as much
-// as 10 to 20 of its runs.
+// If all parts repeat one list, or are it: that list at each of its offsets. A part costs as much
+// as 10 to 20 runs.
 Placed join_lists(const std::vector<Placed>& parts) {
   constexpr int64_t kMostOfPart = 16;
   const auto repeated = [](const Placed& part) {
@@ -135,7 +136,7 @@ Placed make_seq(std::vector<Placed> parts) {
   // Hoist the common structure of equal pieces before it is lost by flattening.
   parts = join_neighbours(parts);
   int64_t leaf_runs = 0;
-  size_t pieces = 0;  // once flat
+  size_t pieces = 0;  // when flattened
   for (const Placed& part : parts) {
     leaf_runs = std::min(leaf_runs + part.node->leaf_runs, kMaxSpelledRuns + 1);
     pieces += part.node->kind == Kind::kSeq ? part.node->children.size() : 1;
