@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Answer: what a hand-written body says about a call. `declined` means that nothing has happened
-// yet and nobody will know; the generated wrapper then passes the original arguments on. `taken`
-// means that the call is done.
+// Answer: what the hand-written body of a wrapper returns. `kDeclined`: the body had no side
+// effect, and the generated wrapper passes the original arguments to the library. `taken`: the call
+// is done.
 #ifndef LACUNA_INTERPOSE_LIBRARY_ANSWER_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_ANSWER_HPP_
 
@@ -11,7 +11,7 @@ namespace lacuna {
 struct Answer {
   bool taken;
   int code;  // what the MPI function returns, if taken
-  // Done as the library would have, only looked at.
+  // The library has done the call, and lacuna only observed it: it does not count as handled.
   bool watched = false;
 };
 

@@ -16,7 +16,7 @@ namespace lacuna {
 
 struct Next;
 
-// init.cpp; `next` is where the call goes on.
+// start/init.cpp and start/sessions.cpp; `next` is where the call is passed on.
 int around_init(const Next& next, int* argc, char*** argv);
 int around_init_thread(const Next& next, int* argc, char*** argv, int required, int* provided);
 int around_finalize(const Next& next);
@@ -24,13 +24,11 @@ int around_session_init(const Next& next, MPI_Info info, MPI_Errhandler handler,
                         MPI_Session* session);
 int around_session_finalize(const Next& next, MPI_Session* session);
 
-// handlers.cpp
-
 // types/record.cpp
 int around_type_commit(const Next& next, MPI_Datatype* datatype);
 int around_type_free(const Next& next, MPI_Datatype* datatype);
 
-// pack.cpp; Count is int or MPI_Count.
+// messages/pack.cpp; Count is int or MPI_Count.
 template <typename Count>
 Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
                  MPI_Count outsize, Count* position, MPI_Comm comm);
@@ -77,7 +75,7 @@ Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype,
 Answer take_request_free(MPI_Request* request);
 Answer take_cancel(MPI_Request* request);
 
-// persistent.cpp
+// messages/persistent.cpp
 Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm, MPI_Request* request);
 Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
@@ -85,7 +83,7 @@ Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
 Answer take_start(MPI_Request* request);
 Answer take_startall(int count, MPI_Request* requests);
 
-// rma.cpp
+// rma/
 Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                 MPI_Datatype target_datatype, MPI_Win win);
@@ -147,7 +145,7 @@ Answer take_request_get_status_any(int count, const MPI_Request* requests, int* 
 Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
                                     int* indices, MPI_Status* statuses);
 
-// requests/stand_ins.cpp: what stands in for functions of MPI 4.1 under an older library
+// requests/stand_ins.cpp: replace functions of MPI 4.1 that an older library lacks
 int missing_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
                            MPI_Status* status);
 int missing_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
@@ -163,7 +161,7 @@ inline bool any_freed_requests() noexcept {
   return g_gate.freed.load(std::memory_order_acquire) != 0;
 }
 
-// Finishes those that have completed meanwhile.
+// Finishes requests that the program has freed and that have completed since.
 inline void finish_freed_requests() noexcept {
   if (any_freed_requests()) detail::finish_freed_requests();
 }

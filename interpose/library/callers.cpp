@@ -52,8 +52,8 @@ constinit Code g_mpi_code;
 constinit Code g_fortran_code;
 constinit Code g_own_code;
 
-// Not the C++ bindings (libmpicxx, libmpichcxx, libmpi_cxx): what virtual functions there call, the
-// program calls.
+// Without the C++ bindings (libmpicxx, libmpichcxx, libmpi_cxx): what their virtual functions call
+// counts as the program's.
 constexpr const char* kMpiObjects[] = {
     "libmpi.so",   "libmpich.so", "libmpi_abi.so", "libmpi_gnu", "libmpi_intel",
     "libopen-pal", "libopen-rte", "libpmpi.so",    "mca_",       "libmca_",
@@ -79,8 +79,7 @@ int add_code(dl_phdr_info* info, size_t, void*) {
   return 0;
 }
 
-// Of what comes after lacuna, as `tell` says: whether it is a tool's function and not the
-// library's.
+// For each function below lacuna: tell(true) if it is a tool's, tell(false) if it is the library's.
 template <typename Tell>
 void look_below(const Tell& tell) {
   const Next& next = next_functions();
@@ -120,7 +119,7 @@ int find_data(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// A symbol that no program names, so that no linker has moved it.
+// No program names this symbol, so it has no copy relocation and lies in the library's data.
 void find_predefined_data() {
   DataSearch search{reinterpret_cast<uintptr_t>(mpi_data_symbol("ompi_mpi_cxx_ldblcplex"))};
   dl_iterate_phdr(find_data, &search);
@@ -129,9 +128,9 @@ void find_predefined_data() {
 
 }  // namespace
 
-// Fortran's entry points end in calls of C functions that any tool may catch: MPI_Send (MPICH's,
-// most of them) or PMPI_Send (Open MPI's, and those of MPICH's mpi_f08 without a choice buffer). A
-// tool that comes after lacuna would not see the latter; so where there is one they pass.
+// Fortran's entry points call C functions that any tool may intercept: MPI_Send (most of MPICH's)
+// or PMPI_Send (Open MPI's, and those of MPICH's mpi_f08 without a choice buffer). A tool below
+// lacuna would not see the latter, so if there is one, calls from Fortran bindings pass through.
 void find_mpi_code() noexcept {
   dl_iterate_phdr(add_code, nullptr);
   for (auto& caller : detail::g_program_callers) caller.store(nullptr, std::memory_order_relaxed);
@@ -157,15 +156,15 @@ T read(const std::byte* place) noexcept {
   return value;
 }
 
-// What a jump or a call through memory finds, where the operand ends at `end`.
+// The target of an indirect call through memory, whose RIP-relative operand ends at `end`.
 const void* at_slot(const std::byte* end) noexcept {
   return read<const void*>(end + read<int32_t>(end - sizeof(int32_t)));
 }
 #endif
 
-// Whether the library, which the call returns to, made a call through a pointer there, and not to
-// lacuna: so it runs the program's callbacks. One that ends in a call of MPI jumps to lacuna, and
-// leaves no return address of its own.
+// `return_address` is in the library. True if the library made an indirect call there, and not of
+// lacuna: then it was running a callback of the program's. A callback that ends in a tail call of
+// MPI jumps to lacuna and leaves no return address of its own.
 bool runs_callback(const void* return_address) noexcept {
 #if defined(__x86_64__)
   constexpr auto kCall = std::byte{0xe8};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Questions about communicators. What was not written was not answered: a code of MPI_SUCCESS does
-// not tell after an error that the program's own handler has seen.
+// Queries of communicators. If the output was not written, the query failed, whatever it returns:
+// MPI_SUCCESS may also follow an error that the program's own error handler has seen.
 #include "interpose/library/communicator.hpp"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ bool ask(int (*question)(MPI_Comm, int*), MPI_Comm comm, int* answer, int* code)
   return *code == MPI_SUCCESS && *answer != kUnwritten;
 }
 
-// Each dimension has two neighbours, the one before and the one behind, in this order for what
-// comes and for what goes.
+// Each dimension has two neighbours, first the one before and then the one behind, as sources and
+// as targets alike.
 bool ask_grid(MPI_Comm comm, Neighbors* neighbors) {
   const Next& next = next_functions();
   int dimensions = 0;
@@ -81,7 +81,7 @@ std::vector<char> absent(const std::vector<int>& ranks) {
   return found;
 }
 
-// As a room has asked for them.
+// From the communicator's room (direct/rooms/room.hpp), which has queried them before.
 bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
   neighbors->sources = static_cast<int>(room.sources.size());
   neighbors->targets = static_cast<int>(room.targets.size());
@@ -94,13 +94,14 @@ bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
   return false;
 }
 
-// For as long as it lives, errors of what is no communicator are heard by nobody: libraries raise
-// them on one of these two.
+// While it lives, errors of an invalid communicator call no handler of the program's: libraries
+// raise them on MPI_COMM_WORLD or MPI_COMM_SELF, whose handlers are replaced.
 //
-// MPICH tells a communicator on which nobody has set a handler from one with MPI_ERRORS_ARE_FATAL,
-// and nobody else can: where this process alone has none, errors of no communicator are the
-// world's. So what reads as fatal is never set again there. An error would end the job now, and
-// does so a call later where it is not asked.
+// MPICH distinguishes a communicator on which no handler was set from one with
+// MPI_ERRORS_ARE_FATAL, but MPI_Comm_get_errhandler gives the same for both. If MPI_COMM_SELF has
+// none, such errors are raised on MPI_COMM_WORLD, and restoring "fatal" on MPI_COMM_SELF would
+// change that. So a handler that reads as fatal is not replaced. An error then ends the job here;
+// without the query, the program's own call would end it a moment later.
 class Silence {
  public:
   Silence() {
@@ -220,7 +221,7 @@ bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<in
   if (!ask(next.MPI_Topo_test, comm, &topology, &code) || !ask_neighbors(comm, &known, &code) ||
       !known.is_known)
     return false;
-  const auto some = [](int n) { return static_cast<size_t>(n) + 1; };  // an address for none, too
+  const auto some = [](int n) { return static_cast<size_t>(n) + 1; };  // so that data() is not null
   sources->resize(some(known.sources), MPI_PROC_NULL);
   targets->resize(some(known.targets), MPI_PROC_NULL);
   bool ok = false;

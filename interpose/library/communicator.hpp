@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who takes part in a collective, as far as lacuna must know: how many pairs each side has, and
-// what this rank is to it.
+// What a collective must know of its communicator: how many ranks data go to or come from, the role
+// of this rank, and the neighbours of a topology.
 #ifndef LACUNA_INTERPOSE_LIBRARY_COMMUNICATOR_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_COMMUNICATOR_HPP_
 
@@ -15,7 +15,7 @@ namespace lacuna {
 enum class Role : uint8_t {
   kRoot,
   kOther,
-  kNone,  // of the root's group in an intercommunicator, but not the root; or the root is no rank
+  kNone,  // in an intercommunicator, of the root's group but not the root; or `root` is invalid
 };
 
 struct Group {
@@ -33,21 +33,21 @@ struct Group {
   }
 };
 
-// Whether this is a communicator. The program's error handlers do not hear of one that is not: they
-// will by the call that names it. Where there are threads, whose errors nobody would hear
-// meanwhile, it is not asked, and the answer is yes.
+// Whether the handle is a communicator. If it is not, the program's error handlers are not called
+// here: the program's own MPI call will call them. The check silences error handlers for a moment.
+// With threads, whose errors would be lost meanwhile, it is not made, and the answer is yes.
 bool is_communicator(MPI_Comm comm);
 
-// Whether its ranks are processes, each of which receives by MPI's own functions alone. Not so in
-// MPICH's thread communicators, whose group is that of the threads' processes, nor in its stream
+// Whether its ranks are processes that receive only by MPI's own functions. False for MPICH's
+// thread communicators, whose group is that of the threads' processes, and for its stream
 // communicators (MPIX_Stream_recv, MPIX_Recv_enqueue).
 bool has_plain_ranks(MPI_Comm comm) noexcept;
 
-// Whose error handler MPICH calls where an error is of no communicator: the world's, but 5.0.2 that
-// of this process alone where somebody has set one there.
+// The communicator whose error handler MPICH calls for an error that belongs to none:
+// MPI_COMM_WORLD; for MPICH 5, MPI_COMM_SELF if the program has set a handler there.
 MPI_Comm hears_of_none();
 
-// False: the library has raised its error, and `code` is the program's.
+// False: the library has raised an error, and the program's call must return `code`.
 bool ask_group(MPI_Comm comm, Group* group, int* code);
 
 // The neighbours of a topology: where data come from, and where they go to. In a grid some may be
@@ -55,15 +55,15 @@ bool ask_group(MPI_Comm comm, Group* group, int* code);
 struct Neighbors {
   int sources = 0;
   int targets = 0;
-  bool is_known = false;             // else there is no topology, or it could not be asked
+  bool is_known = false;             // else there is no topology, or the query failed
   std::vector<char> absent_sources;  // empty: none
   std::vector<char> absent_targets;
 };
 
-// False: as ask_group. Where they are not known, there are none.
+// False: as ask_group(). If they are not known, the counts are 0.
 bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code);
 
-// Who they are, MPI_PROC_NULL for those that are absent. False: they cannot be asked.
+// Their ranks, MPI_PROC_NULL for those that are absent. False: the query failed.
 bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets);
 
 }  // namespace lacuna

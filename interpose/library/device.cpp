@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Device memory can only come from a runtime that is loaded into the process, and any library may
-// load one at any time. The loader counts what it has loaded, so that a look at one number tells
-// whether there is anything new to look for.
+// load one at any time. The loader counts the objects that it has loaded: if that number has not
+// changed, there is no new runtime.
 #include "interpose/library/device.hpp"
 
 #include <dlfcn.h>
@@ -65,7 +65,7 @@ PointerAttributeFn find_pointer_attribute(const char* path) {
              : nullptr;
 }
 
-// What cannot be asked counts as anything.
+// A runtime that cannot be queried counts as kOthers: any address may then be a device's.
 void look_again(unsigned long long loads) noexcept {
   Found found;
   dl_iterate_phdr(look_at_object, &found);
@@ -81,10 +81,9 @@ void look_again(unsigned long long loads) noexcept {
   g_seen_loads.store(loads, std::memory_order_release);
 }
 
-// What a program has without asking anyone for memory is the CPU's: its own image and the main
-// thread's stack, whatever is loaded, and its heap below the program break, as far as it was seen
-// while no runtime was. Most small messages are there, and asking the loader costs as much as
-// packing them.
+// Host memory for certain: the program's image and the main thread's stack always; the heap below
+// the program break, as last read while no device runtime was loaded. Most small messages lie
+// there, and querying the loader costs as much as packing them.
 struct Range {
   uintptr_t first;
   uintptr_t bytes;
@@ -114,7 +113,7 @@ Range program_image() noexcept {
 const Range g_program = program_image();
 const uintptr_t g_heap = reinterpret_cast<uintptr_t>(sbrk(0));
 constinit std::atomic<uintptr_t> g_heap_end{0};
-constexpr uintptr_t kMostHeap = uintptr_t{64} << 30;  // what is further away is not asked about
+constexpr uintptr_t kMostHeap = uintptr_t{64} << 30;  // beyond that it is not the heap
 // Other threads' stacks are further away from the main thread's.
 constexpr uintptr_t kMostStack = uintptr_t{64} << 20;
 
@@ -127,7 +126,7 @@ bool is_plainly_host(uintptr_t address) noexcept {
   return bottom - frame < kMostStack && address - frame < bottom - frame;
 }
 
-// A system call, which costs more than asking the loader: so what it says is kept.
+// sbrk() may cost a system call, more than querying the loader, so its result is kept.
 void measure_heap(uintptr_t address) noexcept {
   if (address - g_heap >= kMostHeap) return;
   const auto end = reinterpret_cast<uintptr_t>(sbrk(0));

@@ -8,8 +8,8 @@
 
 namespace lacuna {
 
-// A communicator may be gone before what was received on it: libraries that then do not know its
-// handler go to that of the world.
+// The program may have freed the communicator before the receive completed. Libraries that no
+// longer know its error handler call that of MPI_COMM_WORLD.
 int raise_error(MPI_Comm comm, int error_class) {
   if (!is_communicator(comm)) comm = runtime().comm_world;
   next_functions().MPI_Comm_call_errhandler(comm, error_class);
@@ -22,8 +22,8 @@ bool let_go(MPI_Errhandler* handler) noexcept {
   return true;
 }
 
-// Open MPI's handlers hear of the request's own error, on its communicator; MPICH's of what the
-// call returns, on none.
+// Open MPI calls the handler of the request's communicator with the request's own error. MPICH
+// passes what the call returns, to the handler for errors that have no communicator.
 int raise_error_of_many(MPI_Comm comm, int error_class, int told) {
   if (runtime().flavour != Flavour::kOpenMpi)
     return raise_error(tells_none_of_several(runtime().flavour) ? hears_of_none() : comm, told);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The program's error handlers: errors that only lacuna has met are raised on them.
+// Raises errors that only lacuna has found on the program's error handlers.
 #ifndef LACUNA_INTERPOSE_LIBRARY_ERROR_HANDLERS_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_ERROR_HANDLERS_HPP_
 
@@ -8,14 +8,14 @@
 
 namespace lacuna {
 
-// What MPI_Comm_get_errhandler or its kin gave is given back. Whether the program made it: one of
-// MPI's own returns what it hears, or ends the job.
+// Frees a handle from MPI_Comm_get_errhandler or its like. False for MPI's own handlers
+// (MPI_ERRORS_RETURN, MPI_ERRORS_ARE_FATAL), which are not freed; true if the program made it.
 bool let_go(MPI_Errhandler* handler) noexcept;
 
-// The error handler of the call's communicator hears of it; what the call returns.
+// Calls the error handler of the communicator. Returns the code that the MPI call must return.
 int raise_error(MPI_Comm comm, int error_class);
-// The same out of a call that completes several requests, of which one has failed, on `comm`, and
-// which returns `told`.
+// The same for a call that completes several requests, of which one, on `comm`, has failed. The
+// call returns `told`.
 int raise_error_of_many(MPI_Comm comm, int error_class, int told);
 
 }  // namespace lacuna

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What MPI_Pack and MPI_Unpack are given for data at some address. MPICH refuses MPI_BOTTOM there:
-// 4.0.2 always, 5.0.2 with several elements, and then its error handler may return without an
-// error. So the same data are named from another address, by a type that is so much before it.
+// Arguments for MPI_Pack and MPI_Unpack that work for data at MPI_BOTTOM, too. MPICH refuses
+// MPI_BOTTOM there: 4.0.2 always, 5.0.2 with several elements, and then its error handler may
+// return without an error. So the same data are described from another address, by a type that is
+// shifted back by as much.
 #ifndef LACUNA_INTERPOSE_LIBRARY_FROM_BOTTOM_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_FROM_BOTTOM_HPP_
 
@@ -26,7 +27,7 @@ class PackedFrom {
   MPI_Datatype type() const noexcept { return type_; }
 
  private:
-  // Where the library refuses that, too, it gets what the program has said.
+  // If the library refuses the shifted type, it gets the program's arguments.
   void shift() noexcept {
     constexpr MPI_Aint kShift = 64;
     const Next& next = next_functions();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Gate: what every wrapper asks first, in a few instructions, before anything else may cost
-// anything: is lacuna switched on for this family, and can this call concern it at all? A call that
-// does not pass the gate is one load and two tests slower than without lacuna.
+// Gate: the first test of every wrapper, in a few instructions: is lacuna on for this family of
+// functions, and can this call concern it at all? A call that does not pass the gate is one load
+// and two tests slower than without lacuna.
 #ifndef LACUNA_INTERPOSE_LIBRARY_GATE_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_GATE_HPP_
 
@@ -19,10 +19,10 @@ inline constexpr uint32_t kP2pSwitch = 2;
 inline constexpr uint32_t kCollectiveSwitch = 4;
 inline constexpr uint32_t kFileSwitch = 8;
 inline constexpr uint32_t kRmaSwitch = 16;
-// No family: messages of peers may be tokens (direct/node/region.hpp), whatever else is switched
+// Not a family: messages of peers may be tokens (direct/node/region.hpp), whatever families are
 // off.
 inline constexpr uint32_t kDirectSwitch = 1U << 31;
-// Nor this: calls on predefined types are looked at, too, as their time is wanted (kCosted).
+// Not a family: calls on predefined types pass the gate, too, because they are timed (kCosted).
 inline constexpr uint32_t kCostsSwitch = 1U << 30;
 // Bits of Gate::watched.
 inline constexpr uint32_t kLogged = 1;
@@ -39,12 +39,13 @@ struct Gate {
   // MPI_THREAD_MULTIPLE: state of ours needs locks. Set before the gate opens.
   bool threads = false;
   MPI_Request request_null{};  // as runtime() has it
-  // Messages that probes hold back (direct/messages/probe.hpp), and requests that the program has
-  // freed before they were complete (freed.hpp).
+  // Messages that a probe took out of the library's queue and that no receive has matched yet
+  // (direct/messages/probe.hpp), and requests that the program has freed before they were complete
+  // (requests/freed.hpp).
   std::atomic<int> held_back{0};
   std::atomic<int> freed{0};
-  // The sum of both, one for threads, and kDirectClosed and kTimed (requests/table.hpp): while it
-  // is not 0, receives go the long way.
+  // The sum of both, one for threads, and kDirectClosed and kTimed (requests/table.hpp). While it
+  // is not 0, receives do not use the fast path (messages/fast_receive.hpp).
   std::atomic<int> irregular{0};
   // Persistent requests of lacuna's, active or not.
   std::atomic<int64_t> persistent{0};
@@ -52,10 +53,11 @@ struct Gate {
   std::atomic<int64_t> split{0};
   // One-sided operations that a synchronisation will complete for lacuna, too.
   std::atomic<int64_t> held{0};
-  // What the user wants to be told: bits below. Fixed from MPI_Init on.
+  // What the user wants observed: kLogged and the other bits above. Set in MPI_Init; changed later
+  // only by lacuna_interposed_switch().
   std::atomic<uint32_t> watched{0};
-  // Open MPI's ABI: where the predefined types lie, in libmpi's data and, moved there by the
-  // linker, in the program's. Set before the gate opens.
+  // Open MPI's ABI: the data segments that hold the predefined types, libmpi's and, for copy
+  // relocations, the program's. Set before the gate opens.
   struct Span {
     uintptr_t begin = 0;
     uintptr_t bytes = 0;
@@ -66,12 +68,12 @@ struct Gate {
 };
 LACUNA_HIDDEN extern constinit Gate g_gate;
 
-// Most predefined types, without a table; the others (pair types, copy relocations) are found out
-// later.
+// True of most predefined types, without a table. The others (pair types, copy relocations) are
+// recognised later.
 inline bool plainly_predefined(MPI_Datatype datatype) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
-  // The kind of a handle is in its two upper bits; 1: built in. Of signed numbers, only these are
-  // as large.
+  // The two upper bits of a handle are its kind; 1 is built-in. As signed numbers, only those
+  // handles are at least 1 << 30.
   return static_cast<int32_t>(handle_bits(datatype)) >= 1 << 30;
 #elif defined(LACUNA_MPI_FAMILY_MPIABI)
   return handle_bits(datatype) < 4096;  // MPI 5.0, 20.3: predefined handles lie in the zero page
@@ -91,7 +93,7 @@ inline bool open_to(uint32_t family, MPI_Datatype datatype) noexcept {
   return (open & family) != 0 && (!plainly_predefined(datatype) || (open & kCostsSwitch) != 0);
 }
 
-// A receive of any type may meet a token, whoever calls.
+// While the direct path is open, a receive of any type may match a token.
 inline bool receives_direct(uint32_t open) noexcept { return (open & kDirectSwitch) != 0; }
 inline bool receives_direct() noexcept {
   return receives_direct(g_gate.open.load(std::memory_order_acquire));
@@ -120,7 +122,7 @@ inline void count_held_back(int change) noexcept {
   g_gate.irregular.fetch_add(change, std::memory_order_release);
 }
 
-// Whoever sees fewer of them sees what the others have brought.
+// Release: a thread that reads the smaller number also sees the data of the requests that ended.
 inline void count_freed(int change) noexcept {
   g_gate.freed.fetch_add(change, std::memory_order_release);
   g_gate.irregular.fetch_add(change, std::memory_order_release);

@@ -13,14 +13,15 @@ namespace lacuna {
 namespace {
 
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-constexpr int64_t kShare = 16;
+constexpr int64_t kShare = 16;  // lacuna uses one part in so many
 
-// Where the system shows how many pages there are, and how many of them count as data.
+// A line of page counts. Two of its numbers, by index: the whole address space, and data with
+// stack.
 constexpr char kPages[] = "/proc/self/statm";
 constexpr int kAll = 0;
 constexpr int kData = 5;
 
-// Of one of these numbers, in bytes; below 0: it is not shown.
+// That number in bytes; below 0 if it cannot be read.
 int64_t used(int number) noexcept {
   char text[256] = "";
   const int file = open(kPages, O_RDONLY | O_CLOEXEC);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What lacuna may take where a process has limits for its memory (RLIMIT_AS, RLIMIT_DATA, which
-// batch systems set): a sixteenth of what they leave when this is first asked, once for packed data
-// and once for arenas. A program that goes near its limits gets there with lacuna, too.
+// How much memory lacuna may use in a process with memory limits (RLIMIT_AS, RLIMIT_DATA, as batch
+// systems set them): a sixteenth of what the limits leave at the first call. Packed data have one
+// such share, and the arenas of the direct path another. So a program that needs nearly all of its
+// limit still runs with lacuna.
 #ifndef LACUNA_INTERPOSE_LIBRARY_LIMITS_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_LIMITS_HPP_
 
@@ -10,7 +11,7 @@
 
 namespace lacuna {
 
-// Bytes; INT64_MAX where nothing is limited.
+// Bytes; INT64_MAX if there is no limit.
 int64_t most_own_bytes() noexcept;     // of memory that only this process maps
 int64_t most_shared_bytes() noexcept;  // of memory that others map, too
 

@@ -14,23 +14,23 @@
 
 namespace lacuna {
 
-// Whether code of the MPI library is further out on this thread's stack. Costs an unwinding of the
-// stack, some microseconds.
+// Whether the MPI library is among the callers on this thread's stack. Unwinds the stack: some
+// microseconds.
 bool in_callback() noexcept;
 
-// `lock`: std::unique_lock or std::shared_lock of what can be waited for with a limit, not locked
-// yet. False: this is a callback, and another thread holds it.
+// `lock`: a std::unique_lock or std::shared_lock of a timed mutex, not locked yet. False: it was
+// not locked, because this is a callback and another thread holds it.
 template <typename Lock>
 bool lock_outside_callbacks(Lock* lock) {
-  constexpr std::chrono::milliseconds kUsual(1);  // who holds it longer may be kept from going on
+  constexpr std::chrono::milliseconds kUsual(1);  // held longer than that, it may be a deadlock
   if (lock->try_lock() || lock->try_lock_for(kUsual)) return true;
   if (in_callback()) return false;
   lock->lock();
   return true;
 }
 
-// Of many threads at once, or of one alone, which goes before those that come later: the standard
-// library's shared mutex lets it wait for ever.
+// A reader-writer lock that prefers a waiting writer. With std::shared_mutex, readers may starve
+// one.
 class SharedLock {
  public:
   void lock() noexcept { pthread_rwlock_wrlock(&lock_); }

@@ -29,7 +29,7 @@ constexpr char kFamily[] = "mpiabi";
 constinit std::mutex g_mutex;
 constinit Next g_profiling{};
 constinit std::atomic<bool> g_resolved{false};
-constinit const char* g_lacking = "MPI_Init";  // until it is looked for
+constinit const char* g_lacking = "MPI_Init";  // until resolve() has looked
 constinit bool g_large = false;
 constinit std::atomic<void*> g_library{nullptr};  // of dlopen, where RTLD_NEXT does not reach it
 
@@ -42,7 +42,7 @@ bool starts_with(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
-// Which family a loaded object belongs to, by what only that family has.
+// Which ABI family a loaded object belongs to: by a symbol or a name that only that family has.
 const char* family_of(void* handle, const char* name) {
   if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return "ompi";
   if (starts_with(name, "libmpi_abi.")) return "mpiabi";
@@ -71,8 +71,8 @@ int look_for_library(dl_phdr_info* info, size_t, void* data) {
 }
 
 // A preload library of another ABI than the program's cannot pass calls on: handles differ in size
-// and meaning. It can only crash, later and without a word; so it says what is wrong at once.
-// `lacuna run` never gets here.
+// and meaning. The program would crash later without an explanation, so it ends here with one.
+// `lacuna run` chooses the right library.
 [[noreturn]] void refuse(const char* path, const char* family) {
   dprintf(STDERR_FILENO,
           "lacuna: liblacuna-%s.so is preloaded into a program that uses %s, which needs "
@@ -81,7 +81,7 @@ int look_for_library(dl_phdr_info* info, size_t, void* data) {
   _exit(3);  // as the command does where the environment is wrong
 }
 
-// Where MPI is a library that the program's search order reaches.
+// Checks the MPI library that RTLD_NEXT finds, if any.
 void refuse_foreign_next() {
   void* init = dlsym(RTLD_NEXT, "MPI_Init");
   Dl_info info{};
@@ -92,8 +92,8 @@ void refuse_foreign_next() {
   if (std::strcmp(family, kFamily) != 0) refuse(info.dli_fname, family);
 }
 
-// Where it does not: the first loaded library of this ABI. (dlopen after the iteration, which holds
-// the loader's lock.)
+// If RTLD_NEXT finds none: the first loaded library of this ABI. (dlopen follows the iteration,
+// which holds the loader's lock.)
 void* open_library() {
   static constinit Candidates found{};  // as the caller has the lock
   found.count = 0;
@@ -132,7 +132,7 @@ void* find_function(const char* name, void* library) {
   return found != nullptr ? found : find_profiling(name, library);
 }
 
-// Whether what a call has begun may be finished by this one, or begun again.
+// Whether this function may complete or restart a request.
 bool completes(const char* name) {
   for (const char* prefix : {"MPI_Wait", "MPI_Test", "MPI_Request_", "MPI_Start"}) {
     if (starts_with(name, prefix)) return true;
@@ -140,8 +140,8 @@ bool completes(const char* name) {
   return false;
 }
 
-// Whether what it receives or finds may be a token, or peers may wait for it in a room
-// (direct/rooms/room.hpp).
+// Whether this function may receive or probe a token, or be a collective in shared memory, in which
+// peers wait for this rank (direct/rooms/room.hpp).
 bool receives(const char* name) {
   for (const char* part : {"recv", "Recv", "robe", "MPI_Bcast", "MPI_Gather", "MPI_Scatter",
                            "MPI_Allgather", "MPI_Alltoall", "MPI_Neighbor_"}) {
@@ -178,7 +178,7 @@ void fill_tables(void* library, Next* table) {
   }
 }
 
-// Other threads may be calling meanwhile, through the fields that they find.
+// Other threads may be calling through the table meanwhile, so each field is set by one store.
 void publish(const Next& found) {
   for (const NextRow& row : next_rows()) {
     void* function = nullptr;
@@ -193,7 +193,7 @@ void publish(const Next& found) {
 
 namespace detail {
 
-// Where no MPI library is loaded yet, the stand-ins answer and the next call looks again.
+// If no MPI library is loaded yet, it returns the stand-ins, and the next call searches again.
 const Next& resolve() noexcept {
   static constinit Next stand_ins{};
   const std::lock_guard<std::mutex> lock(g_mutex);
@@ -239,8 +239,8 @@ void* mpi_data_symbol(const char* name) {
 
 namespace {
 
-// Whether all that answer to a wrapped name that `chosen` picks, or to its PMPI_ form, are not
-// ours.
+// Whether, for some function that `chosen` picks, the first definition of its MPI_ or PMPI_ name in
+// the search order is not lacuna's.
 bool any_is_hidden(bool (*chosen)(const char*)) {
   for (const char* name : wrapped_names()) {
     if (!chosen(name)) continue;

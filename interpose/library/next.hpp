@@ -15,7 +15,7 @@
 #include "mpi/header.hpp"
 #include "next.gen.hpp"
 
-// Reached without the global offset table, which every call would read.
+// A hidden symbol is reached without the global offset table, which would cost a load in each call.
 #define LACUNA_HIDDEN __attribute__((visibility("hidden")))
 
 namespace lacuna {
@@ -37,36 +37,38 @@ inline constexpr int kUnsupported = MPI_ERR_UNSUPPORTED_OPERATION;
 inline bool fits_int(MPI_Count value) { return value >= INT_MIN && value <= INT_MAX; }
 
 namespace detail {
-// At first each wrapped function is: resolve, then call; the others are null. Each field is right
-// on its own at any time, so that a call needs neither a lock nor a pointer to read.
+// At first the field of each wrapped function is a stub that resolves the table and then calls; the
+// other fields are null. Each field is valid on its own at any time, so that a call needs neither a
+// lock nor an indirection.
 LACUNA_HIDDEN extern Next g_next;
 const Next& resolve() noexcept;
 }  // namespace detail
 
 // The table, resolved at the first call of any wrapper (not earlier: libmpi may come late).
 inline const Next& next_functions() noexcept { return detail::g_next; }
-// The same of the names that begin with PMPI_: where a call under such a name is passed on.
+// The table for PMPI_ names: where a call of such a name is passed on.
 const Next& next_profiling() noexcept;
 
-// Changes what calls to some functions meet before the library: `change` for those by MPI's names,
-// `change_profiling` for those by PMPI. Other threads may be calling: a field is set at once.
+// Lets both tables be changed, so that calls meet another function before the library: `change`
+// gets the table of MPI_ names, `change_profiling` that of PMPI_ names. Other threads may be
+// calling: each field must be set by one atomic store.
 void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next)) noexcept;
 
-// The first function that lacuna needs and the library does not have; nullptr: it has all. Without
-// one everything passes through.
+// The first function that lacuna needs and the library does not have, or nullptr. If one is
+// missing, every call passes through.
 const char* next_lacks() noexcept;
 inline bool next_is_complete() noexcept { return next_lacks() == nullptr; }
 // Whether the library has the large-count forms of communication.
 bool next_has_large() noexcept;
 
-// Where the code of the MPI library lies: calls from there are not the program's. Calls from its
-// Fortran bindings are, translated to C. Found once.
+// Finds where the code of the MPI library lies. Calls from there are not the program's; calls from
+// its Fortran bindings are: they are the program's, translated to C. Called once, in MPI_Init.
 void find_mpi_code() noexcept;
-// Which functions a tool takes from lacuna before the library sees them, as one number. Tools call
-// PMPI_ names, which are lacuna's again: so where ranks differ in this, so does what they count.
+// A hash of which functions a tool below lacuna intercepts. Such a tool calls PMPI_ names, which
+// are wrapped again: so ranks with different hashes count different calls.
 uint64_t tools_below() noexcept;
 namespace detail {
-// Places of calls that were found not to be the library's: a program has few.
+// A cache of return addresses that are not the library's. A program has few.
 inline constexpr unsigned kCallers = 64;
 extern std::atomic<const void*> g_program_callers[kCallers];
 bool look_up_caller(const void* return_address) noexcept;
@@ -81,13 +83,13 @@ inline bool called_by_mpi(const void* return_address) noexcept {
 
 bool called_by_fortran(const void* return_address) noexcept;
 
-// Whether requests may be completed where no wrapper sees it: other tools stand before us in the
-// search order, or Fortran's entry points are part of the library itself (or, in static programs,
-// go past us).
+// Whether requests may be completed without a wrapper seeing it: another tool precedes lacuna in
+// the search order, or Fortran's entry points are part of the library (or, in static programs,
+// bypass lacuna).
 bool completion_may_be_hidden();
 // The same for receives and probes.
 bool receives_may_be_hidden();
-// The same for synchronisations of windows, where completions are not hidden.
+// The same for synchronisations of windows; asked only if completions are not hidden.
 bool synchronization_may_be_hidden();
 
 }  // namespace lacuna

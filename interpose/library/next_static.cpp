@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The next symbols of a program that lacuna's archive is linked into: the library's PMPI_ names, as
-// the linker has found them. Functions that are newer than MPI 3.1 come with the wrappers of their
-// version, which are there only in programs that use one of them.
+// the linker has found them. Functions newer than MPI 3.1 come with the wrappers of their version,
+// which the linker takes from the archive only if the program uses one of them.
 #include <cstring>
 #include <mutex>
 
@@ -66,7 +66,7 @@ const Next& resolve() noexcept {
 
 const Next& next_profiling() noexcept { return detail::resolve(); }
 
-// Here both are one.
+// A static program has one table for both.
 void change_next(void (*change)(Next* next), void (*)(Next* next)) noexcept {
   change(&detail::g_next);
 }
@@ -98,7 +98,7 @@ bool synchronization_may_be_hidden() {
   return false;
 }
 
-// The direct path is the preload's.
+// True: the direct path needs the preload library.
 bool receives_may_be_hidden() { return true; }
 
 }  // namespace lacuna

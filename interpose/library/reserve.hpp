@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Objects of which a few are put by for when memory is refused, where doing without one would take
-// a token for data.
+// An allocator of objects with a static reserve for when `new` fails. It is for objects without
+// which a token (direct/node/region.hpp) would be handed to the program as if it were data.
 #ifndef LACUNA_INTERPOSE_LIBRARY_RESERVE_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_RESERVE_HPP_
 
@@ -14,11 +14,11 @@
 
 namespace lacuna {
 
-// Any thread.
+// May be used by several threads at once.
 template <typename T>
 class Reserve {
  public:
-  // Null: memory is refused, and all that are put by are lent.
+  // Null if `new` fails and the whole reserve is in use.
   T* make() noexcept {
     if (T* object = new (std::nothrow) T) return object;
     Place* const place = take();

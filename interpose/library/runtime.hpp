@@ -36,22 +36,22 @@ struct Runtime {
   int rank = 0;                        // in MPI_COMM_WORLD, for log and report
   int size = 1;                        // of MPI_COMM_WORLD
   bool spawned = false;                // by MPI_Comm_spawn
-  bool on_one_node = false;            // all of its ranks
-  bool outlives_failures = false;      // the library goes on where ranks have died (ULFM)
+  bool on_one_node = false;            // all ranks of MPI_COMM_WORLD are
+  bool outlives_failures = false;      // the job may go on after ranks have failed (ULFM)
   char library[64] = "";               // its name and version
   bool nonblocking = false;            // all completions go through our wrappers
   bool one_sided = false;              // and all synchronisations of windows
 
   int type_keyval;      // the attribute that ties a TypeRecord to its type
-  MPI_Comm probe_comm;  // a private copy of MPI_COMM_SELF that returns errors: to ask without
-                        // consequences
+  MPI_Comm probe_comm;  // a private copy of MPI_COMM_SELF that returns errors: for queries whose
+                        // errors the program must not see
 };
 
 const Runtime& runtime() noexcept;
 
 // On and off by MPI_Pcontrol, within what the options allow.
 void switch_on(bool on) noexcept;
-// How many more sessions of the program's are live.
+// Adds `change` to the number of the program's live MPI sessions.
 void count_sessions(int change) noexcept;
 
 }  // namespace lacuna

@@ -23,16 +23,16 @@ int64_t most_bytes() noexcept {
   return most;
 }
 
-// A thread's own buffer; its `borrower` is the flag. Without a destructor, as messages may come
-// after those of the thread: a program's atexit() handlers run after them, and may call MPI.
+// A thread's own buffer, whose Buffer::borrower points to `borrowed`. There is no destructor:
+// atexit() handlers of the program run after thread_local objects are destroyed, and may call MPI.
 struct Local {
   Buffer* buffer = nullptr;
   std::atomic<bool> borrowed{false};
-  bool ended = false;  // the thread keeps none any more
+  bool ended = false;  // the thread is ending: keep no buffer
 };
 constinit thread_local Local t_local;
 
-// It goes back to the pool when the thread ends.
+// Gives the buffer back to the pool when the thread ends.
 struct End {
   ~End() {
     t_local.ended = true;
@@ -98,7 +98,7 @@ Staging borrow_staging(int64_t bytes, bool blocking) noexcept {
 
 namespace {
 
-// What is lent where memory is refused: pages that nobody touches before.
+// Lent when an allocation fails. Pages that were never touched use no memory.
 constexpr int64_t kReserved = int64_t{64} << 10;
 constexpr int kReserves = 32;
 alignas(4096) constinit std::byte g_reserved_bytes[kReserves][kReserved] = {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Staging: memory for packed data on its way, from the engine's pool of buffers. All of them
-// together stay below LACUNA_POOL_MB, and over it the answer is no, but to who must have it.
-// Blocking calls with small data use one buffer that their thread keeps.
+// Staging: buffers for packed data in flight, from the engine's pool. All of them together stay
+// below LACUNA_POOL_MB. Above that, borrow_staging() returns an empty one, and only need_staging()
+// still allocates. Blocking calls with small data use one buffer that their thread keeps.
 #ifndef LACUNA_INTERPOSE_LIBRARY_STAGING_HPP_
 #define LACUNA_INTERPOSE_LIBRARY_STAGING_HPP_
 
@@ -32,7 +32,7 @@ class Staging {
   explicit operator bool() const { return buffer_ != nullptr; }
   std::byte* data() const noexcept;
   void reset() noexcept;
-  // Lets the memory live as long as the process: the library may still read it.
+  // Never gives the buffer back: the library may still read it.
   void abandon() noexcept { buffer_ = nullptr; }
 
  private:
@@ -42,16 +42,16 @@ class Staging {
 // At least `bytes` > 0, aligned to 64. `blocking`: the same thread gives it back before it leaves
 // the MPI call.
 Staging borrow_staging(int64_t bytes, bool blocking) noexcept;
-// The same for what cannot be the library's, as it may bring a token: also where all buffers take
-// more than LACUNA_POOL_MB then; and where memory is refused, some of up to 64 KiB of lacuna's own.
+// The same for calls that cannot be declined, because their message may be a token: not limited by
+// LACUNA_POOL_MB. If the allocation fails, it lends one of a few static buffers of 64 KiB.
 Staging need_staging(int64_t bytes, bool blocking) noexcept;
 
-// One buffer of kKeptBytes that the process keeps for its only thread: where there are several, it
-// must not be asked for. Empty while it is lent, as it is where a callback of the program's sends.
+// One static buffer of kKeptBytes, for processes with a single thread: there is no lock. Empty
+// while it is lent, e.g. if a callback of the program's sends within an MPI call.
 inline constexpr int64_t kKeptBytes = int64_t{64} << 10;
 Staging borrow_kept() noexcept;
 
-// Returns all buffers that nobody uses to the system.
+// Frees all buffers that are not in use.
 void trim_staging() noexcept;
 
 }  // namespace lacuna

@@ -7,7 +7,7 @@
 
 namespace lacuna {
 
-// Why a type or a call on it was not taken, and what happened when it was; for log and report.
+// Why a call on a type was declined, or how it was handled; for log and report.
 enum class Note : uint8_t {
   kTaken,
   kPredefined,

@@ -7,17 +7,13 @@
 namespace lacuna {
 namespace {
 
-// MPI_Pack and MPI_Unpack have no pipeline to compete with, and all libraries copy long runs as
-// well as anyone.
+// For MPI_Pack and MPI_Unpack the library has no pipeline that could win. Longer runs it copies as
+// fast as lacuna does.
 constexpr double kMostRunToPack = 1024;
 
-// Files. Measured with MPICH 5.0.2, Open MPI 5.0.11 and Intel MPI 2021.19: a file in /dev/shm, a
-// Xeon with AVX-512, one rank, 4 KiB to 16 MiB, through a contiguous view and one with gaps; the
-// library's time over lacuna's, least and most. Writing runs of 8 bytes 1.24 to 35, of 16 B 1.21 to
-// 25, of 32 B 1.03 to 9.4 (and once 0.37, Open MPI, not seen again), of 48 B 0.91 to 6.9; reading
-// runs of 8 B 1.74 to 11, of 16 B 1.01 to 5.3, of 32 B 0.76 to 2.5. Of up to 64 KiB, runs of 48
-// B 1.06 to 6.9 and 1.10 to 2.0, of 64 B 1.02 and 1.03 at the least. Reading wins less, as what is
-// in memory is packed before (files.hpp).
+// Files: the longest runs for which lacuna was always faster
+// (docs/experiments/2026-11-27-file-access-runs.md). Reading wins less, because the memory is
+// packed first (files/files.hpp).
 constexpr int64_t kFewToFile = int64_t{64} << 10;
 constexpr double kMostRunOfFew = 48;
 constexpr double kMostRunToWrite = 32;
@@ -27,9 +23,10 @@ bool is_mpich(Flavour flavour) noexcept {
   return flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
 }
 
-// Intel MPI 2021.19: within a block of a cyclic distribution the next row begins where the part of
-// the last one that is this process's ends (the test pack_darrays), unless that part has the extent
-// of a row, as all of it has and the innermost dimension that is cyclic.
+// Intel MPI 2021.19 misplaces rows of a darray (the test pack_darrays): within a block of a cyclic
+// distribution, a row begins where this process's part of the row before ends. That is right only
+// if the part has the extent of a row, as it has if the innermost dimension is not distributed, or
+// is cyclic.
 bool has_cut_rows(const Type& type) noexcept {
   if (type.combiner != Combiner::kDarray) return false;
   const size_t dims = type.sizes.size();
@@ -46,9 +43,9 @@ bool has_cut_rows(const Type& type) noexcept {
   return false;
 }
 
-// MPICH 5.0.2 takes m rows of n elements for one row of m * n, also where the elements' extent is
-// negative, and that of a row is not n times as much (the test pack_backward_rows): true of a row
-// of several such elements.
+// MPICH 5.0.2 treats m rows of n elements as one row of m * n, even if the extent of the elements
+// is negative, where the extent of a row is not n times as much (the test pack_backward_rows). True
+// if `type` is such a row of several elements.
 bool is_backward_row(const Type& type) noexcept {
   int64_t blocks = 1, length = type.blocklength;
   const Type* child = type.children.empty() ? nullptr : type.children.front().get();
@@ -79,7 +76,7 @@ bool is_backward_row(const Type& type) noexcept {
   return blocks == 1 && length > 1 && child->extent() < 0;
 }
 
-// What holds for messages of this size.
+// The rule for messages of this size.
 Rule rule_for(const Rules& rules, int64_t bytes) noexcept {
   for (const Rule& rule : rules) {
     if (bytes <= rule.most_bytes) return rule;
@@ -198,12 +195,13 @@ bool has_long_double(const Type& type) noexcept {
 }
 
 // MPICH and Open MPI move long double by value in some ways, so that its padding is not sent, and
-// as bytes in others. A side that is packed beside one that is not would bring what neither has.
+// as bytes in others. If only one side of a message were packed, the padding received would be that
+// of neither way.
 bool drops_padding(Flavour flavour, const Type& type) noexcept {
   return flavour != Flavour::kIntelMpi && has_long_double(type);
 }
 
-// Nobody else's bytes are those, so both sides of a message must be left to the library.
+// lacuna would place the bytes elsewhere, so both sides of a message must be left to the library.
 bool misplaces(Flavour flavour, const Type& type) noexcept {
   if (flavour == Flavour::kIntelMpi && has_cut_rows(type)) return true;
   if (is_mpich(flavour) && is_backward_row(type)) return true;
@@ -211,7 +209,7 @@ bool misplaces(Flavour flavour, const Type& type) noexcept {
                      [&](const TypePtr& child) { return misplaces(flavour, *child); });
 }
 
-// The test modes_bsend_room holds the known ones to it.
+// The test modes_bsend_room checks the libraries that are known.
 bool buffers_bytes(Flavour flavour) noexcept { return flavour != Flavour::kOther; }
 
 // Open MPI 4.1 sends from the program's memory from the second start on; under 5.0 large packed
@@ -220,9 +218,9 @@ bool keeps_buffered(Flavour flavour) noexcept {
   return buffers_bytes(flavour) && flavour != Flavour::kOpenMpi;
 }
 
-// MPICH 4.0.2 and 5.0.2 do them in the call where the memory has gaps, and else asynchronously:
-// then a request that MPI_Request_get_status has found complete is gone, and the next call on it
-// crashes.
+// If the memory has gaps, MPICH 4.0.2 and 5.0.2 do the operation within the call, else
+// asynchronously. A request of the second kind is gone when MPI_Request_get_status has found it
+// complete, and the next call on it crashes.
 bool keeps_file_requests(Flavour flavour) noexcept {
   return flavour == Flavour::kIntelMpi || flavour == Flavour::kOpenMpi;
 }
@@ -233,21 +231,21 @@ bool completes_gets(Flavour flavour, int major) noexcept {
   return !is_mpich(flavour) || major >= 5;
 }
 
-// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19 tell the world.
+// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19 call that of MPI_COMM_WORLD.
 bool tells_owner(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
 bool tells_when_it_ends(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
-// Intel MPI is made of it, too.
+// Intel MPI is based on MPICH.
 static bool has_mpich_inside(Flavour flavour) noexcept {
   return is_mpich(flavour) || flavour == Flavour::kIntelMpi;
 }
 
-// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; of MPI_Waitany and MPI_Testany, too.
+// MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; in MPI_Waitany and MPI_Testany, too.
 bool tells_none_of_several(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
 
-// Open MPI 4.1.4 and 5.0.11. Intel MPI 2021.19 does not; MPICH 5.0.2 does of long ones with gaps,
-// of which it then receives nothing.
+// Open MPI 4.1.4 and 5.0.11. Intel MPI 2021.19 does not. MPICH 5.0.2 does so only for long messages
+// with gaps, of which it then receives nothing.
 bool tells_all_of_truncated(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
 // Open MPI 5.0.11; MPICH 5.0.2 and Intel MPI 2021.19 give what was in memory.
@@ -255,13 +253,13 @@ bool tells_of_isendrecv(Flavour flavour) noexcept { return flavour == Flavour::k
 
 bool overruns_short_receives(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
-// Open MPI comes together in a barrier, and goes on.
+// Open MPI does a barrier there and returns.
 bool waits_in_disconnect(Flavour flavour) noexcept { return flavour != Flavour::kOpenMpi; }
 
 bool unlocks_for_callbacks(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
 
-// MPICH 4.0.2 and Intel MPI 2021.19 copy what stays in a rank when the request is made, and then
-// never again; 4.0.2 gives a type back at each start.
+// MPICH 4.0.2 and Intel MPI 2021.19 copy a rank's data to itself when the request is made, and not
+// at its starts. MPICH 4.0.2 also releases a reference to a datatype at each start.
 bool repeats_collectives(Flavour flavour, int mpich_major) noexcept {
   return flavour == Flavour::kOpenMpi || (flavour == Flavour::kMpich && mpich_major >= 5);
 }

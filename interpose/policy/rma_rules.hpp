@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether packing first pays in one-sided operations. What libraries do with gaps there has little
-// to do with messages: through shared memory they copy from one layout into the other, elsewhere
-// they send each run by itself, or the type along. So it goes by the window and by the target.
+// Whether packing first pays in one-sided operations. Libraries treat gaps here differently from
+// messages: in shared memory they copy from one layout into the other, elsewhere they send each run
+// by itself, or the type with the data. So the rules depend on the window's memory and on the
+// target's layout.
 #ifndef LACUNA_INTERPOSE_POLICY_RMA_RULES_HPP_
 #define LACUNA_INTERPOSE_POLICY_RMA_RULES_HPP_
 
@@ -26,7 +27,7 @@ struct OneSided {
   Load load;
 };
 
-// With any window or target: whether it pays with some.
+// With kAnyWindow or kAnyTarget: whether it pays for at least one of them.
 bool pays_one_sided(Flavour flavour, int mpich_major, const OneSided& operation) noexcept;
 
 }  // namespace lacuna

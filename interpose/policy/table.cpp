@@ -83,7 +83,7 @@ struct Shipped {
   std::string_view text;
 };
 
-// Of libraries that nobody has measured: the most careful one.
+// For libraries that nobody has measured: the table that handles the least.
 Shipped shipped_for(Flavour flavour) {
   switch (flavour) {
     case Flavour::kMpich:

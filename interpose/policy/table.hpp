@@ -4,18 +4,18 @@
 // that each rank reads once, at MPI_Init; without one, the table that was shipped for the library
 // (interpose/policy/tables/*.json, compiled in).
 //
-//   {"lacuna_table": 2, "mpi": "Open MPI v5.0.11", "cpu": "...", "provenance": {...},
+//   {"lacuna_table": 3, "mpi": "Open MPI v5.0.11", "cpu": "...", "provenance": {...},
 //    "shared": {"send":    {"strided": [[2048, 32], [null, 0]], "listed": [...], "fields": [...],
-//                           "transposed": [...]},
+//                           "transposed": [...], "pieces": [...]},
 //               "receive": {...}, "direct": {...}},
 //    "network": {...}, "evidence": ...}
 //
-// A rule is [most bytes of the message, most bytes of its mean run] and perhaps the least bytes of
-// that; null: any size. "shared" is
-// between ranks of one node ("direct": which messages go by the direct path rather than packed or
-// as they are), "network" between nodes (it may be missing). Other members are for people. A file
-// that is not such a thing, or is of another CPU or another version of the library, is ignored as a
-// whole, with a sentence that says why.
+// A rule is [most bytes of the message, most bytes of its mean run], perhaps with the least bytes
+// of its mean run as a third number; null: any size. "shared" is between ranks of one node
+// ("direct": which messages go by the direct path, neither packed nor as they are). "network" is
+// between nodes, and may be missing. Other members are for people. A file that is malformed, or is
+// of another CPU or another version of the library, is ignored as a whole, with a sentence that
+// says why.
 #ifndef LACUNA_INTERPOSE_POLICY_TABLE_HPP_
 #define LACUNA_INTERPOSE_POLICY_TABLE_HPP_
 
@@ -34,7 +34,7 @@ struct Table {
   std::string library;    // library_name() of the one that was loaded
   std::string place;      // where a file for this library and CPU would be; "": nowhere
   std::string source;     // the file, or "shipped for ..."
-  std::string complaint;  // why a file that is there was not used, and the remedy; or empty
+  std::string complaint;  // why a file was not used, and the remedy; or empty
 };
 
 // "MPICH Version: 5.0.2", "Open MPI v5.0.11": the first line of MPI_Get_library_version up to a
@@ -45,15 +45,15 @@ std::string library_name(std::string_view library_version);
 // after CPU and library in the user's cache folder. Empty if there is no such folder.
 std::string table_place(std::string_view library_version);
 
-// The table in a text, which must be of this library and CPU. The error says what is wrong, without
-// the place.
+// The table in a text, which must be of this library and CPU. The error does not name the file.
 Result<Table> parse_table(std::string_view text, std::string_view library, std::string_view cpu);
 
-// What is in force: the file at table_place(), or what was shipped. Throws bad_alloc.
+// The table to use: the file at table_place(), or the shipped one. Throws bad_alloc.
 Table load_table(std::string_view library_version);
 
-// The rules for a job: on one node those of shared memory; else, since nobody knows where the peer
-// of a message is, what holds for both. Where the network was not measured, shared memory's.
+// The rules for a job. On one node: those of shared memory. Else, as it is not known on which node
+// the peer of a message is: what holds for both transports, or, if the network was not measured,
+// the rules of shared memory.
 Rulebook rules_for(const Table& table, bool on_one_node);
 
 }  // namespace lacuna

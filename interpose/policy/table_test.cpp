@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table: what is read of a file, what is refused and with which words, and what the rules mean.
+// The table: what is read from a file, which files are refused with which error, and what the rules
+// mean.
 #include "interpose/policy/table.hpp"
 
 #include <gtest/gtest.h>
@@ -82,8 +83,8 @@ TEST(Table, BetweenNodesBothTransportsMustSayYes) {
   EXPECT_TRUE(pays(several, Operation::kDirect, strided(100000, 64)));
 }
 
-// MPICH sends what is longer than a cell of 8 KiB in another way, many times more slowly; what
-// programs send is 8 KiB more often than one byte more.
+// MPICH sends messages that do not fit a cell of 8 KiB by another protocol, many times slower.
+// Programs often send just 8 KiB, so the rule must begin at the measured size and not above it.
 TEST(Table, WhatIsShippedTakesMeasuredSizesThatWin) {
   const Rulebook rules = rules_for(load_table("MPICH Version: 5.0.2"), true);
   for (const Operation side : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
