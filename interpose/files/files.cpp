@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The memory of calls on files, and the table of those that have begun and not ended. It is short,
-// as programs have few files open at a time.
+// The memory of calls on files, and the list of split collectives that have begun and not ended. It
+// is short, as programs have few files open at a time.
 #include "interpose/files/files.hpp"
 
 #include <mutex>
@@ -13,7 +13,7 @@
 namespace lacuna {
 namespace {
 
-constinit std::mutex g_mutex;  // held for a few instructions, and while nothing else is
+constinit std::mutex g_mutex;  // held for a few instructions; no other lock is taken under it
 constinit Split* g_splits = nullptr;
 
 Split** link_of(MPI_File fh) {
@@ -44,10 +44,10 @@ bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blockin
   return true;
 }
 
-// Intel MPI 2021.19 reads into contiguous memory in the call, and asks then how many elements have
-// come: where the file ends within one, as within a packed form, that is MPI_UNDEFINED, which it
-// multiplies by their size, and aborts. (Under the standard ABI MPI_File_iread_shared reads
-// nothing, besides.)
+// Intel MPI 2021.19 does a nonblocking read into contiguous memory within the call, and then asks
+// for the number of elements. If the file ends within an element, as within a packed form, that is
+// MPI_UNDEFINED; it multiplies that by the size of an element, and aborts. (Besides,
+// MPI_File_iread_shared reads nothing under the standard ABI.)
 bool may_start_on_file(bool reads) {
   const bool is_intel_mpi = runtime().flavour == Flavour::kIntelMpi;
   if (is_intel_mpi && reads) return false;
@@ -87,7 +87,7 @@ void forget_split(MPI_File fh) {
   delete split;
 }
 
-// A program may have closed a file without ending what it has begun; the next file may get the same
+// A program may close a file without ending a split collective, and the next file may get the same
 // handle.
 int around_file_close(const Next& next, MPI_File* fh) {
   const MPI_File closed = fh != nullptr ? *fh : MPI_File{};

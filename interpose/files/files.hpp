@@ -6,13 +6,13 @@
 // bytes and basic types alone and stay the library's; and in a collective call each rank decides
 // for itself.
 //
-// A read lays what comes over what is in the memory: that is packed before the call, and all is
-// unpacked after it. So what the library did not read stays as it was, and no status is needed.
-// (None would do: ROMIO says of collective reads, and of reads through a view with gaps, that all
-// has come, even at the end of the file.)
+// A read packs the memory before the call, and unpacks all of it after it. So what the library did
+// not read stays as it was, and no status is needed. (None could be trusted: ROMIO says of
+// collective reads, and of reads through a view with gaps, that all was read, even at the end of
+// the file.)
 //
-// `buf` says which way the data go: const to the file. `where` is the file, and the offset if there
-// is one.
+// A const `buf` is written to the file, another one is read. `where` is the file, and the offset if
+// there is one.
 #ifndef LACUNA_INTERPOSE_FILES_FILES_HPP_
 #define LACUNA_INTERPOSE_FILES_FILES_HPP_
 
@@ -31,14 +31,14 @@ bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool b
 bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
                  Exchange* exchange);
 
-// What the library gets of it.
+// The side that the library gets.
 template <typename Memory>
 const Side& side_of(const Exchange& exchange) {
   return std::is_const_v<Memory> ? exchange.out : exchange.in;
 }
 
 template <typename Function, typename Memory, typename Count, typename... Where>
-Answer take_file(Function Next::*function, Memory* buf, Count count, MPI_Datatype datatype,
+Answer take_file(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
                  MPI_Status* status, Where... where) {
   Exchange exchange;
   if (!take_memory(buf, count, datatype, true, &exchange)) return kDeclined;
@@ -53,7 +53,7 @@ bool may_start_on_file(bool reads);  // files.cpp
 
 // The request that the program gets is the library's own.
 template <typename Function, typename Memory, typename Count, typename... Where>
-Answer take_file_start(Function Next::*function, Memory* buf, Count count, MPI_Datatype datatype,
+Answer take_file_start(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
                        MPI_Request* request, Where... where) {
   constexpr bool kReads = !std::is_const_v<Memory>;
   if (!may_start_on_file(kReads) || !may_start(datatype, request)) return kDeclined;
@@ -68,7 +68,7 @@ Answer take_file_start(Function Next::*function, Memory* buf, Count count, MPI_D
   return taken(settle_started(entry, started, request, code));
 }
 
-// A collective between its begin and its end; a file has one at most.
+// A split collective between its begin and its end; a file has one at most.
 struct Split {
   MPI_File fh;
   Exchange exchange;
@@ -80,16 +80,16 @@ Split* new_split(MPI_File fh);
 void add_split(Split* split);
 Split* find_split(MPI_File fh);
 void drop_split(Split* split);
-// Whatever there is of this file.
+// Forgets the split collective of this file, if there is one.
 void forget_split(MPI_File fh);
 
 template <typename Function, typename Memory, typename Count, typename... Offset>
-Answer take_file_begin(Function Next::*function, Memory* buf, Count count, MPI_Datatype datatype,
+Answer take_file_begin(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
                        MPI_File fh, Offset... offset) {
   const auto begin = next_functions().*function;
   if (find_split(fh) != nullptr) {
-    // A mistake, unless the first has not begun: MPICH 5 returns MPI_SUCCESS after errors that the
-    // program's handler has seen.
+    // A mistake of the program's, unless the first one has failed: MPICH 5 returns MPI_SUCCESS
+    // after errors that the program's handler has seen.
     const int code = begin(fh, offset..., buf, count, datatype);
     if (code == MPI_SUCCESS) forget_split(fh);
     return watched(code);
@@ -111,7 +111,7 @@ Answer take_file_begin(Function Next::*function, Memory* buf, Count count, MPI_D
 }
 
 template <typename Function, typename Memory>
-Answer take_file_end(Function Next::*function, Memory*, MPI_Status* status, MPI_File fh) {
+Answer take_file_end(Function Next::* function, Memory*, MPI_Status* status, MPI_File fh) {
   Split* split = find_split(fh);
   if (split == nullptr || !side_of<Memory>(split->exchange).taken()) return kDeclined;
   const int code =

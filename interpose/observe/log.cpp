@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lines go out in one write each, so that ranks that share a terminal do not mix them.
+// Each line is one write, so that ranks that share a terminal do not mix their lines.
 #include "interpose/observe/log.hpp"
 
 #include <unistd.h>
@@ -70,7 +70,7 @@ void log_line(std::string_view sentence) noexcept try {
 namespace detail {
 namespace {
 
-// The report tells predefined types apart only where their calls are timed.
+// The report names predefined types only if their calls are timed.
 void name_predefined(const ObservedType& record) {
   if (record.reported_as != kOtherTypes) return;
   const Predefined* entry = runtime().predefined->find(record.wire);
@@ -82,8 +82,8 @@ void name_predefined(const ObservedType& record) {
   });
 }
 
-// Equal types are one to a reader, however often they are made: bindings of mpi_f08 may make one
-// for each array section.
+// Equal sentences are logged once, however often a type is made: mpi_f08 bindings may make one for
+// each array section.
 void log_once(std::string_view sentence) {
   constexpr size_t kMost = 1000;
   static constinit std::mutex mutex;

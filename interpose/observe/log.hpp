@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The log: with LACUNA_LOG=1, one line on stderr for each type and each thing that can happen to
-// calls on it. Every outcome is told here, so that the report counts it too (report.hpp).
+// The log: with LACUNA_LOG=1, one line on stderr for each type and each outcome of calls on it.
+// Every outcome is recorded here, so that the report counts it, too (report/report.hpp).
 #ifndef LACUNA_INTERPOSE_OBSERVE_LOG_HPP_
 #define LACUNA_INTERPOSE_OBSERVE_LOG_HPP_
 
@@ -15,7 +15,7 @@ namespace lacuna {
 
 bool log_wanted() noexcept;
 
-// Of a type: from here on its lists are cut (print_type).
+// Length of a type's text from which on its lists are shortened (print_type()).
 inline constexpr size_t kLongestText = 300;
 
 // "lacuna[rank]: <sentence>".
@@ -27,8 +27,8 @@ void report_type_as(const ObservedType& record, Note note, int64_t bytes) noexce
 void say_of_type(const ObservedType& record, Note note) noexcept;
 }  // namespace detail
 
-// What has become of a call (of one side of it) on this type, with so many bytes of data. The log
-// has a line for it the first time, the report counts it every time.
+// Records the outcome of a call, or of one side of it, on this type, with so many bytes of data.
+// The log has a line for it the first time; the report counts it every time.
 inline void log_type(const ObservedType& record, Note note, int64_t bytes = 0) noexcept {
   if (is_watched(kLogged | kReported)) detail::log_type(record, note, bytes);
 }
@@ -38,8 +38,8 @@ inline void count_type(const ObservedType& record, Note note, int64_t bytes) noe
   if (is_watched(kReported)) detail::report_type_as(record, note, bytes);
 }
 
-// For the log alone, of a receive that may bring a token (direct/node/region.hpp): only when it has
-// ended is it known whether it was lacuna's.
+// For the log alone, of a receive that may match a token (direct/node/region.hpp): only when it is
+// complete is it known whether lacuna handled it.
 class Untold {
  public:
   Untold() = default;
@@ -48,11 +48,11 @@ class Untold {
     record_ = &record;
     serial_ = record.serial.load(std::memory_order_relaxed);
   }
-  // What to say if it was not.
+  // The outcome to log if lacuna did not.
   void otherwise(Note note) noexcept { otherwise_ = note; }
   void tell(bool is_direct) const noexcept {
     if (record_ == nullptr || (!is_direct && otherwise_ == Note::kTaken)) return;
-    // The type may be gone, and its record another one's.
+    // The type may have been freed, and its record used for another one.
     if (record_->serial.load(std::memory_order_acquire) == serial_)
       detail::say_of_type(*record_, is_direct ? Note::kDirect : otherwise_);
   }

@@ -13,12 +13,13 @@
 namespace lacuna {
 namespace {
 
-// Of the call that is about to be looked at.
+// The call site of the next Look, from called_from().
 constinit thread_local const void* t_caller __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local Look* t_look __attribute__((tls_model("initial-exec"))) =
     nullptr;  // innermost
 
-// Of a type and a count, once and for all (types/record.hpp, known_to_be_left_alone()).
+// Whether every call with this type and count has this outcome (known_to_be_left_alone(),
+// types/record.hpp).
 bool is_always_so(Note note) noexcept {
   switch (note) {
     case Note::kPredefined:
@@ -36,7 +37,7 @@ bool is_always_so(Note note) noexcept {
 
 }  // namespace
 
-// The lane that the wrapper has chosen, or that of this place.
+// The lane that the wrapper has chosen, or that of the call site.
 Lane* Look::lane_of(Lanes* lanes) noexcept {
   Lane* chosen = lanes->chosen;
   lanes->chosen = nullptr;
@@ -71,7 +72,7 @@ void Look::begin() noexcept {
   if (outer_ == nullptr) begin_ns_ = now_ns();
 }
 
-// As the last ones: one more of the lot.
+// Adds the call to the lot, after closing the lot if its outcomes are others.
 void Look::end_untimed() noexcept {
   Lot& lot = lane_->lot;
   const auto octave = static_cast<uint16_t>(role_ == Role::kEnds ? 0 : octave_of(bytes_));
@@ -106,7 +107,8 @@ bool Look::keep(TypeId type, size_t outcome, int64_t bytes) noexcept {
   return false;
 }
 
-// Whether calls like this one may pass: it was the library's, and all is known of it.
+// Whether later calls like this one may pass (report/sampling.hpp): it was declined, and so will
+// they be.
 bool Look::might_pass() const noexcept {
   return told_nothing_ || (times_told_ == 1 && is_always_so(note_));
 }
@@ -173,7 +175,7 @@ bool is_timed(const Account& of) noexcept {
 }
 
 void report_time(const Account& of, Way way, int64_t ns) noexcept {
-  // Data for a predefined type, which nobody has booked: the current call's.
+  // Data of a predefined type have no account: they count for the current call.
   const bool nobodys = of.function == 0;
   if (nobodys && t_look == nullptr) return;
   const Account account = nobodys ? account_of(t_look->type()) : of;
@@ -181,7 +183,8 @@ void report_time(const Account& of, Way way, int64_t ns) noexcept {
   Cell* cell = cell_of(account);
   if (cell == nullptr) return;
   add(way == Way::kPack ? &cell->pack_ns : &cell->unpack_ns, all);
-  // What a request leaves for its completion is the starting call's, not the waiting one's.
+  // What is done at a request's completion counts for the call that started it, not for the one
+  // that waits.
   if (t_look == nullptr || !is_watched(kCosted)) return;
   if (account.function == static_cast<uint16_t>(t_look->function()) &&
       account.site == t_look->site())

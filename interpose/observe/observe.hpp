@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Look: one call that has got past the gate, from there until it returns. Where the user wants to
-// be told, what happens meanwhile is told of this call's function.
+// Look: one call that has passed the gate, from there until it returns. With report or
+// verification, what happens meanwhile is recorded for this call's function.
 #ifndef LACUNA_INTERPOSE_OBSERVE_OBSERVE_HPP_
 #define LACUNA_INTERPOSE_OBSERVE_OBSERVE_HPP_
 
@@ -17,11 +17,11 @@ namespace lacuna {
 // Counts the calls that got past the gate, for lacuna_interposed_calls().
 void note(FunctionId function, Answer answer) noexcept;
 
-// What a call is to the report: one that moves data or starts to is named in it.
+// What a call does, for the report.
 enum class Role : uint8_t {
-  kEnds,  // or asks: nothing starts
+  kEnds,  // completes or queries requests: it starts nothing
   kMoves,
-  kMovesMany,  // of new types only much data, or after some uses (is_left_alone(),
+  kMovesMany,  // moves data, and declines small data of new types (is_left_alone(),
                // types/record.hpp)
 };
 
@@ -32,7 +32,7 @@ class Look {
       : function_(function), role_(role), caller_(caller) {
     if (is_watched(kReported | kVerified)) begin();
   }
-  // A receive that the program has freed may have come with what the call has waited for.
+  // A receive that the program has freed may have completed during this call.
   ~Look() {
     finish_freed_requests();
     if (watched_) end();
@@ -46,8 +46,8 @@ class Look {
     return answer;
   }
 
-  // A collective whose types are predefined comes here because all ranks vote: that is why it is
-  // the library's, if nothing else is told.
+  // For a collective on predefined types, which passes the gate only because all ranks vote: it
+  // counts as kPredefined, unless another outcome is recorded.
   void comes_to_vote() noexcept { untold_ = static_cast<size_t>(Note::kPredefined); }
   bool watched() const noexcept { return watched_; }
 
@@ -55,10 +55,10 @@ class Look {
   Role role() const noexcept { return role_; }
   uint16_t site() const noexcept { return site_; }
   TypeId type() const noexcept { return type_; }
-  // How many calls its time stands for; 0: it is not timed.
+  // How many calls its time stands for (report/sampling.hpp); 0: it is not timed.
   uint16_t weight() const noexcept { return static_cast<uint16_t>(weight_); }
-  // Something is known of the call's data. Of several types, the first is the call's. True: it is
-  // booked later; false: it is for the caller to book.
+  // Records an outcome of the call. Of several types, the first is the call's. True: it is counted
+  // later, with the lot; false: the caller must count it.
   bool told(TypeId type, Note note, int64_t bytes) noexcept {
     if (times_told_ == 0 || type_ == kOtherTypes) type_ = type;
     ++times_told_;
@@ -66,7 +66,7 @@ class Look {
     bytes_ += bytes;
     return weight_ == 0 && keep(type, static_cast<size_t>(note), bytes);
   }
-  // Time that is booked on another call.
+  // Subtracts time that is counted for another call.
   void leave_out(int64_t ns) noexcept { elsewhere_ns_ += ns; }
 
  private:
@@ -75,7 +75,7 @@ class Look {
   void end_untimed() noexcept;
   void tell_nothing() noexcept;
   bool might_pass() const noexcept;
-  // For the lot. False: there are too many things.
+  // Records an outcome for the lot. False: there are more than kMostTold.
   bool keep(TypeId type, size_t outcome, int64_t bytes) noexcept;
   Lane* lane_of(Lanes* lanes) noexcept;
   Account account_here() const noexcept;
@@ -83,10 +83,10 @@ class Look {
   const FunctionId function_;
   const Role role_;
   bool watched_ = false;
-  Note note_{};  // what it was told last
+  Note note_{};  // the last outcome
   unsigned times_told_ = 0;
   bool told_nothing_ = false;
-  size_t untold_ = kNotes;  // what is counted then: kNothing (report/data.hpp), or that
+  size_t untold_ = kNotes;  // what is counted without one: kNothing (report/data.hpp) or a Note
   TypeId type_ = kOtherTypes;
   uint16_t site_ = 0;
   const void* caller_;
@@ -95,10 +95,10 @@ class Look {
   int64_t begin_ns_ = 0;
   int64_t elsewhere_ns_ = 0;
   int64_t bytes_ = 0;
-  // Of a call that is not timed: what it was told, as in a Lot.
+  // Of a call that is not timed: its outcomes, as in a Lot.
   uint64_t kept_[kMostTold];
   int64_t kept_bytes_[kMostTold];
-  Look* outer_ = nullptr;  // a library may call back into the program, and that into us
+  Look* outer_ = nullptr;  // the call around it: a callback of the program's may call MPI
 };
 
 }  // namespace lacuna

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Both ways, compared. Not compared, and said so once: types with long double (libraries move such
-// numbers by value, and leave their padding as it was), single elements above 2 GiB, and what there
-// is no memory for.
+// Compares lacuna's packing and unpacking with the library's. Not compared, with one line in the
+// log: types with long double (libraries move such numbers by value, and leave their padding as it
+// was), single elements above 2 GiB, and data for which there is no memory.
 #include "interpose/observe/verify.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr int kMostTold = 20;
 constexpr std::byte kPoison{0xA5};
 
 struct Kept {
-  PlanPtr plan;  // so that its address is nobody else's
+  PlanPtr plan;  // held, so that no other plan gets its address
   MPI_Datatype type;
 };
 struct All {
@@ -64,7 +64,7 @@ void leave_out(const char* why) noexcept {
   }
 }
 
-// Where to look: the first difference, and how to see the same again.
+// Logs the first difference, with a command that reproduces it.
 void tell(const Account& account, const Plan& plan, int64_t count, const char* verb, int64_t at,
           int64_t bytes, std::byte ours, std::byte theirs) noexcept try {
   if (g_different.fetch_add(1, std::memory_order_relaxed) >= kMostTold) return;
@@ -87,14 +87,14 @@ Memory memory_of(int64_t bytes) noexcept {
   return Memory(new (std::nothrow) std::byte[static_cast<size_t>(std::max<int64_t>(bytes, 1))]);
 }
 
-// As many elements as an int can count the bytes of. 0: not even one.
+// The most elements whose bytes an int can count; 0: not even one.
 int64_t elements_at_once(const Plan& plan) noexcept { return INT_MAX / plan.size(); }
 
 std::byte* moved(const void* mem, int64_t bytes) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mem) + bytes);
 }
 
-// The library's own packing, element by element of whatever it can do at once.
+// Packs by the library, in parts whose bytes an int can count.
 bool pack_there(const Plan& plan, MPI_Datatype type, const void* mem, int64_t count,
                 std::byte* packed) noexcept {
   for (int64_t done = 0; done < count;) {
@@ -136,7 +136,7 @@ MPI_Datatype comparable(const Plan& plan) noexcept {
   return kept_type(plan);
 }
 
-// Memory for `count` elements, all of it poison, and what it holds after unpacking.
+// Private memory to unpack into, filled with a poison byte before.
 class Shadow {
  public:
   explicit Shadow(const DataSpan& span) noexcept : span_(span), memory_(memory_of(span.bytes())) {
@@ -159,8 +159,8 @@ class Shadow {
   Memory memory_;
 };
 
-// The library unpacks whole elements. What has not come of the last one is there already: it is
-// packed first, and unpacked again together with what has come.
+// The library unpacks whole elements only. If the last one arrived in part, its present contents
+// are packed, overwritten by the bytes that arrived, and unpacked again.
 void unpack_as_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, int64_t bytes,
                      void* mem) noexcept {
   const int64_t whole = bytes / plan.size();
@@ -244,7 +244,7 @@ bool unpack_verified(const Account& account, const Plan& plan, const std::byte* 
     leave_out("receives that span more than 1 GiB");
     return false;
   }
-  // An element that has come in part is filled up with what its memory holds before.
+  // A last element that arrived in part is completed with poison, which both shadows hold before.
   const Shadow ours(span), theirs(span);
   const Memory filled = memory_of(elements * plan.size());
   if (!ours || !theirs || !filled) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Verify: with LACUNA_VERIFY=1, whatever is packed or unpacked is also packed or unpacked by the
-// library, the two are compared, and where they differ that is said and the library's is used.
+// library, and compared. A difference is logged, and the library's bytes are used.
 //
-// A type may be gone when its data arrive, so a type of the library's own is kept for each plan.
+// The program may free a type before its data arrive, so an MPI type of lacuna's own is kept for
+// each plan.
 #ifndef LACUNA_INTERPOSE_OBSERVE_VERIFY_HPP_
 #define LACUNA_INTERPOSE_OBSERVE_VERIFY_HPP_
 
@@ -16,17 +17,17 @@
 
 namespace lacuna {
 
-// When a type is learned.
+// Called when a type is analysed.
 void keep_for_verification(const PlanPtr& plan, MPI_Datatype datatype) noexcept;
-// In MPI_Finalize: says how much was compared, and frees what was kept.
+// In MPI_Finalize: logs how much was compared, and frees what was kept.
 void stop_verification() noexcept;
 
 // `packed` holds what lacuna has packed; afterwards, what the library packs.
 void verify_packed(const Account& account, const Plan& plan, const void* mem, int64_t count,
                    std::byte* packed) noexcept;
 
-// Unpacks both ways into memory of its own. Where they differ, unpacks into `mem` as the library
-// does and answers true; otherwise the caller has it still to do.
+// Unpacks both ways into memory of its own. If they differ, it unpacks into `mem` by the library
+// and returns true; else the caller has still to unpack.
 bool unpack_verified(const Account& account, const Plan& plan, const std::byte* packed,
                      int64_t bytes, int64_t count, void* mem) noexcept;
 

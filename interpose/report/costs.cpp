@@ -12,10 +12,10 @@ namespace lacuna {
 namespace {
 
 constexpr int kMostBytes = 1 << 22;
-constexpr int kTimes = 8;  // the quickest counts
+constexpr int kTimes = 8;  // repetitions, of which the fastest counts
 constexpr int kTag = 1;    // other than the reports'
 
-// Bytes between two sizes: as if along a line; beyond the last, in proportion.
+// Interpolated linearly between two sizes; beyond the last, proportional to the bytes.
 int64_t at(const CostCurve& curve, int64_t bytes) {
   if (curve.empty() || bytes <= 0) return 0;
   const auto above = std::lower_bound(curve.begin(), curve.end(), std::pair(bytes, int64_t{0}));
@@ -30,7 +30,8 @@ int64_t at(const CostCurve& curve, int64_t bytes) {
   return low_ns + (high_ns - low_ns) * (bytes - low) / (high - low);
 }
 
-// Between two ranks; a collective's network and library are not told apart.
+// Whether it is a message between two ranks. For a collective, network and library cannot be
+// separated.
 bool is_one_message(std::string_view function) {
   return function.find("end") != std::string_view::npos ||
          function.find("ecv") != std::string_view::npos;
@@ -76,8 +77,8 @@ CostCurve message_costs(MPI_Comm comm, int rank) {
   return curve;
 }
 
-// Taken off one after the other, none more than what is left: so they are the row's time, whatever
-// the curves say.
+// The pieces are subtracted one after the other, and none is more than what is left. So their sum
+// is the row's time, whatever the curves are.
 Pieces pieces_of(const Report& report, const ReportRow& row) {
   Pieces pieces;
   int64_t left = row.call_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the pieces of a call's time are told by: times of copies, and of messages without gaps,
-// taken when the job ends.
+// The times by which a call's time is split into pieces: of copies, and of messages without gaps,
+// measured when the job ends.
 #ifndef LACUNA_INTERPOSE_REPORT_COSTS_HPP_
 #define LACUNA_INTERPOSE_REPORT_COSTS_HPP_
 

@@ -70,7 +70,8 @@ struct Owner {
 
 int64_t get(const Counter& counter) noexcept { return counter.load(std::memory_order_relaxed); }
 
-// Whoever takes much longer than the quickest tenth of the calls on as much data has waited.
+// Calls that take at least an octave longer than the fastest tenth of the calls in the cell, which
+// are of about the same size, are taken to have waited for the difference.
 int64_t waited_ns(const Cell& cell) {
   int64_t calls = 0;
   for (const Counter& bucket : cell.by_time) calls += get(bucket);
@@ -89,8 +90,8 @@ int64_t waited_ns(const Cell& cell) {
   return get(cell.ended_ns) + std::min(static_cast<int64_t>(waited), std::max<int64_t>(rest, 0));
 }
 
-// Of the sum of the times, the square of its standard error: as of a ratio, for it is known how
-// many calls there were.
+// The square of the standard error of the sum of the times, as of a ratio estimate: the number of
+// calls is known exactly.
 double variance_of(const Cell& cell) {
   const double timed = static_cast<double>(get(cell.timed));
   if (timed <= 0) return 0;
@@ -100,7 +101,8 @@ double variance_of(const Cell& cell) {
   return std::max(0.0, s[2] - 2 * mean * s[1] + mean * mean * s[0]);
 }
 
-// Half octaves; by the square, as the half ones are odd powers of its root.
+// Buckets are half octaves. Squares are compared, because half of the limits are odd powers of the
+// square root of 2.
 size_t bucket_of(int64_t ns) noexcept {
   if (ns <= kFirstBucketNs) return 0;
   const auto n = static_cast<uint64_t>(std::min<int64_t>(ns, INT32_MAX)) / kFirstBucketNs;
@@ -184,7 +186,8 @@ int64_t scaled(int64_t value, double ratio) {
   return static_cast<int64_t>(std::llround(static_cast<double>(value) * ratio));
 }
 
-// Calls that have passed after the last one that was timed take as long as the others.
+// Times are scaled from the calls that timed ones stand for to all calls: the calls that passed
+// after the last timed one are taken to be as long as the others.
 void add_cell(const Cell& cell, const std::map<Place, Calls>& calls,
               const std::vector<std::string>& places, Report* report) {
   const uint64_t key = cell.key.load(std::memory_order_acquire);

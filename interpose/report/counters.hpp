@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cells: where calls are counted. Each thread has a table of its own, which it writes with plain
-// loads and stores and never gives back: a thread that ends leaves it, with all that is in it, to
-// one that begins.
+// loads and stores. Tables are never freed: a new thread takes over the table of one that has
+// ended, with all that is counted in it.
 #ifndef LACUNA_INTERPOSE_REPORT_COUNTERS_HPP_
 #define LACUNA_INTERPOSE_REPORT_COUNTERS_HPP_
 
@@ -20,38 +20,38 @@ namespace lacuna {
 inline constexpr size_t kBuckets = 48;
 
 struct Cell {
-  std::atomic<uint64_t> key{0};  // of its account and size, plus one; 0: empty
+  std::atomic<uint64_t> key{0};  // of its account and octave, plus one; 0: empty
   Counter outcomes[kOutcomes] = {};
   Counter bytes_taken{0};
   Counter bytes_declined{0};
   Counter pack_ns{0};
   Counter unpack_ns{0};
   Counter calls{0};
-  Counter timed{0};                // those that calls which were timed stand for
-  Counter call_ns{0};              // and their time
-  Counter elsewhere_ns{0};         // of other calls, for these
-  Counter ended_ns{0};             // of calls that wait for others
-  Counter by_time[kBuckets] = {};  // calls that do not
-  // Of calls that stand for w: sums of w (w - 1), with their time and its square.
+  Counter timed{0};                // calls that the timed ones stand for: the sum of their weights
+  Counter call_ns{0};              // time of those
+  Counter elsewhere_ns{0};         // time for these calls within other calls (MPI_Wait)
+  Counter ended_ns{0};             // time of calls that complete others (MPI_Wait)
+  Counter by_time[kBuckets] = {};  // calls that do not, by their time
+  // Over timed calls of weight w and time t: the sums of w (w - 1), w (w - 1) t, w (w - 1) t^2.
   std::atomic<double> spread[3] = {};
 };
 
-// `octave`: of bytes, so that the times of a cell can be compared; 0: none. Null: no memory, or
-// more functions and types than a table has cells; such calls are not counted.
+// `octave`: of the bytes of a call, so that the times in a cell can be compared; 0: none. Null: no
+// memory, or the table is full; such calls are not counted.
 Cell* cell_of(const Account& account, unsigned octave = 0) noexcept;
-// An octave other than 0.
+// One more than the number of bits of `bytes`: never 0.
 unsigned octave_of(int64_t bytes) noexcept;
 
-// So many calls have come to this outcome, with so many bytes.
+// Counts `times` calls with this outcome, which had `bytes` in all.
 void count_outcome(const Account& account, size_t outcome, int64_t times, int64_t bytes) noexcept;
 
-// A call that stands for `weight` has taken so long.
+// Adds a timed call that stands for `weight` calls. `ends`: it completes others.
 void book(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept;
 
-// What called_from() was told and no look has taken yet, or null.
+// The call site from called_from() that no Look has used yet, or null.
 const void* told_caller() noexcept;
 
-// The rows of all threads; `places` by the numbers of sites.
+// Adds the rows of all threads; places[i] is the text of call site i.
 void add_cells(const std::vector<std::string>& places, Report* report);
 
 }  // namespace lacuna

@@ -33,7 +33,7 @@ std::vector<size_t> joined(const std::vector<ReportType>& other, std::vector<Rep
 
 using Rows = std::map<std::tuple<std::string, size_t, std::string>, ReportRow>;
 
-// `ranks` of one row are others than those of another row with the same key, or the same.
+// `other_ranks`: a row with the same key is of other ranks, so that the numbers of ranks are added.
 void add_row(ReportRow row, bool other_ranks, Rows* rows) {
   const auto [found, is_new] = rows->try_emplace({row.function, row.type, row.site}, row);
   if (is_new) return;

@@ -46,7 +46,7 @@ struct ReportRow {
   int64_t ranks = 0;
   // With LACUNA_COSTS:
   std::string site;   // "FILE+0xOFFSET NAME": where the call is, in which function if that is known
-  int64_t timed = 0;  // calls, those that end others included
+  int64_t timed = 0;  // calls, those that complete others included
   int64_t call_ns = 0;      // in them, and in packing and unpacking for them later
   int64_t wait_ns = 0;      // of that, waiting
   double variance_ns2 = 0;  // of call_ns, as not all calls are timed
@@ -84,7 +84,8 @@ struct Pieces {
 };
 Pieces pieces_of(const Report& report, const ReportRow& row);
 
-// By what MPI_Pack and MPI_Unpack of the library take for the type, and lacuna: an estimate.
+// An estimate, from the times that the library's MPI_Pack and MPI_Unpack and lacuna take for the
+// type.
 struct Savings {
   int64_t saved_ns = 0;       // by what lacuna has moved; below 0: lost
   int64_t would_save_ns = 0;  // at most, if lacuna moved what it has left to the library
@@ -103,7 +104,7 @@ void merge(const Report& other, Report* report);
 
 // The form in which it travels between ranks.
 std::vector<uint8_t> serialized(const Report& report);
-// Throws where it is none.
+// Throws if `bytes` is not a report.
 Report parsed(const std::vector<uint8_t>& bytes);
 
 // For people, lines that start with "lacuna: "; and as data (docs/user/report.md).

@@ -15,8 +15,8 @@ namespace lacuna {
 namespace {
 
 constexpr size_t kMostKept = 64;
-constexpr int64_t kMostSpan = int64_t{64} << 20;  // of memory that is taken to time in
-constexpr int kTimes = 5;                         // the quickest counts
+constexpr int64_t kMostSpan = int64_t{64} << 20;  // bytes of a buffer for timing
+constexpr int kTimes = 5;                         // repetitions, of which the fastest counts
 
 struct Kept {
   PlanPtr plan;
@@ -43,7 +43,7 @@ double quickest_ns(const Work& work) {
   return static_cast<double>(least);
 }
 
-// By the byte, of messages of about so many bytes; nothing where that cannot be timed.
+// Nanoseconds per byte, for messages of about so many bytes; all 0 if that cannot be timed.
 PackSpeeds speeds_of(const Kept& kept, int64_t bytes) {
   const Plan& plan = *kept.plan;
   const int64_t count = std::max<int64_t>(1, bytes / plan.size());
@@ -132,9 +132,9 @@ void drop_kept_types() noexcept try {
 } catch (...) {
 }
 
-// Bytes that lacuna has moved would have taken the library's time; those it has left alone would
-// have taken lacuna's. Which sides a call has is known by its name; of what lacuna moved, by what
-// it timed.
+// What lacuna moved would have taken the library's time, and what it declined would have taken
+// lacuna's. Whether a declined call packs or unpacks is known from its name; for what lacuna moved,
+// from which times were measured.
 Savings savings_of(const Report& report, const ReportRow& row) {
   Savings savings;
   const PackSpeeds& speeds = report.types[row.type].speeds;
@@ -154,7 +154,7 @@ Savings savings_of(const Report& report, const ReportRow& row) {
   const double gain = (packs ? speeds.native_pack - speeds.pack : 0) +
                       (unpacks ? speeds.native_unpack - speeds.unpack : 0);
   savings.would_save_ns = std::max<int64_t>(0, static_cast<int64_t>(declined * gain));
-  // Of a call there is no more than that to save.
+  // No more can be saved than these pieces of the calls.
   const Pieces pieces = pieces_of(report, row);
   savings.would_save_ns =
       std::min(savings.would_save_ns, pieces.pack + pieces.library + pieces.network);

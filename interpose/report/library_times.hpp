@@ -16,7 +16,7 @@ namespace lacuna {
 // `hash`: as in TypeFacts.
 void keep_for_timing(uint64_t hash, const PlanPtr& plan, MPI_Datatype datatype) noexcept;
 
-// Of the kept types that rows of the report are about, with as much data as their calls have.
+// Times the kept types that occur in the report, with the mean number of bytes of their calls.
 void time_kept_types(Report* report);
 // Before the library stops.
 void drop_kept_types() noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What log and report need of what is known of a type (types/record.hpp).
+// The part of a type's record (types/record.hpp) that log and report use.
 #ifndef LACUNA_INTERPOSE_REPORT_OBSERVED_TYPE_HPP_
 #define LACUNA_INTERPOSE_REPORT_OBSERVED_TYPE_HPP_
 
@@ -15,15 +15,15 @@ namespace lacuna {
 
 struct ObservedType {
   std::atomic<uintptr_t> handle{0};  // 0: not in use
-  // Which of all types it is: no two have one, also where they have the same handle and record one
-  // after the other. 0: a predefined one, or none.
+  // Unique for each type, also if two have the same handle and record one after the other. 0: a
+  // predefined type, or none.
   std::atomic<uint64_t> serial{0};
   int64_t size_bytes = 0;
   MPI_Datatype wire;  // messages of packed data are arrays of it
   std::string text;   // only for the log
   mutable std::atomic<TypeId> reported_as{kOtherTypes};
-  mutable std::atomic<uint32_t> logged{0};     // by operation and note
-  mutable std::atomic<bool> has_lanes{false};  // calls on it may pass (sampling.hpp)
+  mutable std::atomic<uint32_t> logged{0};     // a bit for each Note
+  mutable std::atomic<bool> has_lanes{false};  // calls on it may be only counted (sampling.hpp)
 };
 
 }  // namespace lacuna

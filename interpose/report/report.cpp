@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is known of types and places.
+// The types and the call sites of the report.
 #include "interpose/report/report.hpp"
 
 #include <dlfcn.h>

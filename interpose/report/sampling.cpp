@@ -9,12 +9,12 @@
 namespace lacuna {
 namespace {
 
-// About what a timed call costs more than one that passes (the code that times is cold by then),
-// and the part of the calls' time that this may take.
+// About what a timed call costs more than one that passes (the timing code is not in L1 by then),
+// and the share of the calls' time that this may take: one in 2000.
 constexpr int64_t kTimingNs = 250;
 constexpr int64_t kOneIn = 2000;
-// All of the first calls of a lane are timed, and then, until there are many, more than that: a
-// mean of few would be no better than a guess. (Of 10,000 calls 140 are timed, of a million 730.)
+// The first calls of a lane are all timed. Then, until kMany are, more are timed than kOneIn
+// allows, because a mean of a few calls would be a guess.
 constexpr uint32_t kFirst = 16;
 constexpr int64_t kMany = 128;
 constexpr int64_t kMostPass = 8191;  // on average
@@ -37,9 +37,9 @@ bool Lane::is_of(const LaneKey& one) const noexcept {
          serial == serial_of(record);
 }
 
-// Its own, an empty one, or that of which the fewest calls have been timed, of the few where it may
-// be. (Where there was one place for each, two that met there were timed at each call, and a
-// program of ten lanes had such a pair in every second run.)
+// The lane of the key, or the one to replace: of the few where it may be, that with the fewest
+// timed calls. (With one place for each key, two keys that collided replaced each other, so that
+// each call was timed. A program of ten lanes had such a pair in every second run.)
 Lane& Lanes::place_of(const LaneKey& key) noexcept {
   constexpr size_t kWays = 4;
   const uint64_t mixed = reinterpret_cast<uintptr_t>(key.caller) +
@@ -141,7 +141,7 @@ void settle(Lane* lane) noexcept {
   lane->elements.store(0, std::memory_order_relaxed);
 }
 
-// The mean forgets: the library's preparations in a first call, or a wait, do not count for long.
+// A moving average: the library's preparations in a first call, or a wait, do not count for long.
 void Lanes::learn(Lane* lane, int64_t ns) noexcept {
   lane->mean_ns += lane->seen == 0 ? ns : (ns - lane->mean_ns) / 8;
   ++lane->seen;

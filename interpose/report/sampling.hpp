@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sampling, with LACUNA_COSTS: all calls are counted, but of those that are short, only some are
-// timed, so that timing takes about a hundredth of their time. A call that is timed stands for
-// those that have passed since the last one, too; how many pass is drawn at random, so that a
-// program's own rhythm is not taken for its time. How often, depends on calls before it alone, and
-// not on the call itself: no call is likelier to be timed for being long, and the sum is unbiased.
+// Sampling, with LACUNA_COSTS: all calls are counted, but of short ones only some are timed, so
+// that timing takes about 0.05 % of their time. A call that is only counted is said to pass. A
+// timed call stands for those that have passed since the last timed one, too. How many pass is
+// drawn at random, so that a period of the program does not bias the sum. It depends on earlier
+// calls alone: a long call is not likelier to be timed, and the sum is unbiased.
 //
-// A lane is one place of the program that calls, with one type and one octave of counts; a
-// completion, or a call that is looked at anyway, is told apart by its place alone.
+// A lane is one call site of the program, with one type and one octave of counts. Calls without a
+// type (completions), and calls that lacuna observes in any case, have a lane by call site alone.
 //
-// A call that passes takes a step of some 17 instructions: the last lane of the function and the
-// place must be of the same type and count; what has passed is told by `left` alone. Other lanes
-// are found by their hash, and what their counts differ by is noted. Calls that are looked at but
-// not timed are booked by the lot (observe.hpp).
+// A call that passes takes some 17 instructions if it is like the last one: the last lane of its
+// function and call site has the same type and count, and `left` is counted down. Other lanes are
+// found by a hash, and the difference in their counts is added up. Calls that are observed but not
+// timed are counted together, in a lot (observe/observe.hpp).
 #ifndef LACUNA_INTERPOSE_REPORT_SAMPLING_HPP_
 #define LACUNA_INTERPOSE_REPORT_SAMPLING_HPP_
 
@@ -28,7 +28,7 @@ namespace lacuna {
 
 using Counter = std::atomic<int64_t>;
 
-// By the one thread that writes it.
+// Only for the thread that owns the counter.
 inline void add(Counter* counter, int64_t value) noexcept {
   counter->store(counter->load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
 }
@@ -39,7 +39,7 @@ inline constexpr uint32_t kNoOutcome = ~0U;
 
 inline constexpr MPI_Count kNoCount = -1;
 
-// What a lane is of.
+// What identifies a lane.
 struct LaneKey {
   const void* caller = nullptr;
   MPI_Datatype type{};  // none: any
@@ -50,17 +50,17 @@ struct LaneKey {
   bool operator==(const LaneKey&) const noexcept = default;
 };
 
-// What calls that are looked at, but not timed, were told of their data: the same each time.
+// Successive calls of a lane that were observed, but not timed, and had the same outcomes.
 inline constexpr size_t kMostTold = 2;
 struct Lot {
-  uint64_t told[kMostTold];  // what, and how often; 0: nothing
+  uint64_t told[kMostTold];  // outcomes, as told_once(), with how often in a call; 0: none
   int64_t bytes[kMostTold];
   uint32_t calls;
   TypeId type;      // the calls'
-  uint16_t octave;  // of all their bytes
+  uint16_t octave;  // of the bytes of a call
 };
 
-// One such thing; how often stands above it.
+// An outcome in a word: type and outcome in the lower half, how often (here once) in the upper.
 constexpr uint64_t told_once(TypeId type, size_t outcome) noexcept {
   return uint64_t{1} << 32 | uint64_t{type} << 8 | outcome;
 }
@@ -72,18 +72,18 @@ constexpr bool tells_the_same(uint64_t one, uint64_t other) noexcept {
 }
 
 struct alignas(64) Lane {
-  // What a call that passes compares and counts, in one line.
+  // What a call that passes compares and counts, in one cache line.
   const void* caller = nullptr;
-  // Another thread forgets a type that is freed: another one may have the handle by then.
+  // Reset by another thread that frees the type, as its handle may be used again.
   std::atomic<MPI_Datatype> type{};
   MPI_Count count = kNoCount;  // of the call that was timed last
-  int32_t left = 0;            // so many calls pass before one is timed
-  int32_t gap = 0;             // that, as it was drawn
+  int32_t left = 0;            // how many more calls pass before one is timed
+  int32_t gap = 0;             // what was drawn: `left` at its beginning
   FunctionId function{};
   uint16_t site = 0;
   // What is not needed for a call that passes with that count:
-  std::atomic<int64_t> elements{0};  // of those with other counts, less `count` for each
-  int32_t looked_at = 0;             // of those that have passed: booked by the lot
+  std::atomic<int64_t> elements{0};  // of calls with other counts: the sum of (theirs - `count`)
+  int32_t looked_at = 0;             // of those that have passed: counted in the lot
   uint32_t seen = 0;                 // calls that were timed
   uint32_t outcome = 0;              // of those that have passed
   unsigned octave = 0;
@@ -93,10 +93,10 @@ struct alignas(64) Lane {
   int64_t mean_ns = 0;
   MPI_Count next_count = kNoCount;  // of the call that is about to be timed
   int64_t element_bytes = 0;
-  Cell* cell = nullptr;  // where those that have passed will be counted; null: nowhere
+  Cell* cell = nullptr;  // where those that have passed will be counted; null: none may pass
 
   bool is_of(const LaneKey& one) const noexcept;
-  // A call that is looked at: how many it stands for; 0: it is one that passes.
+  // For a call that is observed: how many calls it stands for; 0: it is not timed.
   uint32_t weight() noexcept {
     if (left == 0) return static_cast<uint32_t>(gap) + 1;
     --left;
@@ -105,17 +105,17 @@ struct alignas(64) Lane {
   }
 };
 
-// What a thread has met.
+// The lanes of a thread.
 struct Lanes {
   static constexpr unsigned kBits = 8;
   static constexpr size_t kLanes = size_t{1} << kBits;
   static constexpr size_t kPlaces = 16;
-  // By function and place alone: the lane of the last call; never null. (Of a call that moves data
-  // and is looked at only until one is such as might pass.)
+  // By function and call site alone: the lane of the last call; never null. (An observed call that
+  // moves data is only kept here until a call from there might pass.)
   Lane* last[static_cast<size_t>(FunctionId::kCount)][kPlaces];
-  Lane none;  // of no place
+  Lane none;  // of no call site
   Lane lanes[kLanes];
-  Lane* chosen = nullptr;  // whose next call is about to be looked at
+  Lane* chosen = nullptr;  // set by the wrapper for the Look that follows
   uint64_t random = 0x9E3779B97F4A7C15U;
   CellTable* table = nullptr;
 
@@ -124,14 +124,14 @@ struct Lanes {
       for (Lane*& one : places) one = &none;
     }
   }
-  // By eight bytes of code: a call and what it hands over take more.
+  // Eight bytes of code share a place: a call with its arguments takes more.
   Lane*& last_of(FunctionId function, const void* caller) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(caller);
     return last[static_cast<size_t>(function)][address / 8 % kPlaces];
   }
-  // Its own, or else made anew.
+  // The lane of the key; if there is none, another one is replaced.
   Lane& of(const LaneKey& key) noexcept;
-  // A call of the lane has taken so long: how many pass until the next is timed.
+  // After a timed call of `ns`: draws how many calls pass until the next timed one.
   void learn(Lane* lane, int64_t ns) noexcept;
   // By its handle's bits.
   void forget(uintptr_t type) noexcept;
@@ -140,15 +140,15 @@ struct Lanes {
   Lane& place_of(const LaneKey& key) noexcept;
 };
 
-// Counts those that have passed, and books the lot.
+// Counts the calls that have passed, those in the lot included.
 void settle(Lane* lane) noexcept;
 void book_lot(Lane* lane) noexcept;
 
-// The type is freed: no calls on what has its handle next pass for it. Of all threads.
+// The type is freed: resets its lanes in all threads, as its handle may be used again.
 void forget_lanes_of(const ObservedType& record) noexcept;
 
-// Of this thread; null until it has a table (report/counters.hpp). A pointer alone, so that this
-// needs no room that a library which is loaded late would not get.
+// Of this thread; null until it has a table (report/counters.hpp). Only a pointer, as a library
+// that is loaded late gets little static TLS.
 extern thread_local constinit Lanes* t_lanes __attribute__((tls_model("initial-exec")));
 
 namespace detail {
@@ -159,8 +159,8 @@ __attribute__((always_inline)) inline bool pass(Lane* lane) noexcept {
 }
 }  // namespace detail
 
-// Whether a call passes that is like the last one from its place. Inline, as this is most of what
-// it costs. Of what has no type:
+// Whether a call passes, if it is like the last one from its call site. Inline, as a call of a
+// function would cost more. For calls without a type:
 __attribute__((always_inline)) inline bool pass_as_last(FunctionId function,
                                                         const void* caller) noexcept {
   Lanes* lanes = t_lanes;
@@ -168,8 +168,7 @@ __attribute__((always_inline)) inline bool pass_as_last(FunctionId function,
   Lane* lane = lanes->last_of(function, caller);
   return __builtin_expect(lane->caller == caller, 1) && detail::pass(lane);
 }
-// Of what moves data in one type. (`count` is as wide as the function's: so are those of its
-// lanes.)
+// For calls that move data of one type. (`count` is as wide as the function's parameter.)
 template <typename Count>
 __attribute__((always_inline)) inline bool pass_as_last(FunctionId function, const void* caller,
                                                         MPI_Datatype type, Count count) noexcept {
@@ -182,8 +181,8 @@ __attribute__((always_inline)) inline bool pass_as_last(FunctionId function, con
   return __builtin_expect(is_like_it, 1) && detail::pass(lane);
 }
 
-// Whether the last call from there, of what moves data in one type, was looked at, and the next
-// like it would be, too.
+// For calls that move data of one type: whether the last one from there was observed in any case,
+// as the next one will be.
 inline bool looks_as_last(FunctionId function, const void* caller) noexcept {
   Lanes* lanes = t_lanes;
   if (lanes == nullptr) return false;
@@ -192,13 +191,13 @@ inline bool looks_as_last(FunctionId function, const void* caller) noexcept {
          lane->record == nullptr;
 }
 
-// pass_as_last() by all that is known of the place. False: the look that follows is at such a call,
-// or at one that cannot pass. Of completions and what else has no type, where nothing of it is
-// lacuna's:
+// The slow form of pass_as_last(): finds the lane by its key. False: the call must be observed, to
+// be timed or because it cannot pass. For completions and other calls without a type, if none of
+// their requests is lacuna's:
 bool pass_slowly(FunctionId function, const void* caller) noexcept;
 bool pass_slowly(const LaneKey& key, MPI_Count count) noexcept;
 unsigned octave_of_count(MPI_Count count) noexcept;
-// The call that has passed just now does not, after all.
+// Undoes the passing of a call that must be observed after all.
 void take_back(FunctionId function, const void* caller, MPI_Count count) noexcept;
 
 }  // namespace lacuna

@@ -72,8 +72,8 @@ std::string type_text(const Report& report, const ReportRow& row) {
   return row.type == kOtherTypes ? "(other types, or none)" : report.types[row.type].facts.text;
 }
 
-// Whether to handle a receive is decided before its message has come. So there are receives that
-// were declined and whose data lacuna has unpacked nevertheless, from shared memory.
+// Whether to handle a receive is decided before its message arrives. So there are receives that
+// were declined, and whose data lacuna has unpacked nevertheless, from shared memory.
 bool has_receives_of_shared_memory(const ReportRow& row) {
   return row.unpack_ns > 0 && count(row, Note::kLongRuns) > 0 &&
          (row.taken() == 0 || row.function.find("endrecv") != std::string::npos);
@@ -99,8 +99,8 @@ bool is_of_messages(const ReportRow& row) {
 }
 
 constexpr double kLongRun = 512;
-// Of messages that were better put together: calls of a rank, bytes, and the part of the time that
-// is no copying.
+// Advice to combine messages: at least so many calls of a rank, at most so many bytes, and at least
+// this share of the time for other things than copying.
 constexpr int64_t kManyCalls = 256;
 constexpr int64_t kSmallMessage = 1024;
 constexpr double kMostlyStarting = 0.5;
@@ -267,7 +267,7 @@ std::string short_site(const std::string& site) {
   return slash == std::string::npos ? site : site.substr(slash + 1);
 }
 
-// What the program's compiler has made for its types.
+// The line about kernels that lacuna-cc has compiled into the program.
 std::string compiled_words(const CompiledCounts& compiled) {
   if (compiled.registered == 0) return "";
   return format(

@@ -38,8 +38,8 @@ bool is_spawned(const Next& next) noexcept {
   return next.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
 }
 
-// Open MPI says so by a variable (mpi_ft_enable, mpirun --with-ft ulfm), which older ones lack;
-// MPICH has it for ranks whose launcher lets them live on.
+// Open MPI shows it in a variable (mpi_ft_enable, mpirun --with-ft ulfm), which older versions
+// lack. MPICH is told by the environment, if the launcher keeps the other ranks alive.
 bool outlives_failures() noexcept {
   const auto* enabled = static_cast<const bool*>(mpi_data_symbol("ompi_ftmpi_enabled"));
   if (enabled != nullptr && *enabled) return true;

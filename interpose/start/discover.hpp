@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What lacuna learns at its start of the MPI library that it is loaded before: its values, its
-// version and what follows from that, the program's threads, and the table that goes by it.
+// What lacuna finds out about the MPI library in MPI_Init: its constants, its version and what
+// depends on it, the program's thread level, and the table for the library.
 #ifndef LACUNA_INTERPOSE_START_DISCOVER_HPP_
 #define LACUNA_INTERPOSE_START_DISCOVER_HPP_
 
@@ -12,23 +12,23 @@ namespace lacuna {
 struct Next;
 struct Runtime;
 
-// Whether another job has started this one.
+// Whether another job has started this one (MPI_Comm_spawn).
 bool is_spawned(const Next& next) noexcept;
 
-// Whether the program may go on where ranks have died, and revoke communicators.
+// Whether the job may go on after ranks have failed, and revoke communicators (ULFM).
 bool outlives_failures() noexcept;
 
-// What needs no communicator and makes no object.
+// Fills in what needs no communicator of lacuna's and creates no MPI object.
 void learn_library(const Next& next, Runtime* rt);
 
-// Its error handler, for a communicator of lacuna's: errors there are nobody else's, and none ends
-// the program.
+// Sets lacuna's error handler on a communicator of lacuna's: its errors are not shown to the
+// program, and do not end it.
 void set_own_handler(MPI_Comm comm) noexcept;
 
-// An error handler of our own, for the standard ABI's libraries do not agree on the value of
-// MPI_ERRORS_RETURN (Intel MPI 2021.19 has another than MPICH 5.0.2, and takes that one for
-// MPI_ERRORS_ABORT). It must note the error itself: MPICH 5 returns MPI_SUCCESS after it has called
-// a handler that returns.
+// Makes Runtime::probe_comm, with an error handler of lacuna's. MPI_ERRORS_RETURN would not do:
+// libraries of the standard ABI disagree on its value (Intel MPI 2021.19 has another than MPICH
+// 5.0.2, and takes that one for MPI_ERRORS_ABORT). The handler must record the error itself: MPICH
+// 5 returns MPI_SUCCESS after it has called a handler that returns.
 bool make_probe(const Next& next, Runtime* rt) noexcept;
 
 }  // namespace lacuna

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Gathering: along a binomial tree, so that no rank receives more than log2(ranks) messages of at
-// most kMostTypes types each. On a communicator of our own, which is made at MPI_Finalize: that is
-// collective, and a rank without lacuna would hang the others, so it is made without blocking, and
-// given up in time.
+// most kMostTypes types each. It uses a communicator of its own, which is made in MPI_Finalize.
+// Making it is collective, and would hang if some rank runs without lacuna: so MPI_Comm_idup is
+// used, and the attempt is given up after LACUNA_REPORT_WAIT.
 //
-// A program that ends without MPI_Finalize (exit, MPI_Abort where that runs destructors) cannot be
-// asked to communicate: its rank 0 reports what it has counted itself.
+// A program that ends without MPI_Finalize (exit, MPI_Abort where that runs destructors) cannot
+// communicate any more: its rank 0 reports what it has counted itself.
 #include "interpose/start/gather.hpp"
 
 #include <fcntl.h>
@@ -81,9 +81,9 @@ bool write_all(int file, const std::string& text) {
   return true;
 }
 
-// Whole or not at all. A job that was spawned by another writes beside it. Folders may be
-// everybody's: what lies at the name already, as a link that somebody has put there, is not written
-// to.
+// Writes a temporary file and renames it, so that the report is whole or absent. A spawned job adds
+// its process id to the name. All users may be able to write to the folder: so the temporary file
+// must be new, and a link at its name is not followed.
 void write_file(std::string path, const Report& report) {
   if (runtime().spawned) path.append(".").append(std::to_string(getpid()));
   const std::string unfinished = path + "." + std::to_string(getpid()) + ".unfinished";
@@ -108,7 +108,7 @@ void show(const Report& report) {
   }
 }
 
-// The communicator with all ranks, if all of them come for it. Not where some may have died, which
+// Makes a communicator of all ranks, if all take part. Not if ranks may have failed (ULFM): that
 // would be an error on the program's communicator.
 bool make_communicator(MPI_Comm* comm) {
   if (runtime().outlives_failures) return false;
@@ -129,7 +129,7 @@ bool make_communicator(MPI_Comm* comm) {
   }
 }
 
-// Whether it times calls.
+// Receives and merges the report of a rank. Whether that rank times calls.
 bool receive_from(int rank, MPI_Comm comm, Report* report) {
   const Next& next = next_functions();
   MPI_Status status;
@@ -159,13 +159,12 @@ void gather(MPI_Comm comm, Report* report) {
     }
     if (rank + bit >= runtime().size) continue;
     const bool timed = receive_from(rank + bit, comm, report);
-    // Who times calls answers when it has told so (and rank 0 asks nobody else).
+    // A rank 1 that times calls enters message_costs(), too, after it has sent its report.
     if (rank + bit == 1 && timed) report->messages = message_costs(comm, rank);
   }
 }
 
-// Where nobody has come to MPI_Finalize.
-// (All it reads lives as long as the process.)
+// For a program that ends without MPI_Finalize. (All that it reads lives as long as the process.)
 __attribute__((destructor)) void give_own_report() noexcept try {
   if (g_process == 0 || g_process != getpid() || runtime().rank != 0) return;
   g_process = 0;

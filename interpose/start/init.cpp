@@ -46,9 +46,9 @@ constinit bool g_ends_in_finalize = false;
 constinit uint32_t g_allowed = 0;      // the families that the options leave on
 constinit uint32_t g_always_open = 0;  // kDirectSwitch, where the node has agreed
 constinit bool g_is_on = true;         // as MPI_Pcontrol says
-constinit int g_sessions = 0;          // of the program's, that are live
+constinit int g_sessions = 0;          // live MPI sessions of the program's
 
-// Under g_mutex, but for programs that switch without threads.
+// Under g_mutex, unless no other thread may call MPI.
 void open_gate(uint32_t families) noexcept {
   const uint32_t before = g_gate.open.exchange(families, std::memory_order_acq_rel);
   if (((before ^ families) & kDirectSwitch) == 0) return;
@@ -94,8 +94,8 @@ void complain(const Table& table) {
   }
 }
 
-// The others of the node wait for this rank's vote on the direct path, whatever becomes of its
-// start: it is cast once, and is no if nobody asked for more.
+// The other ranks of the node wait for this rank's vote on the direct path, even if lacuna does not
+// start here. So it is cast exactly once: by cast(), or as a no in the destructor.
 class Vote {
  public:
   explicit Vote(bool is_due) noexcept : is_due_(is_due) {}
@@ -128,7 +128,8 @@ std::string_view why_not(direct::Agreement found) noexcept {
   }
 }
 
-// Receives and completions must be ours on every rank. What is verified is packed.
+// The direct path needs all receives and completions of every rank to go through the wrappers.
+// LACUNA_VERIFY compares packed data, so it turns the path off.
 void start_direct(Vote* vote) {
   const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() &&
                        !is_watched(kVerified) && !g_runtime.outlives_failures;
@@ -147,7 +148,7 @@ void start_direct(Vote* vote) {
   }
 }
 
-// One line of the job, so that whoever looks at a log of nothing taken knows that lacuna was there.
+// One line for the job, so that a log without handled calls still shows that lacuna was on.
 void say_on() {
   if (!log_wanted() || g_runtime.rank != 0) return;
   std::string sentence = "on: lacuna ";
@@ -186,7 +187,8 @@ uint32_t watched() {
   return by;
 }
 
-// Whatever completes requests, or receives, is timed, or counted: on by 1, off by -1.
+// Makes receives and calls that complete requests leave the fast path, so that they are timed or
+// counted. `by`: 1 on, -1 off.
 void change_timing(int by) noexcept {
   g_gate.pending.fetch_add(by, std::memory_order_relaxed);
   g_gate.irregular.fetch_add(by * kTimed, std::memory_order_release);
@@ -207,7 +209,7 @@ void stop_watching() noexcept {
   if (is_watched(kVerified)) stop_verification();
 }
 
-// Calls are timed, or are not for a while, where that was wanted.
+// Turns the timing of calls on or off, if LACUNA_COSTS asks for it at all.
 void time_calls(bool on) noexcept {
   static const uint32_t wanted = g_gate.watched.load(std::memory_order_relaxed);
   if ((wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
@@ -219,11 +221,11 @@ void time_calls(bool on) noexcept {
     g_allowed &= ~kCostsSwitch;
 }
 
-// What other threads have accepted before finishes as accepted; MPI allows no calls of theirs from
-// here on.
+// Calls that other threads have begun before are finished by lacuna. MPI allows them no new calls
+// from here on.
 void stop() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_started) leave_freed_requests();  // while what has come is known to be a token
+  if (g_started) leave_freed_requests();  // while received tokens are still recognised
   open_gate(0);
   time_calls(true);
   if (g_started) {
@@ -249,15 +251,15 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
   return MPI_SUCCESS;
 }
 
-// MPI_Finalize first deletes what hangs on MPI_COMM_SELF, the latest first, and MPI still works in
-// the program's callbacks: they may complete receives, and meet the tokens of ranks that are not so
-// far. What hangs there from the start is deleted last.
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF, the latest first. MPI still works in
+// the program's delete callbacks: they may complete receives, and match tokens of ranks that have
+// not come so far. lacuna's attribute is set in MPI_Init, so it is deleted last.
 bool end_in_finalize(const Next& next) noexcept {
   int keyval = 0;
   if (next.MPI_Comm_create_keyval(copy_nothing, stop_last, &keyval, nullptr) != MPI_SUCCESS)
     return false;
   const bool hangs = next.MPI_Comm_set_attr(g_runtime.comm_self, keyval, nullptr) == MPI_SUCCESS;
-  next.MPI_Comm_free_keyval(&keyval);  // it lives as long as what hangs there
+  next.MPI_Comm_free_keyval(&keyval);  // it lives as long as the attribute
   return hangs;
 }
 
@@ -265,8 +267,9 @@ void start_or_throw() {
   const bool disabled = option_flag(OptionId::kDisable);
   const Next& next = next_functions();
   g_runtime.spawned = next_is_complete() && is_spawned(next);
-  // Who was spawned has the environment of those that `lacuna run` has looked at, and perhaps peers
-  // that were spawned with him and run something else, without lacuna (MPI_Comm_spawn_multiple).
+  // A spawned process has inherited the environment that `lacuna run` set for others. Processes
+  // that were spawned with it may run another program, without lacuna (MPI_Comm_spawn_multiple),
+  // and would never vote.
   Vote vote(option_flag(OptionId::kDirect) && next_is_complete() && !g_runtime.spawned);
   if (disabled || !next_is_complete()) {
     if (disabled)
@@ -294,8 +297,8 @@ void start_or_throw() {
   say_on();
 }
 
-// Whatever fails here leaves lacuna off and the program as it was; but where this rank has agreed
-// to the direct path, others send it tokens.
+// If anything fails, lacuna stays off and the program runs as without it. But once this rank has
+// agreed to the direct path, others send it tokens, and the gate opens in any case.
 void start() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (g_started) return;
@@ -324,8 +327,8 @@ void count_sessions(int change) noexcept {
 
 namespace {
 
-// MPI_Init may come back to us from below, from a tool or the library, as PMPI_Init or as
-// MPI_Init_thread: lacuna starts when the outermost has returned.
+// A tool or the library may call PMPI_Init or MPI_Init_thread within MPI_Init: lacuna starts when
+// the outermost call has returned.
 constinit std::atomic<int> g_initializing{0};
 
 template <typename Initialize>
@@ -371,9 +374,9 @@ int control(const Next& next, int level) noexcept {
 
 }  // namespace
 
-// For benchmarks: 0 sends every call straight through, as before MPI_Init, receives included, which
-// MPI_Pcontrol(0) still looks at where the direct path is open; 2 is lacuna as without
-// LACUNA_COSTS. Only where no message is under way.
+// For benchmarks, while no message is in flight. 0: every call passes through as before MPI_Init;
+// so do receives, which MPI_Pcontrol(0) still examines if the direct path is open. 1: lacuna is on.
+// 2: lacuna is on as without LACUNA_COSTS.
 extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
   {
     const std::lock_guard<std::mutex> lock(g_mutex);

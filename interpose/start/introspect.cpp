@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a program may ask of the preload library itself, by dlsym: that it is there, its version,
-// and how often it did something. For tests and benchmarks, which must know that they measure what
-// they mean to.
+// What a program may ask the preload library by dlsym: whether it is loaded, its version, and how
+// many calls it handled. For tests and benchmarks, which must know what they measure.
 #include <atomic>
 #include <cstring>
 
@@ -28,7 +27,7 @@ void note(FunctionId function, Answer answer) noexcept {
   std::atomic<int64_t>& number = taken ? counter.taken : counter.declined;
   if (g_gate.threads) {
     number.fetch_add(1, std::memory_order_relaxed);
-  } else {  // a locked instruction shows in short messages
+  } else {  // a locked instruction would be measurable in short messages
     number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 }
@@ -48,9 +47,9 @@ LACUNA_EXPORT extern const char lacuna_interposed[];
 const char lacuna_interposed[] =
     LACUNA_DOTTED(LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR, LACUNA_VERSION_PATCH);
 
-// How many calls of the function ("MPI_Send") got past the gate and were taken (`taken` != 0) or
-// declined. -1: lacuna does not know the function. Calls that the gate has sent straight through
-// are not counted.
+// How many calls of the function ("MPI_Send") passed the gate and were handled (`taken` != 0) or
+// declined. -1: lacuna does not know the function. Calls that did not pass the gate are not
+// counted.
 LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
   const auto names = wrapped_names();
   for (size_t i = 0; i < names.size(); ++i) {
@@ -61,7 +60,7 @@ LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
   return -1;
 }
 
-// The name that a table must have for this library, as in "MPICH Version: 5.0.2"; "" before
+// The member "mpi" that a table for this library must have, as in "MPICH Version: 5.0.2"; "" before
 // MPI_Init.
 LACUNA_EXPORT const char* lacuna_interposed_library() {
   const Table* table = runtime().table;
@@ -81,8 +80,8 @@ LACUNA_EXPORT const char* lacuna_interposed_table_place() {
   return table != nullptr ? table->place.c_str() : "";
 }
 
-// For compiled code (optimizer/templates/preload_moves.cpp): whether messages are moved in one copy
-// where both processes are of one node, so that packing them first would cost more.
+// For compiled code (optimizer/templates/preload_moves.cpp): whether messages between processes of
+// one node are moved in a single copy, so that packing them first would cost more.
 LACUNA_EXPORT int lacuna_interposed_moves() {
   constexpr uint32_t kBoth = kP2pSwitch | kDirectSwitch;
   return runtime().on_one_node && (g_gate.open.load(std::memory_order_relaxed) & kBoth) == kBoth;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sessions, which may outlive MPI_Finalize: a token that is under way then would be met by a rank
-// in which lacuna has ended. Whoever sends on a communicator of a session has one, so it is enough
-// that lacuna begins nothing in a rank that has.
+// MPI sessions, which may outlive MPI_Finalize. A token (direct/node/region.hpp) in flight at that
+// moment would reach a rank in which lacuna has ended. A rank that sends on a communicator of a
+// session has a session itself, so it is enough that lacuna begins nothing in a rank that has one.
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"

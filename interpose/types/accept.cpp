@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The accept rules that all families share, in one place: everything here happens before any side
-// effect.
+// The rules by which all families accept or decline a call. Nothing here has a side effect.
 #include <algorithm>
 #include <cstdint>
 
@@ -15,13 +14,13 @@ namespace lacuna {
 namespace {
 
 // No program owns the first page: an address there is a mistake (or a sentinel such as MPI_IN_PLACE
-// in Open MPI), and the library shall say so. MPI_BOTTOM with absolute addresses lands where the
-// data is.
+// in Open MPI), and the library must report it. With MPI_BOTTOM, absolute displacements lead to the
+// data.
 bool in_a_program(intptr_t address) { return static_cast<uintptr_t>(address) >= 4096; }
 
 constexpr MPI_Count kMostJudged = MPI_Count{1} << 48;
 
-// Whether a message pays. Programs send the same again and again: what the tables say is kept.
+// Whether a message pays. Programs repeat messages, so the verdict for the last count is kept.
 bool message_pays(Operation operation, const TypeRecord& record, MPI_Count count,
                   int64_t bytes) noexcept {
   int64_t verdict = record.verdict.load(std::memory_order_relaxed);
@@ -44,7 +43,7 @@ bool is_worth_it(Operation operation, const TypeRecord& record, MPI_Count count,
              : pays(*runtime().messages, operation, load_of(record, count, bytes));
 }
 
-// Why calls like this pass in the gate; kTaken: they do not.
+// Why every call with this count is declined; kTaken: it is not.
 Note passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept {
   if (record.plan == nullptr) return record.note;
   if (is_new) return Note::kNew;
@@ -105,7 +104,7 @@ void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept {
   if (count <= 0) return false;
-  // What does not go by the direct path is asked about once more.
+  // A send that the direct path declines is examined again, and counts as one use of the type.
   const bool is_new = is_left_alone_but_reported(datatype, count, operation != Operation::kDirect);
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;

@@ -16,7 +16,7 @@
 namespace lacuna {
 namespace {
 
-// As many as optimizer/pass/calls/registry.cpp takes.
+// The limit of optimizer/pass/calls/registry.cpp.
 constexpr size_t kMostNumbers = 8;
 using Numbers = std::array<int64_t, kMostNumbers>;
 
@@ -31,9 +31,10 @@ struct Registered {
   Numbers numbers{};  // for the functions
 };
 
-// Two handles may share a place: the newer one has it. A type is learned soon or never.
+// If two handles share a slot, the newer one has it. A type is analysed soon after its commit, or
+// never.
 constexpr unsigned kSlotBits = 8;
-constinit std::mutex g_mutex;  // a leaf
+constinit std::mutex g_mutex;  // no other lock is taken under it
 constinit Registered g_registered[size_t{1} << kSlotBits] = {};
 
 constinit std::atomic<int64_t> g_count{0};
@@ -67,7 +68,7 @@ bool is_of_program(const void* address) noexcept {
   return question.answer;
 }
 
-// The structure as docs/user/types.md writes types.
+// The type as text (docs/user/types.md): the structure, with a value for each "?".
 std::string text_of(const Registered& registered) {
   std::string text;
   size_t next = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Open MPI adds the parts of a type one by one, and goes on calling it contiguous while each begins
-// where the one before has ended; of the first part it asks that it begins at its own displacement
-// (opal_datatype_add). A part whose type begins one element later, put one element earlier, does
-// not. Nothing is gained by finding that out, so nobody does later.
+// Open MPI adds the parts of a type one by one. The type counts as contiguous while each part
+// begins where the one before has ended; the first must begin at its own displacement
+// (opal_datatype_add). A part whose type begins one element later, placed one element earlier, does
+// not. No later step finds out that the result is contiguous all the same.
 //
 // The types are kept, by basic type and length: a program's messages have few lengths.
 #include "interpose/types/guard.hpp"
@@ -23,7 +23,7 @@ constinit bool g_guards = false;
 namespace {
 
 struct Guarded {
-  std::atomic<bool> is_made{false};  // and from then on, all stays as it is
+  std::atomic<bool> is_made{false};  // from then on, the other members do not change
   MPI_Datatype basic;
   MPI_Count count = 0;
   MPI_Datatype type;
@@ -34,7 +34,7 @@ constexpr size_t kTries = 8;  // places for one basic type and length
 constinit Guarded g_types[(size_t{1} << kBits) + kTries] = {};
 constinit std::mutex g_making;
 
-// Where it is, or may be put. Null: all places are taken.
+// Its entry, or a free one for it. Null: all places are in use.
 Guarded* place_of(MPI_Datatype basic, MPI_Count count) noexcept {
   const uint64_t bits = handle_bits(basic) ^ (static_cast<uint64_t>(count) << 20);
   Guarded* place = &g_types[(bits * 0x9E3779B97F4A7C15U) >> (64 - kBits)];
@@ -69,7 +69,7 @@ bool make(MPI_Datatype basic, MPI_Count count, MPI_Datatype* type) noexcept {
 
 namespace detail {
 
-// Nobody waits for another thread here: the library may hold locks of its own in a callback.
+// Does not wait for another thread: this may be a callback, in which the library holds locks.
 bool guard(Wire* wire) noexcept {
   Guarded* place = place_of(wire->type, wire->count);
   if (place == nullptr) return false;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Open MPI (4.1.4, 5.0.11) takes a message that is longer than its receive whole, where the data
-// are contiguous on both sides and it reads them out of the sender's memory: it writes past the
-// end, and then says MPI_ERR_TRUNCATE. Where either side has gaps it does not. What lacuna packs
-// had gaps, and must not lose what they protect: lacuna's memory where it is received, the
-// program's where it is sent. No error handler tells whether that matters: each rank has its own,
-// and may change it while a message is under way.
+// Open MPI (4.1.4, 5.0.11) may write past the end of a receive that is shorter than its message,
+// before it returns MPI_ERR_TRUNCATE: if the data are contiguous on both sides, and it reads them
+// out of the sender's memory. It does not if either side has gaps. What lacuna packs had gaps, so
+// packing would take away this protection: of lacuna's buffer if it packs the receive, of the
+// program's if it packs the send. Error handlers do not tell whether the program goes on after such
+// an error: each rank has its own, and may change it while a message is in flight.
 //
-// So packed data go as a guarded type: contiguous, of the same signature, and not known to be so.
+// So packed data are of a guarded type: contiguous, with the same signature, and not recognised as
+// contiguous.
 #ifndef LACUNA_INTERPOSE_TYPES_GUARD_HPP_
 #define LACUNA_INTERPOSE_TYPES_GUARD_HPP_
 
@@ -26,14 +27,15 @@ bool guard(Wire* wire) noexcept;
 void start_guard() noexcept;
 void stop_guard() noexcept;
 
-// Whether the library needs that.
+// Whether the library needs guarded types.
 inline bool guards() noexcept { return detail::g_guards; }
 
-// The packed data of a message, of basic types. False: to be declined, as there is no such type.
+// Makes `wire`, packed data as elements of a basic type, one element of a guarded type, if the
+// library needs that. False: there is no such type, and the call must be declined.
 inline bool guard(Wire* wire) noexcept { return !guards() || detail::guard(wire); }
 
-// What goes out before anybody has made room is never written past the end. Open MPI's least such
-// size is 1 KiB with its headers (btl_self_eager_limit; shared memory's is 4 KiB).
+// Eager messages are never written past the end. Open MPI's lowest eager limit is 1 KiB with its
+// headers (btl_self_eager_limit; shared memory's is 4 KiB).
 inline constexpr int64_t kNeverOverruns = 512;
 
 }  // namespace lacuna

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Packing and unpacking under a watch.
+// Packing and unpacking that is counted, timed or verified.
 #include "interpose/types/packing.hpp"
 
 #include "interpose/observe/verify.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one place where data of the program are packed and unpacked. Where the user wants it, timed
-// for the report and held against what the library makes of them.
+// The one place where data of the program are packed and unpacked: with LACUNA_REPORT timed, with
+// LACUNA_VERIFY compared with the library's.
 #ifndef LACUNA_INTERPOSE_TYPES_PACKING_HPP_
 #define LACUNA_INTERPOSE_TYPES_PACKING_HPP_
 
@@ -14,7 +14,7 @@
 
 namespace lacuna {
 
-// Books the time until it goes out of scope.
+// Adds the time until it goes out of scope to the account.
 class Stopwatch {
  public:
   Stopwatch(const Account& account, Way way) noexcept

@@ -6,18 +6,18 @@
 
 namespace lacuna {
 
-// The type of a receive that only the library can read and write. The program may free its own
-// before the receive is complete.
+// The type of a receive whose data only the library can read and write. The program may free its
+// handle before the receive is complete.
 class ReceivedType {
  public:
   ReceivedType() = default;
   ReceivedType(ReceivedType&& other) noexcept;
   ReceivedType& operator=(ReceivedType&& other) noexcept;
   ~ReceivedType() { reset(); }
-  // Until keep() it is the program's.
+  // The program's handle, which is used until keep().
   void name(MPI_Datatype datatype) noexcept { handle_ = datatype; }
-  // For as long as this object: one element of it, as a type of lacuna's. (A duplicate would call
-  // what the program has attached to its own.)
+  // Replaces it by a type of lacuna's, one element of it, which lives as long as this object.
+  // (MPI_Type_dup would call the copy callbacks of the program's attributes.)
   void keep() noexcept;
   MPI_Datatype handle() const noexcept { return handle_; }
 

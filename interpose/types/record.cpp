@@ -5,10 +5,10 @@
 //
 // New types. Decoding and planning cost 2700 to 4000 instructions (MPICH, callgrind: vector,
 // struct, subarray), and a program that makes a type for each small message would pay them each
-// time. So MPI_Type_commit notes a type, and the first uses with little data are the library's.
+// time. So MPI_Type_commit only notes a type, and its first uses with little data are declined.
 //
-// Locks: `g_learning` is tried (who does not get it declines), or waited for outside of callbacks
-// only (library/locks.hpp). The delete callback takes `g_records` alone, a leaf.
+// Locks: `g_learning` is tried (a call that does not get it is declined), or waited for outside of
+// callbacks (library/locks.hpp). The delete callback takes only `g_records`, a leaf.
 #include "interpose/types/record.hpp"
 
 #include <functional>
@@ -46,7 +46,7 @@ namespace {
 constinit std::timed_mutex g_learning;
 constinit std::mutex g_records;
 constinit TypeRecord* g_free = nullptr;
-// How many types got a record: who finds it unchanged need not look for one again.
+// How many types got a record. If it is unchanged, no type has got an attribute meanwhile.
 constinit std::atomic<uint64_t> g_learned{0};
 constinit TypeRecord* g_all = nullptr;
 
@@ -114,8 +114,8 @@ thread_local bool t_probe_failed = false;
 
 }  // namespace
 
-// Asked where the answer has no consequences: packing nothing, on a communicator of our own that
-// returns errors. Tells invalid handles and uncommitted types alike, on all known libraries.
+// Packs nothing, on a private communicator that returns errors. That fails for invalid handles and
+// for uncommitted types, with all known libraries.
 bool is_committed(MPI_Datatype datatype) noexcept {
   char nothing = 0;
   int position = 0;
@@ -127,8 +127,8 @@ bool is_committed(MPI_Datatype datatype) noexcept {
 
 namespace {
 
-// The report looks at calls on all types, and says what it took to learn them. The hash that it
-// knows this one by, the first time; 0: it has been told.
+// The report counts calls on all types, and shows the time of their analysis. Returns the hash by
+// which the report knows this type; 0: an equal type was reported before.
 uint64_t tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
                      const std::function<std::string()>& text) {
   uint64_t known_by = 0;
@@ -168,7 +168,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
     return fill_undecoded(
         record, "the library sends the padding of long double in some messages only", begin);
   if (is_watched(kLogged)) record->text = print_type(*type, kLongestText);
-  // Who watches may want to see the type itself again.
+  // Report and verification may need the type itself later.
   const bool is_watched_type = is_watched(kReported | kVerified | kCosted);
   const PlanPtr plan = cached_plan(type, is_watched_type ? Keeps::kType : Keeps::kOutline);
   record->size_bytes = plan->size();
@@ -226,8 +226,8 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
   return record;
 }
 
-// Records of the predefined types, that what plainly_predefined() does not know is declined from
-// the cache as well.
+// Records of the predefined types, so that those which plainly_predefined() does not recognise are
+// declined from the cache, too.
 class PredefinedRecords {
  public:
   bool fill(const PredefinedTypes& types) noexcept {
@@ -265,7 +265,7 @@ class PredefinedRecords {
     try {
       auto made = std::make_unique<TypeRecord>();
       const TypePtr named = make_named(basic);
-      if (drops_padding(runtime().flavour, *named)) return nullptr;  // no token has such a type
+      if (drops_padding(runtime().flavour, *named)) return nullptr;  // never sent as a token
       made->plan = cached_plan(named);
       made->size_bytes = basic.size_bytes;
       made->extent_bytes = basic.extent_bytes;
@@ -347,10 +347,10 @@ int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   return code;
 }
 
-// MPICH gives up its lock for a delete callback, also where the last reference to a type goes with
-// a message that comes in, inside its progress: then another thread enters that (4.0.2, over UCX,
-// one job of 40 with four threads that free their types early: Assertion `worker->inprogress++ ==
-// 0' failed). So where there are threads, the attribute goes before the type does.
+// MPICH releases its lock for a delete callback, also inside its progress engine, when an incoming
+// message gives back the last reference to a type. Another thread may then enter progress. (4.0.2
+// over UCX: of 40 jobs of four threads that free their types early, one failed with: Assertion
+// `worker->inprogress++ == 0' failed.) So with threads, the attribute is deleted before the type.
 int around_type_free(const Next& next, MPI_Datatype* datatype) {
   if (g_gate.threads && unlocks_for_callbacks(runtime().flavour) && datatype != nullptr &&
       detail::cached_record(*datatype) != nullptr && attached_record(*datatype) != nullptr)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// TypeRecord: what lacuna knows about one MPI datatype handle. It hangs on the type as an
-// attribute, so that the library itself says when the type is gone (delete callback), whoever freed
-// it and however long the library kept it; a small cache by handle spares the question in most
-// calls.
+// TypeRecord: what lacuna knows about one MPI datatype handle. It is an attribute of the type, so
+// that the library itself says when the type is gone (delete callback), whoever freed it and
+// however long the library kept it. A small cache by handle avoids that query in most calls.
 //
 // Records are never returned to the system, only recycled: a stale pointer in the cache may be
-// read, and is known by its handle. A type that is used in a call cannot be freed by a correct
-// program before that call has its record.
+// read, and its handle shows that it is stale. A correct program cannot free a type that is used in
+// a call before that call has its record.
 #ifndef LACUNA_INTERPOSE_TYPES_RECORD_HPP_
 #define LACUNA_INTERPOSE_TYPES_RECORD_HPP_
 
@@ -27,28 +26,29 @@ namespace lacuna {
 inline constexpr int64_t kNoVerdict = -1;
 
 struct TypeRecord : ObservedType {
-  PlanPtr plan;  // null: never taken
+  PlanPtr plan;  // null: never handled
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
   int64_t true_extent_bytes = 0;
   double mean_run_bytes = 0;
   int64_t piece_bytes = 0;                   // plan/pattern.hpp
-  bool single_run = false;                   // one element is one run: a count of 1 is no work
+  bool single_run = false;                   // one element is one run: nothing to pack for count 1
   Pattern one_pattern = Pattern::kStrided;   // of one element
   Pattern many_pattern = Pattern::kStrided;  // of several
   int64_t wire_bytes = 1;
-  int64_t most_disjoint = INT64_MAX;  // of more elements some bytes are at one place
+  int64_t most_disjoint = INT64_MAX;  // with more elements than that, some bytes overlap
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
-  bool passes = true;             // calls on it need not be looked at
+  bool passes = true;             // calls on it need not be examined
   bool one_passes = false;        // nor those with a count of 1
   Note note = Note::kPredefined;  // without a plan: why
-  // Of a predefined type with gaps: as if it was derived. For receives that have to be packed.
+  // Of a predefined type with gaps: its record as of a derived type, for receives that must be
+  // packed.
   const TypeRecord* gapped = nullptr;
-  // What the tables say of messages with the last count that was asked about (accept.cpp).
+  // Whether messages pay, for the last count that was asked for (accept.cpp).
   mutable std::atomic<int64_t> verdict{kNoVerdict};
   TypeRecord* next_free = nullptr;
 
-  // packed_form() below; outlives the type, until the record serves another or lacuna stops.
+  // packed_form() below; outlives the type, until the record is used again or lacuna stops.
   mutable std::atomic<bool> has_packed_form{false};
   mutable MPI_Datatype packed_form;
   TypeRecord* next_of_all = nullptr;
@@ -57,10 +57,10 @@ struct TypeRecord : ObservedType {
 namespace detail {
 inline constexpr unsigned kCacheBits = 10;
 extern std::atomic<TypeRecord*> g_type_cache[1U << kCacheBits];
-// `busy`: another thread was just decoding, so nothing was tried.
+// `busy`: set if another thread is analysing a type, so that nothing was done.
 const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy = nullptr) noexcept;
 
-// How many records have served a type that is no more, or none.
+// How often a record was recycled: its type was freed, or could not be analysed.
 LACUNA_HIDDEN extern std::atomic<uint64_t> g_recycled;
 
 inline size_t cache_slot(uintptr_t handle) {
@@ -74,8 +74,8 @@ inline const TypeRecord* cached_record(MPI_Datatype datatype) noexcept {
                                                                                        : nullptr;
 }
 
-// A type between its commit and its being learned. Two types may share a place: then one is learned
-// at once.
+// A type that is committed and not analysed yet. If two types share a slot, one of them is analysed
+// at its first use.
 struct NewType {
   std::atomic<uintptr_t> handle{0};
   std::atomic<int64_t> size_bytes{0};
@@ -83,9 +83,9 @@ struct NewType {
 };
 LACUNA_HIDDEN extern NewType g_new_types[1U << kCacheBits];
 inline constexpr int kUsesToLearn = 8;
-inline constexpr int64_t kLittleData = 8192;  // the library needs less time than decoding does
+inline constexpr int64_t kLittleData = 8192;  // bytes that the library moves faster than we decode
 
-// Inline, as a call would give a frame to each wrapper that asks.
+// Inline, as a call would give a stack frame to each wrapper that asks.
 inline bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use = true) noexcept {
   const uintptr_t handle = handle_bits(datatype);
   NewType& type = g_new_types[cache_slot(handle)];
@@ -96,39 +96,39 @@ inline bool is_still_new(MPI_Datatype datatype, MPI_Count count, bool is_use = t
       count * type.size_bytes.load(std::memory_order_relaxed) <= kLittleData) {
     return true;
   }
-  type.handle.store(0, std::memory_order_relaxed);  // from now on it is known
+  type.handle.store(0, std::memory_order_relaxed);  // no longer new
   return false;
 }
 }  // namespace detail
 
-// While this is what it was, a handle that had a record means the same type.
+// As long as this number does not change, a handle that had a record denotes the same type.
 inline uint64_t recycled_records() noexcept {
   return detail::g_recycled.load(std::memory_order_relaxed);
 }
 
-// The record of a datatype, or nullptr where the call must go to the library now: an invalid or
-// uncommitted handle, or one that another thread is just decoding. The gate must be open.
+// The record of a datatype, or nullptr if the call must be declined: an invalid or uncommitted
+// handle, or another thread is analysing a type. The gate must be open.
 inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   return record != nullptr ? record : detail::learn_type(datatype);
 }
 
-// Whether the library takes the type for communication.
+// Whether the library accepts the type for communication.
 bool is_committed(MPI_Datatype datatype) noexcept;
 
-// The record for a receive that may meet a token: it is waited for where another thread is just
-// decoding the type. nullptr: the library will refuse the type, or there is no memory.
+// The record for a receive that may match a token. If another thread is analysing a type, it waits.
+// nullptr: the library will refuse the type, there is no memory, or a callback must not wait.
 const TypeRecord* watched_type(MPI_Datatype datatype) noexcept;
-// What keeps a plan for the rest of a call, during which another thread may free the type.
+// Keeps a plan for the rest of a call, during which another thread may free the type.
 inline PlanPtr keep_plan(const PlanPtr& plan) noexcept { return g_gate.threads ? plan : nullptr; }
 
-// What a movement of data of this type in the current call is booked on.
+// The account for moving data of this type in the current call.
 inline Account account_of(const TypeRecord& record) noexcept {
   return is_watched(kReported | kVerified) ? account_of(record.reported_as) : Account{};
 }
 
-// Whether the cache says that calls on this type are never taken: enough for most calls that pass
-// the gate in vain.
+// Whether the cache says that calls on this type are always declined. That settles most calls that
+// pass the gate for nothing.
 inline bool is_never_taken(MPI_Datatype datatype) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   return record != nullptr && record->passes;
@@ -141,7 +141,7 @@ inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
 inline bool is_empty(const TypeRecord& record) noexcept {
   return record.size_bytes == 0 && record.note == Note::kEmpty;
 }
-// By its plan, or as it is contiguous.
+// Whether lacuna can move its data: it has a plan, or is contiguous.
 inline bool can_be_moved(const TypeRecord& record) noexcept {
   return record.plan != nullptr || record.note == Note::kContiguous ||
          record.has_packed_form.load(std::memory_order_acquire);
@@ -153,21 +153,20 @@ inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) no
           record.piece_bytes};
 }
 
-// Some libraries move these element by element and leave out bytes that are no part of the number
-// (long double), so that a token among them would lose them. So would one that is received where
-// bytes come to places that they have come to before.
+// Whether a token that is received into this type might lose bytes. Some libraries move such basic
+// types element by element and leave out their padding (long double). And if elements overlap,
+// later bytes overwrite earlier ones.
 inline bool loses_bytes(const TypeRecord& record, MPI_Count count) noexcept {
   return !record.uniform || record.wire_bytes > 8 || count > record.most_disjoint;
 }
 
-// What a receive of `count` that may bring a token has to go by, where it is packed; null: it is
-// not.
+// The record by which a receive that may match a token must be packed; null: it need not be.
 inline const TypeRecord* packed_receive(const TypeRecord& record, MPI_Count count) noexcept {
   if (record.gapped != nullptr) return record.gapped;
   return record.plan != nullptr && loses_bytes(record, count) ? &record : nullptr;
 }
 
-// A verdict: a count, and a bit for each operation of messages that pays.
+// A verdict: a count, and below it a bit for each operation on messages that pays.
 inline constexpr int kVerdictBits = 3;
 constexpr bool is_message(Operation operation) noexcept {
   return operation == Operation::kSend || operation == Operation::kReceive ||
@@ -177,7 +176,8 @@ constexpr int64_t verdict_bit(Operation operation) noexcept {
   return operation == Operation::kSend ? 1 : operation == Operation::kReceive ? 2 : 4;
 }
 
-// That so many elements do not pay is known: to send, whichever way; to receive; or (kDirect) both.
+// Whether the verdict says that so many elements do not pay. kSend: neither packed nor by the
+// direct path; kReceive: to receive; kDirect: none of the three.
 inline bool is_known_futile(const TypeRecord& record, MPI_Count count,
                             Operation operation) noexcept {
   int64_t asked = verdict_bit(operation);
@@ -187,18 +187,19 @@ inline bool is_known_futile(const TypeRecord& record, MPI_Count count,
   return is_message(operation) && verdict >> kVerdictBits == count && (verdict & asked) == 0;
 }
 
-// The same, and nobody wants to see the call.
+// The same, and the report does not count the call.
 inline bool is_futile(const TypeRecord& record, MPI_Count count, Operation operation) noexcept {
   return is_known_futile(record, count, operation) && !is_watched(kReported);
 }
 
-// A type without gaps, of which no table is asked; and nobody wants to see the call.
+// The type has no gaps, so no table is asked; and the report does not count the call.
 inline bool is_left_as_it_is(const TypeRecord& record) noexcept {
   return record.passes && record.note == Note::kContiguous && !is_watched(kReported);
 }
 
-// The same for a call with `count` elements; also where they are one run, are known not to pay, or
-// the type is new and the data are so few that decoding it would cost more than it could win.
+// Whether a call with `count` elements is declined without an examination: as is_never_taken(); or
+// the elements are one run; or they are known not to pay; or the type is new and the data are so
+// few that decoding it would cost more than it could gain.
 inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count, Operation operation) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   if (record == nullptr) return !is_watched(kReported) && detail::is_still_new(datatype, count);
@@ -206,16 +207,16 @@ inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count, Operation oper
          is_futile(*record, count, operation);
 }
 
-// And the call that a report makes look at it all the same. `is_use`: asked once for each call.
+// Whether a call that the report observes is declined because its type is new. `is_use`: counts as
+// a use of the type; once for each call.
 inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count,
                                        bool is_use) noexcept {
   return is_watched(kReported) && leaves_new_types_alone() &&
          detail::is_still_new(datatype, count, is_use);
 }
 
-// The record of a type, if it is known that calls with so many elements are the library's, whatever
-// else they say, and always with the same note; else null. No record of a receive that may meet a
-// token.
+// The record of a type if all calls with so many elements are declined, whatever their other
+// arguments, and always with the same Note; else null. Not for a receive that may match a token.
 const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
                                          Operation operation) noexcept;
 
@@ -223,41 +224,43 @@ const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
 bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
                  Operation operation) noexcept;
 
-// A call that lacuna may do: what there is to move. The plan is the record's; who needs it after
-// the call has ended, or has told others that it has begun (keep_plan()), copies the pointer first.
+// What a call that lacuna may handle moves. The plan is the record's. To use it after the call has
+// ended, or after other threads may know that it has begun and free the type, copy the pointer
+// first (keep_plan()).
 struct Job {
   const TypeRecord* record = nullptr;
   int64_t bytes = 0;
-  Note why = Note::kTaken;  // of a receive that may bring a token and is declined: to be told later
+  Note why = Note::kTaken;  // of a declined receive that may match a token: to be logged later
 };
 
-// Says why a receive is declined: at once, or if it may bring a token, for who knows how it ended.
+// Logs why a receive is declined; or, if it may match a token, keeps the reason in `job` for the
+// code that completes it.
 void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job) noexcept;
 
-// Whether the data of this call is lacuna's, by all rules that need no communicator. False:
+// Whether lacuna may handle the data of this call, by all rules that need no communicator. False:
 // decline.
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
              Job* job) noexcept;
 
-// Memory of data, from `begin` to `end`.
+// The memory of data, from `begin` to `end`.
 struct MemoryRange {
   intptr_t begin;
   intptr_t end;
 };
-// Of `count` elements. False: of none, or of more than there is memory.
+// The range of `count` elements. False: there are none, or an address overflows.
 bool range_of(const void* buf, MPI_Count count, const TypeRecord& record,
               MemoryRange* range) noexcept;
 
-// The steps of examine() that collectives take for themselves. The data of `count` > 0 elements:
-// how many bytes, and where the first is. False: some address makes no sense.
+// The steps of examine() that collectives do themselves. For `count` > 0 elements: how many bytes
+// they have, and where the first one is. False: an address cannot be right.
 bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t* bytes,
             const void** first) noexcept;
 
 // A contiguous type with the signature and the size of one element: `count` of it are the packed
-// form of `count` elements. So a collective has the same counts everywhere, whoever takes his part
-// in it, and the library cuts its messages at the same places (Open MPI's segments are made of
-// whole elements; ranks that disagree on the element's size would be an error there). Null: the
-// signature is mixed, or the library refuses.
+// form of `count` elements. So all ranks of a collective have the same counts, whether lacuna
+// handles their part or not, and the library cuts its messages at the same places. (Open MPI's
+// segments are made of whole elements; if ranks disagreed on an element's size, it would fail.)
+// Null: the signature is mixed, or the library refuses.
 MPI_Datatype packed_form(const TypeRecord& record) noexcept;
 
 // How `bytes` of packed data travel: as `count` elements of `type`.
@@ -274,7 +277,7 @@ inline bool is_countable(const Wire& wire) noexcept {
 // The error handler of Runtime::probe_comm.
 void note_probe_error(MPI_Comm*, int*, ...);
 
-// From now on, calls on predefined types are looked at, too.
+// From now on, calls on predefined types are observed, too.
 void watch_predefined_types() noexcept;
 
 // Makes the keyval, the records of predefined types, and the empty cache. False: out of memory or

@@ -8,8 +8,8 @@ from textwrap import indent
 
 from generator.table import Function, fill
 
-# Where calls are timed: those that need not be, and that are the library's whatever they bring, are
-# only counted. Most by this step, which saves no registers.
+# With timing on (LACUNA_COSTS), a call is only counted if it need not be timed and is declined
+# whatever its data are. Most are counted by this step, which saves no registers.
 COUNTED = """\
 __attribute__((noinline)) static int count_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
@@ -18,7 +18,7 @@ __attribute__((noinline)) static int count_@shown@(@declaration@) {
 @goes@}
 
 """
-# Others by this one; or they are looked at.
+# Others are counted by this step, or observed.
 RECOUNTED = """\
 __attribute__((noinline)) static int recount_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
@@ -36,7 +36,7 @@ GOES = """\
 LOOKS = """\
   if (looks_as_last(FunctionId::k@symbol@, caller)) return look_@shown@(@arguments@);
 """
-# What it is left with where that was not quickly done.
+# What is left of a counted call if the quick way did not do it.
 TAKE_BACK = """\
 __attribute__((noinline)) static int look_after_@shown@(@declaration@) {
   take_back(FunctionId::k@symbol@, __builtin_return_address(0), @count@);
@@ -55,8 +55,8 @@ __attribute__((noinline)) static int @way@_or_count_@shown@(@declaration@) {
 
 
 def counted(function: Function, texts: dict[str, str]) -> str:
-    """The way of calls of which some are only counted; none, where what they move is not told by
-    one type and one count."""
+    """The steps of a function of whose calls some are only counted; empty, if one type and one
+    count do not say what it moves."""
     entry = function.entry
     parameters = {p.name for p in function.parameters}
     is_quick = "quick" in entry and not function.large
@@ -71,7 +71,7 @@ def counted(function: Function, texts: dict[str, str]) -> str:
         slowly = f", {datatype}, {count}, Operation::{operation}"
         partners = sorted(parameters & {"dest", "source", "target_rank"})
         unless += [f"{name} == MPI_PROC_NULL" for name in partners]
-        if entry.get("direct") == "yes":  # it may bring a token
+        if entry.get("direct") == "yes":  # it may match a token
             unless.append("takes_long_way()" if is_quick else "receives_direct()")
     elif is_quick and parameters & {"request", "requests"}:
         unless.append(f"{sorted(parameters & {'request', 'requests'})[0]} == nullptr")

@@ -75,7 +75,7 @@ void for_each_telling(const Visit& visit) {
 #endif  // LACUNA_INTERPOSE_TELLING_GEN_HPP_
 """
 
-# The first call of a function finds the library.
+# The first call of any function resolves the table.
 FIRST = """\
 int first_@symbol@(@declaration@) {
   return detail::resolve().@symbol@(@arguments@);

@@ -68,7 +68,7 @@ class Function:
 
     @property
     def version(self) -> str:
-        """The version of MPI that brought it; 3.1 or older are one."""
+        """The version of MPI that it came with; "3.1" for older ones, too."""
         return self.entry.get("since", "4.0" if self.large else "3.1")
 
     @property

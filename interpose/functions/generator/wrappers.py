@@ -31,7 +31,7 @@ extern "C" {
 @wrappers@}  // extern "C"
 @linked@"""
 
-# Where lacuna is linked to the library, the linker finds what comes next.
+# In a static program, the linker finds the next functions.
 LINKED = """\
 
 #if defined(LACUNA_STATIC)
@@ -52,9 +52,9 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 
 """
 
-# The look is out of line, so that the way straight through saves no registers; it is jumped to,
-# with the arguments where they are, so that its return address is the wrapper's (CMakeLists.txt).
-# The answer is the library's unless the body says that it has done the call.
+# look_* is out of line, so that a call that passes through saves no registers. It is reached by a
+# jump, with the arguments in place, so that its return address is the wrapper's (CMakeLists.txt).
+# The library does the call unless the body says that it has.
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
@@ -70,10 +70,10 @@ __attribute__((noinline)) static int look_@shown@(@declaration@) {
 
 """
 
-# A function's two names: where each goes on, and who may not be served under it. A request may be
-# completed by anyone under either name; whatever else the library's own code calls is its business,
-# and so is what tools call by PMPI, but not what Fortran code does.
-# A token may come to whoever receives, but not to the library itself.
+# A function's two names: by which table a call is passed on, and whose calls are passed on at once.
+# Calls that complete requests are handled under either name, whoever calls. Other calls from the
+# library's own code are passed on, and so are calls of PMPI_ names by tools, but not those by
+# Fortran bindings. Any receive may match a token, except the library's own.
 PLAIN = {
     "prefix": "",
     "next": "next_functions",
@@ -91,12 +91,12 @@ REFUSE = """\
   if (@foreign@) return @next@().@symbol@(@arguments@);
 """
 
-# Of a collective to which all ranks come.
+# For a collective in which all ranks vote.
 VOTE = """\
   if (look.watched() && @plain@) look.comes_to_vote();
 """
 
-# What may be done with less, before that.
+# A shorter way, tried before look_*.
 QUICK = """\
 @inline@ static int @here@_@shown@(@declaration@) {
   return @done@;
@@ -105,7 +105,7 @@ QUICK = """\
 """
 INLINED = "__attribute__((always_inline)) inline"
 APART = "__attribute__((noinline))"
-# Whether the type is worth a look: out of line, too, as it takes registers.
+# Whether the type needs an examination: out of line, too, as the test takes registers.
 WEIGH = """\
 __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
   if (@passes@) return @next@().@symbol@(@arguments@);
@@ -113,8 +113,8 @@ __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
 }
 
 """
-# A collective that passes as the one before (direct/rooms/repeat_decline.hpp): without calls, it saves few
-# registers.
+# A collective that is declined as the one before was (direct/rooms/repeat_decline.hpp). Everything
+# is inlined, so that it saves few registers.
 PASS = """\
 __attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
   if (direct::passes_by({direct::Kind::@call@}, comm, @sides@, __builtin_return_address(0)))
@@ -123,7 +123,7 @@ __attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
 }
 
 """
-# Where it has no room: a gate with two types takes registers.
+# For a communicator without a room: out of line, as a gate with two types takes registers.
 GATED = """\
 __attribute__((noinline)) static int gated_@shown@(@declaration@) {
 @ways@  return @next@().@symbol@(@arguments@);
@@ -134,7 +134,7 @@ WAY = """\
   if (__builtin_expect(@gate@, 0)) return @way@_@shown@(@arguments@);
 """
 
-# One look at the gate.
+# Reads the gate once.
 OPENED = """\
   const uint32_t open = g_gate.open.load(std::memory_order_acquire);
   if (__builtin_expect((open & @family@) != 0, 1)) {
@@ -217,7 +217,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
     lines = [fill(WAY, gate=one, way=way, **texts) for one, way in ways]
     if is_counted:
-        # The first way of a quick one is closed where calls are timed.
+        # If calls are timed, the first way of a quick function is closed.
         first = 1 if has_quick else 0
         if one := re.fullmatch(r"open_to\((\w+), (\w+)\)", gate):
             opened = {"family": one[1], "datatype": one[2], "way": ways[-1][1]}
