@@ -58,7 +58,7 @@ class Team {
   std::condition_variable called_;
   std::condition_variable left_;
   Job* job_ = nullptr;
-  int64_t room_ = 0;    // helpers that may still join the job
+  int64_t wanted_ = 0;  // helpers that may still join the job
   int64_t inside_ = 0;  // helpers that work on it
   bool stopped_ = false;
 
@@ -80,10 +80,10 @@ void* Team::main_of(void* team) {
 void Team::wait_for_jobs() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    called_.wait(lock, [&] { return stopped_ || (job_ != nullptr && room_ > 0); });
+    called_.wait(lock, [&] { return stopped_ || (job_ != nullptr && wanted_ > 0); });
     if (stopped_) return;
     Job* job = job_;
-    --room_;
+    --wanted_;
     ++inside_;
     lock.unlock();
     job->help();
@@ -118,7 +118,7 @@ bool Team::run(int64_t helpers, Job* job) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       job_ = job;
-      room_ = helpers;
+      wanted_ = helpers;
     }
     for (int64_t i = 0; i < helpers; ++i) called_.notify_one();
     job->help();

@@ -69,51 +69,51 @@ struct Moved {
   [[gnu::always_inline]] inline explicit Moved(const Element& element)
       : Moved(element.windows[0], element.windows[1]) {}
   [[gnu::always_inline]] inline Moved(const Element::Window& first, const Element::Window& second)
-      : first_at(_mm512_load_si512(kPack ? first.gather : first.scatter)),
-        second_at(_mm512_load_si512(kPack ? second.gather : second.scatter)),
+      : first_lanes(_mm512_load_si512(kPack ? first.gather : first.scatter)),
+        second_lanes(_mm512_load_si512(kPack ? second.gather : second.scatter)),
         first_data(first.data),
         second_data(second.data),
         second_packed(second.packed),
         all_packed(first.packed | second.packed),
         begin(static_cast<uintptr_t>(first.mem_offset)),
-        apart(static_cast<uintptr_t>(second.mem_offset - first.mem_offset)) {}
+        second_offset(static_cast<uintptr_t>(second.mem_offset - first.mem_offset)) {}
 
   // `mem`: where the first window begins. Unsigned, so that no extent overflows.
-  [[gnu::always_inline]] inline void ask(uintptr_t mem) const {
+  [[gnu::always_inline]] inline void prefetch(uintptr_t mem) const {
     __builtin_prefetch(reinterpret_cast<const void*>(mem), kPack ? 0 : 1);
     if constexpr (kSecond != 0)
-      __builtin_prefetch(reinterpret_cast<const void*>(mem + apart), kPack ? 0 : 1);
+      __builtin_prefetch(reinterpret_cast<const void*>(mem + second_offset), kPack ? 0 : 1);
   }
 
   [[gnu::always_inline]] inline void move(uintptr_t mem, std::byte* packed) const {
     if constexpr (kPack) {
       __m512i v = _mm512_permutexvar_epi8(
-          first_at, load<kFirst>(reinterpret_cast<const std::byte*>(mem), first_data));
+          first_lanes, load<kFirst>(reinterpret_cast<const std::byte*>(mem), first_data));
       if constexpr (kSecond != 0) {
         v = _mm512_mask_permutexvar_epi8(
-            v, second_packed, second_at,
-            load<kSecond>(reinterpret_cast<const std::byte*>(mem + apart), second_data));
+            v, second_packed, second_lanes,
+            load<kSecond>(reinterpret_cast<const std::byte*>(mem + second_offset), second_data));
       }
       store<kPacked>(packed, all_packed, v);
     } else {
       const __m512i v = load<kPacked>(packed, all_packed);
       store<kFirst>(reinterpret_cast<std::byte*>(mem), first_data,
-                    _mm512_permutexvar_epi8(first_at, v));
+                    _mm512_permutexvar_epi8(first_lanes, v));
       if constexpr (kSecond != 0) {
-        store<kSecond>(reinterpret_cast<std::byte*>(mem + apart), second_data,
-                       _mm512_permutexvar_epi8(second_at, v));
+        store<kSecond>(reinterpret_cast<std::byte*>(mem + second_offset), second_data,
+                       _mm512_permutexvar_epi8(second_lanes, v));
       }
     }
   }
 
-  const __m512i first_at;
-  const __m512i second_at;
+  const __m512i first_lanes;
+  const __m512i second_lanes;
   const uint64_t first_data;
   const uint64_t second_data;
   const uint64_t second_packed;
   const uint64_t all_packed;
   const uintptr_t begin;
-  const uintptr_t apart;
+  const uintptr_t second_offset;
 };
 
 template <bool kPack, int64_t kFirst, int64_t kSecond, int64_t kPacked>
@@ -125,7 +125,7 @@ int move_elements(const Element& element, std::byte* origin, int64_t elements,
   uintptr_t mem = reinterpret_cast<uintptr_t>(origin) + one.begin;
   const uintptr_t ahead = static_cast<uintptr_t>(kAhead) * extent;
   for (; elements > 0; --elements) {
-    if (elements > kAhead) one.ask(mem + ahead);
+    if (elements > kAhead) one.prefetch(mem + ahead);
     one.move(mem, packed);
     packed += size;
     mem += extent;
@@ -141,7 +141,7 @@ void move_listed(const Element& element, std::byte* origin, const int64_t* offse
   const uintptr_t mem = reinterpret_cast<uintptr_t>(origin) + one.begin;
   const int64_t ahead = elements > kFarElements ? kFarAhead : kAhead;
   for (; elements > 0; --elements) {
-    if (elements > ahead) one.ask(mem + static_cast<uintptr_t>(offsets[ahead]));
+    if (elements > ahead) one.prefetch(mem + static_cast<uintptr_t>(offsets[ahead]));
     one.move(mem + static_cast<uintptr_t>(*offsets++), packed);
     packed += size;
   }

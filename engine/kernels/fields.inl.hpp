@@ -204,21 +204,21 @@ void gather_elements(const Move& m) {
 constexpr int64_t kStoredAhead = 1024;
 
 template <typename L>
-[[gnu::always_inline]] inline void scatter_step(const FieldStep& step, bool asks,
+[[gnu::always_inline]] inline void scatter_step(const FieldStep& step, bool prefetches,
                                                 const std::byte* src, std::byte* dst) {
-  if (asks) __builtin_prefetch(dst + step.store + kStoredAhead, 1, 3);
+  if (prefetches) __builtin_prefetch(dst + step.store + kStoredAhead, 1, 3);
   L::store_mine(L::permuted(L::load(src + step.load), step), L::mine(step), dst + step.store);
 }
 
 template <typename L, size_t kSteps>
 void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
   const FieldTable& t = f.scatter;
-  const bool asks = t.prefetches;
+  const bool prefetches = t.prefetches;
   FieldStep copies[kSteps];  // in registers, as in gather_periods
   for (size_t s = 0; s < kSteps; ++s) copies[s] = t.steps[s];
   for (int64_t p = 0; p < periods; ++p) {
 #pragma GCC unroll 8
-    for (const FieldStep& step : copies) scatter_step<L>(step, asks, src, dst);
+    for (const FieldStep& step : copies) scatter_step<L>(step, prefetches, src, dst);
     src += t.elements * f.size;
     dst += t.elements * f.extent;
   }
@@ -227,9 +227,9 @@ void scatter_periods(const Fields& f, int64_t periods, const std::byte* src, std
 template <typename L>
 void scatter_periods_any(const Fields& f, int64_t periods, const std::byte* src, std::byte* dst) {
   const FieldTable& t = f.scatter;
-  const bool asks = t.prefetches;
+  const bool prefetches = t.prefetches;
   for (int64_t p = 0; p < periods; ++p) {
-    for (const FieldStep& step : t.steps) scatter_step<L>(step, asks, src, dst);
+    for (const FieldStep& step : t.steps) scatter_step<L>(step, prefetches, src, dst);
     src += t.elements * f.size;
     dst += t.elements * f.extent;
   }

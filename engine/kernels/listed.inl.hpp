@@ -24,27 +24,27 @@ template <bool kScatter, typename Offset, typename Copy>
          kScatter ? src + k * width : src + offsets[k]);
   };
   if (ahead > 0) {
-    const auto ask = [&](int64_t k) LACUNA_INLINE {
+    const auto prefetch = [&](int64_t k) LACUNA_INLINE {
       if (width <= 8) {
         __builtin_prefetch((kScatter ? dst : src) + offsets[k], 0, kScatter ? 2 : 3);
       } else {
-        touch<kScatter>((kScatter ? dst : src) + offsets[k], width);
+        prefetch_lines<kScatter>((kScatter ? dst : src) + offsets[k], width);
       }
     };
-    int64_t asked = std::min(count, count + following - ahead);
+    int64_t prefetched = std::min(count, count + following - ahead);
     // A short slice whose following entries are not known: nothing has prefetched its first
     // entries, so all are prefetched by its middle. Measured:
     // docs/experiments/2026-11-26-kernel-choices.md.
     if (following == 0 && count <= 4 * ahead) {
       for (; 2 * j + 1 < count; ++j) {
-        ask(2 * j);
-        ask(2 * j + 1);
+        prefetch(2 * j);
+        prefetch(2 * j + 1);
         one(j);
       }
-      asked = j;
+      prefetched = j;
     }
-    for (; j < asked; ++j) {
-      ask(j + ahead);
+    for (; j < prefetched; ++j) {
+      prefetch(j + ahead);
       one(j);
     }
   }
@@ -67,11 +67,11 @@ template <int64_t kWidth, typename Offset>
 [[gnu::always_inline]] inline void swept_row(const Offset* offsets, int64_t count,
                                              const std::byte* src, std::byte* dst) {
   if (count == 0) return;
-  const std::byte* asked = src + offsets[0];
+  const std::byte* prefetched = src + offsets[0];
   for (int64_t j = 0; j < count;) {
     const int64_t end = std::min(count, j + kSweptEntries);
     const std::byte* const until = src + offsets[end - 1] + kSweptAhead;
-    for (; asked < until; asked += 64) __builtin_prefetch(asked);
+    for (; prefetched < until; prefetched += 64) __builtin_prefetch(prefetched);
     for (; j < end; ++j) copy_block<kWidth>(dst + j * kWidth, src + offsets[j]);
   }
 }
@@ -144,7 +144,8 @@ void listed_any(const Move& m) noexcept {
 
 template <bool kScatter>
 void listed_runs(const Move& m) noexcept {
-  constexpr int64_t kAsked = 128;  // bytes of a run: its first line, and the next one or its last
+  // Of a run: its first line, and the next one or its last.
+  constexpr int64_t kPrefetchedBytes = 128;
   const bool by_half_lines = m.half_lines;
   const int64_t ahead = entries_ahead<kScatter>(m);
   const int64_t count = m.inner.count;
@@ -158,10 +159,11 @@ void listed_runs(const Move& m) noexcept {
                   kScatter ? src + packed : src + m.offsets[k], bytes_of(k), by_half_lines);
     };
     int64_t j = 0;
-    for (const int64_t asked = ahead > 0 ? count - ahead : 0; j < asked; ++j) {
+    for (const int64_t prefetched = ahead > 0 ? count - ahead : 0; j < prefetched; ++j) {
       const std::byte* const run = (kScatter ? dst : src) + m.offsets[j + ahead];
       __builtin_prefetch(run, kScatter ? 1 : 0, 3);
-      __builtin_prefetch(run + std::min(bytes_of(j + ahead), kAsked) - 1, kScatter ? 1 : 0, 3);
+      __builtin_prefetch(run + std::min(bytes_of(j + ahead), kPrefetchedBytes) - 1,
+                         kScatter ? 1 : 0, 3);
       one(j);
     }
     for (; j < count; ++j) one(j);

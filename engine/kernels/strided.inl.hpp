@@ -28,7 +28,7 @@ template <int64_t kWidth>
 // Prefetches the lines of [p, p + bytes), bytes >= 1, to be read or written. Any address may be
 // given.
 template <bool kWrite>
-[[gnu::always_inline]] inline void touch(const std::byte* p, int64_t bytes) {
+[[gnu::always_inline]] inline void prefetch_lines(const std::byte* p, int64_t bytes) {
   __builtin_prefetch(p, kWrite ? 1 : 0, 3);
   if (bytes == 1) return;
   // The hardware prefetcher follows the rest of longer runs.
@@ -38,7 +38,7 @@ template <bool kWrite>
 }
 
 // The same for at most a line, into the L2.
-[[gnu::always_inline]] inline void touch_second(const std::byte* p, int64_t bytes) {
+[[gnu::always_inline]] inline void prefetch_into_l2(const std::byte* p, int64_t bytes) {
   __builtin_prefetch(p, 0, 2);
   __builtin_prefetch(p + bytes - 1, 0, 2);
 }
@@ -119,11 +119,11 @@ template <Ahead kAhead, bool kOneMove, typename Copy>
     const auto one = [&]() LACUNA_INLINE {
       if constexpr (kAhead != Ahead::kNone) {
         if (second) {
-          touch_second(scatters ? dst + ahead : src + ahead, width);
+          prefetch_into_l2(scatters ? dst + ahead : src + ahead, width);
         } else if (scatters) {
-          touch<true>(dst + ahead, ahead_bytes);
+          prefetch_lines<true>(dst + ahead, ahead_bytes);
         } else {
-          touch<false>(src + ahead, ahead_bytes);
+          prefetch_lines<false>(src + ahead, ahead_bytes);
         }
       }
       copy(dst, src);

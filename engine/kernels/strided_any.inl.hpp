@@ -10,7 +10,7 @@ constexpr int64_t kLongRun = 128;
 // Packing prefetches the first lines of the next run from this size on; for shorter runs that is
 // slower. (Unpacking always does: faster from DRAM, level in the caches, but slower on Zen 5; see
 // Move::asks_always.)
-constexpr int64_t kAskedRun = 1024;
+constexpr int64_t kPrefetchedRun = 1024;
 
 // A message of this many bytes and its destination fit into the L1.
 constexpr int64_t kNearMessage = 16384;
@@ -19,15 +19,15 @@ template <typename Copy>
 [[gnu::always_inline]] inline void long_rows(const Move& m, Copy copy) {
   const int64_t width = m.width;  // a copy: to the compiler a run may change m
   const int64_t ahead = width < 512 ? 512 / width : 1;
-  const bool asks = m.asks_always || m.ahead > 0;
+  const bool prefetches = m.asks_always || m.ahead > 0;
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     for (int64_t j = m.inner.count; j > 0; --j) {
-      if (dst_stride != width && asks) {
-        touch<true>(dst + ahead * dst_stride, width);
-      } else if (width >= kAskedRun && asks) {
-        touch<false>(src + src_stride, width);
+      if (dst_stride != width && prefetches) {
+        prefetch_lines<true>(dst + ahead * dst_stride, width);
+      } else if (width >= kPrefetchedRun && prefetches) {
+        prefetch_lines<false>(src + src_stride, width);
       }
       copy(dst, src);
       src += src_stride;
@@ -95,7 +95,7 @@ inline bool has_gaps_off_lines(const Move& m) {
   const bool has_gaps = m.inner.src_stride != m.width;
   strided_rows<false>(m, m.width,
                       [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {
-                        if (has_gaps) touch<false>(src + m.inner.src_stride, m.width);
+                        if (has_gaps) prefetch_lines<false>(src + m.inner.src_stride, m.width);
                         copy_run_stream(dst, src, m.width);
                       });
   hwy::FlushStream();

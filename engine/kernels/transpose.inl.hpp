@@ -150,7 +150,7 @@ class Transposer : private TransposePieces<kWidth> {
             const int64_t end = c + kSharing < c1 ? c + kSharing : c1;
             for (int64_t k = k0; k < k1; ++k) {
               if (four_lines && kParts == 1)
-                this->template ask_for_rows<256>(start + k * kLine, c, c1);
+                this->template prefetch_rows<256>(start + k * kLine, c, c1);
               for (int64_t i = c; i < end; i += kN)
                 this->template line<kStream>(start + k * kLine, i);
             }
@@ -196,7 +196,7 @@ class Transposer : private TransposePieces<kWidth> {
       int64_t c = first;
       for (int64_t k = k0; k < k1; ++k) {
         const int64_t r = start + k * kLine;
-        if constexpr (kStream) this->template ask_for_rows<512>(r, c, c1);
+        if constexpr (kStream) this->template prefetch_rows<512>(r, c, c1);
         this->template line<kStream>(r, c);
         c = c + kN < c1 ? c + kN : c0;
       }

@@ -91,15 +91,15 @@ struct SpreadTiles {
   static constexpr int64_t kN = TileL::kN;
 
   explicit SpreadTiles(int64_t width) {
-    alignas(64) uint8_t spread[64];
-    alignas(64) uint8_t close[64] = {};
+    alignas(64) uint8_t spread_lanes[64];
+    alignas(64) uint8_t join_lanes[64] = {};
     for (int64_t i = 0; i < 64; ++i) {
       const int64_t byte = i % kLane < width ? i % kLane : 0;
-      spread[i] = static_cast<uint8_t>(i / kLane * width + byte);
-      if (i < kN * width) close[i] = static_cast<uint8_t>(i / width * kLane + i % width);
+      spread_lanes[i] = static_cast<uint8_t>(i / kLane * width + byte);
+      if (i < kN * width) join_lanes[i] = static_cast<uint8_t>(i / width * kLane + i % width);
     }
-    spread_ = _mm512_load_si512(spread);
-    close_ = _mm512_load_si512(close);
+    spread_lanes_ = _mm512_load_si512(spread_lanes);
+    join_lanes_ = _mm512_load_si512(join_lanes);
     data_ = (uint64_t{1} << (kN * width)) - 1;
   }
 
@@ -108,11 +108,11 @@ struct SpreadTiles {
     typename TileL::V rows[kN];
 #pragma GCC unroll 16
     for (int64_t i = 0; i < kN; ++i)
-      rows[i].raw = permuted(spread_, _mm512_maskz_loadu_epi8(data_, src + i * pitch));
+      rows[i].raw = permuted(spread_lanes_, _mm512_maskz_loadu_epi8(data_, src + i * pitch));
     TileL::transpose(rows);
 #pragma GCC unroll 16
     for (int64_t c = 0; c < kN; ++c)
-      _mm512_storeu_si512(at[c] + offset, permuted(close_, rows[c].raw));
+      _mm512_storeu_si512(at[c] + offset, permuted(join_lanes_, rows[c].raw));
   }
 
  private:
@@ -122,8 +122,8 @@ struct SpreadTiles {
     return out;
   }
 
-  __m512i spread_;
-  __m512i close_;
+  __m512i spread_lanes_;
+  __m512i join_lanes_;
   __mmask64 data_;
 };
 #endif
@@ -150,7 +150,7 @@ class GatheringTransposer {
   // that columns do not share L1 sets.
   static constexpr int64_t kPitch = kGathered + 128;
   static_assert(kCols * kPitch <= static_cast<int64_t>(kScratchBytes));
-  static constexpr int64_t kAskedRows = Rows::kRows > 1 ? Rows::kRows : 4;
+  static constexpr int64_t kPrefetchedRows = Rows::kRows > 1 ? Rows::kRows : 4;
 
   void strip(int64_t c0, int64_t cols, bool is_last) const {
     // Copies: to the compiler, stores to the buffer may change the members.
@@ -171,9 +171,9 @@ class GatheringTransposer {
       const int64_t n = rows - r < most ? rows - r : most;
       int64_t i = 0;
       for (; i + Rows::kRows <= n; i += Rows::kRows) {
-        if (stream && r + i + kAskedRows < rows) {
+        if (stream && r + i + kPrefetchedRows < rows) {
           for (int64_t k = 0; k < Rows::kRows; ++k)
-            ask(src + (kAskedRows + k) * pitch, cols * width);
+            prefetch(src + (kPrefetchedRows + k) * pitch, cols * width);
         }
         mover.move(src, pitch, at, i * width, cols, is_last);
         src += Rows::kRows * pitch;
@@ -183,9 +183,9 @@ class GatheringTransposer {
         src += pitch;
       }
       for (int64_t c = 0; c < cols; ++c) {
-        at[c] = leave(stream, stage + c * kPitch, at[c] + n * width,
-                      first + c * m_.outer.dst_stride + r * width, r == 0, r + n == rows,
-                      at[c] - (stage + c * kPitch));
+        at[c] = store_column(stream, stage + c * kPitch, at[c] + n * width,
+                             first + c * m_.outer.dst_stride + r * width, r == 0, r + n == rows,
+                             at[c] - (stage + c * kPitch));
       }
     }
   }
@@ -193,8 +193,8 @@ class GatheringTransposer {
   // Stores the whole lines of a column's bytes [stage + from, end) to dst; at the column's ends
   // also partial lines. Returns where the next bytes go. (copy_run_stream and copy_run check each
   // time what is known here: 1.05 to 1.18 times as long.)
-  static std::byte* leave(bool stream, std::byte* stage, std::byte* end, std::byte* dst,
-                          bool is_first, bool is_end, int64_t from) {
+  static std::byte* store_column(bool stream, std::byte* stage, std::byte* end, std::byte* dst,
+                                 bool is_first, bool is_end, int64_t from) {
     const int64_t gathered = end - stage;
     const int64_t lines = gathered & -64;
     std::byte* const out = dst - from;  // the line in which the column's bytes begin
@@ -223,7 +223,7 @@ class GatheringTransposer {
       hn::Stream(hn::LoadU(d, as_u8(src) + i), d, as_u8(dst) + i);
   }
 
-  static void ask(const std::byte* src, int64_t bytes) {
+  static void prefetch(const std::byte* src, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(src + i, 0, 3);
   }
 

@@ -75,7 +75,7 @@ class TransposePieces {
   // Prefetches a line's rows from r on, kBytes after column c, up to column `end`. Into the L2:
   // rows a page apart share L1 sets, which have fewer ways than there are rows.
   template <int64_t kBytes>
-  [[gnu::always_inline]] void ask_for_rows(int64_t r, int64_t c, int64_t end) const {
+  [[gnu::always_inline]] void prefetch_rows(int64_t r, int64_t c, int64_t end) const {
     constexpr int64_t kAhead = kBytes / kWidth;
     if (c + kAhead >= end) return;
 #pragma GCC unroll 16

@@ -140,7 +140,7 @@ ElementWords::Fn find_mover(const Counts& counts) {
 }
 
 // Whether the runs lie near each other and do not overlap.
-bool lie_well(std::span<const Field> runs) {
+bool are_near_and_disjoint(std::span<const Field> runs) {
   std::vector<Field> sorted(runs.begin(), runs.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const Field& a, const Field& b) { return a.mem_offset < b.mem_offset; });
@@ -153,7 +153,7 @@ bool lie_well(std::span<const Field> runs) {
 }  // namespace
 
 ElementWordsPtr make_words(std::span<const Field> runs, int64_t extent) {
-  if (runs.size() < 2 || !lie_well(runs)) return nullptr;
+  if (runs.size() < 2 || !are_near_and_disjoint(runs)) return nullptr;
   // Words are sorted by width, so that the counts alone give the width of each.
   std::vector<std::pair<int64_t, int64_t>> places[kKinds];  // offsets in memory, packed
   Counts counts{};

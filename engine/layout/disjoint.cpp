@@ -69,9 +69,9 @@ bool are_apart(Ranges* spans) {
 }
 
 // Splits a layout into pieces. ok() is false if there are too many, or runs of a list overlap.
-class Pieced {
+class Splitter {
  public:
-  explicit Pieced(Pieces* pieces) : pieces_(pieces) {}
+  explicit Splitter(Pieces* pieces) : pieces_(pieces) {}
 
   void add(const LayoutNode& node, Wide at) {
     if (!ok_) return;
@@ -216,9 +216,9 @@ int64_t most_disjoint(const Layout& layout) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   if (layout.element.empty()) return kAny;
   Pieces pieces;
-  Pieced pieced(&pieces);
-  pieced.add(*layout.element.node, layout.element.offset);
-  if (!pieced.ok()) pieces.clear();
+  Splitter splitter(&pieces);
+  splitter.add(*layout.element.node, layout.element.offset);
+  if (!splitter.ok()) pieces.clear();
   const auto holds = [&](int64_t count) { return is_disjoint(layout, pieces, count); };
   if (holds(kAny)) return kAny;
   if (!holds(1)) return 0;
