@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ahead: for which messages a kernel asks for its lines before it comes to them.
+// For which messages a kernel prefetches in software, and how far ahead.
 #ifndef LACUNA_ENGINE_PLAN_AHEAD_HPP_
 #define LACUNA_ENGINE_PLAN_AHEAD_HPP_
 
@@ -8,11 +8,11 @@
 
 namespace lacuna {
 
-// Of elements that span `span` bytes at the stride of the sweep's inner loop.
+// For runs or records of `span` bytes at the stride of the sweep's inner loop.
 void set_ahead(Sweep& sweep, int64_t span, const KernelTable& kernels, const Machine& machine);
-// Of a list of equal runs.
+// For a list of equal runs.
 void set_listed_ahead(Sweep& sweep, const KernelTable& kernels, const Machine& machine);
-// Of a list of runs of unequal lengths.
+// For a list of runs of unequal lengths.
 void set_unequal_ahead(Sweep& sweep, const Machine& machine);
 
 }  // namespace lacuna

@@ -59,7 +59,7 @@ PlanPtr PlanCache::find_or_make(const TypePtr& type, uint64_t hash, const Kernel
       return entry->plan;
     }
   }
-  // Without the lock: making it takes a while, and may run out of memory.
+  // Without the lock: making a plan takes long, and may throw std::bad_alloc.
   PlanPtr made = make_plan(type, kernels, host);
   if (made->memory_bytes() > most_bytes_ / 8) return made;
   PlanPtr dropped;  // destroyed after the lock is given back
@@ -93,8 +93,8 @@ PlanPtr PlanCache::take_oldest(Set& set) {
   return std::exchange(oldest->plan, nullptr);
 }
 
-// The sets after the one that made it necessary pay, each with one plan in turn, and it itself
-// last: what was just made is most likely to be asked for next.
+// Evicts one plan from each set in turn, first_set last: it has the newest plan, which is most
+// likely to be used next.
 void PlanCache::make_room(size_t first_set) {
   for (size_t i = 1; bytes() > most_bytes_ && i <= sets_.size() * kWays; ++i) {
     const PlanPtr dropped = take_oldest(sets_[(first_set + i) % sets_.size()]);
@@ -103,7 +103,7 @@ void PlanCache::make_room(size_t first_set) {
 }
 
 PlanPtr cached_plan(const TypePtr& type, Keeps large) {
-  // Never destroyed: types may be used to the last instruction of the process.
+  // Never destroyed: the program may use types while the process exits.
   static PlanCache& cache = *new PlanCache(kSets, kMostBytes);
   return cache.find_or_make(type, default_kernels(), machine(), large);
 }

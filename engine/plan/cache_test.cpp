@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Equal structures share a plan whatever handle they come by, unequal ones never do, and what is
-// kept is bounded. The property test packs with plans from a cache, too.
+// Types of equal structure share a plan, others never do, and the cache's size is bounded. The
+// property test packs with plans from a cache, too.
 #include "plan/cache.hpp"
 
 #include <gtest/gtest.h>
@@ -110,12 +110,12 @@ TEST(PlanCache, TheLeastRecentlyUsedGoes) {
   for (int64_t n = 1; n <= kWays; ++n) plans.push_back(found(cache, vector_of(n)));
   EXPECT_EQ(found(cache, vector_of(1)).get(), plans[0].get());
   const int64_t full = cache.bytes();
-  found(cache, vector_of(100));  // 2 goes
+  found(cache, vector_of(100));  // evicts vector_of(2)
   EXPECT_EQ(found(cache, vector_of(1)).get(), plans[0].get());
   EXPECT_EQ(found(cache, vector_of(3)).get(), plans[2].get());
   EXPECT_NE(found(cache, vector_of(2)).get(), plans[1].get());
   EXPECT_LT(cache.bytes(), full + full / kWays);
-  EXPECT_EQ(plans[1]->size(), 16);  // and lives on with its owner
+  EXPECT_EQ(plans[1]->size(), 16);  // an evicted plan lives on with its owner
 }
 
 TEST(PlanCache, BytesAreBounded) {
@@ -134,8 +134,7 @@ TEST(PlanCache, BytesAreBounded) {
   EXPECT_EQ(cache.bytes(), before);
 }
 
-// A tree of over a million nodes, of which 26 exist: comparing two of them must not walk it.
-// What is too large to be kept does not keep its type's lists either, where nobody wants them.
+// A plan that is too large for the cache keeps an outline of its type, if Keeps says so.
 TEST(PlanCache, OutlinesHaveTheNumbersAlone) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < 1000; ++i) places.push_back(i * i);
@@ -154,6 +153,7 @@ TEST(PlanCache, OutlinesHaveTheNumbersAlone) {
   EXPECT_TRUE(equal(*plan->layout().element.node, *whole->layout().element.node));
 }
 
+// A tree of over a million nodes, few of them distinct: comparing two such must not walk them all.
 TEST(PlanCache, SharedChildrenAreNotWalkedAgainAndAgain) {
   const auto deep = [] {
     TypePtr type = parsed("int");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The formula of docs/internals/cost.md: the longer of instructions and traffic, what the TLB adds
-// to the traffic, and the start of a call.
+// The formula of docs/internals/cost.md: max(instructions, traffic) + start, where the traffic
+// includes TLB misses.
 #include "plan/cost.hpp"
 
 #include <algorithm>
@@ -16,37 +16,33 @@ namespace lacuna {
 namespace {
 
 // Page walks that a core makes at the same time: Golden Cove has four walkers, Zen 4 six.
-//
-// Tried: that small stores to lines in memory wait for each other once the store buffer is full of
-// them. It explained some rows of the corpus and was four times too slow for others of the same
-// kernel: the hardware asks for the lines of a dense side ahead.
 constexpr double kWalksAtOnce = 4;
-// Stores that wait for their lines: 56 (Skylake, Zen 3) to 72 (Golden Cove).
+// Entries of the store buffer: 56 (Skylake, Zen 3) to 72 (Golden Cove). Stalls when it is full are
+// not modelled: tried, and four times too slow for dense sides, which the hardware prefetches.
 constexpr double kStoreBuffer = 64;
 
 using Shares = std::array<double, kLevels>;
 
-// What a message needs of a machine, apart from who asks.
 struct Traffic {
   const Demand& demand;
   double packed_lines;
   bool is_pack;
-  bool streams;  // the output goes past the caches
+  bool streams;  // the output is written by non-temporal stores
   bool is_cold;
 };
 
-// Which part of a set that is gone through again and again a cache holds. Once a set of lines that
-// share a place outgrows that place, the least recently used goes first and none of it is there
-// when its turn comes again. In the first level, which is chosen by the place in a page, that
-// happens everywhere at once. Beyond, pages lie anywhere: some places are full when the cache is
-// half used and some are not when it is used up (Poisson, with 16 ways), here as a straight line.
+// Which part of a working set that is traversed repeatedly a cache holds. With LRU replacement, a
+// cache set with more lines than ways misses for all of them. The L1 is indexed by the offset in a
+// page, so all its sets overflow at once. The others are indexed by physical pages, which are
+// random: some sets overflow when the cache is half used, others not when it is full (Poisson, 16
+// ways); a straight line approximates this.
 double held(double set_bytes, double cache_bytes, Level level) {
   const double used = set_bytes / cache_bytes;
   if (level == Level::kL1) return std::clamp((1.5 - used) / 0.5, 0.0, 1.0);
   return std::clamp((1.4 - used) / 0.8, 0.0, 1.0);
 }
 
-// Which part is found in which level.
+// Which part of the working set is found in which level.
 Shares shares(double set_bytes, const Machine& machine, bool is_cold) {
   Shares found{};
   if (is_cold) {
@@ -64,17 +60,17 @@ Shares shares(double set_bytes, const Machine& machine, bool is_cold) {
   return found;
 }
 
-// Between two strides that were measured, in proportion to the doublings.
+// Interpolates between two measured strides, by the logarithm of the stride.
 double between(double stride, double from, double from_ns, double to, double to_ns) {
   const double part = std::clamp(std::log2(stride / from) / std::log2(to / from), 0.0, 1.0);
   return from_ns + part * (to_ns - from_ns);
 }
 
-struct LineTimes {
-  double dense;  // one after the other
-  double skip;   // every fourth
-  double page;   // one of each page
-  double same;   // one of each page, at the same place in all
+struct LineTimes {  // ns for each line
+  double dense;     // adjacent lines
+  double skip;      // every fourth line
+  double page;      // one line of each page
+  double same;      // one line of each page, at the same offset in all
   double random;
 };
 
@@ -99,11 +95,10 @@ double line_ns(const LineTimes& times, const LineStream& stream, const Machine& 
   return between(at, 4 * line, times.skip, page, times.page);
 }
 
-// The time of one line of each page: strides that are multiples of much of a page leave their
-// lines few places in their pages. From the time at one place to that at 16 and more by the
-// same factor for each doubling (out of memory, Zen 5, ns of 131072 lines at 1, 2, 4, 8, 16, 64
-// places, loaded 13.4, 11.2, 7.3, 6.3, 4.6, 4.3, stored 18.2, 11.4, 7.4, 5.1, 4.0, 3.9; asked for
-// ahead, 1, 2 and 4 loaded 6.0, 6.1, 6.5, stored 8.4, 8.8, 5.7).
+// The time of one line of each page. A stride with a large factor in common with a page leaves few
+// offsets in a page for the lines: fewer cache sets and DRAM banks. The time falls by the same
+// factor with each doubling of the offsets, from `same` at 1 to `page` at 16
+// (docs/experiments/2026-11-27-plan-thresholds.md).
 double crowded_page(const LineTimes& times, int64_t stride, const Machine& machine) {
   if (times.same <= times.page) return times.page;
   const double places = static_cast<double>(machine.page_bytes) /
@@ -112,18 +107,18 @@ double crowded_page(const LineTimes& times, int64_t stride, const Machine& machi
   return std::pow(times.same, part) * std::pow(times.page, 1 - part);
 }
 
-// The profile's line times of memory are of sets that no TLB reaches: a walk is in each load from
-// another page. (Stores wait for each other in any case and show no difference.) Cold data is not
-// cold for the TLB.
+// The profile measures DRAM with more pages than the TLB reaches, so its load times contain a page
+// walk for each page. Loads of fewer pages have none. (Stores show no difference.) Cold data may
+// well be in the TLB.
 bool without_walks(const Traffic& traffic, Level level, const Machine& machine) {
   return traffic.is_pack && level == Level::kMemory &&
          traffic.demand.pages <= static_cast<double>(machine.tlb2_entries);
 }
 
-// The memory's side of a message in one level; `mapped`: as if the TLB reached all of it.
+// The time of the side with gaps, in one level; `mapped`: without TLB misses.
 double memory_side_ns(const Traffic& traffic, Level level, const Machine& machine, bool mapped) {
   LineTimes times = line_times(level, !traffic.is_pack, machine);
-  // In order is no slower than in none: if it was measured so, something disturbed it.
+  // Ascending order is not slower than random; a measurement that says so was disturbed.
   times.page = std::min(times.page, times.random);
   if (without_walks(traffic, level, machine)) {
     times.page = std::max(times.dense, times.page - machine.tlb_walk_ns);
@@ -138,13 +133,13 @@ double memory_side_ns(const Traffic& traffic, Level level, const Machine& machin
     if (mapped) each += std::min(spread, std::max(times.skip, times.dense)) - spread;
     ns += stream.lines * each;
   }
-  // A call does not wait for its last stores: they are in the store buffer when it returns.
+  // The last stores are still in the store buffer when the call returns.
   if (traffic.is_cold && !traffic.is_pack)
     ns *= std::max(0.0, 1 - kStoreBuffer / std::max(traffic.demand.lines, 1.0));
   return ns;
 }
 
-// Reads and writes of a level overlap as far as they do in a copy.
+// How far reads and writes of a level overlap, taken from the time of a copy: 1 is not at all.
 double overlap(double read_ns, double write_ns, double copy_ns) {
   return std::clamp(copy_ns / (read_ns + write_ns), 0.5, 1.0);
 }
@@ -176,7 +171,7 @@ Bound bound_of(const Cost& cost) {
   return kBounds[most];
 }
 
-// Of both sides; what goes past the caches misses none.
+// For both sides. Non-temporal stores count as no misses.
 void add_misses(const Traffic& traffic, const Shares& found, const Shares& again,
                 const Machine& machine, Cost* cost) {
   const Demand& demand = traffic.demand;
@@ -193,7 +188,7 @@ void add_misses(const Traffic& traffic, const Shares& found, const Shares& again
       std::ceil(traffic.packed_lines * static_cast<double>(machine.line_bytes) /
                 static_cast<double>(machine.page_bytes));
   const double pages = demand.pages + packed_pages;
-  double anywhere = 0;  // the part of the turns that may find any of the pages that are kept
+  double anywhere = 0;  // part of the lines in random order, some of whose pages the TLB holds
   for (const LineStream& stream : demand.streams) {
     if (stream.stride == 0) anywhere += stream.lines / demand.lines;
   }
@@ -217,11 +212,11 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
   cost.instructions_ns = demand.cycles * machine.cycle_ns;
   cost.start_ns = kMessageCycles * machine.cycle_ns;
   const auto line = static_cast<double>(machine.line_bytes);
-  // Non-temporal stores leave no line behind: only the source takes room.
+  // Non-temporal stores leave no lines in the caches: only the source counts.
   double set = (demand.crowd + traffic.packed_lines) * line;
   if (traffic.streams) set = line * (traffic.is_pack ? demand.crowd : traffic.packed_lines);
   const Shares found = shares(set, machine, traffic.is_cold);
-  // Byna 2003, section 5.2: as many pages as the TLB reaches cost nothing more.
+  // Byna 2003, section 5.2: no TLB cost while the TLB reaches all pages.
   const bool mapped = !traffic.is_cold && demand.pages < static_cast<double>(machine.tlb_entries);
   for (size_t i = 0; i < kLevels; ++i) {
     if (found[i] == 0) continue;
@@ -230,7 +225,7 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
     cost.level_ns[i] = found[i] * known;
     if (!mapped) cost.tlb_ns += found[i] * (level_ns(traffic, level, machine, false) - known);
   }
-  // Lines that come again are where the set stays between two visits; cold, that is the same.
+  // Lines used again come from where the working set stays meanwhile, also if it was cold at first.
   const Shares kept = shares(set, machine, false);
   for (size_t i = 0; i < kLevels; ++i) {
     const LevelSpeed& speed = machine.levels[i];
@@ -238,8 +233,8 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
         kept[i] * demand.again * (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
   }
   add_misses(traffic, found, kept, machine, &cost);
-  // The line times of caches are of sets that the second-level TLB reaches, those of memory are
-  // not. From its reach on the time of a load rises until 1.4 times as many pages.
+  // The profile measures the caches with pages that the second-level TLB reaches. Beyond its reach
+  // the time of a load rises, up to 1.4 times as many pages.
   const double reach = demand.pages / static_cast<double>(machine.tlb2_entries);
   cost.tlb_ns += (1 - found[kLevels - 1]) * std::clamp((reach - 1) / 0.4, 0.0, 1.0) * demand.turns *
                  machine.tlb_walk_ns / kWalksAtOnce;
@@ -250,7 +245,7 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
   return cost;
 }
 
-// Whether the kernels that `node` leads to use non-temporal stores for a message of that size.
+// Whether the kernels below `node` use non-temporal stores for a message of that size.
 bool leaves_caches(const PlanNode& node, int64_t bytes, const Machine& machine) {
   if (node.sweep.how == Sweep::How::kTranspose) return bytes >= machine.stream_transpose_bytes;
   if (node.sweep.how == Sweep::How::kStrided)
@@ -316,7 +311,7 @@ Cost predict_memcpy(int64_t bytes, const Machine& machine, Warmth warmth) {
   if (bytes <= 0) return {};
   const Demand demand = dense_demand(bytes, machine);
   Cost cost = cost_of({demand, demand.lines, true, false, warmth == Warmth::kCold}, machine);
-  // Its caller has not lacuna's checks before it.
+  // A call of memcpy has no checks of lacuna.
   cost.start_ns -= kMessageCycles * machine.cycle_ns;
   cost.ns -= kMessageCycles * machine.cycle_ns;
   return cost;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Cost: how long a plan takes to move a message on its machine, and what bounds it. The formula and
-// where it is from: docs/internals/cost.md.
+// Cost: a prediction of how long a plan takes to move a message on its machine, and of what bounds
+// it. The formula and its sources: docs/internals/cost.md.
 #ifndef LACUNA_ENGINE_PLAN_COST_HPP_
 #define LACUNA_ENGINE_PLAN_COST_HPP_
 
@@ -14,7 +14,7 @@
 
 namespace lacuna {
 
-// Warm: the same two buffers again and again. Cold: neither is in a cache.
+// Warm: the same two buffers are used repeatedly. Cold: neither is in a cache.
 enum class Warmth : uint8_t { kWarm, kCold };
 
 enum class Bound : uint8_t { kNone, kInstructions, kL1, kL2, kL3, kMemory, kTlb };
@@ -23,31 +23,31 @@ const char* bound_name(Bound bound);
 struct Cost {
   double ns = 0;  // of one call, in one thread
   Bound bound = Bound::kNone;
-  double instructions_ns = 0;              // of the kernels, with all data in the first level
+  double instructions_ns = 0;              // of the kernels, with all data in the L1
   std::array<double, kLevels> level_ns{};  // moving the lines that come from each level
   double tlb_ns = 0;
-  double start_ns = 0;  // before the first byte: the call, and the first line's way from memory
+  double start_ns = 0;  // the call, and with cold data the latency of the first line
   double lines_mem = 0;
   double lines_packed = 0;
-  double pages = 0;  // of the memory
-  // Lines that a cache level has not got, and pages that the TLB's first and second level have not.
+  double pages = 0;  // on the side with gaps
+  // Misses of each cache level, and of the TLB's first and second level.
   std::array<double, kLevels - 1> level_misses{};
   std::array<double, 2> tlb_misses{};
 
   double traffic_ns() const;
 };
 
-// Costs are reckoned of messages of at most this many bytes, whose data lies less than this from
-// where the first element begins, so that a place and the distance to another fit 64 bits.
+// Messages have a cost if their packed bytes and the offsets of their data are at most this, so
+// that differences of offsets fit 64 bits.
 inline constexpr int64_t kMostCostBytes = int64_t{1} << 60;
 bool has_cost(const Plan& plan, int64_t count);
 
-// Only of what has one.
+// Requires has_cost.
 Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth);
-// A copy of as many bytes without gaps by the C library.
+// A memcpy of as many bytes.
 Cost predict_memcpy(int64_t bytes, const Machine& machine, Warmth warmth);
 
-// All of it for both directions and states of the caches, with memcpy's: one JSON object.
+// One JSON object: packing, unpacking and memcpy, each warm and cold.
 std::string cost_json(const Plan& plan, int64_t count);
 
 }  // namespace lacuna

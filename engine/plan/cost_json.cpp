@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Costs as JSON: for programs that compare them with measurements.
+// Costs as JSON, for programs that compare them with measurements.
 #include <cstdio>
 
 #include "machine/profile.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Predictions on made-up machines: what they must obey whatever the numbers. That they are near the
-// truth is held by `lacuna bench engine`, on machines that were measured.
+// Predictions on made-up machines: the rules that hold for any numbers. `lacuna bench engine`
+// checks predictions against measured times.
 #include "plan/cost.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Cost packed(const std::string& text, const Machine& host, Warmth warmth = Warmth
   return predict(*planned(text, host), count, Direction::kPack, warmth);
 }
 
-// Any level is so fast that only the others matter, or so slow that nothing else does.
+// Makes a level `factor` times as fast.
 void set_speed(Machine& host, Level level, double factor) {
   LevelSpeed& speed = host.levels[static_cast<size_t>(level)];
   for (double LevelSpeed::* rate :
@@ -67,7 +67,7 @@ TEST(Cost, OfNothingIsNothing) {
 }
 
 TEST(Cost, MoreTakesLonger) {
-  // Not through the change to non-temporal stores, which is made because they are faster.
+  // No non-temporal stores: where they begin, the time may fall.
   Machine host;
   host.stream_transpose_bytes = host.stream_run_bytes = int64_t{1} << 60;
   for (const char* text : kTypes) {
@@ -75,7 +75,7 @@ TEST(Cost, MoreTakesLonger) {
     for (const Direction direction : kDirections) {
       for (const Warmth warmth : kWarmths) {
         double last = 0;
-        // One element alone may have another plan.
+        // A single element may have another plan node.
         for (const int64_t count : {2, 3, 20, 100, 1000}) {
           const double ns = predict(*plan, count, direction, warmth).ns;
           EXPECT_GE(ns, last) << text << " x " << count;
@@ -161,7 +161,7 @@ TEST(Cost, TheWorkingSetDecidesTheLevel) {
 }
 
 TEST(Cost, ASlowLevelIsTheBound) {
-  const std::string column = "vector(4096, 1, 16, double)";  // 4096 lines: in the second level
+  const std::string column = "vector(4096, 1, 16, double)";  // 4096 lines: in the L2
   for (const auto& [level, bound] :
        {std::pair{Level::kL2, Bound::kL2}, std::pair{Level::kMemory, Bound::kMemory}}) {
     Machine host;
@@ -175,7 +175,7 @@ TEST(Cost, ASlowLevelIsTheBound) {
   EXPECT_EQ(packed(column, host).bound, Bound::kInstructions);
 }
 
-// Byna 2003, section 5.2: as long as the TLB reaches all pages, they cost nothing.
+// Byna 2003, section 5.2: no cost while the TLB reaches all pages.
 TEST(Cost, TheTlbCountsFromItsReachOn) {
   Machine host;
   host.tlb_entries = 64;
@@ -188,7 +188,7 @@ TEST(Cost, TheTlbCountsFromItsReachOn) {
   EXPECT_EQ(packed("vector(2000, 1, 520, double)", host).tlb_ns, 0);
 }
 
-// Lines at a stride of pages share one place of each: they fill 1/64 of the caches.
+// Lines at a stride of pages fall into 1/64 of the cache sets.
 TEST(Cost, StridesOfPagesCrowdTheCaches) {
   Machine host;
   const Cost crowded = packed("vector(512, 1, 512, double)", host);
@@ -197,7 +197,7 @@ TEST(Cost, StridesOfPagesCrowdTheCaches) {
   EXPECT_GT(crowded.traffic_ns(), spread.traffic_ns());
 }
 
-// The fewer places in their pages the lines of memory have, the longer each takes.
+// The fewer different offsets lines in DRAM have in their pages, the longer each takes.
 TEST(Cost, LinesAtFewPlacesOfTheirPagesShareBanks) {
   Machine host;
   const auto of_stride = [&](int64_t bytes) {
@@ -207,16 +207,16 @@ TEST(Cost, LinesAtFewPlacesOfTheirPagesShareBanks) {
   EXPECT_DOUBLE_EQ(of_stride(8192).ns, of_stride(8256).ns);
   const double spread = of_stride(8256).ns;
   host.memory_same_load_ns = 40 * host.speed(Level::kMemory).page_load_ns;
-  EXPECT_DOUBLE_EQ(of_stride(8256).ns, spread);        // 64 places
+  EXPECT_DOUBLE_EQ(of_stride(8256).ns, spread);        // 64 offsets
   EXPECT_DOUBLE_EQ(of_stride(4096 + 256).ns, spread);  // 16
   EXPECT_GT(of_stride(4096 + 512).ns, 1.5 * spread);   // 8
   EXPECT_GT(of_stride(4096 + 1024).ns, 4 * spread);    // 4
   EXPECT_GT(of_stride(4096 + 2048).ns, 10 * spread);   // 2
   EXPECT_NEAR(of_stride(8192).ns, 40 * spread, 4 * spread);
-  EXPECT_EQ(of_stride(8192).bound, Bound::kMemory);  // not of the TLB's making
+  EXPECT_EQ(of_stride(8192).bound, Bound::kMemory);  // not the TLB
 }
 
-// No prefetcher follows a list whose gaps differ, however near its lines are.
+// No hardware prefetcher follows a list whose gaps differ, even if its lines are close.
 TEST(Cost, LinesAfterIrregularGapsComeAsInNoOrder) {
   Machine host;
   host.levels[static_cast<size_t>(Level::kMemory)].random_load_ns = 1000;
@@ -227,7 +227,7 @@ TEST(Cost, LinesAfterIrregularGapsComeAsInNoOrder) {
     for (size_t i = 0; i < 3000; ++i) text += ", " + std::to_string(at += gaps[i % 3]);
     return packed(text + "], double)", host, Warmth::kCold).ns;
   };
-  EXPECT_LT(of_gaps(8, 16, 168), 3001 * 100);  // each third jumps as far as the last
+  EXPECT_LT(of_gaps(8, 16, 168), 3001 * 100);  // new lines come at a constant distance
   EXPECT_GT(of_gaps(136, 200, 264), 3000 * 900);
 }
 
@@ -251,7 +251,7 @@ TEST(Cost, EveryInstructionSetHasCycles) {
   }
 }
 
-// The kernels take tables from so many elements on; fewer go by moves, and cost what moves do.
+// Kernels use a table from FieldTable::least elements on; fewer are moved, and cost, run by run.
 TEST(Cost, FewElementsAreReckonedAsTheyAreMoved) {
   const std::pair<std::vector<Field>, int64_t> kElements[] = {{{{0, 1}}, 2},
                                                               {{{0, 8}, {16, 8}}, 32}};

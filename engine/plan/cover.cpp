@@ -9,7 +9,7 @@
 namespace lacuna {
 namespace {
 
-// A run of `width` bytes at the places that the strides above it give: the mean over these.
+// One run of `width` bytes: the mean over the alignments that the strides around it give.
 Cover run_cover(int64_t width, const std::vector<Loop>& loops, int64_t offset, int64_t unit) {
   int64_t step = unit;
   for (const Loop& loop : loops) step = std::gcd(step, std::abs(loop.mem_stride));
@@ -33,7 +33,7 @@ Cover repeated(Cover one, const Loop& loop, int64_t unit) {
 }
 
 Cover nest_cover(int64_t width, std::vector<Loop> loops, int64_t offset, int64_t unit) {
-  // Closest loops first: those that interleave with what is inside them.
+  // Loops with short strides first: their iterations interleave with those of the loops inside.
   std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
     return std::abs(a.mem_stride) < std::abs(b.mem_stride);
   });

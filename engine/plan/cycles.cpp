@@ -6,7 +6,7 @@
 namespace lacuna {
 namespace {
 
-// The reference's loops take a copy of unknown length for each run.
+// The reference's loops call a copy of unknown length for each run.
 constexpr double kReferenceRun = 6;
 
 double count(int64_t n) { return static_cast<double>(n); }
@@ -20,11 +20,10 @@ int64_t vector_bytes(const KernelTable& kernels) {
   return 16;
 }
 
-// Checked from 64 bytes to 4 KiB: a jump by length, then the loop or the string instruction.
+// Checked from 64 bytes to 4 KiB: a branch by length, then a loop or a string instruction.
 double memcpy_cycles(int64_t bytes) { return bytes < 256 ? 3 : 12; }
 
-// Stores of up to 16 bytes go at nearly two a cycle; the loop that selects the widths is that of
-// copy.inl.hpp.
+// Nearly two stores of up to 16 bytes a cycle. copy.inl.hpp has the classes of widths.
 double run_cycles(int64_t bytes, int64_t vector_bytes) {
   if (vector_bytes == 0) return kReferenceRun + count(bytes) / 16;
   if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return 0.75;
@@ -42,7 +41,7 @@ int length_kind(int64_t bytes) {
 // A tile of vectors is loaded, shuffled log2(elements of a vector) times and stored.
 double transpose_cycles(int64_t width, int64_t vector_bytes) {
   if (vector_bytes == 0) return kReferenceRun;
-  // Through a buffer (transpose_any.inl.hpp): a move for each element, and lines that leave.
+  // Through a buffer (transpose_any.inl.hpp): a move for each element, then whole lines.
   if (width_class(width) == Width::kAny) return 1.7 + 0.1 * count(width);
   double cycles_a_byte = 0.1;
   if (width == 1) cycles_a_byte = 0.3;
@@ -58,18 +57,18 @@ double table_cycles(const FieldTable& table, bool is_pack) {
   if (table.steps.empty()) return 0;
   const double elements = count(table.elements);
   const double steps = count(static_cast<int64_t>(table.steps.size()));
-  // Steps that no register holds (fields.inl.hpp): Zen 5, 0.65 ns each and, of more than six, 1.15.
+  // Up to six steps are kept in registers (fields.inl.hpp). Zen 5: 0.65 ns a step, else 1.15.
   if (!is_pack) return steps * (steps <= 6 ? 2.8 : 4.4) / elements;
   const double loads = count(table.steps_per_store);
   const double vectors = steps / loads;
-  // Zen 3, in the first level: bytes from 2 and 4 loads 2.7 and 3.7, 3 of 4 bytes from 2 2.0.
+  // Measured on Zen 3 with data in the L1: a vector of 2 loads takes 2.0 to 2.7 cycles, of 4 3.7.
   if (table.shuffles) return vectors * (1 + 0.7 * loads) / elements;
   return vectors * (1.05 * loads + (vectors > 1 ? 2.3 : 1.1)) / elements;
 }
 
 double element_cycles(const Fields& fields, int64_t in_row, bool is_pack, int64_t vector_bytes) {
   const FieldTable& table = is_pack ? fields.gather : fields.scatter;
-  // Zen 5, by one window 1.1 to 2.3, by two 2.3 to 4.2.
+  // Zen 5: 1.1 to 2.3 cycles by one window, 2.3 to 4.2 by two.
   if (is_pack ? fields.gather_permuted : fields.scatter_permuted)
     return 1.9 * static_cast<double>(fields.moves.windows);
   if (!table.steps.empty() && in_row >= table.least) return table_cycles(table, is_pack);

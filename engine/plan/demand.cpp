@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Walks a plan as exec/ does and counts. Lines and pages are counted exactly for single loops and
-// lists, and for nests where loops either interleave or do not touch.
+// Walks a plan as exec/ does, and counts. The counts of lines and pages are exact for single loops
+// and lists, and for nests whose loops either interleave or do not overlap.
 #include "plan/demand.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 using Kind = LayoutNode::Kind;
 using How = Sweep::How;
 
-// Bits for the units of [0, count), or none where they would be many more than what is listed.
+// Which of the units (lines or pages) of a list were touched: one bit each. Without bits, where the
+// list is sparse: then each unit counts as new.
 class Seen {
  public:
   Seen(int64_t units, int64_t entries)
@@ -45,8 +46,7 @@ class Walk {
 
   int64_t vector() const { return vector_bytes_; }
 
-  // `origin`: the node's, from the address that a program gives, which is taken for a line's and a
-  // page's beginning.
+  // `origin`: of the node, from the buffer's address, which is assumed to be aligned to a page.
   Demand node(const PlanNode& node, int64_t iterations, int64_t origin) const {
     if (node.sweep.how != How::kEach) return swept(node.sweep, iterations, origin);
     Demand all;
@@ -78,7 +78,7 @@ class Walk {
     return all;
   }
 
-  // A node that several share is gone through once for each place in a page.
+  // A shared node is walked once for each offset in a page.
   Demand whole(const PlanNode& one, int64_t origin) const {
     const int64_t page = floor_div(origin, machine_.page_bytes) * machine_.page_bytes;
     const auto [at, is_new] = done_.try_emplace({&one, origin - page});
@@ -100,13 +100,13 @@ class Walk {
     return found;
   }
 
-  // `loop` over what `child` asks for.
+  // Adds `loop` over `child`.
   void take(Demand& all, Demand child, const Loop& loop) const {
     const Cover lines = repeated({child.lines, child.begin, child.end}, loop, machine_.line_bytes);
     const Cover pages = repeated({child.pages, child.begin, child.end}, loop, machine_.page_bytes);
     const auto n = static_cast<double>(loop.count);
     all.add(child, n);
-    // Iterations that share lines find them again.
+    // Lines that several iterations share are new once.
     if (all.lines > lines.units) {
       const double kept = lines.units / all.lines;
       for (LineStream& stream : all.streams) stream.lines *= kept;
@@ -136,7 +136,7 @@ class Walk {
     std::reverse(loops.begin(), loops.end());
     if (sweep.how == How::kListed) return listed(sweep, loops, calls, rows, origin);
 
-    // Elements of several fields are one run with small gaps.
+    // A record counts as one run.
     const int64_t width = sweep.how == How::kFields ? sweep.fields->span : sweep.width;
     const int64_t offset = origin + (sweep.how == How::kFields ? first_byte(*sweep.fields) : 0);
     Demand all;
@@ -151,10 +151,10 @@ class Walk {
     all.cycles = calls * kCallCycles + rows * kRowCycles;
     if (sweep.how == How::kTranspose) {
       all.cycles += runs * transpose_cycles(sweep.width, vector_bytes_);
-      // Row by row, a page of columns at a time.
+      // Tiles: row after row, a page of columns wide.
       const int64_t piece = std::min(sweep.tile_cols, outer.count) * sweep.width;
       add_streams(all, piece, std::abs(inner.mem_stride));
-      // Where it stays in the caches, strips of two lines of columns go down all rows.
+      // Without non-temporal stores the kernel takes strips of two lines, down all rows.
       const double bytes = runs * static_cast<double>(sweep.width);
       if (bytes < static_cast<double>(machine_.stream_transpose_bytes)) {
         const int64_t strip = 2 * std::max(machine_.line_bytes, sweep.width);
@@ -178,7 +178,7 @@ class Walk {
     return first;
   }
 
-  // The first line of each run comes at the stride of the loop around it, the others after it.
+  // The first line of each run comes at the loop's stride, the run's other lines are adjacent.
   void add_streams(Demand& all, int64_t width, int64_t stride) const {
     const int64_t line = machine_.line_bytes;
     const double in_run = std::max(1.0, static_cast<double>(width) / static_cast<double>(line));
@@ -222,11 +222,11 @@ class Walk {
     Seen lines(floor_div(all.end, line) - first_line + 1, n);
     Seen pages(floor_div(all.end, page) - first_page + 1, n);
     double changes = 0;
-    struct Near {  // lines ahead in the same page or so
+    struct Near {  // lines up to a page after the one before
       double lines = 0;
-      double way = 0;
+      double way = 0;  // sum of the distances, in lines
     };
-    Near regular;  // after as many bytes as the one before
+    Near regular;  // at the same distance as the one before
     Near irregular;
     int64_t near_bytes = 0;
     double far = 0;
@@ -265,7 +265,7 @@ class Walk {
       before = at;
     }
     if (sweep.places != nullptr) {
-      // Their places in 32 bits are loaded on the side (0.6 cycles an entry of 8 bytes in all).
+      // Loads of 32-bit offsets overlap with the moves (0.6 cycles an entry of 8 bytes in all).
       all.cycles =
           static_cast<double>(sweep.places->size()) * run_cycles(sweep.width, vector_bytes_);
     } else if (!list.packed_offsets.empty()) {
@@ -287,7 +287,7 @@ class Walk {
     return all;
   }
 
-  // Of the layout's run, which may be moved in several equal parts.
+  // Length of run i of the layout, which may be moved in several units.
   static int64_t bytes_of(const Sweep& sweep, int64_t i) {
     const std::vector<int64_t>& packed = sweep.list->packed_offsets;
     if (packed.empty()) return sweep.width;

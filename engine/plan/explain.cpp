@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Plans in words: what `lacuna explain` prints under its table of numbers.
+// Plans as text: what `lacuna explain` prints.
 #include <set>
 
 #include "plan/plan.hpp"
@@ -122,7 +122,7 @@ std::string explain(const Plan& plan, int64_t count) {
   }
   out += count == 1 ? "plan for one element\n" : "plan for n = " + number(count) + " elements\n";
   if (plan.is_run(count)) {
-    // Small ones are a few moves, which is the same in fewer words.
+    // A small run is moved by FewMoves; for people that is memcpy all the same.
     out += "  memcpy\n  why: the packed stream is the memory\n";
     return out;
   }

@@ -11,8 +11,8 @@
 namespace lacuna {
 namespace {
 
-// Two moves. Packed words of 8 bytes leave in pairs: 100 of them take 33 ns, one by one 36.
-// (Unpacking gains nothing, and compilers take such a pair apart again.)
+// Two moves. Packing stores two words of 8 bytes at once, which is 10 % faster. (Unpacking does not
+// gain: compilers split such a load again.)
 template <size_t kWidth, bool kPack>
 [[gnu::always_inline]] inline void move_two(std::byte* mem, std::byte* next, std::byte* packed) {
   if constexpr (kWidth == 8 && kPack) {
@@ -28,8 +28,8 @@ template <size_t kWidth, bool kPack>
   }
 }
 
-// What a multiple of a stride is, kept from the compiler: it would add the stride as many times,
-// and each address would wait for the one before.
+// Hides from the compiler that a value is a multiple of the stride. Else it adds the stride
+// repeatedly, and each address depends on the one before.
 [[gnu::always_inline]] inline int64_t opaque(int64_t value) {
   asm("" : "+r"(value));
   return value;
@@ -47,7 +47,7 @@ template <size_t kWidth, bool kPack>
       move_two<kWidth, kPack>(address(mem, twice), address(mem, thrice), packed + 2 * kWidth);
       mem = address(mem, 2 * twice);
       packed += 4 * kWidth;
-      // Or the compiler multiplies after the loop to find where it has come to.
+      // Else the compiler recomputes both after the loop, by a multiplication.
       asm("" : "+r"(mem), "+r"(packed));
       moves -= 4;
     } while (moves >= 4);
@@ -60,7 +60,7 @@ template <size_t kWidth, bool kPack>
   }
 }
 
-// A run of kWords words: the last one ends with its last byte, and may overlap the one before.
+// A run of kWords words. The last word, at `last`, ends with the run; it may overlap its neighbour.
 template <size_t kWord, size_t kWords, bool kPack>
 [[gnu::always_inline]] inline void move_run(std::byte* mem, std::byte* packed, int64_t last) {
 #pragma GCC unroll 4
@@ -203,7 +203,7 @@ FewMoves::FewMoves(const Layout& layout, CompiledMoves compiled, int64_t most_el
     : pack_(&FewMoves::compiled<true>),
       unpack_(&FewMoves::compiled<false>),
       most_elements_(most_elements),
-      // As many as there are runs: what they cost is about what other moves do.
+      // The cost model counts one move for each run.
       regular_moves_(layout.element.node->leaf_runs),
       compiled_(std::move(compiled)),
       origin_(layout.element.offset) {}

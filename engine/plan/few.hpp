@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// FewMoves: a small element spelled out, as a list of moves of 16, 8, 4, 2 and 1 bytes. What a
-// kernel asks of a message before its first byte (its Move, loops, tables) takes longer than moving
-// a few dozen runs; here a move is two offsets, a load and a store.
+// FewMoves: moves small messages without a kernel. Preparing a kernel call (its Move, loops,
+// tables) takes longer than moving a few dozen runs. A plan has the first of these that fits its
+// element:
 //
-// The list is a WordList; equal moves at one stride, which is what a small vector is, need none.
-// Runs of several words at one stride, as small faces of fields are, need none either, nor do rows
-// of either kind, of what is too much for a list. Runs of half a line and more are moves of as much
-// where the CPU has such.
+//   - equal moves of 1 to 16 bytes at one stride (a small vector);
+//   - runs of 32 to 512 bytes at one stride, by moves of 32 bytes (few_wide.cpp);
+//   - rows of short runs at one stride, if they are too many for a list;
+//   - any runs, as a list of moves of 16, 8, 4, 2 and 1 bytes (WordList);
+//   - runs of several words at one stride, in place of that list.
 //
-// Where the CPU permutes the bytes of vectors, an element of several runs is one move of that kind;
-// of runs at one stride only where there are several elements.
+// Where the CPU permutes the bytes of vectors, an element of several runs is one or two permutes;
+// of equal moves at one stride only if there are several elements.
 //
-// What moves an element is a function of its own for each kind, found when the plan is made: in
-// line with each other they share registers, and a call begins by saving six of them.
+// Each kind is a function of its own, found when the plan is made: in one function they would share
+// registers, and each call would have to save six.
 #ifndef LACUNA_ENGINE_PLAN_FEW_HPP_
 #define LACUNA_ENGINE_PLAN_FEW_HPP_
 
@@ -31,9 +32,9 @@ namespace lacuna {
 struct KernelTable;
 struct Machine;
 
-// Functions that somebody else has made for one type: of a program, by its compiler (lacuna-cc).
+// Functions for one type that lacuna-cc compiled into the program.
 struct CompiledMoves {
-  // `count` >= 1 elements; `mem` is their buffer. Always 0.
+  // `count` >= 1 elements; `mem` is their buffer. Returns 0.
   using Fn = int(const int64_t* numbers, std::byte* mem, int64_t count, std::byte* packed);
   Fn* pack = nullptr;
   Fn* unpack = nullptr;
@@ -42,42 +43,42 @@ struct CompiledMoves {
 
 class FewMoves {
  public:
-  // None, for what has more or longer runs than this is for.
+  // most_elements() is 0 where the runs are too many or too long.
   FewMoves() = default;
   FewMoves(const Layout& layout, const KernelTable& kernels, const Machine& machine);
-  // The functions, for up to so many elements of this layout.
+  // By compiled functions, for up to so many elements of this layout.
   FewMoves(const Layout& layout, CompiledMoves compiled, int64_t most_elements);
   FewMoves(FewMoves&&) = default;
   FewMoves& operator=(FewMoves&&) = default;
 
-  // Up to so many elements are faster moved so than by kernels; 0: none.
+  // Up to so many elements are moved faster by this than by kernels; 0: none.
   int64_t most_elements() const { return most_elements_; }
-  // Serves at least so many, if any.
+  // Raises most_elements() to at least this, unless it is 0.
   void serve(int64_t elements) {
     if (most_elements_ > 0) most_elements_ = std::max(most_elements_, elements);
   }
-  // Serves at most so many.
+  // Lowers most_elements() to at most this.
   void limit(int64_t elements) { most_elements_ = std::min(most_elements_, elements); }
   // Equal moves at one stride.
   bool is_regular() const {
     return most_elements_ > 0 && regular_width_ != 0 && words_of_run_ == 1 && rows_ == 1;
   }
-  // Moves of half a line.
+  // Moves of 32 bytes.
   bool is_wide() const { return is_wide_; }
   bool is_compiled() const { return compiled_.pack != nullptr; }
-  // So many are moved by permutes.
+  // Whether so many elements are moved by permutes.
   bool is_permuted(int64_t elements) const {
     return permuted_.pack != nullptr && (regular_moves_ == 0 || elements > 1);
   }
-  // Of so many.
+  // How many moves so many elements take.
   int64_t moves(int64_t elements) const {
     return elements * (is_permuted(elements) ? permuted_.windows
                        : regular_moves_ != 0 ? regular_moves_ * words_of_run_ * rows_
                                              : words_.size());
   }
 
-  // Moves `elements`, 1 to most_elements(); `mem`: the origin of the first. Always 0, so that a
-  // call which answers with a status ends with a jump to it.
+  // Moves `elements`, 1 to most_elements(); `mem`: the origin of the first. Returns 0, so that a
+  // caller which returns a status can end with a tail call.
   template <bool kPack>
   [[gnu::always_inline]] inline int run(std::byte* mem, int64_t elements, std::byte* packed) const {
     return (kPack ? pack_ : unpack_)(*this, mem, elements, packed);
@@ -91,8 +92,7 @@ class FewMoves {
   using Fn = int (*)(const FewMoves& few, std::byte* mem, int64_t elements,
                      std::byte* packed) noexcept;
 
-  // Equal moves at one stride, runs at one, and any; where there are several elements, or rows of
-  // them, by another function each.
+  // The functions for each kind. Several elements, or rows, have functions of their own.
   template <size_t kWidth, bool kPack>
   static int regular(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
   template <size_t kWord, size_t kWords, bool kPack>
@@ -117,8 +117,8 @@ class FewMoves {
   template <bool kPack>
   static int compiled(const FewMoves&, std::byte*, int64_t, std::byte*) noexcept;
 
-  // Takes over the numbers of runs at one stride, or of one, each of so many words, `most` words in
-  // all; and of the loop around them.
+  // Set the members for a loop of runs (or one run) of `words` words each, at most `most` words in
+  // all; and for a loop around it.
   void set_row(const LayoutNode& row, int64_t words, int64_t most);
   void set_rows(const Loop& rows);
   bool find_stride(const LayoutNode& node);
@@ -135,17 +135,17 @@ class FewMoves {
   Fn pack_ = nullptr;
   Fn unpack_ = nullptr;
   int64_t most_elements_ = 0;
-  int64_t regular_width_ = 0;  // of a run; 0: they are listed
+  int64_t regular_width_ = 0;  // bytes of a run; 0: words_ or permuted_
   int64_t regular_moves_ = 0;
-  bool is_wide_ = false;  // those are half lines
+  bool is_wide_ = false;
   int64_t words_of_run_ = 1;
   int64_t stride_ = 0;
-  int64_t rows_ = 1;  // of so many runs each
+  int64_t rows_ = 1;  // of regular_moves_ runs each
   int64_t row_stride_ = 0;
   int64_t extent_ = 0;
   int64_t size_ = 0;
   CompiledMoves compiled_;
-  int64_t origin_ = 0;  // from the buffer
+  int64_t origin_ = 0;  // of the element, from the buffer's address (compiled functions)
 };
 
 }  // namespace lacuna

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which elements are few moves, of what kind, and up to how many of them.
+// Which elements FewMoves moves, by what kind of moves, and up to how many elements.
 #include <vector>
 
 #include "kernels/element.hpp"
@@ -12,34 +12,29 @@
 namespace lacuna {
 namespace {
 
-// About where the fixed costs of the kernels are paid back: a list's entry costs more than a
-// kernel's, a stride's no more. (Lists of up to 32: over 1318 times of random types 1.02 to 1.03
-// times as long.)
+// What was timed for each limit: docs/experiments/2026-11-27-plan-thresholds.md.
+
+// Moves of a list. Above that a kernel is faster, in spite of its fixed cost.
 constexpr int64_t kMostMoves = 64;
-// So few runs in rows are quicker listed.
+// Up to so many runs in rows are faster as a list.
 constexpr int64_t kLeastInRows = 32;
-// Elements that are permuted. Nanoseconds by the kernels / so, Zen 5, 33, 64 and 96 of them: 4, 24
-// and 4 bytes of 40 packed 33 / 15, 37 / 22, 46 / 29, unpacked 34 / 13, 49 / 23, 62 / 31; 24 and 4
-// of 96 (two windows) 27 / 17, 42 / 31, 60 / 47, 26 / 15, 38 / 30, 55 / 51; 1 and 4 of 8 39 / 15,
-// 31 / 19, 37 / 27, 20 / 12, 22 / 20, 25 / 28.
+// Elements moved by permutes, and elements of at least kWideBytes packed bytes, for which tables
+// are slower.
 constexpr int64_t kMostPermuted = 80;
-// Of elements that no table serves so well, of so many packed bytes: 128 of 4, 24 and 4 bytes of 40
-// packed 60 / 39, unpacked 81 / 49, of 4 and 16 bytes of 32 50 / 39, 55 / 44, of 8 and 32 bytes of
-// 80 72 / 61, 74 / 66.
 constexpr int64_t kMostPermutedWide = 128;
 constexpr int64_t kWideBytes = 20;
+// Equal moves at one stride.
 constexpr int64_t kMostRegular = 128;
-// Of runs at one stride that are several words each. Nanoseconds by the kernels / so, Zen 4: 12
-// runs of 40 bytes 21.9 / 10.9, 33 of them 30.7 / 26.8, 64 of them 44 / 52; 12 of 12 bytes 12.5 /
-// 9.0, 64 of 24 bytes 43 / 35, 64 of 32 bytes 29.5 / 35, 32 of 64 bytes 32 / 35.
+// Runs of several words at one stride: bytes of a run, and words in all.
 constexpr int64_t kMostRun = 64;
 constexpr int64_t kMostWords = 104;
+// Moves of 32 bytes, in all.
 constexpr int64_t kMostHalfLines = 208;
 constexpr int64_t kWidestMove = 16;
-// A single run of more is left to the C library's memcpy.
+// Longer single runs are left to memcpy.
 constexpr int64_t kMostSingleRun = 64;
 
-// Of one element, in packed order.
+// The runs of one element, in packed order.
 std::vector<Field> runs_of(const Layout& layout) {
   std::vector<Field> runs;
   for_each_run({0, layout.element.node}, [&](int64_t mem, int64_t /*packed*/, int64_t bytes) {
@@ -92,7 +87,7 @@ bool FewMoves::find_stride(const LayoutNode& node) {
 }
 
 bool FewMoves::find_rows(const LayoutNode& node) {
-  // Longer runs are one move in a kernel, or so many that its call does not count.
+  // Longer runs are faster by a kernel.
   constexpr int64_t kMostRunInRows = 31;
   if (node.kind != LayoutNode::Kind::kLoop || node.child().kind != LayoutNode::Kind::kLoop)
     return false;
@@ -124,7 +119,7 @@ bool FewMoves::find_wide_runs(const LayoutNode& node, bool has_permutes) {
   const bool has_rows = is_loop(node) && is_loop(node.child());
   const LayoutNode& row = has_rows ? node.child() : node;
   const LayoutNode& run = is_loop(row) ? row.child() : row;
-  // What one permute moves is left to that.
+  // A run that one permute can move is left to permutes.
   const int64_t least = has_permutes && !is_loop(node) ? Element::kBytes + 1 : kWord;
   if (run.kind != LayoutNode::Kind::kRun || run.size < least || run.size > kMostWideRun)
     return false;

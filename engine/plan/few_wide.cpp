@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Few moves of half a line: runs of 32 to 512 bytes at one stride, in rows or not, as the faces of
-// small blocks have them. A file of its own, for its functions are of AVX, and the others of every
-// CPU. Zen 5, ns packed, by the kernels and so: 6 runs of 128 bytes 18.2 and 8.4, 64 of 32 bytes
-// 23.0 and 17.9, 18 of 32 in rows of 3 13.5 and 8.4.
+// FewMoves by moves of 32 bytes: runs of 32 to 512 bytes at one stride, in rows or not, such as the
+// faces of small blocks. A file of its own, since these functions need AVX. Timed in
+// docs/experiments/2026-11-27-plan-thresholds.md.
 #include <utility>
 
 #include "plan/few.hpp"
@@ -28,8 +27,8 @@ template <bool kPack>
                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
-// A run of kMoves, or any number (0): the last one ends with its last byte, and may overlap the one
-// before.
+// A run of kMoves moves (0: any number). The last move, at `last`, ends with the run; it may
+// overlap its neighbour.
 template <int kMoves, bool kPack>
 [[gnu::target("avx"), gnu::always_inline]] inline void move_run(std::byte* mem, std::byte* packed,
                                                                 int64_t last) {

@@ -8,21 +8,23 @@
 namespace lacuna {
 namespace {
 
+// What was timed for each hint: docs/experiments/2026-11-27-plan-thresholds.md.
+
 using How = Sweep::How;
 
 Dim pack_dim(const Loop& loop) { return {loop.count, loop.mem_stride, loop.packed_stride}; }
 
 Dim reversed(const Dim& dim) { return {dim.count, dim.dst_stride, dim.src_stride}; }
 
-constexpr int64_t kPlaceBytes = 4096;  // of the first level's lines a page apart meet
+constexpr int64_t kSetPeriodBytes = 4096;  // lines this far apart are in the same set of the L1
 
-// In how many places of the first level lines at that stride meet.
-int64_t meeting_places(int64_t stride) {
-  return kPlaceBytes / std::min(kPlaceBytes, stride & -stride);
+// Number of L1 sets that lines at this stride fall into.
+int64_t l1_sets_of(int64_t stride) {
+  return kSetPeriodBytes / std::min(kSetPeriodBytes, stride & -stride);
 }
 
-// How often runs at that stride should be stored (Move::repeats), from how many runs of a piece on
-// and below how many of the message.
+// Sets how often each run is stored (Move::repeats), from how many runs in a call on, and below how
+// many in the message: the store queue then holds fewer lines of the same L1 set.
 void set_repeats(Sweep& sweep, const Machine& machine) {
   Move& unpack = sweep.unpack_move;
   constexpr int64_t kMostRepeats = 16;
@@ -31,35 +33,30 @@ void set_repeats(Sweep& sweep, const Machine& machine) {
   if (sweep.how != How::kStrided || machine.early_stores == 0 || stride < 8 * line) return;
   const bool is_lines = sweep.width % line == 0;
   if ((width_class(sweep.width) == Width::kAny && !is_lines) || stride % (8 * line) != 0) return;
-  // Lines that take two stores each wait for those longer than for their places (Zen 4, 1024 of 64
-  // at 4096, so often 1, 2 and 8: 3.2, 3.8 and 6.8 us, at 2048 1, 2 and 4: 2.05, 2.3 and 3.2).
+  // A line that takes two stores is not faster stored several times.
   if (is_lines && machine.store_bytes < line) return;
-  const int64_t places = meeting_places(stride);
-  // A third of the ways, so that what is read and what others use have room. Lines stored whole are
-  // not read: all of the ways (Zen 5, 64 at 1024, so often 1 to 4: 3.8, 1.2, 1.5 and 1.6 us). The
-  // lines of one run have places of their own (256 at 4096, so often 1, 2 and 4: 2.0, 1.1, 1.1 us).
+  const int64_t places = l1_sets_of(stride);
+  // Short runs use a third of the ways; the rest is for what is read and for other data. Lines
+  // stored whole are not read and use all ways; the lines of one run lie in different sets.
   const int64_t often = is_lines ? machine.early_stores / (places * (sweep.width / line))
                                  : (3 * machine.early_stores + places - 1) / places;
   unpack.repeats = std::clamp<int64_t>(often, 1, kMostRepeats);
-  unpack.repeats_from = machine.l1_bytes / kPlaceBytes * places;
-  // Out of memory lines stored whole so often take longer (64 at 4096, 8 MiB: 1.2 and 1.6 ms). So
-  // do short runs there, as the queue then holds few of the lines that it could wait for: Zen 4,
-  // two ranks at once, 65536 of 16 bytes at 2048 so often 1, 4 and 12 times 0.65, 0.93 and 1.4 ms;
-  // of 8 0.62, 0.77 and 1.05.
-  constexpr int64_t kFillsOfShortRuns = 2;  // of the second level: Zen 5, 16384 of 8 at 1024, gain
+  unpack.repeats_from = machine.l1_bytes / kSetPeriodBytes * places;
+  // Not for messages whose lines exceed the L2: there the queue should hold many different lines.
+  constexpr int64_t kFillsOfShortRuns = 2;  // how many times their lines may fill the L2
   sweep.repeats_below =
       is_lines ? machine.l2_bytes / sweep.width : kFillsOfShortRuns * machine.l2_bytes / line;
 }
 
-// By which moves runs of lines at that stride should go (Move::piece): the less room there is for
-// their lines, the narrower.
+// Sets narrow moves for runs of whole lines (Move::piece): the fewer L1 sets their lines fall into,
+// the narrower.
 void set_pieces(Sweep& sweep, const Machine& machine) {
   const int64_t stride = std::abs(sweep.inner.mem_stride);
   const int64_t line = machine.line_bytes;
   if (sweep.how != How::kStrided || !machine.narrow_moves_avoid_conflicts ||
       sweep.width % line != 0 || stride < 16 * line || stride % (16 * line) != 0)
     return;
-  const int64_t room = meeting_places(stride) * sweep.width;
+  const int64_t room = l1_sets_of(stride) * sweep.width;
   if (room > 4 * line) return;
   const int64_t piece = room > line ? 16 : 8;
   sweep.pack_move.piece = room > 2 * line ? 0 : piece;
@@ -69,14 +66,14 @@ void set_pieces(Sweep& sweep, const Machine& machine) {
   sweep.most_in_pieces = machine.l2_bytes;
 }
 
-// What loads at that stride should wait for each other (Move::pace). Beyond the second level it
-// gains little or loses: 32768 runs at 4096 0.9 to 0.97 times as long, at 1024 1.18.
+// Sets the cycles between loads at strides that cause conflict misses (Move::pace). Beyond the L2
+// it gains little or loses.
 void set_pace(const Sweep& sweep, const Machine& machine, Move& pack) {
   const int64_t stride = std::abs(sweep.inner.mem_stride);
   if (sweep.how != How::kStrided || machine.conflict_load_cycles == 0 ||
       stride < machine.line_bytes)
     return;
-  pack.pace = std::max<int64_t>(1, machine.conflict_load_cycles / meeting_places(stride));
+  pack.pace = std::max<int64_t>(1, machine.conflict_load_cycles / l1_sets_of(stride));
   pack.paced_most = machine.l2_bytes / machine.line_bytes;
 }
 
@@ -112,13 +109,10 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   const bool is_line = sweep.width == machine.line_bytes;
   if (!is_line) m.one_by_one_runs = machine.learned_lines;
   sweep.unpack_move = m;
-  // To places with gaps vectors of half a line are quicker than string instructions (Zen 4, hand-
-  // written loop over either: 64 runs of 4 KiB off the line 1.05 and 0.80, cold 1.04 and 0.93, of 8
-  // KiB out of the second level 1.0 and 0.94); packed from memory they are not (0.90 and 1.05).
+  // memcpy may be slower than vectors when it writes to places with gaps (fast_memcpy_bytes).
   sweep.unpack_move.library_run = machine.fast_memcpy_scatter_bytes;
-  // No stride is learned across pages; by halves whole lines have two instructions each. Loads of
-  // lines that are in a cache do not wait for that (Zen 5, 64 at 4096, 64 KiB: 4.6 and 3.8 us, 512
-  // KiB 52 and 41; 2 MiB 0.33 and 0.36 ms).
+  // The stride prefetcher does not cross pages, so for large strides one load instruction has no
+  // advantage when unpacking. Packing lines that are in a cache gains by one whole-line load each.
   if (is_line && std::abs(sweep.inner.mem_stride) > machine.page_bytes / 2) {
     m.one_by_one_runs = machine.l2_bytes / machine.line_bytes;
     sweep.unpack_move.one_by_one_runs = 0;
@@ -128,7 +122,7 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   set_repeats(sweep, machine);
   set_pieces(sweep, machine);
   set_pace(sweep, machine, m);
-  // A transpose's rows are the dimension whose elements are neighbours in the destination.
+  // The inner dimension of a transpose is the one that is dense in the destination.
   if (sweep.how == How::kTranspose) std::swap(sweep.unpack_move.outer, sweep.unpack_move.inner);
 }
 

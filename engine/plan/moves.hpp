@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Moves: what the kernels of a sweep that was chosen are asked for (Move), but for the addresses
-// and what depends on the count.
+// Prepares the Move of a sweep's kernels: all but the addresses and what depends on the count.
 #ifndef LACUNA_ENGINE_PLAN_MOVES_HPP_
 #define LACUNA_ENGINE_PLAN_MOVES_HPP_
 
@@ -9,7 +8,7 @@
 
 namespace lacuna {
 
-// Whether runs are moved under masks: the kernels have such moves, and the CPU is quick at them.
+// Whether runs are moved under masks: the kernels can, and it is fast on this CPU.
 inline bool moves_by_masks(const KernelTable& kernels, const Machine& machine) {
   return kernels.masks && machine.fast_masked_moves;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What kernels are told of how to move runs: what is asked for ahead, how often and by which moves.
+// The hints that kernels get: for which messages they prefetch, how often runs are stored, and by
+// which moves.
 #include "plan/moves.hpp"
 
 #include <gtest/gtest.h>
@@ -22,23 +23,23 @@ PlanPtr planned(const char* text, const Machine& host = machine()) {
 TEST(Moves, LinesAreAskedForAheadWhereThatPays) {
   const Machine host;
   const auto sweep = [&](const char* text) { return planned(text, host)->root(1).sweep; };
-  // Unpacking from the first level on, packing from the second.
+  // Unpacking beyond the L1, packing beyond the L2.
   const Sweep column = sweep("hvector(100000, 1, 192, double)");
   EXPECT_EQ(column.unpack_ahead.from, host.l1_bytes / 64 * 8);
   EXPECT_EQ(column.unpack_ahead.below, Sizes::kNoEnd);
   EXPECT_EQ(column.pack_ahead.from, host.l2_bytes / 64 * 8);
   EXPECT_EQ(column.ahead_bytes, 8);
-  // A page each: as long as the TLB holds them.
+  // A page for each run: only while the TLB reaches them.
   const Sweep pages = sweep("hvector(100000, 1, 4112, double)");
   EXPECT_EQ(pages.unpack_ahead.below, host.tlb2_entries * 8);
   EXPECT_FALSE(pages.pack_ahead.hold(1 << 30, 1 << 30));
-  // Whole lines, far apart: beyond the second level.
+  // Whole lines, far apart: beyond the L2.
   EXPECT_EQ(sweep("hvector(100000, 64, 1024, byte)").unpack_ahead.from, host.l2_bytes);
-  // Neighbours: the hardware follows.
+  // Short strides: the hardware prefetcher follows.
   EXPECT_FALSE(sweep("hvector(100000, 1, 16, double)").unpack_ahead.hold(1 << 30, 1 << 30));
   // A field at the front of each element, and one a line further.
   EXPECT_EQ(sweep("hvector(1000, 1, 192, struct([3, 1], [0, 64], [double, int]))").ahead_bytes, 68);
-  // Lists of blocks longer than a double.
+  // Lists of runs longer than a double.
   EXPECT_FALSE(
       sweep("indexed_block(1, [0, 3, 7, 12], double)").unpack_ahead.hold(1 << 30, 1 << 30));
   EXPECT_TRUE(
@@ -64,12 +65,12 @@ TEST(Moves, SomeMachinesAskForLinesLater) {
   const Sweep later = planned("hvector(100000, 1, 192, double)", late)->root(1).sweep;
   EXPECT_EQ(later.unpack_ahead.from, late.prefetch_from_bytes / 64 * 8);
   EXPECT_EQ(later.pack_ahead.from, late.prefetch_from_bytes / 64 * 8);
-  // Doubles at any place wait for each other in a queue of stores, if it is such a one, in memory.
+  // Lists of doubles: unpacking prefetches beyond the L3, on CPUs that follow ascending lists.
   const char* const list = "indexed_block(1, [0, 3, 7, 12], double)";
   EXPECT_FALSE(planned(list, late)->root(1).sweep.unpack_ahead.hold(1 << 30, 1 << 30));
   late.short_load_window = late.follows_ascending_lists = true;
   EXPECT_EQ(planned(list, late)->root(1).sweep.unpack_ahead.from, late.l3_bytes / 64 * 8);
-  // Packed, where they have a line each, or share it; longer runs from where unpacking asks.
+  // Packing lists whose runs have a line each, or share one; and longer runs.
   const auto packed = [&](const char* text) {
     return planned(text, late)->root(1).sweep.pack_ahead.from;
   };
@@ -78,7 +79,7 @@ TEST(Moves, SomeMachinesAskForLinesLater) {
   EXPECT_EQ(packed(list), each * 8 / 3);
   EXPECT_EQ(packed("indexed_block(16, [0, 300, 700, 1200], double)"), late.prefetch_from_bytes);
   EXPECT_EQ(packed("indexed_block(2, [0, 30, 70, 120], double)"), Sizes().from);
-  // Of unequal lengths both sides where they are not short.
+  // Runs of unequal lengths: both directions, if they are not short.
   const char* const unequal = "hindexed([70, 31, 103, 52], [0, 300, 700, 1200], byte)";
   EXPECT_EQ(packed(unequal), late.l3_bytes / 4);
   EXPECT_EQ(planned(unequal, late)->root(1).sweep.unpack_ahead.from, packed(unequal));
@@ -107,7 +108,7 @@ TEST(Moves, MachinesLearnDifferentStrides) {
   EXPECT_FALSE(move("hvector(9999, 300, 512, byte)", Machine()).half_lines);
   even.learned_lines = 500;
   EXPECT_EQ(move("hvector(9999, 1, 256, double)", even).one_by_one_runs, 500);
-  // Lines' worths have a limit of their own, where their strides cross pages.
+  // Runs of a line have a limit of their own, where strides exceed half a page.
   const auto lines = [&](const char* stride) {
     const std::string text = std::string("hvector(9999, 8, ") + stride + ", double)";
     const Sweep sweep = planned(text.c_str(), even)->root(1).sweep;
@@ -141,11 +142,11 @@ TEST(Moves, LoadsUnderMasksAreAskedForWhereTheirLinesDoNotFit) {
     return make_plan(parse_type(text).value(), table, late)->root(1).sweep.pack_ahead.from;
   };
   table.masks = true;
-  // At 128 bytes every second place of the cache, at 192 all.
+  // A stride of 128 bytes uses every second cache set, one of 192 all.
   EXPECT_EQ(from("hvector(9999, 3, 128, float)"), late.l2_bytes / 128 * 12);
   EXPECT_EQ(from("hvector(9999, 3, -128, float)"), late.l2_bytes / 128 * 12);
   EXPECT_EQ(from("hvector(9999, 3, 192, float)"), late.l2_bytes / 64 * 12);
-  // Not those that are no masked loads, nor across pages.
+  // Not runs that are not moved under masks, nor strides above half a page.
   EXPECT_EQ(from("hvector(9999, 4, 128, float)"), 2 * late.l2_bytes / 64 * 16);
   EXPECT_EQ(from("hvector(9999, 6, 128, float)"), Sizes::kNoEnd);
   EXPECT_EQ(from("hvector(9999, 3, 4032, float)"), Sizes::kNoEnd);
@@ -167,7 +168,7 @@ TEST(Moves, LongerRunsAreAskedForWherePackingGainsByIt) {
   EXPECT_EQ(packed("hvector(9999, 64, 128, byte)"), host.l2_bytes);
   EXPECT_EQ(packed("hvector(9999, 96, 256, byte)"), host.l2_bytes / 128 * 96);
   EXPECT_EQ(packed("hvector(9999, 24, 128, byte)"), host.l3_bytes / 64 * 24);  // under masks
-  // Where most lines hold data, and in rows that end before what is asked for.
+  // Not where most lines hold data, nor in rows shorter than the prefetch distance.
   for (const char* text : {"hvector(9999, 40, 96, byte)", "hvector(9999, 96, 192, byte)",
                            "hvector(99, 1, 99999, hvector(60, 64, 128, byte))",
                            "hvector(99, 1, 99999, hvector(30, 8, 128, byte))"})
@@ -208,7 +209,7 @@ TEST(Moves, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   EXPECT_EQ(move("hvector(9999, 1, 4160, double)").repeats, 1);
   EXPECT_EQ(planned("hvector(9999, 1, 1024, double)", Machine())->root(1).sweep.unpack_move.repeats,
             1);
-  // Lines only where a store writes one at once.
+  // Whole lines are stored several times only where one store writes a line.
   early.store_bytes = 32;
   early.early_stores = 3;
   early.narrow_moves_avoid_conflicts = true;
@@ -217,7 +218,7 @@ TEST(Moves, RunsThatMeetInTheFirstLevelAreStoredSeveralTimes) {
   EXPECT_EQ(move("hvector(9999, 1, 4096, double)").repeats, 9);
   EXPECT_EQ(move("hvector(9999, 64, 4096, byte)").repeats, 1);
   EXPECT_EQ(move("hvector(9999, 256, 4096, byte)").repeats, 1);
-  // There lines go by narrow moves, the narrower the fewer places there are for them.
+  // Else by narrow moves: the fewer L1 sets their lines use, the narrower.
   const auto pieces = [&](const char* text) {
     const auto plan = planned(text, early);
     const Sweep& sweep = plan->root(1).sweep;
@@ -259,7 +260,7 @@ TEST(Moves, LinesOfAListThatRisesSlowlyAreAskedForInOrder) {
     return planned(text, host)->root(1).sweep.pack_move.ahead_in_order;
   };
   EXPECT_TRUE(in_order("indexed_block(1, [0, 3, 7, 12, 20], double)"));
-  EXPECT_FALSE(in_order("indexed_block(1, [0, 30, 70, 120, 200], double)"));  // few of the lines
+  EXPECT_FALSE(in_order("indexed_block(1, [0, 30, 70, 120, 200], double)"));  // most lines unused
   EXPECT_FALSE(in_order("indexed_block(1, [0, 7, 3, 12, 20], double)"));
   EXPECT_FALSE(in_order("indexed_block(1, [0, 3, 7, 8, 9, 11, 12, 13, 300, 301, 305], double)"));
   EXPECT_FALSE(in_order("indexed_block(2, [0, 3, 7, 12, 20], double)"));
@@ -272,20 +273,20 @@ TEST(Moves, ListsThatRiseSlowlyAreUnpackedUnaskedForUnderMasks) {
   Machine host;
   host.follows_ascending_lists = true;
   const auto sweep = [&](const char* text) { return planned(text, host)->root(1).sweep; };
-  // Four entries of 24 bytes in 21 doubles: of half the third level so many times what one to a
-  // line fills.
+  // Four entries of 24 bytes in 21 doubles: several share a line, so more packed bytes fill half of
+  // the L3.
   const Sweep rising = sweep("indexed_block(3, [0, 9, 12, 21], double)");
   const Sweep random = sweep("indexed_block(3, [9, 0, 12, 21], double)");
   EXPECT_EQ(rising.unpack_ahead.from, host.l3_bytes / 2 / 64 * 24 * (4 * 64) / (21 * 8));
   EXPECT_EQ(rising.masks_below, rising.unpack_ahead.from);
   EXPECT_EQ(random.masks_below, rising.masks_below / 2);
   EXPECT_EQ(random.unpack_ahead.from, host.l1_bytes / 64 * 24);
-  // One of eight.
+  // Every eighth.
   EXPECT_EQ(sweep("indexed_block(3, [0, 24, 49, 72], double)").unpack_ahead.from,
             host.l3_bytes / 2 / 64 * 24);
   EXPECT_EQ(sweep("indexed_block(3, [0, 48, 97, 144], double)").unpack_ahead.from,
             random.unpack_ahead.from);
-  // Few lines, of which each is stored to once.
+  // Sparse runs of up to 16 bytes stay under masks.
   EXPECT_EQ(sweep("indexed_block(3, [0, 99, 199, 300], float)").masks_below, Sizes::kNoEnd);
   EXPECT_EQ(
       planned("indexed_block(3, [0, 9, 12, 21], double)", Machine())->root(1).sweep.masks_below,
@@ -305,7 +306,7 @@ TEST(Moves, LinesAtFewPlacesOfTheirPagesAreAskedForIntoTheSecondLevel) {
   for (const char* text : {"hvector(99999, 1, 1024, double)", "hvector(99999, 3, -3072, double)"})
     EXPECT_TRUE(sweep(text).pack_move.ahead_second) << text;
   EXPECT_FALSE(sweep("hvector(99999, 1, 512, double)").pack_move.ahead_second);
-  // Rows that begin anywhere have lines at all places, of which more stay in the third level.
+  // Rows at all offsets in pages use all cache sets, so more lines fit the L3.
   const Sweep anywhere = sweep("hvector(999, 1, 1000192, hvector(999, 1, 2048, double))");
   EXPECT_TRUE(anywhere.pack_move.ahead_second);
   EXPECT_EQ(anywhere.pack_ahead.from, second.l3_bytes / 64 * 8);

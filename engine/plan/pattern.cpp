@@ -6,7 +6,7 @@
 namespace lacuna {
 namespace {
 
-constexpr size_t kFewRuns = 16;  // of a list that is taken for a struct
+constexpr size_t kFewRuns = 16;  // a list of so many runs counts as a struct
 
 }  // namespace
 
@@ -26,7 +26,7 @@ const char* pattern_name(Pattern pattern) {
   return "pieces";
 }
 
-// By what the layout is, not by the kernel: those for fields also move short runs at short strides.
+// Decided by the layout, not the kernel: kernels for records also move short runs at short strides.
 Pattern pattern_of(const PlanNode& root) {
   if (root.sweep.how == Sweep::How::kTranspose) return Pattern::kTransposed;
   switch (root.kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pattern: what a message is like to whoever moves it, in one word. Where it pays to pack first is
-// measured by pattern (interpose/policy/policy.hpp).
+// Pattern: the kind of a message, in one word. `lacuna tune` measures for each pattern from which
+// size on packing first is faster (interpose/policy/policy.hpp).
 #ifndef LACUNA_ENGINE_PLAN_PATTERN_HPP_
 #define LACUNA_ENGINE_PLAN_PATTERN_HPP_
 
@@ -13,23 +13,21 @@ namespace lacuna {
 
 enum class Pattern : uint8_t {
   kStrided,     // loops over runs
-  kListed,      // many runs at irregular places
-  kFields,      // a few of them, mostly again and again: structs
+  kListed,      // many runs at irregular offsets
+  kFields,      // a few runs at irregular offsets, mostly repeated: structs
   kTransposed,  // a plain traversal would come back to each line many times
-  kPieces,      // whichever of these: runs that are made of derived types
+  kPieces,      // any of these, with runs that consist of derived types (piece_bytes)
 };
 inline constexpr int kPatterns = 5;
 const char* pattern_name(Pattern pattern);
 
-// Of a plan's `single` or `repeat` root: what most of its bytes are in. O(depth + the pieces of its
-// structs).
-// Never kPieces, which layouts know nothing of.
+// The pattern of most of the bytes below a plan's root. Never kPieces: layouts have no derived
+// types. O(depth + the parts of its structs).
 Pattern pattern_of(const PlanNode& root);
 
-// The size of the contiguous derived type that most of a type's bytes are elements of, as in a
-// vector of blocks of contiguous(6, float); 0: they are elements of basic types. Some MPI libraries
-// move such elements one by one, however long the runs that they make. O(depth + the members of
-// structs).
+// The size of the contiguous derived type that most of a type's bytes belong to, such as
+// contiguous(6, float) in a vector of it; 0: they belong to basic types. Some MPI libraries move
+// such elements one by one, however long their runs are. O(depth + the members of structs).
 int64_t piece_bytes(const Type& type);
 
 }  // namespace lacuna

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Builds plans: one PlanNode for each distinct node of the layout, and the root for repeated
-// elements.
+// Builds plans: a PlanNode for each distinct node of the layout, and the root for many elements.
 #include "plan/plan.hpp"
 
 #include <algorithm>
@@ -17,16 +16,13 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// Of a message, in packed bytes. MPI_Pack under the preload (MPICH, EPYC, SSE2 code against the
-// AVX-512 kernels; ns): structs of 22 bytes in 40, 16 of them 24 -> 21, 40: 38 -> 27, 100: 60 ->
-// 45, 400: 175 -> 155; 32 runs of 12 bytes 33 -> 24, 8 of 24 19 -> 18, a list of 12 words 17.5
-// -> 16.5.
+// Messages of up to so many packed bytes are moved by functions that lacuna-cc compiled
+// (docs/experiments/2026-11-27-plan-thresholds.md).
 constexpr int64_t kMostCompiled = 8192;
 
-// Up to so many elements, of `size` bytes, are better spelled out than taken by the kernel that is
-// for many: where that is called anew for each few runs of an element, or for each piece, as long
-// as the caches hold them; or fewer than half of a table's period. (Rows in a kernel are quicker:
-// 1000 of vector(8, 4, 5, double) 2.4 and, spelled out, 3.9 us.)
+// Up to how many elements of `size` bytes FewMoves is faster than the sweep's kernel: many, where
+// each kernel call moves only a few runs; else fewer than half of a table's period
+// (docs/experiments/2026-11-26-short-runs-and-records.md).
 int64_t most_spelled(const Sweep& sweep, int64_t size) {
   constexpr int64_t kMostBytes = 1 << 18;
   constexpr int64_t kFewInARow = 12;
@@ -38,7 +34,7 @@ int64_t most_spelled(const Sweep& sweep, int64_t size) {
     const Fields& fields = *sweep.fields;
     const int64_t period = std::max(fields.gather.elements, fields.scatter.elements);
     if (period > 0) return period / 2;
-    // By the same list of words.
+    // The kernel would use the same list of words.
     return goes_by_list(fields, kMostBytes / size) ? kMostBytes / size
            : goes_by_list(fields, kFewListed)      ? kFewListed
                                                    : 0;
@@ -47,7 +43,7 @@ int64_t most_spelled(const Sweep& sweep, int64_t size) {
     return 0;
   int64_t runs = sweep.inner.count;
   if (is_fields) {
-    // Rows in a kernel cost as much as they do alone.
+    // A kernel does not move rows of fields faster than one row in each call.
     runs *= static_cast<int64_t>(sweep.fields->fields.size());
     return runs <= kFewInARow ? kMostBytes / size : 0;
   }
@@ -62,7 +58,7 @@ class Builder {
   Builder(const KernelTable& kernels, const Machine& machine)
       : kernels_(kernels), machine_(machine) {}
 
-  // Children first, without recursion: nests may be deep, and stacks small.
+  // Builds children first. No recursion: nests may be deep, and stacks small.
   PlanNodePtr build(const NodePtr& root) {
     struct Visit {
       const NodePtr* layout;
@@ -83,10 +79,10 @@ class Builder {
     return done_[root.get()];
   }
 
-  // About the memory of what was built, and of the layout.
+  // The memory of the nodes and of the layout, approximately.
   int64_t memory_bytes() const { return memory_bytes_; }
 
-  // `count` elements, `extent` apart, with the count left open.
+  // Any number of elements, `extent` apart.
   PlanNodePtr build_repeat(const NodePtr& element, int64_t extent) {
     const auto node = std::make_shared<PlanNode>();
     node->layout = element;
@@ -105,7 +101,7 @@ class Builder {
   }
 
  private:
-  // Of children that are built.
+  // Its children must have been built.
   PlanNodePtr make(const NodePtr& layout) {
     const auto node = std::make_shared<PlanNode>();
     node->layout = layout;
@@ -145,7 +141,7 @@ class Builder {
   int64_t memory_bytes_ = 0;
 };
 
-// As bytes, whatever it was.
+// Keeps::kOutline: sizes, bounds and signature of the type, with `byte` in place of its tree.
 TypePtr outline_of(const Type& type) {
   auto outline = make_ref<Type>();
   outline->basic = find_basic("byte");
@@ -163,7 +159,7 @@ TypePtr outline_of(const Type& type) {
   return outline;
 }
 
-// Not inlined: make_plan would have one more on the stack meanwhile.
+// Not inlined, to keep the stack of make_plan small.
 [[gnu::noinline]] void set_few_moves(const Layout& layout, const KernelTable& kernels,
                                      const Machine& machine, FewMoves* few) {
   *few = FewMoves(layout, kernels, machine);
@@ -211,7 +207,7 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host,
 
 PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves) {
   if (plan.is_empty() || plan.is_contiguous()) return nullptr;
-  // Words at a stride: the plan's own moves take as long (16 of them) or a nanosecond less (128).
+  // For moves at one stride, the plan's own are as fast.
   if (plan.few_.is_regular()) return nullptr;
   const int64_t most = std::min(kMostCompiled / plan.size_, plan.most_disjoint_);
   if (most == 0) return nullptr;

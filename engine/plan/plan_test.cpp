@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which kernel, loop order and block sizes known types get, and why. That plans are right is held
-// by exec/ and the property tests; here only what was chosen.
+// Which kernel, loop order and block sizes known types get, and why. exec/ and the property tests
+// check that plans move the right bytes.
 #include "plan/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -160,7 +160,7 @@ TEST(Plan, ShufflesWhereTheyAreQuickerThanMoves) {
     EXPECT_EQ(packed_by("resized(0, 16, contiguous(12, byte))"), word_cycles > 0);
     EXPECT_FALSE(packed_by("resized(0, 16, double)"));
     EXPECT_FALSE(packed_by("resized(0, 48, contiguous(3, double))"));
-    EXPECT_FALSE(packed_by("resized(0, 64, byte)"));  // too few bytes of too many
+    EXPECT_FALSE(packed_by("resized(0, 64, byte)"));  // a vector would need too many loads
   }
 }
 
@@ -176,7 +176,7 @@ TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereThoseAreFast) {
                 has_words && are_fast);
     }
   }
-  // Beside permutes only where an element has a line or more.
+  // Words beside permutes only where an element spans a line or more.
   table.elements = host.fast_byte_permutes = true;
   for (const bool wide : {false, true}) {
     const TypePtr two = parse_type(wide ? "resized(0, 96, hindexed([24, 4], [0, 64], byte))"
@@ -195,30 +195,30 @@ TEST(Plan, SmallElementsAreSpelledOut) {
   EXPECT_EQ(few("vector(128, 1, 24, double)"), 1);
   EXPECT_EQ(few("vector(129, 1, 24, double)"), 0);
   EXPECT_EQ(few("resized(0, 40, float)"), 128);
-  EXPECT_EQ(few("vector(33, 3, 24, short)"), 1);   // 4 + 4 that overlap
+  EXPECT_EQ(few("vector(33, 3, 24, short)"), 1);   // two overlapping moves of 4
   EXPECT_EQ(few("vector(12, 5, 60, double)"), 2);  // 16 + 16 + 8
   EXPECT_EQ(few("vector(34, 5, 60, double)"), 1);
   EXPECT_EQ(few("vector(35, 5, 60, double)"), 0);
   EXPECT_EQ(few("vector(26, 8, 60, double)"), 1);
-  EXPECT_EQ(few("vector(2, 9, 60, double)"), 6);  // longer than runs are for this: listed
+  EXPECT_EQ(few("vector(2, 9, 60, double)"), 6);  // runs too long for moves at a stride: a list
   EXPECT_EQ(few("vector(33, 3, 24, byte)"), 0);
   EXPECT_EQ(few("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), 16);  // 4, 16 + 8, 4
-  EXPECT_EQ(few("hvector(2, 7, 100, byte)"), 26);                            // 4 + 4 that overlap
+  EXPECT_EQ(few("hvector(2, 7, 100, byte)"), 26);  // two overlapping moves of 4
   EXPECT_EQ(few("byte"), 128);
   EXPECT_EQ(few("vector(16, 1, 3, short)"), 8);
   EXPECT_EQ(few("contiguous(64, byte)"), 16);
   EXPECT_EQ(few("contiguous(65, byte)"), 0);
   EXPECT_EQ(few("contiguous(0, byte)"), 0);
-  // Lists have offsets of 32 bits, strides have more.
+  // Offsets of a list have 32 bits, strides 64.
   EXPECT_EQ(few("hindexed([1, 1, 1], [0, 16, 3_000_000_000], double)"), 0);
   EXPECT_EQ(few("hindexed([1, 1, 1], [3_000_000_000, 3_000_000_016, 3_000_000_048], double)"), 21);
   EXPECT_EQ(few("hindexed([1, 1], [0, 3_000_000_000], double)"), 64);
-  // Rows that are too much for a list, of moves, and of runs of two; not of longer ones.
+  // Rows that are too many for a list: of runs of one and of two moves, not of more.
   EXPECT_EQ(few("vector(6, 1, 9, vector(8, 1, 3, double))"), 2);
   EXPECT_EQ(few("vector(8, 1, 9, vector(5, 3, 6, float))"), 1);
   EXPECT_EQ(few("vector(8, 1, 9, vector(5, 4, 6, double))"), 0);
   EXPECT_EQ(few("vector(8, 1, 9, vector(17, 1, 6, double))"), 0);  // 136 moves
-  // Rows of loops in loops: 256 KiB.
+  // A kernel would be called for a few runs each: up to 256 KiB.
   EXPECT_EQ(few("vector(4, 1, 9, vector(3, 1, 10, int))"), 5461);
 }
 
@@ -247,7 +247,7 @@ TEST(Plan, SmallElementsAreMovedByPermutesWhereThoseAreFast) {
     EXPECT_EQ(is_permuted("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), permutes);
     EXPECT_EQ(is_permuted("contiguous(24, byte)"), permutes);
     EXPECT_FALSE(is_permuted("double"));                   // one move
-    EXPECT_FALSE(is_permuted("vector(3, 1, 2, double)"));  // at a stride
+    EXPECT_FALSE(is_permuted("vector(3, 1, 2, double)"));  // equal moves at a stride
     EXPECT_EQ(is_permuted("vector(3, 1, 2, double)", 2), permutes);
     EXPECT_FALSE(is_permuted("vector(16, 1, 24, double)", 2));       // sixteen windows
     EXPECT_FALSE(is_permuted("hvector(5, 3, 48, byte)"));            // four windows
@@ -260,7 +260,7 @@ TEST(Plan, SmallElementsAreMovedByPermutesWhereThoseAreFast) {
   });
 }
 
-// Short loops inside one that is repeated, by the count of elements or by a loop.
+// Short loops inside a longer one (a loop, or the count of elements) are part of a record.
 TEST(Plan, ShortLoopsAreElements) {
   for_each_row([](const KernelTable& table, const Machine& host) {
     const auto fields = [&](const char* text, int64_t count) -> size_t {
@@ -270,14 +270,14 @@ TEST(Plan, ShortLoopsAreElements) {
     EXPECT_EQ(fields("vector(3, 1, 2, double)", 1000), 3u);
     EXPECT_EQ(fields("hvector(1000, 1, 96, vector(2, 2, 3, double))", 1), 2u);
     EXPECT_EQ(fields("subarray([3, 3, 4], [2, 2, 3], [0, 1, 0], c, float)", 1000), 4u);
-    // Too far apart for elements of two; each row by a table, where tables serve such runs.
+    // Too far apart for records of two runs: each row by a table, where tables serve such runs.
     const bool has_tables = table.field_bytes > 0 && host.permuted_run_bytes >= 16;
     EXPECT_EQ(fields("resized(0, 4096, vector(2, 2, 3, double))", 1000), has_tables ? 1u : 0u);
     EXPECT_LE(fields("vector(20, 1, 2, double)", 1000), 1u);
   });
 }
 
-// Not by a kernel each.
+// Small children of a kEach node are FewMoves, not kernel calls.
 TEST(Plan, SmallPiecesAreSpelledOut) {
   const auto pieces = [](const std::string& text) {
     const PlanPtr plan = make_plan(parse_type(text).value(), *find_table("reference"));
@@ -296,7 +296,7 @@ TEST(Plan, SmallPiecesAreSpelledOut) {
             "kernel few few ");
 }
 
-// Explained as what moves them, which need not be the same for packing and unpacking.
+// `explain` names the kernels that move single runs; packing and unpacking may differ.
 TEST(Plan, ASingleRunIsNoElementOfFields) {
   for (const KernelTable* table : kernel_tables()) {
     const PlanPtr plan = make_plan(parse_type("vector(1000, 1, 2, char)").value(), *table);

@@ -53,8 +53,7 @@ void set_kernels(Sweep& sweep, const KernelTable& kernels, const Machine& machin
   sweep.unpack = find_kernel(kernels, unpack, sweep.width);
 }
 
-// Moves loops[index] out of the nest into one of the kernel's two dimensions; keeps track of the
-// node's own loop, which is loops[0].
+// Makes loops[index] the kernel's outer dimension. The node's own loop is loops[0].
 void place_outer(Sweep& sweep, Nest& nest, size_t index) {
   sweep.outer = nest.loops[index];
   nest.loops.erase(nest.loops.begin() + static_cast<ptrdiff_t>(index));
@@ -66,9 +65,8 @@ void place_rest(Sweep& sweep, Nest& nest) {
   if (sweep.own == Sweep::Own::kNone) sweep.own = Sweep::Own::kAround;
 }
 
-// What a traversal of the innermost loop touches, and how many of its iterations stay mapped and
-// cached, for iterations of a loop outside that share lines and come back to them only after all of
-// it; 0: all do (Byna 2003, section 5.3).
+// What one traversal of the innermost loop touches, and how many of its iterations stay in the TLB
+// and the L1 until the next traversal uses the same lines again; 0: all (Byna 2003, section 5.3).
 struct Footprint {
   int64_t pages;
   int64_t lines;
@@ -86,7 +84,7 @@ Footprint footprint_of(const Loop& inner, int64_t width, const Machine& machine)
           std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines))};
 }
 
-// Whether columns of `inner` may be worth a buffer (transpose_any.inl.hpp).
+// Whether columns of `inner` may be gathered in a buffer (transpose_any.inl.hpp).
 bool can_gather(int64_t width, const Loop& inner, const KernelTable& kernels,
                 const Machine& machine) {
   constexpr int64_t kLeastLines = 2;
@@ -95,8 +93,7 @@ bool can_gather(int64_t width, const Loop& inner, const KernelTable& kernels,
          inner.count * width >= kLeastLines * machine.line_bytes;
 }
 
-// What explain says of one. Not inlined: strings that are put together take the stack, of which
-// threads may have little.
+// The sentence for explain. Not inlined: building strings takes much stack.
 [[gnu::noinline]] std::string why_transpose(const Sweep& sweep, int64_t pages, bool is_gathered,
                                             const Machine& machine) {
   const std::string rows =
@@ -111,16 +108,16 @@ bool can_gather(int64_t width, const Loop& inner, const KernelTable& kernels,
          " bytes on leave by non-temporal stores";
 }
 
-// A loop whose blocks are neighbours in memory, outside one that strides: a transpose. Whole lines
-// are read and written once if both are tiled.
+// A loop over neighbours in memory, outside a loop with a stride, is a transpose. If both are
+// tiled, whole lines are read and written once.
 bool select_transpose(Sweep& sweep, Nest& nest, const KernelTable& kernels,
                       const Machine& machine) {
   const Loop& inner = nest.loops.back();
   const bool is_gathered = width_class(sweep.width) == Width::kAny;  // no register tile
   if (is_gathered && !can_gather(sweep.width, inner, kernels, machine)) return false;
   for (size_t i = 0; i + 1 < nest.loops.size(); ++i) {
-    const bool own_count_open =
-        i == 0;  // may be multiplied or cut at run time; the kernel copes with few
+    // The own loop's count may change at run time; the kernel accepts small ones.
+    const bool own_count_open = i == 0;
     if (nest.loops[i].mem_stride != sweep.width || (!own_count_open && nest.loops[i].count < 4))
       continue;
     sweep.how = How::kTranspose;
@@ -150,7 +147,7 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     sweep.own = Sweep::Own::kInner;
     sweep.why = "one loop of runs";
   } else {
-    // The loop with the least stride is the one whose iterations may share lines with each other.
+    // Iterations of the loop with the least stride may share lines with each other.
     size_t closest = nest.loops.size() - 1;
     for (size_t i = 0; i < nest.loops.size(); ++i) {
       if (std::abs(nest.loops[i].mem_stride) < std::abs(nest.loops[closest].mem_stride))
@@ -178,7 +175,7 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
   set_kernels(sweep, kernels, machine, Shape::kStrided, Shape::kStrided);
 }
 
-// The runs of one iteration of loops[first], in packed order, if they are few.
+// The runs of one iteration of loops[first], in packed order; false if they are too many.
 bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
   constexpr int64_t kMostFields = 32;
   const PlanNode& leaf = *nest.leaf;
@@ -210,7 +207,7 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
   return true;
 }
 
-// What explain says of them, `in_row` at a time.
+// The sentence for explain. `in_row`: records in a row of the kernel.
 [[gnu::noinline]] std::string why_fields(const Fields& found, int64_t in_row) {
   const bool single = found.fields.size() == 1;
   const auto way = [&](const FieldTable& table, bool is_permuted, const std::string& by_table) {
@@ -236,17 +233,16 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
          way(found.scatter, found.scatter_permuted, "vectors stored under masks");
 }
 
-// Elements of a few small fields: whole vectors of them, where tables serve; a list of fields
-// in any case. The elements are the iterations of the innermost loop, or of one outside it that
-// makes short inner loops part of the element.
+// Records of a few small runs: moved by vector tables where these are faster, else run by run. A
+// record is an iteration of the innermost loop, or of an outer one whose inner loops are short.
 bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const Machine& machine) {
   constexpr int64_t kShortLoop = 16;
   constexpr int64_t kMostSize = 1024;
-  // Of lists in a row, which are elements themselves.
+  // Iterations of the innermost loop over a list, above which the loop is not part of the record.
   constexpr int64_t kShortListedRow = 3;
   if (nest.loops.empty()) return false;
   size_t at = nest.loops.size() - 1;
-  // Of elements that are repeated the count is open, and 1 here.
+  // The loop of a repeat root has count 1 here; its real count is not known.
   const auto is_long = [](const Loop& loop) { return loop.count >= 4 || loop.count == 1; };
   for (size_t i = at; i > 0 && nest.loops[i].count < kShortLoop; --i) {
     if (is_long(nest.loops[i - 1])) at = i - 1;
@@ -266,7 +262,7 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
     const int64_t row = at + 1 < nest.loops.size() ? nest.loops.back().count : 1;
     found = worthwhile_fields(std::move(runs), nest.loops[at].mem_stride, listed, row, kernels,
                               machine);
-    // Rows of a known length that are too short for its table are loops of runs.
+    // A row that is too short for both tables stays a loop of runs.
     if (found != nullptr && found->fields.size() == 1 && nest.loops[at].count > 1 && at > 0 &&
         nest.loops[at].count < found->gather.least && nest.loops[at].count < found->scatter.least)
       found = nullptr;
@@ -296,8 +292,8 @@ bool select_fields(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   return true;
 }
 
-// The list as equal runs with offsets of 32 bits. Runs of unequal lengths are cut to their common
-// unit where that makes few of one: what a run's length costs is that nobody can foresee it.
+// The list as equal runs with 32-bit offsets. Runs of unequal lengths are cut into their greatest
+// common length, unless the pieces are too many: a varying length costs mispredicted branches.
 void find_places(Sweep& sweep, const LayoutNode& list) {
   constexpr int64_t kMostUnits = 8;
   const size_t runs = list.mem_offsets.size();
@@ -325,7 +321,7 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   const LayoutNode& list = *nest.leaf->layout;
   sweep.list = &list;
   sweep.width = list.kind == Kind::kBlocks ? list.children[0]->size : 0;
-  if (!nest.loops.empty() && nest.leaf->sweep.list != nullptr) {  // which has looked already
+  if (!nest.loops.empty() && nest.leaf->sweep.list != nullptr) {  // found for the leaf's own sweep
     sweep.places = nest.leaf->sweep.places;
     sweep.width = nest.leaf->sweep.width;
   } else {
@@ -359,7 +355,7 @@ Tiles transpose_tiles(int64_t width, const Machine& machine) {
   const int64_t line = std::max<int64_t>(1, machine.line_bytes / width);
   const int64_t most = std::min<int64_t>(machine.tlb_entries / 2, 256 / width);
   const int64_t rows = machine.tile_rows > 0 ? machine.tile_rows : most;
-  // Of up to 1024^2 elements.
+  // Messages of up to 1024^2 elements where four_lines_bytes is 16 MiB.
   const bool has_diagonals = machine.conflicts_stall_tiles && (width == 4 || width == 8);
   return {std::max(line, rows / line * line), std::max(line, machine.page_bytes / width),
           width <= 4 ? machine.four_lines_narrow_bytes : machine.four_lines_bytes / 16 * width,

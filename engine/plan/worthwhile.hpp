@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which tables for elements of a few small fields are quicker than moves.
+// Which way to move a small record is the fastest: vector tables, permutes, words, or a loop for
+// each of its runs.
 #ifndef LACUNA_ENGINE_PLAN_WORTHWHILE_HPP_
 #define LACUNA_ENGINE_PLAN_WORTHWHILE_HPP_
 
@@ -13,9 +14,9 @@
 
 namespace lacuna {
 
-// The tables that are worth following, or none of them where the runs are better moved as an
-// element's all the same: a list, or loops whose innermost has so few in a `row`. Null where loops
-// are better.
+// The record, with those tables and moves that are faster than its runs one by one. Null: loops of
+// runs are better. `extent`: from record to record in memory; `listed`: the runs are entries of a
+// list; `row`: count of the innermost loop that became part of the record (1: none).
 FieldsPtr worthwhile_fields(std::vector<Field> runs, int64_t extent, bool listed, int64_t row,
                             const KernelTable& kernels, const Machine& machine);
 
