@@ -81,8 +81,8 @@ constexpr CpuHabits kZen5 = [] {
   return habits;
 }();
 
-// The events of the L2: L2_RQSTS.MISS (Intel SDM, since Skylake); L2_CACHE_REQ_STAT, data misses
-// (AMD PPR, since Zen 2).
+// Events that count L2 misses: L2_RQSTS.MISS (Intel SDM, since Skylake); L2_CACHE_REQ_STAT, data
+// misses (AMD PPR, since Zen 2).
 constexpr Cpu kRows[] = {
     {"generic", "nothing: what is safe anywhere", nullptr, {}},
     {"golden-cove", "Sapphire, Emerald and Granite Rapids; also for Intel's other CPUs",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Cpus: a row for each micro-architecture, with the habits that plans are made by. The CPU is asked
-// once who made it, and only here; LACUNA_CPU=NAME takes another row, on any machine. What a plan
-// is follows from the type, the row, the profile and the instruction set, and from nothing else.
+// Cpus: a row of habits for each micro-architecture. Only this file looks at the CPU's maker, once;
+// LACUNA_CPU=NAME selects another row, on any machine. A plan follows from the type, the row, the
+// profile and the instruction set, and from nothing else.
 #ifndef LACUNA_ENGINE_MACHINE_CPUS_HPP_
 #define LACUNA_ENGINE_MACHINE_CPUS_HPP_
 
@@ -15,7 +15,7 @@
 
 namespace lacuna {
 
-// What a CPU says of itself.
+// What CPUID says.
 struct CpuId {
   enum class Maker : uint8_t { kOther, kAmd, kArm, kIntel };
   Maker maker = Maker::kOther;
@@ -25,7 +25,7 @@ struct CpuId {
 CpuId host_cpu_id();
 
 struct Cpu {
-  std::string_view name;    // what LACUNA_CPU calls it
+  std::string_view name;    // for LACUNA_CPU
   std::string_view origin;  // where the habits were measured
   bool (*match)(const CpuId& id);
   CpuHabits habits;
@@ -42,9 +42,9 @@ const Cpu* find_cpu_row(std::string_view name);
 struct CpuChoice {
   const Cpu* row = cpu_rows().data();
   std::string why;        // "LACUNA_CPU", "family 25 model 17", "no row matches family 24 model 1"
-  std::string complaint;  // of a name that no row has; or empty
+  std::string complaint;  // if no row has the wanted name; or empty
 };
-// `wanted`: the name that LACUNA_CPU gives; empty: it gives none.
+// `wanted`: the value of LACUNA_CPU, or empty.
 CpuChoice choose_cpu(std::string_view wanted, const CpuId& id);
 
 // The row in force in this process. Never fails.

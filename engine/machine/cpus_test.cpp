@@ -52,7 +52,7 @@ TEST(Cpus, TheChoiceSaysWhy) {
             "or neoverse; zen4 is used, the row of this CPU (family 25 model 17)");
 }
 
-// At most one row, so that their order says nothing.
+// A CPU matches at most one row, so that their order does not matter.
 TEST(Cpus, RowsAreApart) {
   std::set<std::string_view> names;
   for (const Cpu& row : cpu_rows()) EXPECT_TRUE(names.insert(row.name).second) << row.name;
@@ -90,7 +90,7 @@ TEST(Cpus, SizesFollowFromTheHabitsAndTheCaches) {
   }
 }
 
-// A profile's defaults are of the row that was in force when it was made.
+// The defaults in a profile are of the row that was in force when it was made: they are not read.
 TEST(Cpus, AProfileLeavesDefaultsToTheRow) {
   for (const Cpu& row : cpu_rows()) {
     const Profile told = told_profile({&row, "", ""});

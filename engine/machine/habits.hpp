@@ -17,12 +17,12 @@ struct CpuHabits {
 
   // What one store writes at once; a wider vector takes twice as long.
   int64_t store_bytes = 64;
-  // Stores in the store queue, for each way of the L1, that fetch their lines before they leave; 0:
-  // none, or not known.
+  // Where queued stores fetch their lines before they commit: entries of the store queue for each
+  // way of the L1. 0: they do not, or not known.
   int64_t early_stores = 0;
   // The hardware prefetcher follows stores under masks.
   bool follows_masked_stores = true;
-  // Runs of which several moves would have to write the bytes are faster under masks.
+  // A run that no single move writes exactly is faster as one move under a mask.
   bool fast_masked_moves = false;
   // Stores to lines of one L1 set wait less where each line is written by narrow moves.
   bool narrow_moves_avoid_conflicts = false;
@@ -31,7 +31,7 @@ struct CpuHabits {
 
   // ---- loads and prefetches
 
-  // Misses that the L2 serves cost nothing that a software prefetch could save.
+  // A software prefetch gains nothing for misses that the L2 serves.
   bool hides_l2_misses = false;
   // Runs that are moved while one line comes from a cache, and from DRAM: the prefetch distance. A
   // miss to DRAM takes about as long as 16 that each wait for a line.
@@ -52,12 +52,13 @@ struct CpuHabits {
   // Cycles from one load to the next at which lines of one L1 set come fastest from the L2; 0: the
   // sooner the better.
   int64_t conflict_load_cycles = 0;
-  // The stride prefetcher learns the strides of a single load instruction, up to so many bytes a
-  // run, where the stride is a multiple of so many.
+  // The stride prefetcher follows a loop of one load instruction: for runs of up to
+  // learned_run_bytes, at strides that are multiples of learned_stride_bytes.
   int64_t learned_run_bytes = 16;
   int64_t learned_stride_bytes = 1;
-  // But one instruction keeps few misses under way: shorter runs are faster unrolled by four, and
-  // so are those whose lines fill the L2 so many times, 0: none.
+  // But one load instruction keeps few misses in flight. Shorter runs than learned_run_least_bytes
+  // are faster unrolled by four, and so are messages whose lines fill the L2 unrolled_from_l2s
+  // times (0: none).
   int64_t learned_run_least_bytes = 0;
   int64_t unrolled_from_l2s = 0;
   // One gather instruction is faster than as many loads.
@@ -65,9 +66,9 @@ struct CpuHabits {
 
   // ---- long runs
 
-  // Runs from this size on are faster by the C library's memcpy than by loops of vectors: packed,
-  // and unpacked to places with gaps. It is where string instructions are fast that they are so
-  // early; else its own loop of vectors is no better.
+  // Runs from this size on are faster by the C library's memcpy than by loops of vectors: when
+  // packing, and when unpacking to places with gaps. Small values are for CPUs with fast string
+  // instructions, which that memcpy uses.
   int64_t fast_memcpy_bytes = 16384;
   int64_t fast_memcpy_scatter_bytes = 16384;
   // The C library's memcpy writes whole lines without reading them first (string instructions).
@@ -80,28 +81,29 @@ struct CpuHabits {
   // ---- small records
 
   // One permute of a vector's bytes under masks is faster than a move for each run of a record; and
-  // is so beyond the L1, too.
+  // it is so beyond the L1, too.
   bool fast_byte_permutes = false;
   bool fast_permutes_beyond_l1 = false;
   // The longest single run for which a table of permutes may be faster than moves.
   int64_t permuted_run_bytes = 64;
   // A record is faster moved word by word than by a pass over all records for each of its runs.
   bool fast_words = false;
-  // What a word of several takes, in cycles; 0: by the length of its run (plan/worthwhile.cpp).
+  // Cycles of each word of a record that has several; 0: by the length of its run
+  // (plan/worthwhile.cpp).
   double word_cycles = 0;
 
   // ---- transposes
 
-  // The rows that tiles take: all; 0: as many as half the TLB has pages for. With all, columns that
-  // begin anywhere in a line are written from end to end (transpose.inl.hpp).
+  // Rows of a tile; 0: as many as half the TLB has pages for. With all rows, columns that begin
+  // anywhere in a line are written from end to end (transpose.inl.hpp).
   int64_t tile_rows = 0;
-  // Non-temporal stores to the same place of several pages wait for each other: columns of whole
-  // pages are written four lines at a time where elements of 16 bytes, and others in proportion,
-  // take up to this size; 0: two lines, as elsewhere.
+  // Non-temporal stores to the same offset of several pages stall each other, so columns of whole
+  // pages are written four lines at a time. In transposes up to this size, for elements of 16
+  // bytes, and in proportion for others; 0: two lines at a time.
   int64_t four_lines_bytes = 0;
-  // The same of elements of up to 4 bytes.
+  // The same for elements of up to 4 bytes.
   int64_t four_lines_narrow_bytes = 0;
-  // Rows of whole pages displace each other from the caches: tiles along diagonals are faster.
+  // Rows of whole pages cause conflict misses: tiles along diagonals are faster.
   bool conflicts_stall_tiles = false;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Asks the C library and the kernel for what the host knows about itself, takes the habits of the
-// CPU's row, lets the profile of this CPU override both, and keeps the defaults for what none says.
-// No hwloc here: this runs inside other people's processes (docs/decisions/0007).
+// Puts the numbers together: what the C library and the kernel say, the habits of the CPU's row,
+// and the profile of this CPU, which overrides both. The rest keeps its default. No hwloc here:
+// this runs inside other people's processes (docs/decisions/0007).
 #include "machine/machine.hpp"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ void take(int name, std::string_view number, Profile& profile) {
   if (answer > 0) profile.set(number, static_cast<double>(answer), Source::kTold);
 }
 
-// Reads the profile of this host over what the C library tells.
+// The profile of this host, over what the C library says; without a usable file, the latter alone.
 Profile load() {
   Profile told = told_profile();
   const std::string& wanted = option_text(OptionId::kProfile);
@@ -29,7 +29,7 @@ Profile load() {
   if (path.empty()) return told;
   Result<Profile> read = read_profile(path, told);
   if (read) return std::move(read).value();
-  // That nothing was measured yet is no complaint.
+  // No complaint if there is no profile yet and none was asked for by LACUNA_PROFILE.
   if (read.error().status == LACUNA_UNSUPPORTED && wanted.empty()) return told;
   told.complaint = "the machine profile " + path + " is not used: " + read.error().message +
                    "; remedy: lacuna machine --measure";
@@ -76,7 +76,7 @@ Profile told_profile(const CpuChoice& cpu) {
   take(_SC_LEVEL2_CACHE_SIZE, "l2_bytes", profile);
   take(_SC_LEVEL3_CACHE_SIZE, "l3_bytes", profile);
 #endif
-  // glibc adds up all of an AMD package: 384 MiB where a core reaches 32.
+  // glibc says the sum of an AMD package: 384 MiB where a core reaches 32.
   if (const int64_t l3_bytes = kernel_l3_bytes(); l3_bytes > profile.machine.l2_bytes)
     profile.set("l3_bytes", static_cast<double>(l3_bytes), Source::kTold);
   derive_thresholds(profile);

@@ -2,8 +2,8 @@
 //
 // Machine: numbers about the host, as data. What depends on the host in plan/ and exec/ is here;
 // what holds for all hosts is a constant there. A number comes from the profile of this CPU if
-// there is one (`lacuna machine --measure` writes it, profile.hpp reads it), else from what the
-// host tells (sysconf), else from the row of the CPU (habits.hpp, cpus.cpp) or the defaults below,
+// there is one (`lacuna machine --measure` writes it, profile.hpp reads it), else from the C
+// library or the kernel, else from the row of the CPU (habits.hpp, cpus.cpp) or the defaults below,
 // which are those of a current server. numbers.cpp has the name, unit and limits of each.
 #ifndef LACUNA_ENGINE_MACHINE_MACHINE_HPP_
 #define LACUNA_ENGINE_MACHINE_MACHINE_HPP_
@@ -61,13 +61,11 @@ struct Machine : CpuHabits {
   // One cycle of the clock, under the load of a single busy CPU: what kernels cost is known in
   // cycles (plan/cycles.hpp).
   double cycle_ns = 0.3;
-  // Transposes with an output from this size on write past the caches (non-temporal stores): whole
-  // lines go out without being read first, and no two lines fight for a cache set. Two machines
-  // with second levels of 1 and 2 MiB cross between 1 and 2 MiB
-  // (docs/experiments/2026-11-26-transpose-kernels.md).
+  // Transposes with outputs from this size on use non-temporal stores: whole lines are written
+  // without being read first, and cause no conflict misses. Two machines with an L2 of 1 and 2 MiB
+  // break even between 1 and 2 MiB (docs/experiments/2026-11-26-transpose-kernels.md).
   int64_t stream_transpose_bytes = int64_t{2} << 20;
-  // The same for copies of long runs, which gain only once the output would not stay in the last
-  // level anyway.
+  // The same for copies of long runs, which gain only where the output would not stay in the L3.
   int64_t stream_run_bytes = int64_t{16} << 20;
   // By Level. Rounded from a Zen 4 and two Xeons, the slower of them where they differ.
   std::array<LevelSpeed, kLevels> levels = {{
@@ -76,9 +74,9 @@ struct Machine : CpuHabits {
       {20, 12, 10, 10, 8, 25, 5, 6, 5, 7, 4, 5},
       {12, 7, 6, 10, 8, 100, 12, 18, 12, 18, 7, 12},
   }};
-  // The memory's page_load_ns and page_store_ns where each line is at the same place of its page,
-  // asked for far ahead or not, whichever is less: few banks serve all of them, and few places of
-  // the caches hold them. Not measured on those three: as page_*.
+  // page_load_ns and page_store_ns of DRAM where each line is at the same offset of its page: few
+  // banks and few cache sets serve all of them. With prefetches or without, whichever is faster.
+  // The defaults are those of page_*.
   double memory_same_load_ns = 12;
   double memory_same_store_ns = 18;
 
@@ -90,12 +88,12 @@ struct Machine : CpuHabits {
   int64_t learned_lines = int64_t{1} << 40;
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
-  // What a further thread must have to move: waking one takes 5 to 50 us, in which a core moves
+  // The least bytes for each further thread: waking one takes 5 to 50 us, in which a core moves
   // 50 KiB to 500 KiB.
   int64_t parallel_bytes = int64_t{1} << 20;
 };
 
-// The host's numbers, read once, at the first question. Never fails.
+// The host's numbers, read once, at the first call. Never fails.
 const Machine& machine();
 
 }  // namespace lacuna

@@ -40,7 +40,7 @@ TEST(Machine, TheThirdLevelIsWhatACpuReaches) {
   EXPECT_EQ(told_profile().machine.l3_bytes, l3_bytes);
 }
 
-// A profile's numbers say what a store writes at once, whatever the CPU is called.
+// store_bytes follows from measured numbers, whatever the CPU is.
 TEST(Machine, StoresAreAsWideAsMeasured) {
   const auto derived = [](double write_bytes_per_ns, Source source) {
     Profile profile;

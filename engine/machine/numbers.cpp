@@ -167,7 +167,7 @@ struct LevelName {
 constexpr LevelName kLevelNames[] = {
     {Level::kL1, "l1"}, {Level::kL2, "l2"}, {Level::kL3, "l3"}, {Level::kMemory, "memory"}};
 
-// From a clock a thousand times slower than today's to one ten times faster.
+// Wide limits: from a thousand times slower than today's machines to ten times faster.
 constexpr double kLeastNs = 0;
 constexpr double kMostNs = 1e6;
 constexpr double kLeastBytesPerNs = 1e-4;
@@ -236,7 +236,7 @@ void Number::set(Machine& machine, double value) const {
   }
 }
 
-// A process may ask while it ends, from another library's destructor: hence never destroyed.
+// Never destroyed: another library's destructor may call this while the process exits.
 const std::vector<Number>& machine_numbers() {
   static const auto* const all = new std::vector<Number>(make_numbers());
   return *all;

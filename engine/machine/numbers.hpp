@@ -22,7 +22,7 @@ struct Number {
   std::string name;  // "l2_read_bytes_per_ns"
   std::string unit;  // "bytes/ns"
   std::string meaning;
-  double least = 0;  // outside [least, most] no machine is believed to be
+  double least = 0;  // values outside [least, most] are rejected
   double most = 0;
   // Exactly one of the four is set.
   int64_t Machine::* whole = nullptr;

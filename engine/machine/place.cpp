@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which CPU this is, what the kernel says of it, and where its profile is kept.
+// The CPU's name, the size of its L3, and where its profile is kept.
 #include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -33,8 +33,8 @@ std::string_view value_of(std::string_view cpuinfo, std::string_view key) {
   return {};
 }
 
-// What the kernel makes as it is read. Not all of it: /proc/cpuinfo of a machine with 512 CPUs
-// would take milliseconds.
+// The beginning of a file of /proc or /sys. The kernel generates these while they are read: all of
+// /proc/cpuinfo of a machine with 512 CPUs would take milliseconds.
 std::string first_page(const char* path) {
   std::string text(4096, '\0');
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -63,8 +63,7 @@ std::string file_name_part(std::string_view text) {
 
 }  // namespace
 
-// Virtual machines often give a whole vendor's CPUs one name; the numbers behind it tell them
-// apart.
+// In virtual machines all CPUs of a maker often have one name: hence family, model and the like.
 std::string cpu_name(std::string_view cpuinfo, std::string_view machine_name) {
   std::string name(value_of(cpuinfo, "model name"));
   if (name.empty()) name = machine_name;
@@ -105,7 +104,7 @@ int64_t kernel_l3_bytes() {
 std::string default_cache_place(const char* xdg_cache_home, const char* home, std::string_view kind,
                                 std::string_view subject) {
   std::string folder;
-  if (xdg_cache_home != nullptr && xdg_cache_home[0] == '/') {  // others are to be ignored, it says
+  if (xdg_cache_home != nullptr && xdg_cache_home[0] == '/') {  // XDG: ignore relative paths
     folder = xdg_cache_home;
   } else if (home != nullptr && home[0] == '/') {
     folder = std::string(home) + "/.cache";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The profile as JSON. The parser is asked for no exceptions, and every member is looked at before
-// it is used: the file may hold anything.
+// The profile as JSON. The file may hold anything: the parser throws no exceptions, and each member
+// is checked before it is used.
 #include "machine/profile.hpp"
 
 #include <cmath>
@@ -40,7 +40,7 @@ bool read_source(const std::string& text, Source* source) {
   return false;
 }
 
-// Takes one number of the file into the profile; what is wrong with it, or "".
+// Sets one number of the profile from the file. Returns what is wrong with it, or "".
 std::string take_number(const Number& number, const Json& entry, Profile& profile) {
   if (!entry.is_object()) return number.name + " is not an object with a value and a source";
   const auto value = entry.find("value");
@@ -59,7 +59,7 @@ std::string take_number(const Number& number, const Json& entry, Profile& profil
   return {};
 }
 
-// What cannot be true of numbers that are each possible; or "".
+// What is contradictory among numbers that are each possible; or "".
 std::string contradiction(const Machine& m, const Machine& base) {
   const auto is_power = [](int64_t n) { return (n & (n - 1)) == 0; };
   if (m.page_bytes != base.page_bytes) {
@@ -100,7 +100,7 @@ Result<Profile> parse_profile(std::string_view text, const Profile& base) {
   Profile profile = base;
   for (const Number& number : machine_numbers()) {
     const auto entry = numbers->find(number.name);
-    if (entry == numbers->end()) continue;  // made before the number was thought of
+    if (entry == numbers->end()) continue;  // the file is older than the number
     std::string wrong = take_number(number, *entry, profile);
     if (!wrong.empty()) return malformed(std::move(wrong));
   }
@@ -122,7 +122,7 @@ Result<Profile> read_profile(const std::string& path, const Profile& base) try {
   Profile at_path = base;
   at_path.path = path;
   return parse_profile(*text, at_path);
-} catch (...) {  // memory, or a defect of the parser: the numbers are a help, not a need
+} catch (...) {  // no memory, or a defect of the parser: works without a profile, too
   return malformed("reading it failed");
 }
 
@@ -136,7 +136,7 @@ std::string report_json(const Profile& profile, std::string_view place) {
   report["row"] = {{"name", profile.row.row->name},
                    {"why", profile.row.why},
                    {"complaint", or_null(profile.row.complaint)}};
-  OrderedJson& rows = report["rows"] = OrderedJson::object();  // what the habits of each stand for
+  OrderedJson& rows = report["rows"] = OrderedJson::object();  // where the habits were measured
   for (const Cpu& row : cpu_rows()) rows[std::string(row.name)] = row.origin;
   report["profile"] = or_null(profile.path);
   report["place"] = or_null(place);

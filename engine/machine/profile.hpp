@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Profile: a machine's numbers with where each comes from, and the file they are kept in.
+// Profile: a machine's numbers, where each comes from, and the file that they are kept in.
 //
 // The file is JSON, made by the probe (probe/main.cpp) for one CPU model:
 //
@@ -8,11 +8,10 @@
 //    "provenance": {"date": "...", "kernel": "...", "lacuna": "...", ...},
 //    "numbers": {"line_bytes": {"value": 64, "source": "told", ...}, ...}, ...}
 //
-// "source" is default, told or measured; a default is not taken, as the row in force has its own.
-// Names are those of numbers.cpp, unknown ones and all other members are for people and other
-// readers. A file that is not such a thing, is of another CPU, or
-// holds a number that no machine has, is ignored as a whole, with a sentence that says why: half a
-// profile would be harder to understand than none.
+// "source" is default, told (by the system) or measured. Defaults are not read: the row in force
+// has its own. Names are those of numbers.cpp; unknown names and all other members are ignored. A
+// file that has another format, is of another CPU, or holds an impossible number, is ignored as a
+// whole, with a sentence that says why: half a profile would be harder to understand than none.
 #ifndef LACUNA_ENGINE_MACHINE_PROFILE_HPP_
 #define LACUNA_ENGINE_MACHINE_PROFILE_HPP_
 
@@ -45,42 +44,41 @@ struct Profile {
 // The version of the format, the value of "lacuna_machine".
 inline constexpr int kProfileFormat = 1;
 
-// What is in force in this process, read once: machine() is its numbers.
+// The profile in force in this process, read once; machine() returns its numbers.
 const Profile& host_profile();
 
-// What the C library tells, and defaults, with the habits of a row.
+// The profile without a file: what the C library and the kernel say, and the habits of a row.
 Profile told_profile(const CpuChoice& cpu = cpu_in_force());
 
-// What the numbers above imply for the thresholds that are not measured themselves.
+// Sets the thresholds that follow from other numbers, where they are not set themselves.
 void derive_thresholds(Profile& profile);
 
 // The name of a CPU model, from the text of /proc/cpuinfo, or from the machine name of uname.
 std::string cpu_name(std::string_view cpuinfo, std::string_view machine_name);
 const std::string& host_cpu();
 
-// The third-level cache that the first CPU reaches, as the kernel tells it; 0: it does not.
+// The size of the first CPU's L3, from /sys; 0: not known.
 int64_t kernel_l3_bytes();
-// A size as it writes them, "32768K"; 0 for what is none.
+// Parses a size of /sys, "32768K"; 0: it is none.
 int64_t cache_bytes(std::string_view text);
 
-// Where the profile of this host is kept: what LACUNA_PROFILE says, else a file named after the CPU
-// in the user's cache folder. Empty if there is no such folder.
+// The path of this host's profile: what LACUNA_PROFILE says, else a file named after the CPU in the
+// user's cache folder. Empty if there is no such folder.
 std::string profile_place();
 
-// The file in the user's cache folder that numbers of one kind are kept in,
-// "machine-<subject>.json". Empty if there is no such folder.
+// The path of "<kind>-<subject>.json" in the user's cache folder. Empty if there is no such folder.
 std::string cache_place(std::string_view kind, std::string_view subject);
 std::string default_cache_place(const char* xdg_cache_home, const char* home, std::string_view kind,
                                 std::string_view subject);
 
-// The profile in a text, over the `base` numbers. The error says what is wrong, without the place.
+// The profile in a text, over the `base` numbers. The error says what is wrong, without the path.
 Result<Profile> parse_profile(std::string_view text, const Profile& base);
 
 // The same from a file; LACUNA_UNSUPPORTED if there is none.
 Result<Profile> read_profile(const std::string& path, const Profile& base);
 
-// The numbers with units, meanings and sources, what file they are from and what was wrong with it;
-// `place` is where a new profile would go. JSON in one object.
+// One JSON object: the numbers with units, meanings and sources, the file they are from, and what
+// was wrong with it. `place`: the path of a new profile.
 std::string report_json(const Profile& profile, std::string_view place);
 
 }  // namespace lacuna

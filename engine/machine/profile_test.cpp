@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Profiles: what is written is read back, and no file, whatever is in it, does more than leave a
-// sentence.
+// Profiles: what is written is read back, and a bad file, whatever is in it, leaves a complaint and
+// nothing else.
 #include "machine/profile.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace lacuna {
 namespace {
 
-// A host of whose numbers nothing is known but the page size, so that files can be about it.
+// A host with default numbers and a fixed name and page size.
 Profile host() {
   Profile base;
   base.cpu = "Test CPU, model 1";
@@ -52,7 +52,7 @@ TEST(Profile, NumbersOfAFileOverrideAndTheOthersStay) {
   EXPECT_EQ(read->sources[static_cast<size_t>(find_number("l2_bytes"))], Source::kTold);
   EXPECT_EQ(read->sources[static_cast<size_t>(find_number("l1_bytes"))], Source::kDefault);
   EXPECT_EQ(read->date, "2026-01-02");
-  EXPECT_EQ(read->kernel, "");  // not a string: not believed
+  EXPECT_EQ(read->kernel, "");  // not a string: ignored
 }
 
 TEST(Profile, AMeasuredThresholdIsKept) {

@@ -9,12 +9,11 @@
 namespace lacuna::probe {
 namespace {
 
-// Longer cycles are not walked in whole before they are timed: their pointers were just written,
-// and what does not stay cached from that does not from a walk either.
+// Longer cycles get no warm-up pass: writing their pointers has left the caches as a pass would.
 constexpr uint64_t kWarmLoads = 1 << 20;
 
 constexpr uint64_t kSkippedLines = 4;
-constexpr uint64_t kPlacesApart = 7;  // of powers of two: all, in turns
+constexpr uint64_t kPlacesApart = 7;  // odd, so that the passes reach all lines of a page
 
 // The i-th line when every step-th line is taken, then every step-th from the second on, and so on.
 uint64_t in_turns(uint64_t i, uint64_t lines, uint64_t step) {
@@ -22,8 +21,8 @@ uint64_t in_turns(uint64_t i, uint64_t lines, uint64_t step) {
   return i % in_a_turn * step + i / in_a_turn % step;
 }
 
-// Zen 5: lines of memory at one place of their pages 10.6 ns by 32 and 9.4, 9.2 and 9.3 by 64, 96
-// and 128.
+// Prefetch distance. Zen 5, lines in DRAM at one offset of their pages: 10.6 ns at 32; 9.4, 9.2 and
+// 9.3 ns at 64, 96 and 128.
 constexpr size_t kAskedAhead = 96;
 
 template <bool kAsks, typename Access>
@@ -69,7 +68,7 @@ double chase_ns(char* base, uint64_t n, size_t stride, int samples, uint64_t see
   if (n <= kWarmLoads) at = follow(at, static_cast<int64_t>(n));
   const std::vector<double> times =
       sample_ns(samples, 256, [&](int64_t loads) { at = follow(at, loads); });
-  // A use of `at` after the timing that cannot be left out.
+  // A use of `at`, so that the compiler cannot drop the loads.
   asm volatile("" : : "r"(at));
   return least(times);
 }
@@ -78,7 +77,7 @@ double cycle_ns(int samples) {
   uint64_t value = 1;
   const std::vector<double> times = sample_ns(samples, 1024, [&](int64_t additions) {
     for (int64_t i = 0; i < additions; i += 8) {
-      // The empty statements keep the compiler from adding once what it should add eight times.
+      // The empty statements keep the compiler from merging the eight additions.
 #define LACUNA_STEP                  \
   value += static_cast<uint64_t>(i); \
   asm volatile("" : "+r"(value))
@@ -111,8 +110,9 @@ std::vector<uint32_t> touch_offsets(Order order, uint64_t bytes, uint64_t line, 
     if ((order == Order::kPage || order == Order::kSame) && lines >= lines_a_page) {
       at = in_turns(place, lines / lines_a_page * lines_a_page, lines_a_page);
       const uint64_t page_begin = at / lines_a_page * lines_a_page;
-      // Another line of each page than of the page before, not all in one set of the cache; or the
-      // same, but not beside that of the last turn, which may have brought it along.
+      // kPage: another offset in each page, so that the lines are in different cache sets. kSame:
+      // the same offset; the next pass takes a line further away, which no prefetch of adjacent
+      // lines has brought.
       at = order == Order::kPage ? at + at / lines_a_page : at * kPlacesApart;
       at = page_begin + at % lines_a_page;
     }

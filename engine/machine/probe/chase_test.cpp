@@ -16,7 +16,7 @@
 namespace lacuna::probe {
 namespace {
 
-// By a clock that stands beside the work, interrupted at each time in turn.
+// With a simulated clock. Each measurement in turn is interrupted.
 TEST(Timing, AnInterruptionMakesNoSampleShorter) {
   for (int interrupted = 0; interrupted < 12; ++interrupted) {
     int time = 0;
@@ -88,7 +88,7 @@ TEST(Touch, OrdersAreWhatTheirNamesSay) {
   for (size_t i = 1; i < page.size(); ++i) EXPECT_EQ(page[i] / 4096, page[i - 1] / 4096 + 1);
   std::set<uint32_t> places;
   for (const uint32_t offset : page) places.insert(offset % 4096);
-  EXPECT_EQ(places.size(), 16u);  // each at another place of its page
+  EXPECT_EQ(places.size(), 16u);  // each at another offset of its page
   const auto same = touch_offsets(Order::kSame, 65536, 64, 4096, 16, 16);
   for (size_t i = 0; i < same.size(); ++i) EXPECT_EQ(same[i], 4096 * i + 7 * 64);
 }

@@ -13,7 +13,7 @@ constexpr double kOctavesPerCell = 0.5;
 constexpr double kRisingCell = 1.2;
 constexpr double kLeastCacheRise = 1.3;
 constexpr double kLeastMemoryRise = 2;
-constexpr double kBeyond = 1.5;  // times a level: its own step is over
+constexpr double kBeyond = 1.5;  // at so many times a level's size its step has ended
 constexpr double kSteep = 3;
 constexpr double kLeastTlbRise = 1.2;
 // A set that exceeds a cache by an eighth misses in about this part of its loads, whichever way the
@@ -21,9 +21,9 @@ constexpr double kLeastTlbRise = 1.2;
 constexpr double kCachePart = 0.25;
 // A page too many in a set of w ways makes w + 1 of n pages miss: a few percent beyond the end.
 constexpr double kTlbPart = 0.1;
-// Told sizes further off than this are of some other step.
+// A step is not the end of a level whose told size differs by more than this factor.
 constexpr double kSameStep = 8;
-// Within this factor a told size is believed, since it is exact and a knee is not.
+// Within this factor the told size is used: it is exact, and a knee is not.
 constexpr double kAgrees = 1.6;
 constexpr double kWalkPart = 0.4;  // of the highest later step
 constexpr double kFewPages = 16;
@@ -38,10 +38,10 @@ Curve on_grid(const Curve& sorted) {
   return cells;
 }
 
-// A guest is told the whole of a cache of which it may get a small part, which no told size leads
-// to. If latency climbs to a multiple beyond the second level, and the middle of that within a few
-// sizes, it can be nothing else. (Not by find_steps: a shared cache's step may follow the second
-// level's without a pause, or be too slow.) 0 if it does not.
+// The share of the L3 that a guest gets, which may be far below the told size. If the latency at
+// least doubles beyond the L2, and climbs from a quarter to half of that within a factor of three
+// in size, this is the end of the share. (Not by find_steps: the step of a shared cache may follow
+// the L2's without a flat part, or be too gradual.) 0: not found.
 double find_share(const Curve& sorted, double from) {
   if (from <= 0 || sorted.empty() || sorted.back().x <= from) return 0;
   const Step climb = {from, sorted.back().x, value_at(sorted, from), sorted.back().ns};
@@ -111,7 +111,7 @@ std::array<CacheFound, 3> find_caches(const Curve& latency,
   const std::vector<Step> steps = find_steps(latency, kLeastCacheRise);
   std::vector<double> knees;
   for (Step step : steps) {
-    // Where two levels' steps follow at once, their sum would put the knee behind the first.
+    // Two steps without a flat part between look like one. The limit keeps the knee at the first.
     step.high_ns = std::min(step.high_ns, step.low_ns * (1 + 1 / kCachePart));
     knees.push_back(climbed_at(latency, step, kCachePart));
   }
@@ -144,7 +144,7 @@ TlbFound find_tlb(const Curve& one_to_a_page, const Curve& side_by_side) {
   const Curve pages = envelope(one_to_a_page);
   const Curve packed = envelope(side_by_side);
   if (pages.size() < 3 || packed.empty()) return found;
-  // Over the latency of the first level, so that ratios mean what they do for caches.
+  // On top of the L1's latency, so that ratios mean the same as for caches.
   const double base = packed.front().ns;
   Curve excess;
   for (const Point& point : pages)
@@ -160,8 +160,8 @@ TlbFound find_tlb(const Curve& one_to_a_page, const Curve& side_by_side) {
   };
   found.entries = entries_of(first);
   found.miss_ns = first.high_ns - base;
-  // The second level is where walking begins: the first of the later steps, but for small ones. (A
-  // later and as high one is where the page table leaves the cache.)
+  // The second-level TLB ends where page walks begin: at the first later step that is not small. (A
+  // further step as high is where the page table no longer fits the cache.)
   double highest = 0;
   for (size_t i = 1; i < found.steps.size(); ++i)
     highest = std::max(highest, found.steps[i].high_ns - found.steps[i].low_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is read from curves: those of known machines, computed, with and without noise.
+// What is found in curves: computed ones, with and without noise, and measured ones.
 #include "machine/probe/curve.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr double kKiB = 1024;
 constexpr double kMiB = 1024 * kKiB;
 
-// Disturbances as they are: all of them make slower, a few a lot.
+// Realistic noise: a disturbance only makes slower, sometimes much.
 class Noise {
  public:
   explicit Noise(double strength) : strength_(strength) {}
@@ -34,7 +34,7 @@ struct CacheModel {
   std::array<double, 4> ns;
 };
 
-// Random loads from a set: the part that a level cannot hold is served by the next.
+// Random loads from a working set: what a level cannot hold comes from the next.
 Curve latency_of(const CacheModel& model, double noise_strength, double most_bytes) {
   Noise noise(noise_strength);
   Curve curve;
@@ -175,7 +175,7 @@ TEST(Caches, OfAMeasuredCurve) {
   EXPECT_NEAR(found[2].bytes / kMiB, 9.5, 2);
 }
 
-// The same guest an hour later: the third level's step follows the second's without a pause.
+// The same guest an hour later: the L3's step follows the L2's without a flat part.
 TEST(Caches, OfAMeasuredCurveWithoutAPause) {
   Curve curve;
   const double kib_ns[][2] = {
@@ -223,7 +223,7 @@ TEST(Tlb, OfKnownMachinesWithAndWithoutNoise) {
   expect_tlb("Neoverse V1, virtual", {48, 2048, 48, 8, 1.4, 1.9, 40});
 }
 
-// Far out, walks miss the cache: as high a step again, and not the TLB's.
+// With many pages, page walks miss the cache: a further step as high, which is not the TLB's.
 TEST(Tlb, PageTablesThatLeaveTheCacheAreNotTheSecondLevel) {
   const TlbModel model = {96, 2048, 6, 16, 1.4, 2, 15};
   Curve pages;

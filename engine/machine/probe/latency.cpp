@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Latencies: of the TLB, of the caches, and over working set and stride as in the microbenchmark of
-// Saavedra that Byna 2003 (section 5.3) uses. Theirs walks the array in order; prefetchers have
-// learned to hide that since, so the order here is random.
+// Latencies of the TLB, of the caches, and over working set and stride, as in the microbenchmark of
+// Saavedra that Byna 2003 (section 5.3) uses. Theirs walks the array in order, which today's
+// prefetchers hide; here the order is random.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +16,8 @@ constexpr double kFewestLines = 8;
 constexpr double kMostTlbPages = 8192;
 constexpr double kLeastBytes = 4096;
 constexpr int kCloserPoints = 24;
-// From here on linking costs more than timing, and the set is larger than what a disturbance
-// evicts: one round.
+// Larger sets get one round: linking them takes longer than timing them, and a disturbance evicts
+// only a small part of them.
 constexpr double kOneRoundBytes = 64.0 * 1024 * 1024;
 
 uint64_t seed_of(int round) { return static_cast<uint64_t>(round) + 1; }
@@ -69,8 +69,8 @@ void measure_tlb(const Effort& effort, Survey* survey) {
                       effort.samples, seed_of(round));
     };
   };
-  // Doubling, then closer where it steps. Both kinds in turn, as the clock's frequency may change
-  // in between.
+  // Coarse sizes first, then finer ones around each step. Both kinds alternate, as the clock
+  // frequency may change in between.
   const std::vector<double> coarse = octaves(kFewestLines, most, 2);
   std::vector<Point> packed;
   std::vector<Point> pages = rounds(effort, coarse, [&](double n, int round) {
@@ -103,7 +103,7 @@ void measure_tlb(const Effort& effort, Survey* survey) {
   if (!found.entries2) {
     survey->evidence["tlb2_entries"] = {
         how + "no second step up to " + std::to_string(std::lround(most)) + " pages", 0};
-    // What is certain is that it is not less than the first.
+    // The second level is at least as large as the first.
     if (machine.tlb2_entries < *found.entries)
       survey->profile.set("tlb2_entries", static_cast<double>(*found.entries), Source::kDefault);
     return;
@@ -139,7 +139,7 @@ void measure_caches(const Effort& effort, int64_t most_bytes, Survey* survey) {
     } else if (found[i].agrees) {
       survey->evidence[sizes[i]] = {saw, told[i]};
     } else if (found[i].bytes > below) {
-      // To three bits: a knee is not more precise.
+      // Rounded to three bits: a knee is not more precise.
       const double unit = std::exp2(std::floor(std::log2(found[i].bytes)) - 2);
       const double bytes = std::round(found[i].bytes / unit) * unit;
       survey->measured(sizes[i], bytes, saw + ", not where the system says", told[i]);
@@ -147,7 +147,7 @@ void measure_caches(const Effort& effort, int64_t most_bytes, Survey* survey) {
     below = machine_numbers()[static_cast<size_t>(find_number(sizes[i]))].get(profile.machine);
   }
 
-  // Each level well inside it; memory at the end, if that is beyond the last cache.
+  // Latency of each level at a size well inside it; of DRAM only if the set is large enough.
   const Machine& m = profile.machine;
   const Curve sorted = envelope(curve);
   const std::string how =

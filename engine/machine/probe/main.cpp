@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // lacuna-machine-probe: measures this machine and prints its profile (profile.hpp) on stdout. Each
-// line on stderr is a JSON object that says how far it is; `lacuna machine --measure` makes a
-// progress bar of them.
+// line on stderr is a JSON object with the progress, for the bar of `lacuna machine --measure`.
 //
 // Usage: lacuna-machine-probe [--quick]      measure
-//        lacuna-machine-probe --place        print where the profile of this CPU belongs
+//        lacuna-machine-probe --place        print the path of this CPU's profile
 #include <sys/utsname.h>
 
 #include <cstdio>

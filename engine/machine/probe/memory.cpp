@@ -19,7 +19,7 @@ constexpr size_t kHugeBytes = size_t{2} << 20;
 
 Region::Region(size_t bytes, Pages pages) {
   bytes = (bytes + kHugeBytes - 1) / kHugeBytes * kHugeBytes;
-  // More than is asked for, to begin where a huge page could.
+  // Maps more and unmaps the ends, so that the region is aligned to a huge page.
   void* const mapped = mmap(nullptr, bytes + kHugeBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Region: memory for measurements, with pages of a known kind, and Permutation: an order that no
-// prefetcher guesses.
+// Region: memory for measurements, with pages of a known kind. Permutation: an order that no
+// prefetcher follows.
 #ifndef LACUNA_ENGINE_MACHINE_PROBE_MEMORY_HPP_
 #define LACUNA_ENGINE_MACHINE_PROBE_MEMORY_HPP_
 
@@ -13,13 +13,13 @@ namespace lacuna::probe {
 enum class Pages {
   kSmall,    // never huge ones, so that each page needs its own TLB entry
   kHuge,     // huge ones where the system gives them, so that the TLB hardly matters
-  kDefault,  // what a program gets that does not ask
+  kDefault,  // what a program gets without madvise
 };
 
 class Region {
  public:
-  // Maps and touches. Small pages are touched in random order, so that neighbours in the address
-  // space are none in memory: some CPUs keep runs of such neighbours in one TLB entry.
+  // Maps and touches. Small pages are touched in random order, so that adjacent virtual pages are
+  // not adjacent in physical memory: some CPUs keep such pages in one TLB entry.
   Region(size_t bytes, Pages pages);
   ~Region();
   Region(const Region&) = delete;
@@ -27,7 +27,7 @@ class Region {
 
   char* data() const { return data_; }  // null if memory was refused
   size_t bytes() const { return bytes_; }
-  // How much of it lies in huge pages, as the kernel says.
+  // How much of it is in huge pages, from /proc/self/smaps.
   size_t huge_bytes() const;
 
  private:
@@ -35,8 +35,7 @@ class Region {
   size_t bytes_ = 0;
 };
 
-// A pseudorandom order of [0, n), computed place by place, so that orders of millions need no
-// memory.
+// A pseudorandom order of [0, n). Each position is computed, so that it needs no memory.
 class Permutation {
  public:
   explicit Permutation(uint64_t n, uint64_t seed = 0);
@@ -48,7 +47,7 @@ class Permutation {
   }
 
  private:
-  // Each line is one to one on [0, 2^bits), so the whole is.
+  // Each statement is a bijection of [0, 2^bits), so the whole is.
   uint64_t mixed(uint64_t x) const {
     x = (x * 0xd1342543de82ef95u + offset_) & mask_;
     x ^= x >> shift_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Compiled once for each instruction set by Highway, header-only as in kernels/simd.cpp; the widest
-// that the CPU has is used. Four vectors a turn: enough loads and stores on their way for any CPU
-// so far, and a loop that fits into its buffers.
+// Highway compiles this once for each instruction set (header-only, as in kernels/simd.cpp); the
+// widest that the CPU has is used. Unrolled by four: enough loads and stores in flight on all CPUs
+// so far, and small enough for the loop buffers.
 #ifndef HWY_IS_DEBUG_BUILD
 #define HWY_IS_DEBUG_BUILD 0  // its asserts would need a library
 #endif
@@ -44,7 +44,7 @@ uint64_t read(const char* from, size_t bytes) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
 }
 
-// Zeros would be quicker, and so would be one word over and over (speed.cpp): multiples of one.
+// Writes multiples of a word: some CPUs write zeros or one repeated word faster (speed.cpp).
 template <bool kStream>
 void write(char* to, size_t bytes) {
   const D d;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Moves: long runs read, written and copied as fast as the CPU's instruction set can, with cached
-// and with non-temporal stores. Lengths are multiples of 1024 bytes, pointers of 64.
+// Moves: reads, writes and copies of long runs in the CPU's widest vectors, by normal and by
+// non-temporal stores. Lengths are multiples of 1024 bytes, pointers of 64.
 #ifndef LACUNA_ENGINE_MACHINE_PROBE_MOVES_HPP_
 #define LACUNA_ENGINE_MACHINE_PROBE_MOVES_HPP_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Speeds of one level: bandwidths of long runs, and the time of a line in three orders. Memory
-// comes in the pages that a program gets that does not ask, and TLB misses are part of the times.
+// Speeds of one level: bandwidths of long runs, and the time of a line in several orders. Pages are
+// those that a program gets without madvise, and TLB misses are part of the times.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,11 +15,12 @@ namespace lacuna::probe {
 namespace {
 
 constexpr uint64_t kMostTouches = 1 << 16;  // in one list: more would evict what is touched
-constexpr int64_t kRunBytes = 4 << 20;      // of a large set taken in one sample
+constexpr int64_t kRunBytes = 4 << 20;      // how much of a large set one sample moves
 constexpr int64_t kUnit = 4096;
 
-// Lines of zeros are written past the caches up to twice as fast (Zen 5: 1 MiB copied in 11 us, in
-// 25 of other bytes), lines of one word over and over stored to 1.25 to 1.4 times as fast.
+// No zeros and no repeated words: some CPUs write them faster (Zen 5: non-temporal copies of 1 MiB
+// of zeros take 11 us, of other bytes 25; stores to lines of one repeated word are 1.25 to 1.4
+// times as fast).
 void fill(const Region& region) {
   uint64_t word = 0x9e3779b97f4a7c15u;
   for (size_t at = 0; at + sizeof word <= region.bytes(); at += sizeof word) {
@@ -28,7 +29,7 @@ void fill(const Region& region) {
   }
 }
 
-// Runs over [0, bytes) in pieces of at most kRunBytes, from where the last call ended.
+// Moves [0, bytes) in pieces of at most kRunBytes, each call from where the last one ended.
 class Runner {
  public:
   Runner(int64_t bytes, int samples) : bytes_(bytes), samples_(samples) {}
@@ -55,8 +56,8 @@ class Runner {
   int64_t at_ = 0;
 };
 
-// Times of one access in an order, sorted. Lists of a large set differ from sample to sample, since
-// lines come back only after all others.
+// Times of one access in an order, sorted. In a large set each sample touches other lines, so that
+// none is still cached.
 template <bool kAsks = false>
 std::vector<double> touch_ns(char* base, Order order, bool is_store, int64_t bytes,
                              const Machine& m, int samples) {
@@ -117,7 +118,7 @@ void measure_speeds(const Effort& effort, Level level, int64_t most_bytes, Surve
   speed("stream_write_bytes_per_ns",
         whole([&](size_t at, size_t n) { moves.stream_write(base + at, n); }));
   asm volatile("" : : "r"(sum));
-  // Half to half, so that both are in the level.
+  // From one half to the other, so that both are in the level.
   Runner half(bytes / 2, samples);
   char* const other = base + bytes / 2;
   speed("copy_bytes_per_ns",
@@ -149,9 +150,9 @@ void measure_speeds(const Effort& effort, Level level, int64_t most_bytes, Surve
   }
 }
 
-// From which size on copies past the caches are quicker. What stays in a last level that others
-// share, and what it is worth that it does, is not to be reckoned from a level's size (Zen 5: told
-// 32 MiB, 14 found; from half of that on, copies of 8 MiB took 1.3 to 2.8 times as long).
+// Measures from which size on copies by non-temporal stores are faster. The size of an L3 that
+// others share does not tell (Zen 5: 32 MiB by the system, 14 MiB found; with non-temporal stores
+// from half of that on, copies of 8 MiB took 1.3 to 2.8 times as long).
 void measure_streaming(const Effort& effort, int64_t most_bytes, Survey* survey) {
   const int64_t most = most_bytes / 2 / kUnit * kUnit;
   const Region region(static_cast<size_t>(2 * most), Pages::kDefault);
@@ -167,12 +168,12 @@ void measure_streaming(const Effort& effort, int64_t most_bytes, Survey* survey)
     sizes.push_back({static_cast<size_t>(bytes) / kUnit * kUnit, HUGE_VAL, HUGE_VAL});
   }
   const Moves& moves = best_moves();
-  // The one before leaves in the caches what it leaves there.
+  // The first copy is not timed: it puts the caches into the state that such copies leave.
   const auto time = [&](void (*copy)(const char*, char*, size_t), size_t bytes) {
     copy(region.data(), region.data() + most, bytes);
     return time_ns([&] { copy(region.data(), region.data() + most, bytes); });
   };
-  // Again and again at once: the last level takes some rounds to keep what fits into it.
+  // All repetitions of a size in a row: the L3 takes some of them to keep what fits into it.
   for (Size& size : sizes) {
     for (int i = 0; i < effort.rounds * effort.samples; ++i) {
       size.stored_ns = std::min(size.stored_ns, time(moves.copy, size.bytes));

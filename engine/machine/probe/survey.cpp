@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMemoryBytes = int64_t{256} << 20;  // where the last cache does not need more
 constexpr int64_t kLeastMemoryBytes = int64_t{64} << 20;
 
-// Takes over what hwloc says where the C library said nothing, or less.
+// What hwloc says of the caches replaces what the C library says.
 void take_told(Survey* survey) {
   Profile& profile = survey->profile;
   const char* const prefixes[] = {"l1", "l2", "l3"};
@@ -32,7 +32,7 @@ void take_told(Survey* survey) {
   derive_thresholds(profile);
 }
 
-// Large enough to be beyond the last cache, and small enough to disturb nobody.
+// Large enough to exceed the L3, small enough to leave memory to other programs.
 int64_t memory_bytes(const Effort& effort, const Machine& machine) {
   const int64_t free_bytes = int64_t{sysconf(_SC_AVPHYS_PAGES)} * machine.page_bytes;
   const int64_t wanted = std::max(kLeastMemoryBytes, 4 * machine.l3_bytes);
@@ -69,7 +69,7 @@ int64_t bytes_inside(const Machine& machine, Level level, int64_t most_bytes) {
     case Level::kL2:
       return machine.l2_bytes / 2;
     case Level::kL3: {
-      // The middle in octaves where the third level is hardly larger than the second.
+      // The geometric mean of both sizes where the L3 is hardly larger than the L2.
       const double inside = std::min(std::max(std::sqrt(l2 * l3), l3 / 4), 8 * l2);
       return std::min(static_cast<int64_t>(inside), most_bytes);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Survey: everything the probe finds, measured part by part. survey.cpp puts the parts together,
-// latency.cpp and speed.cpp measure.
+// Survey: all that the probe finds. survey.cpp puts the parts together, latency.cpp and speed.cpp
+// measure them.
 #ifndef LACUNA_ENGINE_MACHINE_PROBE_SURVEY_HPP_
 #define LACUNA_ENGINE_MACHINE_PROBE_SURVEY_HPP_
 
@@ -17,9 +17,9 @@
 
 namespace lacuna::probe {
 
-// How much time may be spent.
+// How long to measure.
 struct Effort {
-  int rounds;        // over all points of a curve: a disturbance that lasts hits few of them
+  int rounds;        // over all points of a curve: a long disturbance spoils one round only
   int samples;       // of each point in each round
   int parts_octave;  // points between one size and its double
   int64_t most_bytes;
@@ -27,10 +27,10 @@ struct Effort {
 inline constexpr Effort kFull = {5, 5, 4, int64_t{1} << 30};
 inline constexpr Effort kQuick = {2, 4, 2, int64_t{128} << 20};
 
-// What is known of a number beside its value.
+// How a number was found.
 struct Evidence {
   std::string words;  // how it was found, or why it was not
-  double told = 0;    // what the system says, where that was measured too; 0: nothing
+  double told = 0;    // what the system says of a number that was measured; 0: nothing
 };
 
 // A measured curve, as it is kept in the profile for the plot.
@@ -57,14 +57,14 @@ using Progress = std::function<void(const std::string& what, int done, int of)>;
 
 Survey survey(const Effort& effort, const Progress& progress);
 
-// Rounds of points over x, the least time of each kept. `measure` gets x and the round.
+// The least time of all rounds at each x. `measure` gets x and the round.
 std::vector<Point> rounds(const Effort& effort, const std::vector<double>& xs,
                           const std::function<double(double x, int round)>& measure);
 
-// The size of a set that is well inside a level and well beyond the one below.
+// The size of a working set that fits a level well, and exceeds the one below.
 int64_t bytes_inside(const Machine& machine, Level level, int64_t most_bytes);
 
-// The parts; each adds what it finds. Sizes come from the profile as it is by then.
+// The parts. Each adds what it finds, and uses the sizes that earlier parts have found.
 void measure_cycle(const Effort& effort, Survey* survey);
 void measure_tlb(const Effort& effort, Survey* survey);
 void measure_caches(const Effort& effort, int64_t most_bytes, Survey* survey);

@@ -22,9 +22,9 @@ double time_ns(Work&& work) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
 }
 
-// How many units take about kSampleNs, at least `least_units`; `ns_of(units)` times them. What
-// looks long enough is timed again: a few units that were interrupted once would else be all that
-// is timed ever after, and the clock's own time most of it (cycle_ns was once 2.1 where it is
+// How many units take about kSampleNs, at least `least_units`; `ns_of(units)` times them. A count
+// that seems long enough is timed again: an interruption may have made it seem so. All samples
+// would then be so short that the clock's own time dominates (cycle_ns was once 2.1 instead of
 // 0.27).
 template <typename Time>
 int64_t units_of_sample(int64_t least_units, Time&& ns_of) {
@@ -51,16 +51,15 @@ std::vector<double> sample_ns(int samples, int64_t least_units, Work&& work) {
   return times;
 }
 
-// For what has a floor, like a latency: everything else that happens only adds to it.
+// For latencies: disturbances only add to them.
 inline double least(const std::vector<double>& sorted) { return sorted.front(); }
 
-// For what has none, like a bandwidth: not the one lucky sample, and not those of the disturbed
-// half.
+// For bandwidths, which vary both ways: neither one lucky sample, nor the disturbed ones.
 inline double lower_quartile(const std::vector<double>& sorted) {
   return sorted[sorted.size() / 4];
 }
 
-// For what differs with the data's place, which no program chooses.
+// For what depends on physical addresses, which no program chooses.
 inline double median(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
 
 }  // namespace lacuna::probe

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What hwloc says of the caches of the CPU this runs on.
+// What hwloc says of the caches of the CPU that this runs on.
 #ifndef LACUNA_ENGINE_MACHINE_PROBE_TOPOLOGY_HPP_
 #define LACUNA_ENGINE_MACHINE_PROBE_TOPOLOGY_HPP_
 
@@ -25,8 +25,8 @@ struct Topology {
 
 Topology ask_hwloc();
 
-// Keeps this thread on the CPU it is on: caches and TLB of a core stay what they were. The CPU, or
-// -1 where that is not possible.
+// Pins this thread to the CPU it is on, so that all parts measure the same caches and TLB. Returns
+// the CPU, or -1 where that is not possible.
 int stay_here();
 
 }  // namespace lacuna::probe
