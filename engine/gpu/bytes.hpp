@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pieces whose places are no multiples of 4 bytes: a packed struct with a char, odd runs, odd
-// addresses. Packing, a thread moves the bytes of one aligned word of 8 in the stream: it finds the
-// place of the first and how many follow it in memory, and goes on behind them. The stream is
-// written by whole words but at the ends of a slice. In memory whole aligned words are read, of
-// which some bytes may be a neighbour's and are not used. Written are the bytes of runs alone: so
-// unpacking goes byte by byte, where neighbours in a warp write neighbours, and few sectors at
-// once.
+// Pieces whose offsets are not multiples of 4 bytes: a packed struct with a char, odd runs, odd
+// addresses. Packing, a thread writes one aligned 8-byte word of the stream (less at the ends of a
+// slice). It finds the place of its first byte and how many bytes are contiguous from there, reads
+// whole aligned words around them, drops the other bytes, and goes on with the next run. Unpacking
+// may write no byte beside the runs, so each thread writes single bytes: neighbouring threads of a
+// warp write neighbouring bytes, which touches few sectors at a time.
 #ifndef LACUNA_ENGINE_GPU_BYTES_HPP_
 #define LACUNA_ENGINE_GPU_BYTES_HPP_
 
@@ -16,8 +15,8 @@ namespace lacuna::gpu {
 
 inline constexpr uint32_t kBytesOfThread = 8;
 
-// `n` bytes (1 to 8) from anywhere, the first in the lowest bits, zeros above. No word is read that
-// holds none of them, so that no page is touched but theirs.
+// Loads `n` bytes (1 to 8) from any address, the first in the lowest bits, zeros above. Reads only
+// aligned words that hold one of the bytes, so it touches no other page.
 LACUNA_HD uint64_t load_bytes(const std::byte* at, uint32_t n) {
   const auto skipped = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at) & 7);
   uint64_t bytes = load<uint64_t>(at - skipped) >> (8 * skipped);
@@ -25,7 +24,7 @@ LACUNA_HD uint64_t load_bytes(const std::byte* at, uint32_t n) {
   return n == 8 ? bytes : bytes & ((uint64_t{1} << (8 * n)) - 1);
 }
 
-// The reverse: writes no other byte.
+// Stores `n` bytes at any address, and no other byte.
 LACUNA_HD void store_bytes(std::byte* at, uint64_t bytes, uint32_t n) {
   const auto place = [&] { return reinterpret_cast<uintptr_t>(at); };
   if (n == 8 && place() % 8 == 0) return store(at, bytes);
@@ -46,7 +45,7 @@ LACUNA_HD void store_bytes(std::byte* at, uint64_t bytes, uint32_t n) {
   }
 }
 
-// Bytes of the stream from the `ahead`-th of a tile on, `n` of them, of a piece at `mem`.
+// Loads `n` bytes of the stream, from the tile's byte `ahead` on, out of the piece at `mem`.
 template <typename Places, typename Runs>
 LACUNA_HD uint64_t gather(const Places& locator, const Digit* loops, const Runs& ranked,
                           const Divisor& words, const std::byte* mem, uint32_t ahead, uint32_t n) {
@@ -61,6 +60,7 @@ LACUNA_HD uint64_t gather(const Places& locator, const Digit* loops, const Runs&
   return bytes;
 }
 
+// Stores them there.
 template <typename Places, typename Runs>
 LACUNA_HD void scatter(const Places& locator, const Digit* loops, const Runs& ranked,
                        const Divisor& words, std::byte* mem, uint32_t ahead, uint32_t n,
@@ -76,14 +76,13 @@ LACUNA_HD void scatter(const Places& locator, const Digit* loops, const Runs& ra
 
 // ---- one piece ----
 
-// The blocks that bytes [first, last) of a stream take to be packed, the first of which is at
-// `stream`.
+// How many blocks pack `bytes` bytes of the stream, the first of which is at `stream`.
 inline uint64_t blocks_of_bytes(const std::byte* stream, uint64_t bytes, uint32_t threads) {
   const uint64_t of_block = uint64_t{kBytesOfThread} * threads;
   return ((reinterpret_cast<uintptr_t>(stream) & 7) + bytes - 1) / of_block + 1;
 }
 
-// One thread of the block that takes `tile`. The job's words are single bytes, and the piece is
+// What one thread of the block for `tile` does. The job's words are single bytes, and the piece is
 // dense in the stream: byte i is at packed + i.
 template <int kLoops, bool kTables, bool kRanked, typename Runs>
 LACUNA_HD void pack_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
@@ -92,7 +91,7 @@ LACUNA_HD void pack_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, ui
   const auto last = static_cast<int64_t>(job.last);
   const auto head =
       static_cast<int64_t>(reinterpret_cast<uintptr_t>(job.packed + first) % kBytesOfThread);
-  // Of the aligned words; the first one may begin before the slice.
+  // Blocks and threads begin at aligned words; the first word may begin before the slice.
   const int64_t block = first - head + static_cast<int64_t>(tile * (kBytesOfThread * threads));
   const int64_t word = block + kBytesOfThread * thread;
   const int64_t from = block > first ? block : first;
@@ -107,7 +106,7 @@ LACUNA_HD void pack_bytes(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, ui
               gather(locator, loops, job.piece.ranked, job.words, job.mem, ahead, n), n);
 }
 
-// As move_words, of words of any size.
+// As move_words, for words of any size.
 template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, typename Runs>
 LACUNA_HD void move_of(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
                        uint32_t threads) {
@@ -122,8 +121,8 @@ LACUNA_HD void move_of(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint3
 
 // ---- many messages in one launch ----
 
-// As move_piece, of words of 1 << kLog bytes (1 or 2): a thread moves neighbours in the stream, run
-// by run, as the piece need not be dense there.
+// As move_piece, for words of 1 << kLog bytes (1 or 2). A thread moves adjacent bytes of the piece,
+// run by run; in the stream the runs need not be adjacent.
 template <int kLog, bool kPack>
 LACUNA_HD void move_piece_bytes(const PieceRow& row, const Message& message, uint64_t tile,
                                 uint32_t thread) {
@@ -147,7 +146,7 @@ LACUNA_HD void move_piece_bytes(const PieceRow& row, const Message& message, uin
                                               kMost * thread + done, &left);
     int64_t some = left < n - done ? left : n - done;
     done += static_cast<uint32_t>(some);
-    // Those of the slice alone.
+    // Only bytes of the slice.
     const int64_t skipped = place.packed < begin ? begin - place.packed : 0;
     place.mem += skipped;
     place.packed += skipped;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Message -> launch: the width of the words, which kernel, and how many blocks.
+// From a message to a launch: the width of the words, which kernel, and how many blocks.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -10,23 +10,23 @@
 namespace lacuna::gpu {
 namespace {
 
-// Below so many words blocks are smaller, so that all multiprocessors have some; fewer still have a
-// thread each, which all run at once.
+// Below so many words blocks are smaller, so that all multiprocessors have some. Below the second
+// number each word has a thread, all of which run at once.
 constexpr uint64_t kWordsForWholeBlocks = uint64_t{1} << 20;
 constexpr uint64_t kWordsForHalfBlocks = uint64_t{1} << 18;
-// Shorter runs that leave parts of sectors are unpacked with a thread for each word, too: the
-// device reads those sectors before it writes them, the better the nearer those at one time are.
+// Shorter runs that fill sectors only in part are unpacked with a thread for each word, too. The
+// device reads such sectors before it writes them, which is faster if those in flight are close.
 constexpr int64_t kShortRun = 128;
-// Words of less than 4 bytes are not moved one by one, but put together to some of 8.
+// The kernel for words takes words of at least 4 bytes; the bytes kernel does the rest.
 constexpr int kLeastWordLog = 2;
-// Elements of at most so many bytes go by tiles, and those at least so far apart are transposed:
-// what a read of one of them brings in are sectors of 32 bytes.
+// The device reads memory in sectors of 32 bytes. So tiles are for elements of at most a sector,
+// whose neighbours in the stream are more than a sector apart in memory.
 constexpr int64_t kSector = 32;
 constexpr uint32_t kLeastOfTile = 4;  // iterations of either loop
 constexpr int64_t kTileBytes = 8192;
 constexpr int kMostTileLog = 8;  // rows of at most kTileThreads elements
-// Where there are fewer tiles they are smaller, down to an element a thread, and to rows of 32
-// bytes.
+// Where there are fewer tiles than this, they are made smaller: down to an element for each thread,
+// or to kLeastTileBytes.
 constexpr uint64_t kTilesForAll = 512;
 constexpr int64_t kLeastTileBytes = 1024;
 
@@ -38,12 +38,11 @@ int word_log(uint32_t plan_log, const void* mem, const std::byte* stream, int64_
   return std::min(static_cast<int>(plan_log), std::countr_zero(places));
 }
 
-// The number of the piece's words that come before byte `at` of the stream, a multiple of the
-// words.
+// How many of the piece's words come before byte `at` of the stream, which is a multiple of a word.
 uint64_t words_before(const PieceRow& row, int log, int64_t at) {
   const Piece& piece = row.piece;
   const uint32_t leaf = row.words[log].count;
-  uint64_t each = leaf;  // words of an iteration, from the outermost on
+  uint64_t each = leaf;  // words of one iteration of the current loop
   for (const Digit& digit : piece.digits) each *= digit.count.count;
   uint64_t before = 0;
   int64_t rest = at - piece.packed;
@@ -64,8 +63,8 @@ struct Pair {
   int last = -1;
 };
 
-// The loops of a transpose: the one of neighbours in the stream is far apart in memory, another one
-// near.
+// The two loops of a transpose, or -1: the last loop, of neighbours in the stream, which are far
+// apart in memory; and one whose iterations are near each other in memory.
 Pair transposed(const PieceRow& row) {
   const Piece& piece = row.piece;
   if (piece.ranked.groups != nullptr || piece.leaf_bytes > kSector) return {};
@@ -94,7 +93,7 @@ TileLoop tile_loop(const Digit& digit) {
   return loop;
 }
 
-// Keeps those iterations of the outermost loop that [begin, end) touches.
+// Drops the iterations of the outermost loop outside [begin, end).
 void narrow_outermost(Piece& piece, int64_t begin, int64_t end) {
   Digit& digit = piece.digits[kMostLoops - loops_of(piece)];
   const int64_t from = std::max<int64_t>(0, begin - piece.packed) / digit.packed_stride;
@@ -127,7 +126,7 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, uint64_t l
   uint64_t elements = uint64_t{job.near.count} * job.last.count;
   for (const Digit& digit : job.piece.digits) elements *= digit.count.count;
   elements = std::max(elements, least_words);
-  // As square as the counts allow.
+  // The tile is as square as the counts allow.
   const auto bits = [](int64_t x) {
     return static_cast<int>(std::bit_width(static_cast<uint64_t>(x)));
   };
@@ -142,7 +141,7 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, uint64_t l
   near_log = std::min(near_most, log - last_log);
   job.near.log = static_cast<uint32_t>(near_log);
   job.near_tiles = make_divisor(((job.near.count - 1) >> near_log) + 1);
-  // No two rows begin in the same bank.
+  // The pitch makes rows begin in different banks of shared memory.
   const uint32_t pad = launch.log == 0 ? 4 : launch.log == 1 ? 2 : 1;
   const uint32_t line = job.parts << near_log;
   job.pitch = launch.log < 2 ? (line + pad - 1) / pad * pad + pad : line | 1;
@@ -158,7 +157,7 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, uint64_t l
   return true;
 }
 
-// `stream`: where byte 0 of the packed stream is, or would be.
+// `stream`: the address of byte 0 of the packed stream, which need not be in the slice.
 void choose_words(const DevicePlan& plan, const std::byte* stream, int64_t begin, int64_t end,
                   bool is_pack, uint64_t least_words, Launch& launch) {
   const PieceRow& row = plan.rows[0];

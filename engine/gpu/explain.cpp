@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a plan does, as data for `lacuna explain --gpu`: the kernel, its words and blocks, the
-// pieces, and the sectors of memory that hold data, which a prediction of its time starts from.
+// What a plan does, as JSON for `lacuna explain --gpu`: the kernel, its words and blocks, the
+// pieces, and the sectors of memory that hold data, from which the time is predicted.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -12,8 +12,8 @@ namespace lacuna::gpu {
 namespace {
 
 constexpr int64_t kSectorBytes = 32;
-constexpr int64_t kFetchBytes = 64;  // that a device reads at a time, unless told otherwise
-constexpr size_t kMostLooked = size_t{1} << 16;  // runs; what more there is, is like them
+constexpr int64_t kFetchBytes = 64;              // what a device reads at a time by default
+constexpr size_t kMostLooked = size_t{1} << 16;  // runs; further ones are assumed to be alike
 
 struct Run {
   int64_t begin;
@@ -42,13 +42,14 @@ int64_t place_of(const Digit& digit, uint32_t i) {
          (digit.table.entries != nullptr ? offset_at<true>(digit.table, i) : 0);
 }
 
-// How far apart neighbours are in the mean.
+// The mean distance of neighbours in memory.
 int64_t apart(const Digit& digit) {
   return std::abs(place_of(digit, digit.count.count - 1) - place_of(digit, 0)) /
          std::max<int64_t>(1, digit.count.count - 1);
 }
 
-// The first runs of a piece in the order of memory, neighbours last. Of how many, is in *all.
+// The first runs of a piece, by loops in memory order (the closest loop innermost). *all: how many
+// runs the piece has.
 std::vector<Run> runs_in_memory(const Piece& piece, double* all) {
   std::vector<const Digit*> loops;
   for (const Digit& digit : piece.digits) {
@@ -81,7 +82,8 @@ std::vector<Run> runs_in_memory(const Piece& piece, double* all) {
 
 int64_t down(int64_t at, int64_t unit) { return at >= 0 ? at / unit : -((-at + unit - 1) / unit); }
 
-// Units of so many bytes that runs in ascending order, with gaps between them, touch; and in part.
+// Counts the units of `unit` bytes that runs touch, and those that they fill only in part. The runs
+// must come in ascending order, with gaps between them.
 struct Units {
   explicit Units(int64_t bytes) : unit(bytes) {}
   void add(const Run& run) {
@@ -151,7 +153,7 @@ std::string told(DevicePlan& plan) {
   const auto image = std::make_unique<std::byte[]>(image_bytes(plan));
   place(plan, image.get());
   std::copy(plan.image.begin(), plan.image.end(), image.get());
-  // As a device gives out memory: at multiples of 256.
+  // An aligned address, as cudaMalloc returns them.
   const auto* const at = reinterpret_cast<const void*>(uintptr_t{1} << 40);
   const std::unique_ptr<const Launch> chosen(new Launch(choose(plan, at, at, 0, plan.size, true)));
   const Launch& launch = *chosen;

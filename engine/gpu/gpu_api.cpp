@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface of device plans: checks arguments and converts errors.
+// The C interface (lacuna_gpu.h): checks arguments and converts errors.
 #include <cstring>
 #include <memory>
 #include <new>

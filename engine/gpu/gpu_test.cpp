@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kernels' bodies on the host's grid against the typemap: random types, whole and in random
-// slices, packed, unpacked, from layout to layout and many messages in one launch, at any width of
-// words, between guard pages, with every byte of every gap compared afterwards.
+// Runs the kernels' bodies on the host and compares them with the typemap. Random types are packed
+// and unpacked, whole and in random slices, copied from layout to layout, and moved as many
+// messages in one launch, at all word widths, between guard pages. All gap bytes are compared
+// afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -107,7 +108,7 @@ class Check {
   }
 
  private:
-  // Guarded memory, now and then away from alignment.
+  // Memory between guard pages, sometimes misaligned.
   struct Buffer {
     Buffer(size_t bytes, Choices& choices)
         : pad(choices.below(3) == 0 ? static_cast<size_t>(choices.below(16)) : 0),
@@ -284,7 +285,7 @@ TEST(GpuPlan, KeepsLoopsAndRanksRuns) {
             "loop 1000 mem +40 packed +12, runs of 12 bytes\n");
 }
 
-// A struct's places are among the launch's parameters where they are few.
+// A struct of few runs is passed among the launch's parameters.
 TEST(GpuPlan, TakesStructsAsRecords) {
   const auto is_record = [](const char* type) {
     const Placed placed = placed_of(type, 99);
@@ -312,7 +313,7 @@ TEST(GpuPlan, TakesTheWidestWords) {
   EXPECT_EQ(choose(placed.plan, memory, memory + 1, 1, 144, true).log, 0);
 }
 
-// The bytes kernel's own: from anywhere, and no other byte written.
+// load_bytes and store_bytes: any address, and no other byte is written.
 TEST(GpuBytes, AreLoadedAndStoredAnywhere) {
   alignas(8) std::byte room[24];
   for (uint32_t at = 8; at < 16; ++at) {
@@ -337,7 +338,7 @@ TEST(GpuPlan, TakesOddRunsByBytes) {
   EXPECT_EQ(choose(placed.plan, memory, memory + 7, 7, 128 * 8 + 1, false).blocks, 8);
 }
 
-// Counts that are no digits, and offsets beyond 32 bits: places alone, no bytes.
+// Counts too large for a digit, and offsets beyond 32 bits. Moves no bytes.
 TEST(GpuPlan, SplitsWhatIsTooLong) {
   const std::string text = text_of_plan("vector(3000000000, 1, 2, byte)", 1);
   EXPECT_EQ(text,
@@ -352,7 +353,7 @@ TEST(GpuPlan, SplitsWhatIsTooLong) {
   EXPECT_EQ(place.packed, 2684354559);
 }
 
-// Of runs of 8 in 16 bytes all sectors hold data; of those in 128 one of four, of pairs one of two.
+// Runs of 8 bytes: at 16 all sectors hold data; at 128 one of four, and one of two pairs of them.
 TEST(GpuPlan, TellsTheSectorsThatHoldData) {
   const auto touched = [](const char* type, int64_t count) {
     return touched_by(placed_of(type, count).plan);
@@ -366,7 +367,7 @@ TEST(GpuPlan, TellsTheSectorsThatHoldData) {
   const auto whole = touched("hvector(1000, 1024, 2048, byte)", 1);
   EXPECT_EQ(whole.sectors, 1024e3);
   EXPECT_EQ(whole.partly, 0);
-  // A transpose touches each sector once, though its neighbours in the stream are far apart.
+  // A transpose touches each sector once, though neighbours in the stream are far apart in memory.
   const auto turned = touched("resized(0, 8, vector(2000, 1, 2000, double))", 2000);
   EXPECT_NEAR(turned.sectors, 32e6, 320e3);
   EXPECT_LT(turned.partly, 320e3);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The grid of a launch run on the host, block by block and thread by thread, for tests where there
-// is no device.
+// Runs a launch's grid on the host, block by block and thread by thread: tests need no device.
 #ifndef LACUNA_ENGINE_GPU_HOST_GRID_HPP_
 #define LACUNA_ENGINE_GPU_HOST_GRID_HPP_
 
@@ -50,7 +49,7 @@ struct HostTiles {
   }
 };
 
-// The block that many messages' kernel runs.
+// The kernel for many messages.
 template <bool kPack>
 void many_on_host(const Message* messages, uint32_t n, uint64_t blocks) {
   for (uint32_t block = 0; block < blocks; ++block) {

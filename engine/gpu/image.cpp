@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A plan's image: the tables of its pieces and what the kernel for many messages reads, one after
-// the other, so that one copy brings them to the device.
+// A plan's image: the tables of its pieces, then the rows and tiles that the kernel for many
+// messages reads. One copy brings it to the device.
 #include <cstring>
 
 #include "gpu/plan.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kernels: words.hpp's, bytes.hpp's and tiles.hpp's bodies on the device.
+// The kernels on the device; their bodies are in words.hpp, bytes.hpp and tiles.hpp.
 #include <cstring>
 
 #include "gpu/kernels.hpp"
@@ -110,7 +110,7 @@ struct CopyKernel {
 template <uint32_t kMost>
 cudaError_t enqueue_up_to(const Message* messages, uint32_t n, uint64_t blocks, bool is_pack,
                           cudaStream_t stream) {
-  Messages<kMost> many;  // what lies behind the last is not read
+  Messages<kMost> many;  // the rest of the array is not read
   many.count = n;
   std::memcpy(static_cast<void*>(many.messages), messages, n * sizeof(Message));
   return start(is_pack ? reinterpret_cast<const void*>(&many_kernel<kMost, true>)

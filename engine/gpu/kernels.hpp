@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Starts launches on a stream (kernels.cu).
+// Enqueues launches on a stream (kernels.cu).
 #ifndef LACUNA_ENGINE_GPU_KERNELS_HPP_
 #define LACUNA_ENGINE_GPU_KERNELS_HPP_
 
@@ -10,12 +10,12 @@
 
 namespace lacuna::gpu {
 
-// As many fit the parameters of one launch.
+// So many fit the parameters of one launch.
 inline constexpr uint32_t kMostMessages = 480;
 
-// kWords, kBytes, kTiles and kMany.
+// For kWords, kBytes, kTiles and kMany.
 cudaError_t enqueue(const Launch& launch, bool is_pack, cudaStream_t stream);
-// At most kMostMessages, with their first tiles; blocks > 0.
+// At most kMostMessages, whose first_tile is set; blocks > 0.
 cudaError_t enqueue_many(const Message* messages, uint32_t n, uint64_t blocks, bool is_pack,
                          cudaStream_t stream);
 cudaError_t enqueue_copy(const CopyJob& job, int log, cudaStream_t stream);

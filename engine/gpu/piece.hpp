@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Piece: what a kernel moves, a nest of loops over a run or over a list of runs, as plain data that
-// host and device read alike. Made by pieces.cpp from a layout, followed by words.hpp and
-// tiles.hpp.
+// Piece: what a kernel moves: a nest of loops over a run or over a list of runs, as plain data that
+// host and device read alike. pieces.cpp makes it from a layout; words.hpp, bytes.hpp and tiles.hpp
+// move it.
 //
-// Words:
-//   digit    the value of one loop in the mixed-radix number of a word. Every loop has both
-//            strides, so the words of a piece may be taken in any order.
-//   word     1, 2, 4, 8 or 16 bytes: the widest that all places of a message are multiples of.
+// Terms:
+//   digit    one loop. A word's number in the piece is a number in mixed radix, whose digits are
+//            the iterations of the loops. Every loop has both strides, so the words of a piece may
+//            be moved in any order.
+//   word     1, 2, 4, 8 or 16 bytes: the widest of which all offsets of a message are multiples.
 //   ranked   a leaf of unequal runs. A bit for each unit of the packed stream says whether a run
-//            begins there; the run of a unit is the number of bits up to it (a table of counts for
-//            each 32 units, and one popcount), so that nothing is searched.
+//            begins there. The run of a unit is the number of bits up to it: a count for each 32
+//            units, and one popcount, instead of a search.
 #ifndef LACUNA_ENGINE_GPU_PIECE_HPP_
 #define LACUNA_ENGINE_GPU_PIECE_HPP_
 
@@ -31,11 +32,11 @@ namespace lacuna::gpu {
 
 inline constexpr int kMostLoops = 6;
 inline constexpr int kWordSizes = 5;  // 1 << 0 .. 1 << 4 bytes
-// Counts are less, so that a digit and a carry fit the narrow division.
+// Counts are less than this, so that a digit plus a carry fits the 32-bit division.
 inline constexpr int64_t kMostCount = int64_t{1} << 30;
 
-// Division by a constant as a multiplication (Granlund and Montgomery 1994): of numbers below 2^31
-// by `narrow`, below 2^63 by `wide`; both are ceil(2^(n + shift) / count).
+// Division by a constant as a multiplication (Granlund and Montgomery 1994): numbers below 2^31 use
+// `narrow`, numbers below 2^63 `wide`; both are ceil(2^(n + shift) / count), n = 31 and 63.
 struct Divisor {
   uint64_t wide = uint64_t{1} << 63;
   uint32_t narrow = uint32_t{1} << 31;
@@ -67,7 +68,7 @@ struct Offsets {
   int64_t scale = 0;
 };
 
-// Only where kWide may they be int64: a branch between loads would have them wait for each other.
+// Only with kWide may they be int64: a branch between two loads would serialise them.
 template <bool kWide>
 LACUNA_HD int64_t offset_at(const Offsets& offsets, uint32_t i) {
   if (kWide && offsets.scale == 0) return static_cast<const int64_t*>(offsets.entries)[i];
@@ -77,7 +78,7 @@ LACUNA_HD int64_t offset_at(const Offsets& offsets, uint32_t i) {
 struct Digit {
   int64_t mem_stride = 0;
   int64_t packed_stride = 0;
-  Offsets table;  // with entries: the digit's place in memory; the stride is 0
+  Offsets table;  // with entries: memory offsets of the iterations; mem_stride is 0
   Divisor count;
 };
 
@@ -89,13 +90,13 @@ struct Group {
 
 struct Ranked {
   const Group* groups = nullptr;
-  Offsets shifts;  // of run i: its place in memory less its place in the packed stream of the leaf
+  Offsets shifts;  // of each run: memory offset minus offset in the packed stream of the leaf
   uint32_t unit_log = 0;
   uint32_t unused = 0;
 };
 
-// A ranked leaf of few runs, such as a struct, as a kernel gets it among its parameters: then a
-// small message need not wait for tables.
+// A ranked leaf of few runs, such as a struct. A kernel gets it among its parameters, so that a
+// small message does not wait for loads of tables.
 inline constexpr int kMostRecordRuns = 8;
 struct Record {
   uint32_t begins = 0;  // as in Group
@@ -105,17 +106,17 @@ struct Record {
 
 template <int kLoops, typename Runs = Ranked>
 struct PieceOf {
-  // The outermost loop first, all at the end: those in front have a count of 1.
+  // The outermost loop first. Unused digits are in front and have a count of 1.
   Digit digits[static_cast<size_t>(kLoops == 0 ? 1 : kLoops)];
-  int64_t mem = 0;  // of the first byte
+  int64_t mem = 0;  // offset of the first byte, in memory and in the stream
   int64_t packed = 0;
   Runs ranked;  // with groups: the leaf is these runs, else one run
   int64_t leaf_bytes = 0;
 };
 using Piece = PieceOf<kMostLoops>;
 
-// A piece of at most kLoops loops as a kernel gets it that knows that: each line of parameters that
-// it need not read saves a small message a tenth of a microsecond.
+// The same piece with room for kLoops loops only: each cache line of kernel parameters that is not
+// read saves a small message a tenth of a microsecond.
 template <int kLoops>
 PieceOf<kLoops> narrowed(const Piece& piece) {
   PieceOf<kLoops> made;
@@ -127,14 +128,13 @@ PieceOf<kLoops> narrowed(const Piece& piece) {
   return made;
 }
 
-// With the words of a leaf by the logarithm of their size.
 struct PieceRow {
   Piece piece;
-  Divisor words[kWordSizes];
-  uint32_t log = 0;           // of the widest words that its own places allow
-  uint8_t lists = 0;          // 1: tables or a ranked leaf; 2: with wide offsets
-  uint8_t is_simple = 0;      // neither, and at most kSimpleLoops loops
-  uint16_t leaves_parts = 0;  // whether runs are not whole sectors of 32 bytes
+  Divisor words[kWordSizes];  // [i]: how many words of 1 << i bytes a leaf has
+  uint32_t log = 0;           // logarithm of the widest words that its own offsets allow
+  uint8_t lists = 0;          // 1: tables or a ranked leaf; 2: with 64-bit offsets
+  uint8_t is_simple = 0;      // no lists, and at most kSimpleLoops loops
+  uint16_t leaves_parts = 0;  // whether runs fill sectors of 32 bytes only in part
 };
 
 struct alignas(16) Word16 {
@@ -194,7 +194,7 @@ LACUNA_HD uint32_t bits_of(uint32_t mask) {
 #endif
 }
 
-// Which bit is the lowest that is set; 32: none.
+// The index of the lowest bit that is set; 32: none.
 LACUNA_HD uint32_t first_bit_of(uint32_t mask) {
 #if defined(__CUDA_ARCH__)
   return mask == 0 ? 32 : static_cast<uint32_t>(__ffs(static_cast<int>(mask))) - 1;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Layout -> pieces. A path of the layout from the root to a run or a list is a piece: its loops and
-// lists of equal entries become digits. What is below a sequence of short runs is spelled out as
-// one ranked leaf, so that records are read and written in the order of the stream; longer parts
-// become pieces of their own.
+// From a layout to pieces. Each path of the layout from the root to a run or a list is a piece; its
+// loops and lists of equal entries become digits. A sequence of short runs becomes one ranked leaf,
+// so that records are moved in the order of the stream; longer parts become pieces of their own.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -20,8 +19,8 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-constexpr int64_t kMostSpelled = int64_t{1} << 24;  // runs, where nothing else serves
-// Sequences of as many runs of such a mean length are spelled out.
+constexpr int64_t kMostSpelled = int64_t{1} << 24;  // runs of a ranked leaf, as the last resort
+// A sequence becomes a ranked leaf if it has at most so many runs, of such a mean length.
 constexpr int64_t kMostSpelledOfSequence = int64_t{1} << 16;
 constexpr int64_t kMostBytesSpelled = 512;
 constexpr size_t kMostPieces = 4096;
@@ -43,7 +42,7 @@ class Lowering {
  public:
   explicit Lowering(DevicePlan& plan) : plan_(plan) {}
 
-  // Answers whether it could.
+  // Adds the pieces of a node inside the loops of `nest`. False: it cannot be lowered so.
   bool walk(const LayoutNode& node, Nest nest) {
     if (plan_.rows.size() > kMostPieces) return false;
     switch (node.kind) {
@@ -69,7 +68,7 @@ class Lowering {
     return true;
   }
 
-  // All runs of a node as ranked leaves.
+  // Adds all runs of a node as ranked leaves of at most kMostLeaf bytes.
   bool spell(const LayoutNode& node, const Nest& nest) {
     if (node.leaf_runs > kMostSpelled || nest.digits.size() > kMostLoops) return false;
     std::vector<Run> runs;
@@ -101,7 +100,7 @@ class Lowering {
       nest.digits.push_back(digit(count, loop.mem_stride, loop.packed_stride));
       return walk(node.child(), std::move(nest));
     }
-    // Too long for a digit: two, and what is left.
+    // Too long for a digit: two nested loops, and one for the rest.
     constexpr int64_t kInner = kMostCount / 2;
     const int64_t full = count / kInner;
     if (full >= kMostCount) return false;
@@ -231,7 +230,7 @@ class Lowering {
     plan_.log = std::min(plan_.log, row.log);
   }
 
-  // Puts bytes into the image; a pointer is an offset, plus one so that none is null.
+  // Appends bytes to the image. Until `place`, a pointer is an offset plus one (null is none).
   const void* keep(const void* bytes, size_t size) {
     return reinterpret_cast<const void*>(append(plan_.image, bytes, size) + 1);
   }
@@ -272,7 +271,7 @@ void clear(DevicePlan& plan) {
   plan.image.clear();
 }
 
-// The message as one ranked leaf under the loop of elements.
+// The whole message as one piece: a ranked leaf in the loop of elements. None if that is too large.
 std::optional<PieceRow> add_whole(DevicePlan& plan, const Layout& layout, int64_t count) {
   constexpr int64_t kMostRuns = int64_t{1} << 20;
   const LayoutNode& element = *layout.element.node;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Device plans, the host's part: from a type and a count to pieces and their tables, and from a
-// message to a launch. Knows no CUDA: the unit tests run the launches on the host.
+// Device plans, on the host: from a type and a count to pieces and their tables, and from a message
+// to a launch. Knows no CUDA: the unit tests run the launches on the host.
 #ifndef LACUNA_ENGINE_GPU_PLAN_HPP_
 #define LACUNA_ENGINE_GPU_PLAN_HPP_
 
@@ -19,22 +19,22 @@ namespace lacuna::gpu {
 
 Divisor make_divisor(uint32_t count);
 
-// A plan for `count` elements. Its tables are an image that is put somewhere as a whole (place).
+// A plan for `count` elements. Its tables are one block of bytes, the image.
 struct DevicePlan {
   int64_t size = 0;
   int64_t count = 0;
   std::vector<PieceRow> rows;
-  // By the words of a message: the first tile of each row, and the number of all at the end.
+  // For words of 1 << i bytes: the number of the first tile of each row; at the end, of all tiles.
   std::vector<uint32_t> tiles[kWordSizes];
-  uint32_t log = 4;  // the widest words that all rows allow
-  // Where there are several pieces, the whole message as one, for copies; it may have none.
+  uint32_t log = 4;  // logarithm of the widest words that all rows allow
+  // Where there are several pieces: the whole message as one, for copies, if that is possible.
   std::optional<PieceRow> whole;
 
-  // Of the last ranked row, where it has few runs.
+  // The last ranked leaf, if it has few runs.
   std::optional<Record> record;
 
   std::vector<std::byte> image;
-  // Where the kernel for many messages reads them.
+  // Addresses of `rows` and `tiles` in the placed image, for the kernel for many messages.
   const PieceRow* placed_rows = nullptr;
   const uint32_t* placed_tiles[kWordSizes] = {};
 
@@ -45,24 +45,25 @@ struct DevicePlan {
   }
 };
 
-// Of a piece, those that count.
+// The number of a piece's loops, without those in front that have a count of 1.
 int loops_of(const Piece& piece);
 
 // O(nodes of the layout + entries of its lists). Pointers of the plan are offsets in the image
 // until it is placed.
 Result<DevicePlan> make_device_plan(const Type& type, int64_t count);
-// Puts bytes at the image's end; answers where, a multiple of 16.
+// Appends bytes to the image; returns their offset, a multiple of 16.
 size_t append(std::vector<std::byte>& image, const void* bytes, size_t size);
-// Once: the image will be at `base`, in that many bytes.
+// The size of the whole image. `place`, called once, completes it and turns the plan's offsets into
+// pointers, for an image that will be at `base`.
 size_t image_bytes(const DevicePlan& plan);
 void place(DevicePlan& plan, std::byte* base);
 
 // "2 pieces\nloop 1024 mem +8192 packed +8, run 8\n...".
 std::string text_of(const DevicePlan& plan);
 
-// Of memory that holds data: bytes of the sectors of 32 bytes, of the aligned pairs of them that a
-// device reads at a time, and of those sectors that hold other bytes, too. The plan is placed on
-// the host. Of many runs the first are looked at.
+// Bytes of memory that hold data: in sectors of 32 bytes, in aligned pairs of sectors (what a
+// device reads at a time), and in sectors that also hold other bytes. The plan must be placed on
+// the host. Where there are many runs, estimated from the first.
 struct Touched {
   double sectors = 0;
   double fetched = 0;
@@ -70,8 +71,7 @@ struct Touched {
 };
 Touched touched_by(const DevicePlan& plan);
 
-// Kernel, words, pieces, blocks and touched sectors as JSON, for memory that is aligned. Knows no
-// device.
+// Kernel, words, pieces, blocks and touched sectors as JSON, for aligned memory. Needs no device.
 Result<std::string> explain_json(const Type& type, int64_t count);
 
 // ---- launches ----
@@ -80,19 +80,19 @@ struct Launch {
   enum class Way : uint8_t {
     kNothing,
     kRun,    // one copy of contiguous bytes
-    kWords,  // move_of
-    kBytes,  // the same, of single bytes
+    kWords,  // move_of, words of 4 bytes and more
+    kBytes,  // move_of, single bytes
     kTiles,  // tile_phase
     kMany,   // move_piece
   };
   Way way = Way::kNothing;
-  int log = 0;
-  // kWords, kBytes: which Locator. kTiles: parts of an element, 0: not 1.
+  int log = 0;  // words have 1 << log bytes
+  // kWords, kBytes: the template arguments of Locator.
   int loops = 1;
   bool tables = false;
   bool ranked = false;
-  bool is_record = false;  // ranked, of one loop, by `record`
-  int parts = 0;
+  bool is_record = false;  // ranked, one loop; the runs are in `record`
+  int parts = 0;           // kTiles: 1, if an element is one word; else 0
   uint64_t blocks = 0;
   uint32_t threads = kThreads;
   uint32_t shared_bytes = 0;
@@ -104,26 +104,26 @@ struct Launch {
 
 inline constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;
 
-// For tests: narrower words, and what is chosen for messages of so many.
+// For tests: the widest words, and the least size (in words) to choose for.
 struct Forced {
   int most_log = 4;
   uint64_t least_words = 0;
 };
 
-// Bytes [begin, end) of the packed stream, the first of which is at `packed`.
+// The launch for bytes [begin, end) of the packed stream; byte `begin` is at `packed`.
 Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
               int64_t end, bool is_pack, const Forced& forced = {});
-// One message of many; first_tile is 0.
+// A message for a launch of many, with first_tile 0.
 Message message_of(const DevicePlan& plan, const void* mem, const void* packed, int64_t begin,
                    int64_t end, int most_log = 4);
 inline uint32_t tiles_of(const DevicePlan& plan, const Message& message) {
   return plan.tiles[message.log].empty() ? 0 : plan.tiles[message.log].back();
 }
-// Both plans have as many bytes and a whole piece. The logarithm of the words' size is in *log.
+// Both plans must have a whole piece and the same size. *log: words have 1 << *log bytes.
 CopyJob copy_job(const DevicePlan& from, const void* from_mem, const DevicePlan& to,
                  const void* to_mem, int* log, int most_log = 4);
 
-// The blocks of a copy by words, or single bytes, of 1 << log bytes.
+// The number of blocks of a copy by words of 1 << log bytes.
 inline uint64_t blocks_of_copy(const CopyJob& job, int log) {
   const uint64_t of_block = kThreads * (log == 0 ? kBytesOfThread : kUnroll);
   return (job.last + of_block - 1) / of_block;
@@ -172,7 +172,7 @@ void with_words_of(const Launch& launch, F& f) {
   }
 }
 
-// Of words of 4 bytes and more, or of single bytes.
+// with_words_of for the launch's words: 4 bytes and more, or single bytes.
 template <typename F>
 void with_words(const Launch& launch, F f) {
   switch (launch.log) {
@@ -187,7 +187,7 @@ void with_words(const Launch& launch, F f) {
   }
 }
 
-// The same of f.template operator()<kLog, kParts, kOuter>().
+// Calls f.template operator()<kLog, kParts, kOuter>() as the launch says.
 template <typename F>
 void with_tiles(const Launch& launch, F f) {
   const bool is_flat = loops_of(launch.tiles.piece) == 0;

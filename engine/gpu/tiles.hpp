@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Transposes: where elements that follow each other in memory are far apart in the packed stream, a
-// block moves a tile through shared memory, along memory on one side and along the stream on the
-// other. The two phases are functions of their own; between them the block waits for all threads.
+// Transposes, where neighbours in memory are far apart in the packed stream: a block moves a tile
+// through shared memory. One phase goes along memory, the other along the stream, so that both
+// sides are coalesced. Between them the block synchronises.
 #ifndef LACUNA_ENGINE_GPU_TILES_HPP_
 #define LACUNA_ENGINE_GPU_TILES_HPP_
 
@@ -17,23 +17,23 @@ struct TileLoop {
   int64_t mem_stride = 0;
   int64_t packed_stride = 0;
   uint32_t count = 1;
-  uint32_t log = 0;  // of the elements that a tile takes
+  uint32_t log = 0;  // a tile has 1 << log iterations of this loop
 };
 
-// Elements of `parts` words at two loops, under those that `piece` still has (kOuter: 0 or
-// kMostLoops). What every message needs comes first.
+// Elements of `parts` words in the two loops of a tile, inside the loops of `piece` (kOuter of
+// them: 0 or kMostLoops). Members that every message needs come first.
 template <int kOuter>
 struct TilesJobOf {
   TileLoop near;             // neighbours in memory
   TileLoop last;             // neighbours in the packed stream
-  std::byte* mem = nullptr;  // where the piece's first byte is, and in the stream is or would be
+  std::byte* mem = nullptr;  // addresses of the piece's first byte; it need not be in the slice
   std::byte* packed = nullptr;
   Divisor near_tiles;
   uint32_t parts = 1;
-  uint32_t pitch = 0;    // words of shared memory from one of `last` to the next
+  uint32_t pitch = 0;    // words of shared memory from one iteration of `last` to the next
   uint32_t clipped = 0;  // whether [begin, end) is not the whole
   uint32_t unused = 0;
-  int64_t begin = 0;  // of the piece's stream, what is moved
+  int64_t begin = 0;  // the slice of the piece's stream that is moved
   int64_t end = 0;
   Divisor last_tiles;
   PieceOf<kOuter> piece;
@@ -58,11 +58,11 @@ TilesJobOf<kOuter> narrowed(const TilesJob& job) {
   return made;
 }
 
-// The same for all threads of a block.
+// Where a block's tile is, the same for all its threads.
 struct TileAt {
   int64_t mem;
   int64_t packed;
-  uint32_t nears;  // elements of each loop
+  uint32_t nears;  // iterations of each loop: fewer in the last tiles
   uint32_t lasts;
 };
 
@@ -88,9 +88,9 @@ LACUNA_HD TileAt tile_at(const TilesJobOf<kOuter>& job, uint32_t tile) {
   return at;
 }
 
-// One phase: from memory to the tile or back (kMem), or the same with the packed stream. kParts: of
-// an element, 0: as the job says. A thread has the same place along a row of the tile in all its
-// rounds (rows have at most kTileThreads elements).
+// One phase: between memory and the tile (kMem), or between the packed stream and the tile. kParts:
+// words of an element; 0: job.parts. A thread keeps its column of the tile in all rounds, since
+// rows have at most kTileThreads elements.
 template <int kLog, int kParts, bool kMem, bool kIntoTile, int kOuter>
 LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint32_t thread,
                           typename WordOf<kLog>::type* shared) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Kernels that move a piece word by word in the order of the packed stream: neighbours in a warp
-// have neighbours in the stream. A block takes a tile of kUnroll words for each of its threads; it
-// finds the digits of the tile's first word by wide divisions, and each word its own from there by
-// narrow ones. Where that serves better (choose.cpp) it takes a word for each. On the host the same
+// Kernels that move a piece word by word in the order of the packed stream, so that neighbouring
+// threads of a warp move neighbouring words of the stream. A block moves a tile: kUnroll words for
+// each thread, or one, where that is faster (choose.cpp). It finds the digits of the tile's first
+// word by 64-bit divisions, and those of each word from there by 32-bit ones. On the host the same
 // functions run thread by thread.
 #ifndef LACUNA_ENGINE_GPU_WORDS_HPP_
 #define LACUNA_ENGINE_GPU_WORDS_HPP_
@@ -20,7 +20,7 @@ inline constexpr uint32_t kThreads = 256;  // of the kernel for many messages; o
 template <int kLoops, typename Runs = Ranked>
 struct WordsJobOf {
   Divisor words;
-  std::byte* mem = nullptr;  // where the piece's first byte is, and in the stream is or would be
+  std::byte* mem = nullptr;  // addresses of the piece's first byte; it need not be in the slice
   std::byte* packed = nullptr;
   uint64_t first = 0;
   uint64_t last = 0;
@@ -41,21 +41,22 @@ WordsJobOf<kLoops> narrowed(const WordsJob& job) {
   return with_piece(job, narrowed<kLoops>(job.piece));
 }
 
-// Whose leaf is a record.
+// The job of a piece whose leaf is a record.
 inline RecordsJob records_job(const WordsJob& job, const Record& record) {
   const PieceOf<1> piece = narrowed<1>(job.piece);
   return with_piece<1, Record>(
       job, {{piece.digits[0]}, piece.mem, piece.packed, record, piece.leaf_bytes});
 }
 
-// How many bytes follow each other in memory from byte `in_leaf` on, as far as 32 units tell.
+// How many bytes are contiguous in memory from byte `in_leaf` on: up to the end of its run, or of
+// its group of 32 units. `begins`: as in Group; `unit`: that of the byte.
 LACUNA_HD uint32_t left_of(uint32_t begins, uint32_t unit, uint32_t unit_log, uint32_t in_leaf) {
   const uint32_t until = (uint32_t{2} << (unit & 31)) - 1;
   const uint32_t units = first_bit_of(begins & ~until) - (unit & 31);
   return (units << unit_log) - (in_leaf & ((uint32_t{1} << unit_log) - 1));
 }
 
-// The run of a unit among those that begin in its 32.
+// How many runs of the group begin at this unit or before it.
 LACUNA_HD uint32_t run_of(uint32_t begins, uint32_t unit) {
   return bits_of(begins & ((uint32_t{2} << (unit & 31)) - 1));
 }
@@ -65,9 +66,9 @@ struct Place {
   int64_t packed;
 };
 
-// Where words are, from a tile's first on, by a piece's last kLoops digits; the others have a count
-// of 1. Tables and ranked leaves only where the parameters say so, wide offsets only where kLoops
-// is kMostLoops.
+// Finds the places of a tile's words from the last kLoops digits of a piece; the others must have a
+// count of 1. kTables, kRanked: whether the piece may have tables and a ranked leaf. 64-bit offsets
+// only if kLoops is kMostLoops.
 template <int kLoops, bool kTables, bool kRanked>
 struct Locator {
   static constexpr bool kWide = kLoops == kMostLoops;
@@ -86,15 +87,15 @@ struct Locator {
     digits[0] = static_cast<uint32_t>(rest);
   }
 
-  // Of the word `ahead` of the first, from the piece's first byte.
+  // The place of the word `ahead` words after the first, from the piece's first byte.
   template <typename Runs>
   LACUNA_HD Place at(const Digit* loops, const Runs& ranked, const Divisor& words, int log,
                      uint32_t ahead) const {
     return find<false>(loops, ranked, words, log, ahead, nullptr);
   }
 
-  // The same; with kLeft, whose words are single bytes, *left is how many of them follow each other
-  // in memory from there on, this one counted: all up to the run's end, or to where 32 units end.
+  // The same. With kLeft, for words of single bytes, *left is how many bytes are contiguous in
+  // memory from this one on (up to the end of its run, or of its group of 32 units).
   template <bool kLeft, typename Runs>
   LACUNA_HD Place find(const Digit* loops, const Runs& ranked, const Divisor& words, int log,
                        uint32_t ahead, uint32_t* left) const {
@@ -124,7 +125,7 @@ struct Locator {
   }
 
  private:
-  // From a byte's place in the leaf's stream to its place in memory.
+  // What to add to a byte's offset in the leaf's stream to get its offset in memory.
   template <bool kLeft>
   LACUNA_HD static int64_t shift(const Ranked& ranked, int64_t inside, uint32_t in_leaf,
                                  uint32_t* left) {
@@ -148,8 +149,8 @@ struct Locator {
   }
 };
 
-// One thread of the block that takes `tile`, which has at least one word; kMany words for each
-// thread. Threads behind the last word move that one again.
+// What one thread of the block for `tile` does: kMany words. The tile must have at least one word;
+// threads behind the last word move that one again.
 template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, uint32_t kMany,
           typename Runs>
 LACUNA_HD void move_some(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
@@ -190,18 +191,20 @@ LACUNA_HD void move_words(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, ui
 
 struct Message {
   const PieceRow* rows = nullptr;
-  const uint32_t* tiles = nullptr;  // the first of each piece, by words of 1 << log bytes
+  const uint32_t* tiles = nullptr;  // the first tile of each piece, for words of 1 << log bytes
   std::byte* mem = nullptr;
-  std::byte* packed = nullptr;  // where byte 0 of the packed stream is, or would be
-  int64_t begin = 0;            // of the stream, what is moved
+  std::byte* packed =
+      nullptr;        // address of byte 0 of the packed stream; it need not be in the slice
+  int64_t begin = 0;  // the slice [begin, end) of the stream is moved
   int64_t end = 0;
   uint32_t pieces = 0;
-  uint32_t log = 0;         // of the widest words that the addresses and the slice allow
+  uint32_t log = 0;         // logarithm of the widest words that the addresses and the slice allow
   uint32_t first_tile = 0;  // in the launch
   uint32_t unused = 0;
 };
 
-// The last of `n` ascending numbers, of which the first is at most `value`, that is at most it.
+// Binary search: the index of the last of `n` ascending numbers that is at most `value`. The first
+// must be.
 template <typename At>
 LACUNA_HD uint32_t last_at_most(uint32_t n, uint32_t value, const At& at) {
   uint32_t low = 0;
@@ -216,8 +219,8 @@ LACUNA_HD uint32_t last_at_most(uint32_t n, uint32_t value, const At& at) {
   return low;
 }
 
-// One thread of a tile of one piece of a message, as above; words outside [begin, end) stay. As
-// many words at a time as kAtOnce.
+// What one thread does for a tile of one piece of a message. Words outside [begin, end) are not
+// moved. kAtOnce: how many words are loaded before the first is stored.
 template <int kLog, bool kPack, int kLoops, bool kLists, uint32_t kAtOnce>
 LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t tile,
                           uint32_t thread) {
@@ -265,13 +268,13 @@ LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t 
 
 // ---- from one layout to another ----
 
-// Words [0, last) of two pieces that are a whole message each, dense in the packed stream.
+// Words [0, last) from one piece to another. Each is a whole message, dense in the packed stream.
 struct CopyJob {
   Piece from;
   Piece to;
   Divisor from_words;
   Divisor to_words;
-  const std::byte* from_mem = nullptr;  // where the pieces' first bytes are
+  const std::byte* from_mem = nullptr;  // addresses of the pieces' first bytes
   std::byte* to_mem = nullptr;
   uint64_t last = 0;
 };
