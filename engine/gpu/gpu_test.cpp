@@ -2,8 +2,7 @@
 //
 // Runs the kernels' bodies on the host and compares them with the typemap. Random types are packed
 // and unpacked, whole and in random slices, copied from layout to layout, and moved as many
-// messages in one launch, at all word widths, between guard pages. All gap bytes are compared
-// afterwards.
+// messages in one launch, at all word widths, between guard pages. Gap bytes are compared, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
