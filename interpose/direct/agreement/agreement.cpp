@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The agreement of a node's ranks in MPI_Init. Whatever fails on one of them fails on all: it ends
-// with a vote.
+// The agreement of a node's ranks in MPI_Init. It ends with a vote, so a failure in one rank is a
+// failure in all.
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -31,16 +31,16 @@
 namespace lacuna::direct {
 namespace {
 
-// What others read of this process in the agreement.
+// Other ranks read this memory in the agreement, to find out whether they can and how fast.
 struct Sample {
   Secret secret;
   std::byte rest[kSampleBytes - static_cast<int64_t>(sizeof(Secret))];
 };
 alignas(4096) constinit Sample g_sample = {};
 
-// Of the same sources, whenever and wherever they were compiled.
+// The same for the same sources, whenever and wherever they were compiled.
 uint64_t build_id() noexcept {
-  // And what differs where one source is compiled for two binary interfaces.
+  // These sizes differ between binary interfaces (ABIs).
   constexpr uint64_t kSizes[] = {sizeof(Card), sizeof(Region), sizeof(MPI_Datatype),
                                  sizeof(MPI_Status), sizeof(void*)};
   uint64_t hash = kSourceId;
@@ -48,8 +48,8 @@ uint64_t build_id() noexcept {
   return hash;
 }
 
-// The cards are complete and the same on all ranks: so is the answer, but for memory and for what
-// open_arena says.
+// All ranks have the same cards, so they get the same answer, but for failed allocations and
+// failures of open_arena().
 bool open_all(std::span<const Card> cards, int own, Node* node) noexcept try {
   node->peers = new std::vector<Peer>(cards.size());
   node->index = static_cast<uint32_t>(own);
@@ -74,7 +74,7 @@ bool open_all(std::span<const Card> cards, int own, Node* node) noexcept try {
   return false;
 }
 
-// Nobody has used any of it: addresses and handles are the program's again.
+// Undoes open_all(). Nothing of it has been used yet.
 void close_all(const Node& node) noexcept {
   forget_peers();
   if (node.peers != nullptr) {
@@ -87,8 +87,8 @@ void close_all(const Node& node) noexcept {
   drop_arena();
 }
 
-// What a process may read of another is the system's to say (ptrace(2)), and how fast it is
-// differs: so it is tried.
+// Tries to read the memory of each other rank: whether that is permitted (ptrace(2)) and how fast
+// it is depends on the system.
 bool reads_all(std::span<const Card> cards, int own) noexcept {
   bool ok = true;
   for (size_t i = 0; ok && i < cards.size(); ++i) {
@@ -120,7 +120,7 @@ Card own_card(bool willing, int rank, int ranks) noexcept {
   return card;
 }
 
-// In two rounds: what each rank has, then whether each can use what the others have.
+// Two rounds: first what each rank has, then whether each can use what the others have.
 bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
   OfAll<Card> told(ranks);
   OfAll<int32_t> votes(ranks);
@@ -143,7 +143,7 @@ bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
 
 Agreement agree(bool willing) noexcept try {
   const Next& next = next_functions();
-  // 8 KiB, not on the stack, nor memory that may be refused: the others wait for what comes now.
+  // Static: 8 KiB are too much for the stack, and an allocation could fail while the others wait.
   static constinit char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   int rank = 0;
@@ -161,7 +161,7 @@ Agreement agree(bool willing) noexcept try {
   close_arena();
   if (!agreed) close_all(node);
   return agreed ? Agreement::kReached : Agreement::kRefused;
-} catch (const std::bad_alloc&) {  // before anything was begun
+} catch (const std::bad_alloc&) {  // nothing has been exchanged yet
   return Agreement::kRefused;
 }
 

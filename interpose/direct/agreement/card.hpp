@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a rank tells the others of its node, so that they can agree (peers.cpp).
+// Card: what a rank tells the other ranks of its node, so that they can agree (agreement.cpp).
 #ifndef LACUNA_INTERPOSE_DIRECT_AGREEMENT_CARD_HPP_
 #define LACUNA_INTERPOSE_DIRECT_AGREEMENT_CARD_HPP_
 
@@ -15,25 +15,25 @@
 namespace lacuna::direct {
 
 struct Card {
-  uint64_t build;  // of lacuna: others do not speak to each other
-  uint64_t tools;  // tools_below()
-  Secret secret;   // that of the first rank counts
+  uint64_t build;  // of lacuna; ranks with different builds do not agree
+  uint64_t tools;  // tools_below(); must be the same in all ranks
+  Secret secret;   // the first rank's becomes the secret of the node
   int64_t arena_bytes;
   int32_t pid;
   int32_t descriptor;
   int32_t willing;
   int32_t rank;           // in MPI_COMM_WORLD
-  uint64_t sample_there;  // in its memory, for others to read
-  uint64_t threads;       // whether it has some
+  uint64_t sample_there;  // address of the memory that others try to read
+  uint64_t threads;       // 1: MPI_THREAD_MULTIPLE
 };
 
 inline bool is_same(const Card& a, const Card& b) noexcept {
   return a.build == b.build && a.tools == b.tools && a.willing != 0 && b.willing != 0;
 }
 
-// Of each rank of the node: without asking for memory where they are few, as all must come to the
-// end of the agreement, also who is refused some. Nor with much of the stack, which may be small:
-// what is large is there once for the process, which agrees once.
+// One T for each rank of the node. Up to 128 ranks need no allocation: a rank that is out of memory
+// must also get through the agreement. Large T are static, because stacks may be small; a process
+// agrees once.
 template <typename T>
 class OfAll {
  public:

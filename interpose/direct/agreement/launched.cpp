@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-// All that a launcher has set goes into the number: a job started by a rank of another one keeps
+// All variables go into the hash: a job that was started by a rank of another job has inherited
 // that one's variables beside its own.
 class Hash {
  public:
@@ -41,8 +41,8 @@ int64_t integer_of(const char* name, int64_t least) noexcept {
   return ok ? value : -1;
 }
 
-// Hydra's ranks have a socket each to the proxy that has started them, which is one for each job
-// and node. 0: there is none.
+// Process id of Hydra's proxy, which starts all ranks of a job on a node and has a socket to each.
+// 0: there is none.
 int32_t proxy_of_hydra() noexcept {
   const int64_t descriptor = integer_of("PMI_FD", 0);
   ucred proxy{};
@@ -68,7 +68,7 @@ int tasks_of_slurm() noexcept {
 namespace detail {
 
 int tasks_on_node(const char* counts, int64_t node) noexcept {
-  int64_t first = 0;  // node of the group that is looked at
+  int64_t first = 0;  // first node of the current group
   for (const char* at = counts;;) {
     char* end = nullptr;
     const long tasks = std::strtol(at, &end, 10);

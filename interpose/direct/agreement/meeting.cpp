@@ -18,7 +18,8 @@ namespace {
 
 using Clock = Meeting::Clock;
 
-// Whatever the build, so that it can be told from other programs and other builds be refused.
+// The same in all builds of lacuna, so that other programs are recognised, and other builds can be
+// refused afterwards.
 struct Hello {
   char name[8];
   int32_t rank;
@@ -44,15 +45,16 @@ sockaddr_un address_of(uint64_t job, socklen_t* length) noexcept {
   return address;
 }
 
-// Never one of the standard streams', to which a program may write though it has closed them.
-int out_of_the_way(int socket) noexcept {
+// Moves the socket above descriptor 2: a program may write to its standard streams although it has
+// closed them.
+int above_standard_streams(int socket) noexcept {
   if (socket < 0 || socket > STDERR_FILENO) return socket;
   const int other = fcntl(socket, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(socket);
   return other;
 }
 
-// Its process, if that is the same user's; else 0.
+// Process id at the other end, if it belongs to the same user; else 0.
 int32_t pid_behind(int socket) noexcept {
   ucred peer{};
   socklen_t length = sizeof(peer);
@@ -60,7 +62,7 @@ int32_t pid_behind(int socket) noexcept {
   return peer.uid == geteuid() ? std::max<int32_t>(peer.pid, 1) : 0;
 }
 
-// Whether something has happened there by then.
+// Whether `event` has happened at the socket before the limit.
 bool wait_until(Clock::time_point limit, int socket, short event) noexcept {
   for (;;) {
     const auto left = limit - Clock::now();
@@ -92,7 +94,7 @@ bool take_within(Clock::time_point limit, int socket, void* data, size_t bytes) 
   }
 }
 
-// False: the other one is gone, or does not read.
+// False: the other end is closed. Waits while its buffer is full.
 bool give(int socket, const void* data, size_t bytes) noexcept {
   for (;;) {
     const ssize_t sent = send(socket, data, bytes, MSG_NOSIGNAL);
@@ -137,7 +139,7 @@ bool Meeting::find_others() noexcept {
   const auto* const name = reinterpret_cast<const sockaddr*>(&address);
   for (const auto limit = Clock::now() + rules_.limit; Clock::now() < limit;) {
     const int made =
-        out_of_the_way(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        above_standard_streams(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (made < 0) return false;
     if (bind(made, name, length) == 0) {
       listener_ = made;
@@ -148,7 +150,7 @@ bool Meeting::find_others() noexcept {
       host_pid_ = pid_behind(made);
       return host_pid_ != 0;
     }
-    // The host does not listen yet, or has just left, or very many come at once.
+    // The host does not listen yet, or has just left, or its queue is full.
     const bool may_come = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
     close(made);
     if (!may_come) return false;
@@ -158,11 +160,11 @@ bool Meeting::find_others() noexcept {
   return false;
 }
 
-// False: it is too late.
+// False: the time limit is over.
 bool Meeting::accept_guest(Clock::time_point limit) noexcept {
   if (!wait_until(limit, listener_, POLLIN)) return false;
   const int came =
-      out_of_the_way(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      above_standard_streams(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (came < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
   Guest guest{came, 0, pid_behind(came)};
   Hello hello{};
@@ -210,7 +212,7 @@ bool Meeting::ask_for_place() noexcept {
   return true;
 }
 
-// As long as it lives: only the host decides, so a guest must not by a clock of its own.
+// Waits as long as the host lives. Only the host decides, so a guest has no time limit of its own.
 bool Meeting::wait_for_host(void* data, size_t bytes) noexcept {
   auto patience = 2 * rules_.limit;
   for (const auto begin = Clock::now();; patience *= 2) {
@@ -227,12 +229,12 @@ bool Meeting::wait_for_host(void* data, size_t bytes) noexcept {
 
 bool Meeting::exchange(const void* own, void* all, size_t bytes) noexcept {
   const auto whole = bytes * static_cast<size_t>(rules_.ranks);
-  auto* const told = static_cast<std::byte*>(all);
+  auto* const gathered = static_cast<std::byte*>(all);
   if (host_ >= 0) return give(host_, own, bytes) && wait_for_host(all, whole);
   const auto limit = Clock::now() + rules_.limit;
   for (int i = 0; i < count_; ++i) {
     const Guest& guest = guests_.data()[i];
-    std::byte* const to = told + static_cast<size_t>(i) * bytes;
+    std::byte* const to = gathered + static_cast<size_t>(i) * bytes;
     if (guest.socket < 0) {
       std::memcpy(to, own, bytes);
     } else if (!take_within(limit, guest.socket, to, bytes)) {
@@ -241,7 +243,8 @@ bool Meeting::exchange(const void* own, void* all, size_t bytes) noexcept {
       return false;
     }
   }
-  // What all have said stands: who has gone meanwhile cannot do otherwise.
+  // All answers are here, so the result is final. A rank that has died in the meantime cannot
+  // change it.
   for (int i = 0; i < count_; ++i) {
     if (guests_.data()[i].socket >= 0) give(guests_.data()[i].socket, all, whole);
   }

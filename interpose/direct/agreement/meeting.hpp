@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Meeting: how the ranks of a job on one node find each other and tell each other what the
-// agreement needs, without the MPI library. A collective of the library's would wait for ever for a
-// rank that runs without lacuna, and would be taken for one of the program's there.
+// Meeting: how the ranks of a job on one node find each other and exchange what the agreement
+// needs, without the MPI library. A rank without lacuna would not join a collective of the library,
+// or would match it with one of the program's.
 //
-// The first rank binds an abstract socket that is called after the job and is the host; the others
-// connect to it. The host alone watches the clock: it waits for all ranks that the launcher has
-// started on the node, and if one does not come in time it closes the meeting, which the guests
-// see. So there is one decision. A rank that comes later finds nobody, and gives up in the same
-// way. The socket goes with its process.
+// The first rank binds an abstract socket that is named after the job: it is the host. The others
+// (guests) connect to it. Only the host has a time limit: it waits for all ranks that the launcher
+// has started on the node. If one does not come in time, it closes the sockets, which the guests
+// notice. So there is one decision. A rank that comes later finds no host, and gives up, too. The
+// socket ends with its process.
 #ifndef LACUNA_INTERPOSE_DIRECT_AGREEMENT_MEETING_HPP_
 #define LACUNA_INTERPOSE_DIRECT_AGREEMENT_MEETING_HPP_
 
@@ -29,7 +29,7 @@ class Meeting {
     int rank;      // of this process in the job
     int ranks;     // on this node
     Clock::duration limit;
-    void (*tell)(const char* sentence);  // the user, where somebody is waited for too long
+    void (*tell)(const char* sentence);  // reports to the user that a rank is late
   };
 
   explicit Meeting(const Rules& rules);
@@ -39,10 +39,10 @@ class Meeting {
 
   // Whether all have come.
   bool begin() noexcept;
-  // Which of them this rank is; they are in the order of their ranks.
+  // Index of this rank among those of the node, which are sorted by their ranks.
   int place() const noexcept { return place_; }
-  // What all have brought, in their order. False: somebody has left, or has not answered in time;
-  // then the meeting is over for all.
+  // Exchanges `bytes` bytes of each rank: `all` gets those of all ranks in their order. False: a
+  // rank has left, or has not answered in time; then the meeting is over for all.
   bool exchange(const void* own, void* all, size_t bytes) noexcept;
 
  private:
@@ -62,7 +62,7 @@ class Meeting {
   void tell_who_is_silent(const Guest& guest) noexcept;
 
   const Rules rules_;
-  OfAll<Guest> guests_;  // of the host, which is one of them
+  OfAll<Guest> guests_;  // kept by the host, which is one of them
   int count_ = 0;
   int place_ = 0;
   int listener_ = -1;

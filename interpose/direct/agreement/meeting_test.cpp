@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Threads stand for the ranks of a node; where one must die, a process does.
+// Threads play the ranks of a node. The rank that must die is a process.
 #include "interpose/direct/agreement/meeting.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using std::chrono::seconds;
 std::atomic<int> g_told{0};
 void tell(const char*) { ++g_told; }
 
-// No other test's, nor another run's.
+// A job number that no other test and no other run has.
 uint64_t new_job() {
   static std::atomic<uint64_t> count{0};
   return (static_cast<uint64_t>(getpid()) << 20) + ++count;
@@ -71,7 +71,7 @@ TEST(Meeting, EndsForAllWhereOneDoesNotCome) {
   });
   EXPECT_EQ(begun, 0);
   EXPECT_GE(g_told, 1) << "nobody has told the user";
-  // Who comes when the others have gone finds nobody, and decides as they did.
+  // A rank that comes when the others have gone finds no host, and gives up as they did.
   Meeting late(rules(job, 3, 4, milliseconds(50)));
   EXPECT_FALSE(late.begin());
 }

@@ -19,39 +19,27 @@
 namespace lacuna::direct {
 namespace {
 
-// What is out, in the order of addresses. More than these are seldom out at once, and a search
-// among more would cost more than a copy of a short message.
-//
-// Looking for marks of receivers only where 16 are out or one is in the way, and asking for the
-// next region's first lines to be written, gained nothing from afar (16 KiB 2.7 us, 64 KiB 5.5).
-constexpr int kMostOut = 256;
+// At most so many regions are reserved at once, sorted by address. More are seldom needed, and a
+// search among more would cost more than the copy of a short message.
+constexpr int kMostReserved = 256;
 
-// Each message takes the room behind the one before, round and round in the first MiB: the lines of
-// a region that was just read are still in the receiver's cache and come back slowly. Microseconds
-// of a message of 512-byte runs on Granite Rapids, the first room that fits / round 256 KiB, 1, 4
-// and 16 MiB: 16 KiB 4.6 / 3.2, 3.0, 3.7, 3.9; 64 KiB 15.1 / 8.1, 7.4, 9.2, 21; 256 KiB 22 / 23,
-// 24, 26, -.
-//
-// Where a third level takes what leaves the second, a round is long enough for both cores to have
-// lost a line before it is written again, and then it comes from there in half the time; longer, it
-// is lost to the TLB and to others that share the cache. Microseconds of two
-// copies through a region, a ping-pong of two threads between close cores of Zen 4 (1 MiB of second
-// level), round 256 KiB, 1, 2, 4 and 8 MiB: 16 KiB 2.0 / 1.3 / 0.9 / 1.4 / 1.7; 64 KiB 8.2 / 4.8 /
-// 2.4 / 2.4 / 3.5. Messages with Intel MPI, 1 / 1.5 / 2 / 3 MiB: 64 KiB in runs of 1 KiB 5.4 / 3.0
-// / 2.8 / -, to the side first 5.4 / - / 3.3 / 3.5; 256 KiB in runs of 2 KiB 18 / - / 11.5 / 12; 39
-// KiB in runs of 40 bytes 3.6 / 2.8 / 2.7 / 2.9. Between far cores it makes no difference.
+// Each message takes the space behind the one before, round and round in the first `round_of()`
+// bytes. The lines of a region that was just read are still in the receiver's cache, and are slow
+// to write again. Where the L3 is a victim cache, a round of twice the L2 lets both cores evict a
+// line before it is reused, and the L3 returns it in half the time. Longer rounds cost TLB misses.
+// Numbers: docs/experiments/2026-11-27-arena-rounds.md.
 constexpr int64_t kRound = int64_t{1} << 20;
 constexpr int64_t kMostRound = int64_t{4} << 20;
 int64_t round_of(const Machine& host) noexcept {
   return minds_distance(host) ? std::clamp(2 * host.l2_bytes, kRound, kMostRound) : kRound;
 }
 
-// Pages that stay: half of an arena, unless it is larger. Messages that need more are of a size
-// that few programs send; they find fresh pages, which take a tenth of their time.
+// Pages before this offset are kept once they are allocated: half of an arena of the default size.
+// Messages that need more are rare; they page-fault, which takes a tenth of their time.
 constexpr int64_t kKept = int64_t{64} << 20;
-constexpr int64_t kPage = 4096;  // where they are larger, the system refuses to take such back
+constexpr int64_t kPage = 4096;  // with larger pages the system refuses to free single ones
 
-constexpr char kName[] = "lacuna-arena";  // in /proc; not one to open it by
+constexpr char kName[] = "lacuna-arena";  // shown in /proc; the file cannot be opened by it
 
 struct Span {
   int64_t begin;
@@ -61,33 +49,34 @@ struct Span {
 constinit std::mutex g_mutex;
 constinit std::byte* g_base = nullptr;
 constinit int64_t g_bytes = 0;
-constinit int64_t g_open = 0;    // bytes that may be accessed
-constinit int64_t g_backed = 0;  // of those that stay, bytes that the system has given pages for
+constinit int64_t g_open = 0;    // bytes that are mapped with access
+constinit int64_t g_backed = 0;  // of the kept pages: bytes whose pages are allocated
 constinit int g_descriptor = -1;
-constinit bool g_needs_descriptor = false;  // to have pages
-constinit Span g_out[kMostOut] = {};
+constinit bool g_needs_descriptor = false;  // MADV_POPULATE_WRITE is missing; fallocate() needs it
+constinit Span g_reserved[kMostReserved] = {};
 constinit int g_count = 0;
 constinit int64_t g_round = kRound;
 constinit int64_t g_next = kFrontBytes;  // where the next region is looked for
 
 Region* region_at(int64_t offset) { return reinterpret_cast<Region*>(g_base + offset); }
 
-// Where the first gap of so many bytes begins, from `from` on; behind the end if there is none.
+// Start of the first free gap of `bytes`, searched from `from` on. May be too close to the end of
+// the arena: the caller checks.
 int64_t find_gap(int64_t from, int64_t bytes) noexcept {
   int64_t begin = from;
-  for (int i = 0; i < g_count && g_out[i].begin - begin < bytes; ++i)
-    begin = std::max(begin, g_out[i].end);
+  for (int i = 0; i < g_count && g_reserved[i].begin - begin < bytes; ++i)
+    begin = std::max(begin, g_reserved[i].end);
   return begin;
 }
 
-// Forgets what receivers have finished with, and hears what they say.
+// Drops regions that receivers have marked done, and records the distance that the mark carries.
 void sweep() noexcept {
   int kept = 0;
   for (int i = 0; i < g_count; ++i) {
-    const Region* region = region_at(g_out[i].begin);
+    const Region* region = region_at(g_reserved[i].begin);
     const uint32_t done = region->done.load(std::memory_order_acquire);
     if (done == 0) {
-      g_out[kept++] = g_out[i];
+      g_reserved[kept++] = g_reserved[i];
     } else if (done != kDone) {
       hear(region->token.id, said_by(done));
     }
@@ -95,15 +84,15 @@ void sweep() noexcept {
   g_count = kept;
 }
 
-// In steps, as a call of the system takes long.
+// Rounds `end` up to 1 MiB, so that fewer system calls are made.
 int64_t whole_steps(int64_t end, int64_t arena_bytes) noexcept {
   constexpr int64_t kStep = int64_t{1} << 20;
   return std::min(arena_bytes, (end + kStep - 1) / kStep * kStep);
 }
 
-// Pages that are there are entered here at once, which takes less than one by one: the first 500
-// messages of 1300 bytes took 3.3 to 6.6 us each, and take 2.4 to 2.7. An error number; EINVAL: the
-// system cannot, and will do so at their first use.
+// Fills the page tables for the range in one call, where each page fault would cost more
+// (docs/experiments/2026-11-27-arena-rounds.md). An error number. EINVAL: the system lacks
+// MADV_POPULATE_WRITE, and page faults will do it.
 int enter_pages(std::byte* begin, int64_t bytes) noexcept {
 #if defined(MADV_POPULATE_WRITE)
   return madvise(begin, static_cast<size_t>(bytes), MADV_POPULATE_WRITE) == 0 ? 0 : errno;
@@ -119,7 +108,7 @@ bool allow_access(std::byte* begin, int64_t bytes) noexcept {
   return mprotect(begin, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE) == 0;
 }
 
-// A page that the system refused at its first use would be a signal.
+// Allocates pages now: out of memory at first use would be a signal.
 bool get_pages(int64_t begin, int64_t end) noexcept {
   if (end > g_open) {
     const int64_t wanted = whole_steps(end, g_bytes);
@@ -132,8 +121,8 @@ bool get_pages(int64_t begin, int64_t end) noexcept {
                           fallocate(g_descriptor, 0, begin, end - begin) == 0);
 }
 
-// What does not stay is asked for each time.
-bool back(int64_t begin, int64_t end) noexcept {
+// Pages behind kKept are freed with their region, so they are allocated for each.
+bool allocate_pages(int64_t begin, int64_t end) noexcept {
   const int64_t stays = std::min(end, kKept);
   if (stays > g_backed) {
     const int64_t wanted = whole_steps(stays, g_bytes);
@@ -143,16 +132,16 @@ bool back(int64_t begin, int64_t end) noexcept {
   return end <= kKept || get_pages(std::max(begin / kPage * kPage, kKept), end);
 }
 
-// Where a program has closed its standard streams, it may write to them all the same, and would
-// write into the arena.
-int out_of_the_way(int descriptor) noexcept {
+// A program that has closed its standard streams may still write to descriptors 0 to 2, and would
+// write into the arena. So the arena gets another one.
+int above_standard_streams(int descriptor) noexcept {
   if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
   const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(descriptor);
   return other;
 }
 
-// Before it is opened, as opening may do something where it is not.
+// Checks the link before it is opened: opening another kind of file may have an effect.
 bool is_an_arena(const char* path) noexcept {
   constexpr std::string_view kPrefix = "/memfd:";
   char target[64];
@@ -162,8 +151,8 @@ bool is_an_arena(const char* path) noexcept {
   return name.starts_with(kPrefix) && name.substr(kPrefix.size()).starts_with(kName);
 }
 
-// The first pages may be accessed. A program that has asked for all its future memory to be locked
-// has not meant this, and what is locked counts as a whole.
+// Maps an arena with access to its front pages only. munlock() undoes mlockall(MCL_FUTURE), which
+// was not meant for this and would count the whole arena as locked.
 std::byte* map(int descriptor, int64_t bytes) noexcept {
   const auto length = static_cast<size_t>(bytes);
   void* const found = mmap(nullptr, length, PROT_NONE, MAP_SHARED, descriptor, 0);
@@ -194,7 +183,7 @@ int64_t most_arena_bytes(int64_t wanted, int ranks) noexcept {
 
 bool make_arena(int64_t bytes) noexcept {
   if (bytes <= kFrontBytes) return false;
-  const int descriptor = out_of_the_way(memfd_create(kName, MFD_CLOEXEC));
+  const int descriptor = above_standard_streams(memfd_create(kName, MFD_CLOEXEC));
   if (descriptor < 0) return false;
   std::byte* const base = ftruncate(descriptor, bytes) == 0 ? map(descriptor, bytes) : nullptr;
   if (base == nullptr) {
@@ -206,8 +195,9 @@ bool make_arena(int64_t bytes) noexcept {
   g_open = kFrontBytes;
   g_round = round_of(machine());
   g_descriptor = descriptor;
-  if (!back(0, kFrontBytes)) return false;
-  // Where pages are larger, receives are always asked what they bring.
+  if (!allocate_pages(0, kFrontBytes)) return false;
+  // With pages larger than 4 KiB this mapping fails. Then the word differs from g_settled_word for
+  // ever, so receives always ask for a status.
   if (mmap(&g_token_page, sizeof(g_token_page), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor,
            kSeatBytes) == MAP_FAILED) {
     g_token_page.word.store(1, std::memory_order_relaxed);
@@ -277,16 +267,17 @@ Region* reserve(int64_t payload_bytes) noexcept {
   bytes = (static_cast<int64_t>(sizeof(Region)) + payload_bytes + kLine - 1) / kLine * kLine;
   const std::lock_guard<std::mutex> lock(g_mutex);
   sweep();
-  if (g_count == kMostOut) return nullptr;
+  if (g_count == kMostReserved) return nullptr;
   int64_t begin = find_gap(g_next + bytes <= g_round ? g_next : kFrontBytes, bytes);
   if (g_bytes - begin < bytes) begin = find_gap(kFrontBytes, bytes);
-  if (g_bytes - begin < bytes || !back(begin, begin + bytes)) return nullptr;
+  if (g_bytes - begin < bytes || !allocate_pages(begin, begin + bytes)) return nullptr;
   g_next = begin + bytes;
   int at = g_count++;
-  for (; at > 0 && g_out[at - 1].begin > begin; --at) g_out[at] = g_out[at - 1];
-  g_out[at] = {begin, begin + bytes};
+  for (; at > 0 && g_reserved[at - 1].begin > begin; --at) g_reserved[at] = g_reserved[at - 1];
+  g_reserved[at] = {begin, begin + bytes};
   Region* region = region_at(begin);
-  // Who finds a token that was here before (is_outstanding() in receive.cpp) sees this first.
+  // First: a receiver that meets an old token of this memory (is_outstanding() in receive.cpp) must
+  // not take it for outstanding.
   region->id.store(0, std::memory_order_relaxed);
   region->published.store(0, std::memory_order_relaxed);
   region->ring_end.store(0, std::memory_order_relaxed);

@@ -9,15 +9,14 @@
 namespace lacuna::direct {
 namespace {
 
-// Of a look, with the clock in it. Between cores of Zen 5 the line takes 30 to 60 ns from close by
-// and 170 to 270 from afar, the clock 20 to 25; of Zen 4, with the clock, 20 to 70 (nine of ten
-// looks) and 130 to 170.
+// A load that takes longer is far; includes reading the clock. Between close cores it takes 20 to
+// 85 ns, between far cores 130 to 295 ns (docs/experiments/2026-11-26-direct-path-choices.md).
 constexpr std::chrono::nanoseconds kFarLook{100};
 constexpr uint32_t kTimesForALook = 16;
 constexpr uint32_t kTimesIfUnsettled = 4;
 
-// By peers' indices; of more than these nothing is known. Where there are threads a look may be
-// lost.
+// By peer index; of peers beyond kMostKnown the distance stays unknown. With threads a measurement
+// may be lost.
 struct Known {
   std::atomic<uint32_t> looks{Looks().bits()};
   std::atomic<Distance> said{Distance::kUnknown};
@@ -26,7 +25,7 @@ constexpr uint32_t kMostKnown = 504;
 constinit Known g_known[kMostKnown] = {};
 constinit std::atomic<uint32_t> g_landings{0};
 
-// What the user has said, of a token.
+// LACUNA_DISTANCE: measured, or fixed for tests. "turns": it changes with each token.
 enum class Wish : uint8_t { kMeasured, kClose, kFar, kTurns };
 
 Wish read_wish() noexcept {
@@ -49,8 +48,8 @@ Wish wish() noexcept {
   return read;
 }
 
-// Reads half a page further, so that the walk through the page tables is not taken for a way: in
-// guests it takes 100 ns. Nothing near it, which might bring the line along.
+// Reads another line of the same page first, to keep the page-table walk out of the time (100 ns in
+// guests). Half a page away, so that no prefetcher brings the line itself.
 void enter_page(const uint64_t* word) noexcept {
   constexpr uintptr_t kPage = 4096;
   const auto at = reinterpret_cast<uintptr_t>(word);

@@ -9,7 +9,7 @@
 namespace lacuna::direct {
 namespace {
 
-// f: a look that took long; c: one that did not.
+// f: a far measurement; c: a close one.
 Looks looks(std::string_view text) {
   Looks all;
   for (const char look : text) all = Looks(all.after(look == 'f').bits());

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// Whether a process is gone.
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>

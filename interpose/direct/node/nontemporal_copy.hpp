@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Copying past the caches, for what another core reads next.
+// Copies by non-temporal stores, for data that another core reads next.
 #ifndef LACUNA_INTERPOSE_DIRECT_NODE_NONTEMPORAL_COPY_HPP_
 #define LACUNA_INTERPOSE_DIRECT_NODE_NONTEMPORAL_COPY_HPP_
 
@@ -17,8 +17,8 @@
 
 namespace lacuna::direct {
 
-// As memcpy, whole lines by non-temporal stores, which ask no other core for what they overwrite.
-// They have been done before whatever is stored after it. Elsewhere than on x86: memcpy.
+// Like memcpy, with non-temporal stores for whole lines: these do not fetch the lines that they
+// overwrite. Ordered before all later stores (sfence). memcpy on CPUs other than x86.
 inline void stream_copy(std::byte* to, const std::byte* from, int64_t bytes) noexcept {
 #if defined(__SSE2__)
   const int64_t off = -static_cast<int64_t>(reinterpret_cast<uintptr_t>(to)) & (kLine - 1);

@@ -30,19 +30,19 @@ constinit bool g_peers_read = false;
 constinit bool g_peers_have_threads = false;
 constinit std::vector<Peer>* g_peers = nullptr;
 constinit MPI_Group g_world = {};
-constinit MPI_Request g_idle = {};  // never complete before the end
+constinit MPI_Request g_idle = {};  // an incomplete generalized request, for let_library_work()
 constinit bool g_started = false;
 constinit int g_keyval = 0;
 
-// One of a communicator's ranks that are peers, and which of those it is.
+// A rank of a communicator that is a peer, and the index of that peer.
 struct NodeRank {
   int rank;
   uint32_t peer;
   bool operator<(const NodeRank& other) const noexcept { return rank < other.rank; }
 };
 
-// The ranks of a communicator that are peers, ascending; hangs on it as an attribute. Never
-// returned to the system, only reused (types/record.hpp says why).
+// The ranks of a communicator that are peers, ascending. An attribute of the communicator. Memory
+// is never returned, only reused, as a stale pointer may be read (types/record.hpp).
 struct Ranks {
   std::atomic<uintptr_t> handle{0};
   std::atomic<uint64_t> life{0};
@@ -51,8 +51,8 @@ struct Ranks {
   Ranks* next_free = nullptr;
 };
 
-// What a look at a communicator needs, there from the start: also a rank that is refused memory has
-// to do what the others wait for. `there` is used while g_learning is held.
+// Scratch memory for look_up(), allocated at the start: a rank that is out of memory must still do
+// the collective calls that the others wait for. `there` is guarded by g_discovering.
 struct Lookup {
   std::vector<int> here;   // the peers' ranks in MPI_COMM_WORLD
   std::vector<int> there;  // those in the communicator, or MPI_UNDEFINED
@@ -61,19 +61,19 @@ constinit Lookup* g_lookup = nullptr;
 
 constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
-constinit std::timed_mutex g_learning;  // held while the library is asked
-constinit std::mutex g_mutex;  // a leaf, as the library may call forget_comm() with locks held
+constinit std::timed_mutex g_discovering;  // held during library calls
+constinit std::mutex g_mutex;  // no library call while it is held: forget_comm() takes it
 constinit Ranks* g_free = nullptr;
-constinit Ranks* g_closing = nullptr;  // of freed communicators, whose rooms are still read
+constinit Ranks* g_closing = nullptr;  // of freed communicators whose votes peers may still read
 constinit std::atomic<uint64_t> g_lives{0};
-constinit char g_refused = 0;  // the attribute of a communicator whose room was refused here
+constinit char g_refused = 0;  // attribute value: this rank had no memory for a room
 
 size_t slot_of(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
 }
 
 thread_local bool t_attaches = false;
-thread_local Ranks* t_before = nullptr;  // the attribute that attach() has taken the place of
+thread_local Ranks* t_before = nullptr;  // the attribute that attach() has replaced
 
 int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
   if (value == &g_refused) return MPI_SUCCESS;
@@ -91,7 +91,7 @@ int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-// A duplicate of a communicator learns for itself.
+// A duplicate of a communicator does not inherit the attribute.
 int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
   *flag = 0;
   return MPI_SUCCESS;
@@ -122,7 +122,7 @@ Ranks* new_ranks() {
   return new Ranks;
 }
 
-// Which ranks of `comm` the peers are. `whole`: all of it are peers, and so it has a room.
+// Which ranks of `comm` the peers are. `whole`: all its ranks are peers, so it has a room.
 bool look_up(MPI_Comm comm, std::vector<int>& there, bool* whole) noexcept {
   const Next& next = next_functions();
   std::fill(there.begin(), there.end(), MPI_UNDEFINED);
@@ -145,7 +145,7 @@ bool look_up(MPI_Comm comm, std::vector<int>& there, bool* whole) noexcept {
   return ok;
 }
 
-// Null: no memory.
+// Null: out of memory.
 Ranks* make_ranks(const std::vector<int>& there, bool whole) noexcept try {
   std::vector<NodeRank> found;
   for (uint32_t i = 0; i < there.size(); ++i) {
@@ -168,9 +168,9 @@ Ranks* make_ranks(const std::vector<int>& there, bool whole) noexcept try {
   return nullptr;
 }
 
-// By a rank that has no memory for it. What the others offer goes to a buffer of this thread's
-// alone, as the library may forward from there what it has received. The others wait for this rank,
-// so it waits for a buffer.
+// For a rank that has no memory for a room: tells the others so (refuse_room()). The library may
+// forward received data from the buffer, so each thread needs its own; the others wait for this
+// rank, so it waits until it gets one.
 void refuse_room_on(MPI_Comm comm) noexcept {
   const auto bytes = static_cast<int64_t>(g_peers->size() * sizeof(Offer));
   Staging offers;
@@ -179,7 +179,8 @@ void refuse_room_on(MPI_Comm comm) noexcept {
   refuse_room(comm, reinterpret_cast<Offer*>(offers.data()));
 }
 
-// What the communicator has then: these, or what a callback has attached meanwhile. Null: nothing.
+// Sets the attribute. Returns what the communicator then has: `ranks`, or what a callback attached
+// in the meantime. Null: the library refused.
 Ranks* attach(MPI_Comm comm, Ranks* ranks) noexcept {
   const Next& next = next_functions();
   t_attaches = true;
@@ -199,12 +200,12 @@ Ranks* attach(MPI_Comm comm, Ranks* ranks) noexcept {
   return before;
 }
 
-// One thread at a time: of two that meet a communicator first, the second one's ranks would take
-// the place of those that the first one has, whose room then ends under it. A message can do
-// without (`waits` is false), and rather does, as the library may have called back with locks held;
-// a collective cannot, as others wait for it. So in a callback it goes on beside who has the lock.
-Ranks* learn(MPI_Comm comm, bool waits) noexcept try {
-  auto lock = std::unique_lock(g_learning, std::defer_lock);
+// One thread at a time: with two at once, the second one's attribute would replace the first one's,
+// whose room would then be closed while in use. `waits`: for a collective, which must have the
+// answer as other ranks wait for it; in a callback it goes on without the lock. A message does
+// without the answer instead of waiting, as the library may have called back with locks held.
+Ranks* discover(MPI_Comm comm, bool waits) noexcept try {
+  auto lock = std::unique_lock(g_discovering, std::defer_lock);
   const bool is_beside = g_gate.threads && waits && !lock_outside_callbacks(&lock);
   if (g_gate.threads && !waits && !lock.try_lock()) return nullptr;
   std::vector<int> own(is_beside ? g_lookup->here.size() : 0);
@@ -224,7 +225,7 @@ Ranks* learn(MPI_Comm comm, bool waits) noexcept try {
     if (ranks == nullptr) {
       if (found != 0 || !whole || !waits) return nullptr;
       next.MPI_Comm_set_attr(comm, g_keyval, &g_refused);
-      // What other ranks' threads do first may need this lock.
+      // Released first: threads of other ranks may need it before they take part.
       if (lock.owns_lock()) lock.unlock();
       refuse_room_on(comm);
       return nullptr;
@@ -248,7 +249,7 @@ Ranks* known_ranks(MPI_Comm comm) noexcept {
 
 Ranks* ranks_of(MPI_Comm comm, bool waits) noexcept {
   Ranks* ranks = known_ranks(comm);
-  return ranks != nullptr ? ranks : learn(comm, waits);
+  return ranks != nullptr ? ranks : discover(comm, waits);
 }
 
 const Peer* find_peer(const Ranks& ranks, int rank) noexcept {
@@ -261,15 +262,15 @@ Room* room_of(Ranks* ranks) noexcept {
   return ranks != nullptr && !ranks->room.members.empty() ? &ranks->room : nullptr;
 }
 
-int ask_nothing(void*, MPI_Status*) noexcept { return MPI_SUCCESS; }
+int query_nothing(void*, MPI_Status*) noexcept { return MPI_SUCCESS; }
 int free_nothing(void*) noexcept { return MPI_SUCCESS; }
 int cancel_nothing(void*, int) noexcept { return MPI_SUCCESS; }
 
-// What the path needs of the library: none of it is collective.
+// The MPI handles that the path needs. None of these calls is collective.
 bool make_handles() noexcept {
   const Next& next = next_functions();
   if (next.MPI_Comm_group(MPI_COMM_WORLD, &g_world) != MPI_SUCCESS) return false;
-  if (next.MPI_Grequest_start(&ask_nothing, &free_nothing, &cancel_nothing, nullptr, &g_idle) ==
+  if (next.MPI_Grequest_start(&query_nothing, &free_nothing, &cancel_nothing, nullptr, &g_idle) ==
       MPI_SUCCESS) {
     if (next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS)
       return true;
@@ -319,8 +320,8 @@ void stop_peers() noexcept {
   for (auto& entry : g_cache) entry.store(nullptr, std::memory_order_release);
 }
 
-// Of a request that needs no communicator: so nothing of it can meet the program's messages, and no
-// process that has failed makes it an error. Several threads may ask at once.
+// Tests a generalized request, which has no communicator: it cannot match the program's messages,
+// and no failed process makes it an error. Several threads may do so at once.
 void let_library_work() noexcept {
   int flag = 0;
   next_functions().MPI_Request_get_status(g_idle, &flag, MPI_STATUS_IGNORE);

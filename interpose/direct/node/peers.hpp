@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Peers: the ranks of this node that run the same lacuna, as all of them have agreed in MPI_Init,
-// and who of them a rank of some communicator is.
+// Peers: the ranks of this node that take part in the direct path, as all of them agreed in
+// MPI_Init; and which peer a rank of a communicator is.
 #ifndef LACUNA_INTERPOSE_DIRECT_NODE_PEERS_HPP_
 #define LACUNA_INTERPOSE_DIRECT_NODE_PEERS_HPP_
 
@@ -20,44 +20,47 @@ struct Peer {
   OpenArena arena;
   int32_t pid = 0;
   int32_t rank = 0;                         // in MPI_COMM_WORLD
-  mutable std::atomic<uint64_t> landed{0};  // of its tokens, here
+  mutable std::atomic<uint64_t> landed{0};  // its tokens that have arrived here
 };
 
 enum class Agreement : uint8_t {
-  kReached,     // all ranks of this node are willing, of one build, and have each other's arenas
+  kReached,     // all ranks are willing, have the same build, and map each other's arenas
   kAlone,       // no other rank of the job is on this node
-  kUnknownJob,  // the launcher does not tell which ranks are
+  kUnknownJob,  // the launcher does not tell which ranks belong to the job
   kNotMet,      // not all have come within LACUNA_DIRECT_WAIT
-  kRefused,     // one is unwilling, or of another build, or has no access to another's arena
+  kRefused,     // a rank is unwilling, has another build, or cannot open an arena
 };
-// Waits for the other ranks of this node, by no call of the library's (meeting.hpp): so the ranks
-// of other nodes, and ranks without lacuna, need not know. The answer is the same on all.
+// Waits for the other ranks of this node, without calling the MPI library (meeting.hpp). So ranks
+// of other nodes and ranks without lacuna need not take part. All ranks of the node get the same
+// answer.
 Agreement agree(bool willing) noexcept;
 
-// What a rank knows of its node when the cards of all are on the table.
+// What a rank knows of its node once all have exchanged their cards (agreement/card.hpp).
 struct Node {
-  std::vector<Peer>* peers = nullptr;  // this process too; as long as the process
+  std::vector<Peer>* peers = nullptr;  // this process too; never freed after an agreement
   uint32_t index = 0;                  // of this process
   Secret secret = {};
-  bool threads = false;  // some peer has several
+  bool threads = false;  // some peer uses MPI_THREAD_MULTIPLE
 };
-// By the agreement: what is needed of the library, none of it collective. False: it refuses.
+// Called by the agreement. Makes the MPI handles that the path needs; none of these calls is
+// collective. False: the library refused one.
 bool start_peers(const Node& node) noexcept;
-void read_peers() noexcept;    // they may read each other's memory
-void forget_peers() noexcept;  // there is no agreement after all
+void read_peers() noexcept;    // the agreement found that peers can read each other's memory
+void forget_peers() noexcept;  // undoes start_peers(), if the agreement failed
 void stop_peers() noexcept;
 
-// While this process waits for a peer: what others want from it may be what that one waits for.
+// Lets the library make progress. Called while this process waits for a peer, which may be in a
+// library call that needs this rank.
 void let_library_work() noexcept;
 
-// To be called before a token goes out to this peer: its id.
+// Counts a token that is about to be sent to this peer. Returns its id.
 uint64_t announce_token(const Peer& peer) noexcept;
-// Whether all that this peer has sent here have been landed.
+// Whether all tokens that this peer has sent here have arrived.
 bool has_landed_all(const Peer& peer) noexcept;
-// Whether all tokens that were sent here have been landed: then receives need not be asked what
-// they bring before the next one. Not where there are threads.
+// Whether all tokens that were sent here have arrived. If so, receives need not look for tokens
+// until the next one is sent. Only for programs of one thread.
 bool settle_tokens() noexcept;
-// Whether that can ever be known: else receives are always asked.
+// Whether settle_tokens() can ever be true. If not, receives always look for tokens.
 bool may_settle() noexcept;
 
 const Secret& secret() noexcept;
@@ -65,33 +68,32 @@ std::span<const Peer> peers() noexcept;
 uint32_t own_index() noexcept;  // in peers()
 int32_t own_pid() noexcept;
 const Peer& own_peer() noexcept;
-// Whether some peer, perhaps this one, has several threads: all peers say the same.
+// Whether some peer, perhaps this one, uses MPI_THREAD_MULTIPLE. All peers have the same answer.
 bool peers_have_threads() noexcept;
-// Whether all of them may read each other's memory.
+// Whether all peers can read each other's memory (process_vm_readv).
 bool peers_read() noexcept;
-// Whether a peer is gone, also where its parent has not yet asked how it ended, which may take as
-// long as the job. A call of the system or three.
+// Whether a process has ended, also if its parent has not reaped it yet (that may take until the
+// job ends). One to three system calls.
 bool has_ended(int32_t pid) noexcept;
 // Null: no such peer.
 const Peer* peer_at(uint32_t index) noexcept;
 
-// This rank of `comm` (of its remote group, for an intercommunicator), where it is another process
-// of the node; else null.
+// The peer that this rank of `comm` is (of its remote group, for an intercommunicator). Null: it is
+// on another node, or is this process itself.
 const Peer* peer_of(MPI_Comm comm, int rank) noexcept;
 
-// Whether what has come from this rank of `comm` may be a token: one has been sent to this process
-// from there, and not been landed. True in doubt.
+// Whether a message from this rank of `comm` may be a token: a token from there is on its way. True
+// in doubt.
 bool may_send_token(MPI_Comm comm, int rank) noexcept;
 
-// Tells apart communicators that have had the same handle, one after the other. 0: `comm` is gone,
-// or has not been asked about lately.
+// A number for the lifetime of `comm`, different for communicators that have the same handle one
+// after the other. 0: not known (it was freed, or has not been used lately).
 uint64_t life_of(MPI_Comm comm) noexcept;
 
-// The peers that the ranks of `comm` are, this process too. Null: some are elsewhere, or it is an
-// intercommunicator. Found out once for a communicator, on which it hangs until that is freed; all
-// ranks get the same answer.
+// The room of `comm`. Null: some of its ranks are not peers, or it is an intercommunicator. Found
+// out once and kept as an attribute until `comm` is freed. All ranks get the same answer.
 struct Room* room_on(MPI_Comm comm) noexcept;
-// The same without a question to the library: false where it has not been asked of lately.
+// The same without a library call. False: not known, as `comm` has not been used lately.
 bool known_room(MPI_Comm comm, struct Room** room) noexcept;
 
 }  // namespace lacuna::direct

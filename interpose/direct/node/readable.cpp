@@ -8,9 +8,9 @@
 
 namespace lacuna::direct {
 
-// Asked of the system, which says no where a load would be a signal: it reads a mask of signals
-// before it finds that it is told to do nothing with it. (By a pipe it took a descriptor, of which
-// the program may have used the last.)
+// Uses a system call, which returns EFAULT where a load would raise a signal: rt_sigprocmask copies
+// the mask from memory before it rejects the unknown operation. (A pipe would take a descriptor,
+// and the program may have used the last one.)
 bool is_readable(const void* begin, int64_t bytes) noexcept {
   constexpr long kNothing = -1;
   constexpr uintptr_t kMask = 8;
@@ -24,7 +24,8 @@ bool is_readable(const void* begin, int64_t bytes) noexcept {
   return true;
 }
 
-// An emulator of the system may look at what it is told to do first. No process may read this.
+// An emulator may check the operation first, and never read. So this tests an address that no
+// process may read.
 bool tells_readable() noexcept {
   constexpr uintptr_t kLastMask = ~uintptr_t{7};
   static const bool tells = !is_readable(reinterpret_cast<const void*>(kLastMask), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether memory of the program's can be read, asked without a signal.
+// Whether memory of the program can be read, found out without a signal.
 #ifndef LACUNA_INTERPOSE_DIRECT_NODE_READABLE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_NODE_READABLE_HPP_
 
@@ -8,9 +8,9 @@
 
 namespace lacuna::direct {
 
-// A call of the system for each page.
+// One system call for each page.
 bool is_readable(const void* begin, int64_t bytes) noexcept;
-// Whether the system says so at all.
+// Whether is_readable() works on this system.
 bool tells_readable() noexcept;
 
 }  // namespace lacuna::direct

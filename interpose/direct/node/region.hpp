@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What two ranks of a node have in common: a region of the sender's arena, and the token that names
-// it. The token travels as the message, by the library and in the message's place; the payload goes
-// through the region.
+// A region of the sender's arena, and the token that names it. The MPI library carries the token in
+// place of the message; the payload goes through the region.
 //
-// The sender writes the payload in pieces and says after each how far it is (`published`); the
-// receiver follows and says at the end that the region is free again (`done`). Neither waits for
-// the other but for the receiver, for pieces that the sender is just packing.
+// The sender writes the payload in pieces and publishes after each how far it is (`published`). The
+// receiver unpacks behind it, and marks the region free at the end (`done`). The sender never
+// blocks on the receiver; the receiver waits only for pieces that the sender is packing.
 //
-// A large payload goes through the first `ring` bytes over and over while the receiver follows
-// closely, and says so (`consumed`): bytes before `ring_end` have their places there, round after
-// round, and those behind it places of their own, as if there was no ring.
+// A large payload goes through the first `ring` bytes again and again while the receiver keeps up
+// (`consumed`). Payload bytes before `ring_end` lie in the ring, at their offset modulo `ring`.
+// Bytes behind `ring_end` lie at their own offset, as if there was no ring.
 #ifndef LACUNA_INTERPOSE_DIRECT_NODE_REGION_HPP_
 #define LACUNA_INTERPOSE_DIRECT_NODE_REGION_HPP_
 
@@ -20,22 +19,22 @@
 
 namespace lacuna::direct {
 
-// Random, agreed upon by the ranks of a node at MPI_Init: the one assumption of the direct path is
-// that no message of a program begins with these 16 bytes (chance 2^-128).
+// Random, agreed upon by the ranks of a node in MPI_Init. The one assumption of the direct path is
+// that no message of a program begins with these 16 bytes (probability 2^-128).
 struct Secret {
   uint64_t word[2];
   bool operator==(const Secret&) const = default;
 };
 
-// A whole number of every basic element that a receive may take it apart into (16 bytes at most),
-// and a size that messages seldom have.
+// 80 bytes: a multiple of the size of every basic element (16 bytes at most), as a receive may take
+// the token as elements; and a size that messages seldom have.
 struct Token {
   Secret secret;
-  uint32_t sender;  // among the ranks of the node
+  uint32_t sender;  // index among the ranks of the node
   uint32_t unused;
   int64_t offset;  // of the region in the sender's arena
   int64_t bytes;   // of payload
-  uint64_t id;     // no two of a sender's have one; the receiver in its upper bits
+  uint64_t id;     // unique for each sender; upper bits: the receiver
   int64_t zero[4];
 };
 inline constexpr int kReceiverShift = 48;
@@ -45,18 +44,18 @@ static_assert(kTokenBytes == 80 && kTokenBytes % 16 == 0);
 inline constexpr int64_t kLine = 64;
 
 struct Region {
-  alignas(kLine) std::atomic<int64_t> published;  // bytes of payload that are there
-  std::atomic<int64_t> ring_end;                  // to be read behind that; 0: no ring
-  int64_t ring;                                   // whole pieces
-  int64_t bytes;                                  // behind this
-  // Of it, whole pages that go back to the system before it is marked: from here, and how many
-  // bytes (arena.hpp).
+  alignas(kLine) std::atomic<int64_t> published;  // bytes of payload that have been packed
+  std::atomic<int64_t> ring_end;                  // read after `published`; 0: no ring
+  int64_t ring;                                   // bytes; a whole number of pieces
+  int64_t bytes;                                  // of this region, after this header
+  // Whole pages that are returned to the system when the region is freed (arena.hpp): where they
+  // begin, from the start of the region, and how many bytes.
   int64_t idle_from;
   int64_t idle_bytes;
-  alignas(kLine) std::atomic<uint32_t> done;  // not 0: the receiver needs it no more
-  std::atomic<int64_t> consumed;              // of what is before the ring's end
-  std::atomic<uint64_t> id;                   // of the token that is out; 0: none yet
-  alignas(kLine) Token token;                 // where the library sends it from
+  alignas(kLine) std::atomic<uint32_t> done;  // not 0: the receiver has finished with it
+  std::atomic<int64_t> consumed;              // bytes of the ring's part that were unpacked
+  std::atomic<uint64_t> id;                   // of the token that was sent; 0: none yet
+  alignas(kLine) Token token;                 // the send buffer of the token
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 

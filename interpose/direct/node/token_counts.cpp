@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many tokens each peer has sent here, and how many of them have been landed: where these are
-// the same, no message can be a token.
+// How many tokens each peer has sent here, and how many have arrived: where these are equal, no
+// message is a token.
 #include <atomic>
 
 #include "interpose/direct/node/arena.hpp"
@@ -12,9 +12,9 @@
 namespace lacuna::direct {
 namespace {
 
-// A word may be overwritten by another peer's: who reads that one must also see what was counted
-// before the first. x86-64 lets all see stores in one order, others (POWER) need a fence on either
-// side.
+// The word may be overwritten by another peer. A reader of the second value must also see the count
+// that precedes the first. x86-64 stores are seen by all in one order; others (POWER) need a fence
+// on either side.
 void order_counts_and_words() noexcept {
 #if !defined(__x86_64__)
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -48,8 +48,8 @@ bool may_settle() noexcept {
   return shows_token_page() && peers().size() <= kMostTold && tells_readable();
 }
 
-// The word is read first: what has been counted when it was written is seen then, also if another
-// peer has overwritten it, as each counts before it writes.
+// The word is read first. Each sender counts before it writes, so every count that precedes a write
+// of the word is seen, also if another peer has overwritten it.
 bool settle_tokens() noexcept {
   if (!may_settle()) return false;
   const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
