@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The end of a receive: what has come is unpacked, or fetched where it is a token, and what is
-// wrong with it is raised.
+// The end of a receive: unpacks what has come, or fetches the payload of a token, and raises
+// errors.
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/library/error_handlers.hpp"
@@ -13,8 +13,8 @@
 
 namespace lacuna {
 
-// The library would complain of a message that is too long on the communicator of lacuna's that it
-// is led by, so it must not: it gets room for all of it (deliver()).
+// The library would report a too long message on lacuna's private communicator, so it gets a buffer
+// for a whole token; deliver() raises the error.
 void Incoming::lead(const direct::Detour& detour) noexcept {
   led = detour.taken();
   source = detour.source();
@@ -65,8 +65,8 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
     return MPI_SUCCESS;
   }
   const int64_t received = incoming.by_content ? direct::kTokenBytes : direct::bytes_of(*status);
-  // MPICH returns MPI_SUCCESS where an error handler of the program's has been told that the
-  // message is too long. It counts all of one that has brought nothing.
+  // MPICH returns MPI_SUCCESS if an error handler of the program has seen MPI_ERR_TRUNCATE. Its
+  // status then has the length of the whole message.
   if (staged && received > incoming.bytes) return MPI_SUCCESS;
   if (received <= 0) return MPI_SUCCESS;
   if (received == direct::kTokenBytes && is_open(kDirectSwitch)) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages that are out of the library's queue, in the order in which they came out. A receive
-// finds its own among thousands as libraries do, by communicator and source; one from any source
-// takes the first that fits.
-//
-// Nothing here locks.
+// Messages that a probe has taken out of the library's queue, in that order. Receives search by
+// communicator and source, as libraries do; a receive from any source gets the first that matches.
+// Not thread-safe: the caller locks.
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_HELD_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_HELD_HPP_
 
@@ -21,17 +19,18 @@ struct Held {
   Held() = default;
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
-  // Its memory may be the program's next, while the token is still to be landed.
+  // Wipes the token: the program may get this memory next, while the token is still outstanding.
   ~Held() { explicit_bzero(&bytes, sizeof(bytes)); }
 
   MPI_Comm comm{};
-  uint64_t life = 0;      // of it
-  MPI_Status status{};    // what a probe tells of it
+  uint64_t life = 0;      // life_of(comm) when it was held
+  MPI_Status status{};    // what a probe reports of it
   bool received = false;  // into `bytes`, as it may be a token
   Token bytes{};
-  MPI_Message message{};  // not received: the library's; else what a matched probe has given out
-  MPI_Request sent{};     // to this rank itself
-  // Its places in two lists (HeldList).
+  MPI_Message
+      message{};       // if not received: the library's; else what a matched probe gave the program
+  MPI_Request sent{};  // the send of `bytes` to this rank itself
+  // Links of two lists (HeldList).
   Held* next = nullptr;
   Held** link = nullptr;
   Held* next_alike = nullptr;
@@ -65,12 +64,12 @@ class HeldList {
 
  private:
   Held* first_ = nullptr;
-  Held** end_ = nullptr;  // where the next one is hung
+  Held** end_ = nullptr;  // the link to append at
 };
 
 class HeldMessages {
  public:
-  // The first that a receive would match; null: none.
+  // The first that a receive with these arguments would match. Null: none.
   Held* find(int source, int tag, MPI_Comm comm) const noexcept;
   void add(Held* held) noexcept;
   void remove(Held* held) noexcept;

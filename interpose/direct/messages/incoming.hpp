@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A receive: where the library writes, and what becomes of what has come.
+// A receive: where the library writes, and what is done with what has come.
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_INCOMING_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_INCOMING_HPP_
 
@@ -14,72 +14,71 @@ namespace lacuna {
 
 namespace direct {
 
-// A receive into a predefined type that may bring a token: what it takes to look for one when it
-// completes, and nothing more, as there are many and seldom is there a token.
+// A receive into a predefined type that may bring a token: only what is needed to find one when the
+// receive completes. There are many such receives, and tokens are rare.
 struct Watch {
-  MPI_Request request;  // with what follows it in the first 8 bytes all 0: nothing is watched here
+  MPI_Request request;  // empty if the first 8 bytes are 0 (is_empty() in table.hpp)
   MPI_Comm comm;
   MPI_Datatype datatype;
   int count;
   void* buf;
-  const void* caller;  // who has posted it: the library's own receives bring no tokens
+  const void* caller;  // the return address: receives that the library posts itself bring no tokens
 };
 
 }  // namespace direct
 
-// Where the library is to write, and where data go afterwards. Owns what it needs, as the type may
-// be freed meanwhile.
+// Where the library writes, and where the data go afterwards. Keeps what it needs, as the program
+// may free the type in the meantime.
 struct Incoming {
-  // Whether lacuna has had any part in it so far.
+  // The library has received it as without lacuna, and it has not brought a token.
   bool is_only_watched() const noexcept { return watched && landed < 0; }
-  // The message was held for a probe.
+  // Prepares to receive a message that was held for a probe.
   void lead(const direct::Detour& detour) noexcept;
-  // Where the library is to write, and as what.
+  // The buffer, count and type for the library's receive.
   void* place() const noexcept;
   Wire form() const noexcept;
-  // Without staging, as the program has asked for it.
+  // Lets the library receive into the program's buffer.
   void receive_in_place(MPI_Datatype datatype) noexcept;
 
-  void* data = nullptr;  // of the staging; without one, of the program, where the direct path may
-                         // find a token in it
+  void* data = nullptr;  // the staging; without one, the program's buffer
   Wire wire;
-  ReceivedType type;  // where it is `watched`
+  ReceivedType type;  // if `watched`
   Staging staging;
-  Staging whole;  // for a message that was held, and is longer than what there is room for
-  PlanPtr plan;   // null: contiguous, if not `by_library`
+  Staging whole;  // room for a whole token, if the receive has less (lead())
+  PlanPtr plan;   // null: contiguous, unless `by_library`
   void* buf = nullptr;
   MPI_Count count = 0;
-  int64_t bytes = 0;     // at most so many; -1: not asked yet (a predefined type)
-  int64_t lb = 0;        // contiguous: of the first byte
-  bool watched = false;  // the library's, but for a token
-  bool led = false;      // by a detour (direct/messages/probe.hpp): the status is about these
+  int64_t bytes = 0;     // size of the buffer; -1: not asked for yet (predefined types)
+  int64_t lb = 0;        // contiguous: offset of the first byte
+  bool watched = false;  // received as without lacuna, unless it brings a token
+  bool led = false;      // by a Detour (probe.hpp): the status gets this source and tag
   int source = 0;
   int tag = 0;
-  int64_t landed = -1;       // what the status says of a payload that has been fetched
-  int failed = MPI_SUCCESS;  // how that went, which each call that tells of it says
-  bool by_content = false;   // the status will not say how much has come
-  bool by_library = false;   // nobody but the library can write there
-  bool matched = false;      // by a probe: nobody knows on which communicator
-  MPI_Comm comm;             // whose error handler hears of what goes wrong later
+  int64_t landed = -1;       // size of a payload that was fetched, for the status; -1: none
+  int failed = MPI_SUCCESS;  // error class of deliver(), for later calls that report it
+  bool by_content = false;   // the status will not say how much has come (MPI_Isendrecv)
+  bool by_library = false;   // only the library can write to the buffer (a device, an unknown type)
+  bool matched = false;      // received by MPI_Mrecv or MPI_Imrecv: the communicator is unknown
+  MPI_Comm comm;             // errors are raised on it
   Account account;
   Untold untold;
 };
 
-// The status of a blocking receive: ours while the library works, so that it can be told whether it
-// was written (a code of MPI_SUCCESS does not tell: an error that the program's own handler has
-// seen may end so), then the caller's.
+// The status of a blocking receive. The library writes to lacuna's own, so that lacuna can tell
+// whether it was written: after an error that the program's handler has seen, the code may be
+// MPI_SUCCESS. It is then copied to the caller's.
 class OwnStatus {
  public:
   explicit OwnStatus(MPI_Status* callers) noexcept : callers_(callers) {
-    if (callers_ != MPI_STATUS_IGNORE)
-      own_ = *callers_;  // its MPI_ERROR is not the library's to change
+    if (callers_ != MPI_STATUS_IGNORE) own_ = *callers_;  // receives must not change its MPI_ERROR
     own_.MPI_SOURCE = kUnwritten;
   }
   MPI_Status* get() noexcept { return &own_; }
   bool is_written() const noexcept { return own_.MPI_SOURCE != kUnwritten; }
-  // After the library's answer: delivers what came; what the call returns.
+  // Call after the library's receive: delivers what has come. Returns what the program's call
+  // returns.
   int finish(Incoming& incoming, int code);
-  // The same where nothing is left to deliver.
+  // Copies the status to the caller's, where nothing is left to deliver.
   void tell() const noexcept {
     if (callers_ != MPI_STATUS_IGNORE) *callers_ = own_;
   }
@@ -90,21 +89,22 @@ class OwnStatus {
   MPI_Status own_{};
 };
 
-// A receive that is the library's but for a token that it may bring. False: it cannot bring one.
+// Prepares the receiving half of an MPI_Isendrecv that the library does, for the case that it
+// brings a token. False: it cannot bring one.
 bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                    Incoming* incoming) noexcept;
 
-// The library receives as it would without lacuna, but what it brings is looked at. False: the call
-// is the library's.
+// The library receives as it would without lacuna, and what has come is examined afterwards. False:
+// the call is left to the library.
 bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
                   Incoming* incoming) noexcept;
 
-// A receive into a predefined type that has been posted. False: it cannot bring a token.
+// The same for a watch of a posted receive. False: it cannot bring a token.
 bool watch_plain(const direct::Watch& watch, Incoming* incoming) noexcept;
 
 // Unpacks what a successful receive has brought: all of it, a part that may end inside an element,
-// or nothing if it was cancelled. A token's payload is fetched, and the status is then about that.
-// The error class, MPI_SUCCESS but for the direct path.
+// or nothing if it was cancelled. If it is a token, fetches the payload and sets the status to
+// that. Returns an error class; only the direct path can fail.
 int deliver(Incoming& incoming, MPI_Status* status) noexcept;
 
 }  // namespace lacuna

@@ -25,32 +25,33 @@ namespace direct {
 
 namespace {
 
-constinit std::mutex g_mutex;  // of the list
-// Alone: who takes out what is to be held. Shared: who looks at what is held and then asks the
-// library, or tells it of a receive.
+constinit std::mutex g_mutex;  // guards g_held and g_given_out
+// Exclusive: to take messages out of the library's queue. Shared: to look at the held messages and
+// then call the library (class Posting).
 constinit SharedLock g_taking;
 constinit HeldMessages g_held;
-constinit HeldList<&Held::next, &Held::link> g_given_out;  // the program has their `message`
+constinit HeldList<&Held::next, &Held::link>
+    g_given_out;  // matched probes have given these to the program
 constinit Reserve<Held> g_reserve;
 constinit std::atomic<int> g_tag{0};
 
-// What no library writes: as long as it stands there, the library has left the field alone. (MPI
-// says that MPI_ERROR is not a probe's to change; MPICH 4.0.2 does.)
-constexpr int kUntold = -123456789;
+// A value that no library writes: shows whether a probe has written the field. (Probes must not
+// change MPI_ERROR; MPICH 4.0.2 does.)
+constexpr int kUnwritten = -123456789;
 
-MPI_Status untold() noexcept {
+MPI_Status unwritten_status() noexcept {
   MPI_Status status{};
-  status.MPI_SOURCE = kUntold;
-  status.MPI_ERROR = kUntold;
+  status.MPI_SOURCE = kUnwritten;
+  status.MPI_ERROR = kUnwritten;
   return status;
 }
 
-// The caller's status as the library would have written it.
+// Copies to the caller's status as the library would have written it.
 void tell(const MPI_Status& found, MPI_Status* status) noexcept {
-  if (status == MPI_STATUS_IGNORE || found.MPI_SOURCE == kUntold) return;
+  if (status == MPI_STATUS_IGNORE || found.MPI_SOURCE == kUnwritten) return;
   const int error = status->MPI_ERROR;
   *status = found;
-  if (found.MPI_ERROR == kUntold) status->MPI_ERROR = error;
+  if (found.MPI_ERROR == kUnwritten) status->MPI_ERROR = error;
 }
 
 bool look_up(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
@@ -76,15 +77,17 @@ Held* claim(int source, int tag, MPI_Comm comm) noexcept {
   return held;
 }
 
-// Whether to receive what a probe has met: nothing else, as that ends a synchronous send.
+// Whether to receive a message that a probe has found. Nothing else is received, as that would
+// complete a synchronous send.
 bool may_be_token(MPI_Comm comm, const MPI_Status& found) noexcept {
   return bytes_of(found) == kTokenBytes && may_send_token(comm, found.MPI_SOURCE);
 }
 
-// What has just been taken out of the library's queue on `comm`: received, if it may be a token.
+// Completes `held`, just taken out of the library's queue: receives the message if it may be a
+// token.
 void keep(MPI_Comm comm, Held* held) noexcept {
   held->comm = comm;
-  static_cast<void>(peer_of(comm, 0));  // which gives it a life, if it has none yet
+  static_cast<void>(peer_of(comm, 0));  // so that life_of() knows the communicator
   held->life = life_of(comm);
   if (!may_be_token(comm, held->status)) return;
   MPI_Status received;
@@ -94,19 +97,18 @@ void keep(MPI_Comm comm, Held* held) noexcept {
   if (is_outstanding(held->bytes)) set_bytes(&held->status, held->bytes.bytes);
 }
 
-thread_local bool t_takes = false;  // g_taking, in either way
+thread_local bool t_holds_taking = false;  // this thread holds g_taking
 
-bool takes_turns() noexcept { return g_gate.threads && receives_direct() && !t_takes; }
+bool must_lock() noexcept { return g_gate.threads && receives_direct() && !t_holds_taking; }
 
-// Keeps others from taking out, looking and telling the library of a receive; in a callback perhaps
-// not, as Posting.
+// Takes g_taking exclusively. In a callback perhaps not, as Posting.
 class TakingOut {
  public:
   TakingOut() noexcept {
-    if (takes_turns()) t_takes = lock_outside_callbacks(&lock_);
+    if (must_lock()) t_holds_taking = lock_outside_callbacks(&lock_);
   }
   ~TakingOut() {
-    if (lock_.owns_lock()) t_takes = false;
+    if (lock_.owns_lock()) t_holds_taking = false;
   }
   TakingOut(const TakingOut&) = delete;
   TakingOut& operator=(const TakingOut&) = delete;
@@ -115,8 +117,8 @@ class TakingOut {
   std::unique_lock<SharedLock> lock_{g_taking, std::defer_lock};
 };
 
-// Holds all messages up to the one that a probe has found. False: no more can be held. Where
-// another thread has received it meanwhile, there may be nothing to hold.
+// Holds all messages up to the one that a probe has found. False: out of memory. There may be
+// nothing to hold, if another thread has received it in the meantime.
 bool hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
   const TakingOut alone;
   if (look_up(found.MPI_SOURCE, found.MPI_TAG, comm, MPI_STATUS_IGNORE)) return true;
@@ -131,7 +133,7 @@ bool hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
       return code == MPI_SUCCESS;
     }
     keep(comm, held);
-    held->status.MPI_ERROR = found.MPI_ERROR;  // as probes write it, or not
+    held->status.MPI_ERROR = found.MPI_ERROR;  // written, or left alone, as probes do
     is_it = matches(*held, found.MPI_SOURCE, found.MPI_TAG, comm);
     hold(held);
   }
@@ -140,7 +142,7 @@ bool hold_up_to(const MPI_Status& found, MPI_Comm comm) noexcept {
 
 int new_tag() noexcept { return g_tag.fetch_add(1, std::memory_order_relaxed) & 0x3FFF; }
 
-// Sends what was received to this rank itself.
+// Sends a received message to this rank itself, on the private communicator.
 int post(Held* held, int* tag) noexcept {
   *tag = new_tag();
   return next_functions().MPI_Isend(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed,
@@ -153,7 +155,7 @@ void give(Held* held) noexcept {
   count_held_back(1);
 }
 
-// The library's own handle for what was received.
+// Makes an MPI_Message of the library for a message that was received.
 bool as_message(Held* held) noexcept {
   int tag = 0;
   if (post(held, &tag) != MPI_SUCCESS) return false;
@@ -167,7 +169,7 @@ bool as_message(Held* held) noexcept {
   return true;
 }
 
-// MPI says that tags may be this large; how much larger, the library says.
+// MPI guarantees tags up to 32767. For larger ones the library is asked.
 bool is_tag(int tag) noexcept {
   constexpr int kSure = 32767;
   if (tag <= kSure) return tag >= 0 || tag == MPI_ANY_TAG;
@@ -187,23 +189,23 @@ bool can_match(int source, int tag, MPI_Comm comm) {
          (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
 }
 
-bool is_posting() noexcept { return t_takes; }
+bool is_posting() noexcept { return t_holds_taking; }
 
 Posting::Posting(bool locks) noexcept {
   if (!locks) return;
   std::shared_lock lock(g_taking, std::defer_lock);
-  locked_ = t_takes = lock_outside_callbacks(&lock);
+  locked_ = t_holds_taking = lock_outside_callbacks(&lock);
   lock.release();
 }
 
-Posting::Posting() noexcept : Posting(takes_turns()) {}
+Posting::Posting() noexcept : Posting(must_lock()) {}
 
 Posting::Posting(int source, int tag, MPI_Comm comm)
-    : Posting(takes_turns() && can_match(source, tag, comm)) {}
+    : Posting(must_lock() && can_match(source, tag, comm)) {}
 
 Posting::~Posting() {
   if (!locked_) return;
-  t_takes = false;
+  t_holds_taking = false;
   g_taking.unlock_shared();
 }
 
@@ -254,15 +256,15 @@ void Detour::finish() noexcept {
 
 using direct::Held;
 using direct::tell;
-using direct::untold;
+using direct::unwritten_status;
 
 namespace {
 
-// A call that waits in the library would not see what another thread takes out of its queue
-// meanwhile: where there are threads, it looks again and again instead.
+// A thread that waits in the library would not see messages that another thread takes out of its
+// queue. So with threads, the probe polls.
 bool may_wait_inside(const int* flag) noexcept { return flag == nullptr && !g_gate.threads; }
 
-// What the program gets of a message that lacuna has taken out.
+// Hands a message that lacuna has taken out to a matched probe of the program.
 Answer give_out(Held* held, int* flag, MPI_Message* message, MPI_Status* status) noexcept {
   tell(held->status, status);
   if (flag != nullptr) *flag = 1;
@@ -284,10 +286,10 @@ Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* sta
   if (source == MPI_PROC_NULL) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
-    MPI_Status own = untold();
+    MPI_Status own = unwritten_status();
     int found = flag != nullptr ? *flag : 1;
     {
-      // What one thread holds back between these two, the other one would miss.
+      // Between the look and the library's probe no other thread may take messages out.
       const direct::Posting looking(source, tag, comm);
       if (direct::any_held() && direct::look_up(source, tag, comm, status)) {
         if (flag != nullptr) *flag = 1;
@@ -308,13 +310,13 @@ Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* sta
   }
 }
 
-// MPI_Mprobe: `flag` is null. Nothing need be held: what is taken out is the program's.
+// MPI_Mprobe: `flag` is null. Nothing is held: the program gets the message.
 Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                    MPI_Status* status) {
   if (source == MPI_PROC_NULL || message == nullptr) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
-    MPI_Status own = untold();
+    MPI_Status own = unwritten_status();
     int found = flag != nullptr ? *flag : 1;
     {
       const direct::Posting looking(source, tag, comm);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Probing. A probe must tell the size of a payload, which stands in its token: so it takes messages
-// out of the library's queue, by matched probe, and holds them here: all that come before the one
-// it looks for from the same sender, so that their order is kept whatever the next receive asks
-// for. A token is received at once; the receive that matches it is led to a private communicator,
-// on which this rank sends the token to itself. What is no token is held as the library's message,
-// and the receive that matches it becomes a receive of that.
+// Probing. A probe must report the size of a payload, which only its token tells. So lacuna takes
+// messages out of the library's queue by matched probe, and holds them here: all that precede the
+// wanted one from the same sender, to keep their order. A message that may be a token is received
+// at once; this rank later sends it to itself on a private communicator, and the matching receive
+// is redirected there. Any other message is held as MPI_Message, and the matching receive becomes a
+// matched receive of it.
 //
-// So a receive looks here first: what is held came before what is not.
+// So a receive looks here first: held messages precede those in the library's queue.
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_PROBE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_PROBE_HPP_
 
@@ -16,27 +16,26 @@
 
 namespace lacuna::direct {
 
-// Whether anything is held at all.
+// Whether any message is held.
 inline bool any_held() noexcept { return g_gate.held_back.load(std::memory_order_acquire) != 0; }
 
-// Whether a receive with these arguments is none that the library raises an error for.
+// Whether these arguments are valid, so that the library raises no error for a receive with them.
 bool can_match(int source, int tag, MPI_Comm comm);
 
-// Where threads may probe and receive at once: nothing is taken out of the library's queue between
-// the look at what is held and the moment when the library knows of the receive. Else a message
-// that goes by in between would be missed for ever. Several threads may hold it at once. It is held
-// around a call that cannot wait.
+// A shared lock for MPI_THREAD_MULTIPLE. While it is held, no thread takes messages out of the
+// library's queue: a receive looks at the held messages, then posts to the library, and would miss
+// a message that was taken out in between. Hold it only around calls that cannot wait.
 //
-// Nor must it be held where the library finds a mistake: the program's error handler may call MPI,
-// or jump out of the call.
+// Do not hold it where the library finds an error: the program's error handler may call MPI, or
+// jump out of the call.
 //
-// A callback of the library's may call MPI while its own thread holds this, or while another one
-// does that cannot go on before the callback returns (library/locks.hpp). It does not wait then,
-// and does without: a message that the other one takes out at that moment would be missed.
+// A callback of the library may call MPI while its own thread holds this lock, or while the thread
+// that holds it waits for the callback (library/locks.hpp). It then goes on without the lock, and
+// may miss a message that another thread takes out at that moment.
 class Posting {
  public:
   Posting() noexcept;
-  // Where these are mistaken, nothing is posted.
+  // Takes no lock if these arguments are invalid.
   Posting(int source, int tag, MPI_Comm comm);
   ~Posting();
   Posting(const Posting&) = delete;
@@ -47,28 +46,29 @@ class Posting {
 
   bool locked_ = false;
 };
-// Whether this thread holds it.
+// Whether this thread holds that lock.
 bool is_posting() noexcept;
 
-// A receive that is led elsewhere. Between start() and finish() the library's call is made with the
-// changed arguments, or for message(); its status is then corrected by source and tag.
+// A receive that is redirected to a held message. Between start() and finish() the library's call
+// is made with the changed arguments, or for message(). Its status is then corrected to source()
+// and tag().
 class Detour {
  public:
-  // Changes the arguments where a held message matches them.
+  // Changes the arguments if they match a held message.
   void start(int* source, int* tag, MPI_Comm* comm) noexcept;
-  // Where the message is what a probe has made of a held one.
+  // For a matched receive of a message that as_message() made from a held one.
   void start(const MPI_Message& message) noexcept;
-  // After the library has been told of the receive.
+  // Call after the receive has been posted to the library.
   void finish() noexcept;
 
   bool taken() const noexcept { return taken_; }
-  // Null: an ordinary receive.
+  // Null: use an ordinary receive.
   MPI_Message* message() noexcept { return is_message_ ? &message_ : nullptr; }
-  // It is of lacuna's making: as many bytes as a token has.
+  // The message is a token-sized one that this rank sends to itself.
   bool is_own() const noexcept { return is_own_; }
   int source() const noexcept { return source_; }
   int tag() const noexcept { return tag_; }
-  // The program's; that of a matched message may be gone by now, then it is MPI_COMM_WORLD.
+  // The program's communicator; MPI_COMM_WORLD if that has been freed since.
   MPI_Comm comm() const noexcept;
 
  private:

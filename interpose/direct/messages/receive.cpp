@@ -22,8 +22,8 @@
 namespace lacuna::direct {
 namespace {
 
-// Waits until more than `have` bytes are there; how many, or -1: the sender is gone. It is in the
-// middle of its send, so this is not long, unless it has lost its core.
+// Waits until more than `have` bytes are published. Returns how many, or -1: the sender has died.
+// The sender is inside its send, so this is short unless it has lost its core.
 int64_t wait_for_more(const Region& region, int64_t have, Waiter* waiter) noexcept {
   for (;;) {
     const int64_t published = region.published.load(std::memory_order_acquire);
@@ -32,11 +32,11 @@ int64_t wait_for_more(const Region& region, int64_t have, Waiter* waiter) noexce
   }
 }
 
-// Where what a receive wants is contiguous in memory: its first byte.
+// The first byte of a contiguous receive buffer.
 std::byte* dense(const Incoming& incoming) noexcept { return address(incoming.buf, incoming.lb); }
 
-// Unpacks the pieces as they come. `put` moves bytes [begin, end) of the payload, which are so far
-// before their own places in the region.
+// Unpacks pieces as they are published. `put(begin, end, before)` moves bytes [begin, end) of the
+// payload, which lie in the region at begin - before.
 template <typename Put>
 bool follow(Region* region, int64_t bytes, int64_t granule, Waiter* waiter,
             const Put& put) noexcept {
@@ -44,7 +44,7 @@ bool follow(Region* region, int64_t bytes, int64_t granule, Waiter* waiter,
     int64_t there = wait_for_more(*region, done, waiter);
     if (there < 0) return false;
     int64_t ring_end = region->ring_end.load(std::memory_order_relaxed);
-    // What is worth a turn; a ring may not hold as much.
+    // How much to unpack at a time, at least; a ring may be too small for that.
     const int64_t turn = done < ring_end && granule > region->ring / 2 ? 1 : granule;
     if (there < bytes && there / turn * turn <= done) {
       there = wait_for_more(*region, std::min(bytes, done + turn) - 1, waiter);
@@ -66,8 +66,8 @@ bool follow(Region* region, int64_t bytes, int64_t granule, Waiter* waiter,
   return true;
 }
 
-// Of a receive that only the library can read and write: its elements from `first` on, `count` of
-// them, from or to what is packed. In parts that its int counts can say.
+// Lets the library pack (or unpack) `count` elements of a receive from `first` on, in calls whose
+// counts fit an int.
 template <bool kPack>
 int move_by_library(const Incoming& incoming, int64_t first, int64_t count, int64_t extent,
                     std::byte* packed) noexcept {
@@ -101,7 +101,8 @@ const void* first_byte(const Incoming& incoming) noexcept {
 
 }  // namespace
 
-// Not by a message to itself: MPICH 4.0.2 receives none of over 8 KiB into pairs (policy.cpp).
+// Not by a message to this rank itself: MPICH 4.0.2 does not receive more than 8 KiB into pair
+// types (policy.cpp).
 int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
   MPI_Count lb = 0;
   MPI_Count extent = 0;
@@ -113,7 +114,7 @@ int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) no
   auto* const packed = const_cast<std::byte*>(data);
   const int code = move_by_library<false>(incoming, 0, whole, extent, packed);
   if (code != MPI_SUCCESS || rest == 0) return code;
-  // A part of an element: the others of its bytes are what they were.
+  // A part of an element: its other bytes must stay as they are.
   const Staging last = need_staging(size, false);
   if (!last || move_by_library<true>(incoming, whole, 1, extent, last.data()) != MPI_SUCCESS)
     return MPI_ERR_OTHER;
@@ -129,7 +130,7 @@ bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed)
          move_by_library<true>(incoming, 0, count, extent, packed) == MPI_SUCCESS;
 }
 
-// Those with gaps are the library's, and so is what could not be decoded.
+// Types with gaps are left to the library, as are types that could not be decoded.
 bool measure(Incoming* incoming) noexcept {
   const Next& next = next_functions();
   MPI_Count size = 0;
@@ -147,7 +148,7 @@ bool measure(Incoming* incoming) noexcept {
 
 namespace {
 
-// How many elements a token fills, the last one perhaps in part. There are as many.
+// How many elements a token fills, the last one perhaps in part. The receive has at least as many.
 int64_t elements_of_token(const Incoming& incoming) noexcept {
   const int64_t size = incoming.bytes / incoming.count;
   return (kTokenBytes + size - 1) / size;
@@ -174,7 +175,7 @@ Region* region_of(const Token& token) noexcept {
   return enter_region(peer_at(token.sender)->arena, token.offset, 0);
 }
 
-// A copy of one may have been overwritten in part.
+// Checks all fields: it may be an old copy of a token that was overwritten in part.
 bool is_token(const Token& token) noexcept {
   if (token.secret != secret() || token.id >> kReceiverShift != own_index()) return false;
   const Peer* peer = peer_at(token.sender);
@@ -184,9 +185,8 @@ bool is_token(const Token& token) noexcept {
          token.bytes <= peer->arena.bytes - kHead - token.offset;
 }
 
-// Copies of tokens stay in memory that libraries and lacuna have used, and get into messages: what
-// looks like one was sent for this receive if its region still has this number and nobody has
-// marked it done.
+// Old copies of tokens stay in memory, and may be sent by programs as data. A token is outstanding
+// if its region still has its id and has not been marked done.
 bool is_outstanding(const Region& region, const Token& token) noexcept {
   return region.done.load(std::memory_order_acquire) == 0 &&
          region.id.load(std::memory_order_acquire) == token.id;
@@ -202,7 +202,8 @@ bool is_outstanding(const Token& token) noexcept {
 
 namespace {
 
-// Not every receive has memory of the program's, as one from nobody.
+// Whether the receive has a readable buffer: one with MPI_PROC_NULL as source, for example, need
+// not have one.
 bool may_be_read(Incoming& incoming) noexcept {
   MPI_Count lb = 0;
   MPI_Count extent = 0;
@@ -267,8 +268,8 @@ void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
 
 namespace {
 
-// Of so many bytes.
-void tell_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept {
+// Sets the status for a payload of `bytes`.
+void set_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept {
   incoming.landed =
       tells_all_of_truncated(runtime().flavour) ? bytes : std::min(bytes, incoming.bytes);
   if (status != nullptr) set_bytes(status, incoming.landed);
@@ -287,30 +288,30 @@ void cut_whole(Incoming& incoming, MPI_Status* status) noexcept {
     move_part<false>(*incoming.plan, address(incoming.buf, 0), incoming.count, 0, bytes,
                      const_cast<std::byte*>(data), bytes);
   }
-  tell_landed(kTokenBytes, incoming, status);
+  set_landed(kTokenBytes, incoming, status);
 }
 
 bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
   const Peer& peer = *peer_at(token.sender);
   Region* const region = region_of(token);
   if (region == nullptr) return false;
-  // First, as it takes the time of a line that nobody has read.
+  // First, as the measurement needs a line that this core has not read yet.
   const Distance news = look_along(*region, token.sender);
   if (!is_outstanding(*region, token)) return false;
   const std::byte* data = payload(region);
   peer.landed.fetch_add(1, std::memory_order_relaxed);
   const bool is_entered = enter_region(peer.arena, token.offset, token.bytes) != nullptr;
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
-  tell_landed(token.bytes, incoming, status);
+  set_landed(token.bytes, incoming, status);
   Waiter waiter(Wait::kPieces, peer);
   bool ok = true;
   *code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   if (!is_entered) {
     ok = false;
   } else if (bytes == 0) {
-    // There is room for nothing.
+    // Nothing fits.
   } else if (incoming.by_library) {
-    // Of a ring nothing is used twice, as nothing is said to have been consumed.
+    // `consumed` is never updated here, so the sender leaves the ring and overwrites nothing.
     ok = wait_for_more(*region, bytes - 1, &waiter) >= 0;
     if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) *code = MPI_ERR_OTHER;
   } else if (incoming.plan == nullptr) {
@@ -321,15 +322,16 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
     const Plan& plan = *incoming.plan;
     const int64_t granule = slice_granule(plan, incoming.count, token.bytes / 8);
     std::byte* const mem = address(incoming.buf, 0);
-    const bool asks =
+    const bool prefetches =
         asks_ahead(plan, token.bytes) && distance_from(token.sender, token.id) == Distance::kFar;
     ok = follow(region, bytes, granule, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
-      if (asks) ask_for(data + begin - before, end - begin);
+      if (prefetches) ask_for(data + begin - before, end - begin);
       move_part<false>(plan, mem, incoming.count, begin, end,
                        const_cast<std::byte*>(data) + begin - before, bytes);
     });
   }
-  // What was cut off is still being written, and another thread there may want the region.
+  // The sender is still packing what does not fit: free the region only afterwards, as another of
+  // its threads may reserve it.
   if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
   release(region, done_from(news));
   if (!ok) *code = MPI_ERR_OTHER;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The receiving end of the direct path: what came as a token becomes what it stands for.
+// The receiving end of the direct path: recognises tokens, and moves their payloads.
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 
@@ -11,10 +11,10 @@
 
 namespace lacuna::direct {
 
-// Whether it was sent to this process and has not been landed.
+// Whether it was sent to this process and its payload has not been moved yet.
 bool is_outstanding(const Token& token) noexcept;
 
-// Bytes in what a receive or a probe has met.
+// Bytes that a receive or a probe has reported.
 inline int64_t bytes_of(const MPI_Status& status) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
   return static_cast<int64_t>(static_cast<uint32_t>(status.count_lo)) |
@@ -28,10 +28,11 @@ inline int64_t bytes_of(const MPI_Status& status) noexcept {
 #endif
 }
 
-// Asks what was not asked of a type before a token came. False: the library does not say.
+// Sets the size of a receive into a predefined type, which is asked for only if a token may have
+// come. False: the library refuses.
 bool measure(Incoming* incoming) noexcept;
 
-// Whether it is as many as a token has.
+// Whether a status reports as many bytes as a token has.
 inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
   // The lowest bit of the upper half says whether the request was cancelled.
@@ -42,37 +43,39 @@ inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 #endif
 }
 
-// Whether `packed` begins as a token does; what does not is none.
+// Whether `packed` begins with the secret, as all tokens do.
 bool begins_as_token(const std::byte* packed) noexcept;
 
-// Whether what has come, as many bytes as a token has, looks like one to this process.
+// Copies out what has come, which has the size of a token. Returns whether it is a valid token for
+// this process.
 bool read_token(Incoming& incoming, Token* token) noexcept;
 
-// Whether a receive into a predefined type that has ended well, nobody knows with how many bytes,
-// has brought a token that has not been landed.
+// For a successful receive of unknown length into a predefined type: whether it has brought an
+// outstanding token.
 bool finds_token(Incoming& incoming) noexcept;
 
-// For a receive that the library ends when nobody can ask it any more (freed.hpp): whether what it
-// brings can be found and moved without the library, and where it has brought a token, the moving.
+// For freed receives that complete in MPI_Finalize (freed.hpp). can_land_alone(): whether the data
+// can be read and written without the library. land_alone(): if the receive has brought a token,
+// moves its payload.
 bool can_land_alone(Incoming* incoming) noexcept;
 bool land_alone(Incoming& incoming) noexcept;
 
-// Moves the payload of a token to where the receive wants it and sets the count of the status, if
-// any. The code is MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER where the sender has died.
-// False: the token is not outstanding, but was received as data, and nothing has happened.
+// Moves the payload of a token into the receive's buffer, and sets the count of `status`, if not
+// null. `code`: MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER if the sender has died. False: the
+// token is not outstanding but data, and nothing has been done.
 bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
 
-// What has come as a whole is no token: as much of it as the receive has room for, which is less.
+// For a held message that is no token, and longer than the receive: delivers as much as fits.
 void cut_whole(Incoming& incoming, MPI_Status* status) noexcept;
 
-// The first `bytes` of a receive's data, by the library itself, to where lacuna cannot write (a
-// device, a type that it does not know). An error class.
+// Lets the library unpack the first `bytes` of a receive's data, where lacuna cannot write (a
+// device, an unknown type). Returns an error class.
 int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept;
 
-// The first `count` elements of a receive's buffer, in the same way, to `packed`.
+// Lets the library pack the first `count` elements of a receive's buffer.
 bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed) noexcept;
 
-// Sets what MPI_Get_count and kin tell of a status, in bytes.
+// Sets what MPI_Get_count and similar functions report, in bytes.
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept;
 
 }  // namespace lacuna::direct

@@ -12,18 +12,18 @@
 
 namespace lacuna::direct {
 
-// How much of a payload is packed at a time.
+// How many bytes of a payload are packed and published at a time.
 int64_t piece_of(int64_t payload_bytes) noexcept;
-// So much of it, up to where it can be taken up again without a search.
+// `bytes`, rounded up to a multiple of `granule`: there packing can resume without a search.
 inline int64_t whole_granules(int64_t bytes, int64_t granule) noexcept {
   return (bytes + granule - 1) / granule * granule;
 }
 
-// Tells the peer, too, that it will come.
+// Writes the token, and announces it to the peer (announce_token()).
 void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept;
 
-// Packs `count` elements at `buf` into the region, piece by piece, each published as soon as it is
-// there. `is_out`: so is the token, and the receiver may follow.
+// Packs `count` elements at `buf` into the region, and publishes each piece as soon as it is
+// complete. `is_out`: the token has been sent, so the receiver may already be unpacking.
 void publish(Region* region, const Plan& plan, const void* buf, int64_t count,
              bool is_out) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receives that are the library's, but may bring a token.
+// Receives that the library does as without lacuna, but that may bring a token.
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/library/device.hpp"
@@ -22,14 +22,14 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->bytes = -1;
   if (plainly_predefined(datatype)) return true;
   const auto stage = [&](Wire wire) {
-    guard(&wire);  // it must be packed all the same
+    guard(&wire);  // packed even if there is no guarded type
     if (incoming->bytes > 0 && is_countable(wire))
       incoming->staging = need_staging(incoming->bytes, blocking);
     if (!incoming->staging) return;
     incoming->data = incoming->staging.data();
     incoming->wire = wire;
   };
-  // `as_it_is`: a token comes through the type whole.
+  // `as_it_is`: the library moves all bytes of a token that is received into this type.
   const auto leave_to_library = [&](bool as_it_is) {
     incoming->by_library = true;
     if (!blocking) incoming->type.keep();
@@ -37,7 +37,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
     return true;
   };
   const TypeRecord* record = watched_type(datatype);
-  // No memory: the sender may have had some.
+  // Null: out of memory. The sender may still have sent a token.
   if (record == nullptr) return is_committed(datatype) && leave_to_library(false);
   incoming->account = account_of(*record);
   incoming->untold = Untold(*record);
@@ -45,7 +45,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   if (packed != nullptr) {
     record = packed;
   } else if (record->plan == nullptr && record->note == Note::kPredefined) {
-    return true;  // it is asked for its size when a token has come
+    return true;  // its size is asked for when a token has come
   } else if (record->note == Note::kUndecoded) {
     return leave_to_library(false);
   }
