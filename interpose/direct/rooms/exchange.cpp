@@ -16,10 +16,10 @@
 namespace lacuna::direct {
 namespace {
 
-// What a region's payload begins with; the lanes of all members follow.
+// At the beginning of a region's payload; the lanes of all members follow.
 struct Hall {
-  // That are not through yet: the members that something is for, and the owner, who looks at their
-  // lanes. Who is the last gives the region back, which another thread may then have at once.
+  // Members that still use the region: the receivers, and the owner, which polls their lanes. The
+  // last one frees it; another thread may then reserve it at once.
   alignas(kLine) std::atomic<uint32_t> users;
 };
 
@@ -33,14 +33,9 @@ Region* region_of(const Member& member) noexcept {
 
 int64_t up_to_line(int64_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
 
-// Bytes that are published at once. Where all give and get, each has its own data to pack before it
-// looks at what others have, and pieces are but lines that go forth and back. Microseconds of
-// MPI_Alltoallw of slabs of 32^3, 64^3 and 128^3 doubles, two ranks on Zen 4 (64 KiB, 512 KiB and 4
-// MiB each way), in eighths up to 64 KiB / so: from close by 7.4, 50, 950 / 5.8, 47, 870, from afar
-// 14, 72, 810 / 11.6, 71, 805. With 256 KiB in the windows of 4 MiB 1100, with 2 MiB as long. A
-// program that does nothing else takes 6, 45 and 800 from close by, non-temporal stores into the
-// program's memory or not.
-// All windows together take no more than a part of the arena.
+// Size of a piece. In an exchange each rank packs its own data before it looks at the others', so
+// small pieces only cost transfers of lines (docs/experiments/2026-11-27-room-thresholds.md). All
+// windows together should take at most a quarter of the arena.
 int64_t piece_in_turn(const Room& room, const Call& call, int64_t bytes) noexcept {
   constexpr int64_t kMost = 128 << 10;
   constexpr int64_t kPart = 4;
@@ -51,7 +46,7 @@ int64_t piece_in_turn(const Room& room, const Call& call, int64_t bytes) noexcep
                              std::max(eighths, std::min(kMost, window / kPiecesInWindow)));
 }
 
-// Of this rank to another one, by itself.
+// Whether this rank sends to member `i`, another rank.
 bool has_window(const Room& room, size_t i) noexcept {
   return i != room.rank && room.members[i].goes;
 }
@@ -60,7 +55,7 @@ Distance distance_of(const Room& room, const Member& member) noexcept {
   return distance_from(member.peer, room.turn);
 }
 
-// Of all that get something, if it is one.
+// The distance of all receivers, if they have the same.
 Distance distance_of_all(const Room& room) noexcept {
   bool is_first = true;
   Distance all = Distance::kUnknown;
@@ -74,7 +69,8 @@ Distance distance_of_all(const Room& room) noexcept {
   return all;
 }
 
-// Windows for everything that goes out. False: there is no room for them. No region: nothing goes.
+// Reserves a region with windows for all that this rank sends. False: no free space. `region` stays
+// null if it sends nothing.
 bool prepare(Room* room, const Call& call, Region** region) noexcept {
   const size_t n = room->members.size();
   const auto front = static_cast<int64_t>(sizeof(Hall) + n * sizeof(Lane));
@@ -118,13 +114,13 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
   return true;
 }
 
-// What comes out of the others' regions. An error class.
+// Opens the windows of the others that send to this rank. Returns an error class.
 int open_inflows(Room* room, const Call& call) noexcept {
   int error_class = MPI_SUCCESS;
   for (size_t i = 0; i < room->members.size(); ++i) {
     Member& member = room->members[i];
     if (i == room->rank) continue;
-    // In a graph that is wrong, a source may have nothing for anybody, and no region.
+    // In an invalid graph, a source may send nothing to anybody, and have no region.
     member.comes = member.comes && member.offset != 0;
     if (!member.comes) continue;
     const OpenArena& arena = peer_at(member.peer)->arena;
@@ -145,7 +141,7 @@ void leave(Region* region) noexcept {
   if (hall->users.fetch_sub(1, std::memory_order_acq_rel) == 1) release(region);
 }
 
-// `own`: this rank's region, or null.
+// Leaves all regions. `own`: this rank's, or null.
 void leave_all(const Room& room, Region* own) noexcept {
   for (size_t i = 0; i < room.members.size(); ++i) {
     const Member& member = room.members[i];
@@ -154,7 +150,7 @@ void leave_all(const Room& room, Region* own) noexcept {
   if (own != nullptr) leave(own);
 }
 
-// For what goes past the caches; where there is none, it goes as it does elsewhere.
+// Buffer for flows that use non-temporal stores. If there is none, they go straight.
 Staging side_of(const Room& room, bool to_all, bool one) noexcept {
   int64_t bytes = to_all ? room.outflow_to_all.side_bytes() : 0;
   for (size_t i = 0; !one && i < room.members.size(); ++i) {
@@ -163,7 +159,7 @@ Staging side_of(const Room& room, bool to_all, bool one) noexcept {
   return bytes > 0 ? borrow_staging(bytes, true) : Staging();
 }
 
-// Whose data have not come, or who has not made room for more.
+// A member whose data have not come, or which has not consumed enough.
 size_t first_late(const Room& room, bool one) noexcept {
   for (size_t i = 0; i < room.members.size(); ++i) {
     const Member& member = room.members[i];
@@ -174,7 +170,7 @@ size_t first_late(const Room& room, bool one) noexcept {
   return room.rank;
 }
 
-// `region`: this rank's, or null. An error class.
+// Moves all data. `region`: this rank's, or null. Returns an error class.
 int run(Room* room, const Call& call, Region* region) noexcept {
   const size_t n = room->members.size();
   const size_t own = room->rank;
@@ -200,7 +196,8 @@ int run(Room* room, const Call& call, Region* region) noexcept {
       over = over && flow->over();
     };
     if (to_all) send(&room->outflow_to_all);
-    // To the next rank first, from the one before first: so no two ranks begin with the same.
+    // Sends to the next rank first and receives from the one before first, so that no two ranks
+    // begin with the same peer.
     for (size_t k = 1; k < n; ++k) {
       Member& next = room->members[(own + k) % n];
       Member& before = room->members[(own + n - k) % n];
@@ -208,7 +205,8 @@ int run(Room* room, const Call& call, Region* region) noexcept {
       if (before.comes) receive(&before.inflow);
     }
     const Member& self = room->members[own];
-    if (!copied && self.goes) copy_lot(self.out, self.in);  // others' are under way
+    if (!copied && self.goes)
+      copy_lot(self.out, self.in);  // after the first pieces for other ranks
     copied = true;
     if (moved) {
       waiter.reset();
@@ -220,7 +218,7 @@ int run(Room* room, const Call& call, Region* region) noexcept {
   return error_class;
 }
 
-// Of all that this rank gives and gets.
+// Calls `look` for all lots that this rank sends and receives.
 template <typename Look>
 void for_each_lot(const Room& room, const Call& call, const Look& look) noexcept {
   bool goes = false;
@@ -254,7 +252,7 @@ bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noe
       own.enough = own.enough || gain.is_enough(lot);
     });
   }
-  // The root knows for all.
+  // The root knows all counts, and votes no if they are few.
   const bool is_little = has_counts_of_root(call.kind) && is_root(*room, call) && !own.enough;
   Region* region = nullptr;
   willing = willing && !is_little && (!self.goes || self.out.bytes == self.in.bytes) &&

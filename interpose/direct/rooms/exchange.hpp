@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Turn: one collective call in a room. Each rank that gives something has a region with a window
-// for each other one, or one for all, through which it packs what it gives, piece by piece, while
-// it unpacks what comes through theirs: two passes over the data, whatever their size.
+// Turn: one collective call in a room. Each rank that sends data reserves a region with a window
+// for each receiver, or one for all. It packs into them, piece by piece, while it unpacks from the
+// windows of the others: two passes over the data, whatever their size.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_EXCHANGE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_EXCHANGE_HPP_
 
@@ -10,8 +10,9 @@
 
 namespace lacuna::direct {
 
-// After the door was open. `willing`: the lots of all members are described. False: nothing has
-// happened, for anybody. True: the call is done, and `error_class` says how.
+// Call if enter_room() returned kOpen. `willing`: this rank has described the lots of all members,
+// and can take part. False: a rank voted no, and nothing has happened in any rank. True: the call
+// is done; `error_class` is its result.
 bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noexcept;
 
 }  // namespace lacuna::direct

@@ -16,23 +16,20 @@
 namespace lacuna::direct {
 namespace {
 
-// The system takes its time for each page and each run. Microseconds of an exchange between two
-// ranks on Granite Rapids, by two copies / read, runs of 1, 2, 4 and 16 KiB at odd places: 48 KiB
-// 15 / 8.7, 14 / 5.1, 12 / 4.4, 10 / 3.2; 192 KiB 26 / 32, 25 / 18, 24 / 15, 22 / 10; 768 KiB 142 /
-// 196, 122 / 130, 108 / 98, 96 / 60; 3 MiB 667 / 997, 610 / 661, 515 / 517, 471 / 359.
+// Each page and each run costs system time (docs/experiments/2026-11-27-peer-reads.md).
 constexpr double kLeastRun = 4096;
 constexpr int64_t kLeastBytes = 8192;
 constexpr double kLeastRunOfFew = 2048;
 constexpr int64_t kFewBytes = 256 << 10;
-// Where it need not pay.
+// With LACUNA_ALWAYS=1.
 constexpr double kShortestRun = 64;
 
-// Of one call of the system.
+// Runs in one system call.
 constexpr size_t kMostRuns = 64;
-// Where runs are short on this side, they are unpacked from a buffer that stays in the cache.
+// If the runs of this side are short: bytes that are read into a buffer, and unpacked from there.
 constexpr int64_t kAside = 64 << 10;
 
-// Whoever has been refused once does not try again.
+// Set once the system has refused a read: then no more is tried.
 constinit std::atomic<bool> g_refused{false};
 
 bool is_run(const Lot& lot) noexcept { return lot.plan == nullptr || lot.plan->is_run(lot.count); }
@@ -45,7 +42,7 @@ bool has_long_runs(const Lot& lot) noexcept {
   return is_run(lot) || lot.plan->mean_run_bytes() >= (runtime().always ? kShortestRun : kLeastRun);
 }
 
-// One run, seen as a Cursor sees several.
+// A single run, with the interface of Cursor.
 class Straight {
  public:
   Straight(std::byte* at, int64_t bytes) noexcept : at_(at), left_(bytes) {}
@@ -62,13 +59,13 @@ class Straight {
   int64_t left_;
 };
 
-// A peer's runs.
+// Walks over a peer's runs.
 class Theirs {
  public:
   explicit Theirs(const iovec* runs) noexcept : run_(runs), left_(length(*runs)) {}
   std::byte* at() const noexcept { return static_cast<std::byte*>(run_->iov_base) + past(); }
   int64_t left() const noexcept { return left_; }
-  // Not behind the last one, unless nothing is asked then.
+  // `more`: false at the very end, so that no run after the last one is read.
   void advance(int64_t bytes, bool more) noexcept {
     left_ -= bytes;
     if (left_ == 0 && more) left_ = length(*++run_);
@@ -82,7 +79,7 @@ class Theirs {
   int64_t left_;
 };
 
-// One side of a call of the system.
+// One side of a system call.
 struct Batch {
   iovec runs[kMostRuns];
   size_t count = 0;
@@ -101,7 +98,7 @@ struct Batch {
   }
 };
 
-// Not inlined: two batches are 2 KiB of the stack.
+// Not inlined: two batches take 2 KiB of stack.
 template <typename Ours>
 [[gnu::noinline]] bool read(int32_t pid, Theirs* from, Ours* to, int64_t bytes) noexcept {
   while (bytes > 0) {
@@ -147,16 +144,8 @@ bool can_read(int32_t pid, uint64_t place, const void* same, int64_t bytes) noex
          std::memcmp(found, same, length) == 0;
 }
 
-// 64 KiB in runs of 4 KiB, over the time of a copy from and to memory in the cache: 9 to 14 in a
-// guest on Zen 5, where exchanges that read took 2.5 to 5 times as long as those of two copies.
-//
-// Where reading is as good: two cores that exchange 64 KiB through shared memory, both packing,
-// then both unpacking, took 7.5 such copies there (128 to 512 KiB 7.2 to 6.0), as each line changes
-// caches twice, once for whoever writes it and once for whoever reads it. Both reading at once took
-// 0.6 copies more than one alone that reads what nobody writes, as here; and 4 more where each had
-// just written what the other one reads, as programs have that exchange (3 more from 128 KiB on):
-// these lines change caches, too. So what is tried here may take 7.5 - 4 to 7.5 - 0.6 copies. (On
-// Granite Rapids, where reading won, 64 KiB took 5.2 us; how many copies that is was not asked.)
+// Compares with a copy in the cache. An exchange by two copies takes at least 3.5 times that copy,
+// so at most 4 is accepted (docs/experiments/2026-11-27-peer-reads.md).
 bool is_fast_to_read(int32_t pid, uint64_t place, const std::byte* same) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr int kTries = 5;
@@ -166,7 +155,7 @@ bool is_fast_to_read(int32_t pid, uint64_t place, const std::byte* same) noexcep
   if (!aside) return false;
   iovec here{aside.data(), static_cast<size_t>(kSampleBytes)};
   iovec there[kSampleBytes / kRun];
-  const auto run_at = [](int64_t i) { return i * kRun * 5 % kSampleBytes; };  // none behind another
+  const auto run_at = [](int64_t i) { return i * kRun * 5 % kSampleBytes; };  // no two are adjacent
   for (int64_t i = 0; i < kSampleBytes / kRun; ++i) {
     const uint64_t at = place + static_cast<uint64_t>(run_at(i));
     there[i] = {reinterpret_cast<void*>(at), static_cast<size_t>(kRun)};

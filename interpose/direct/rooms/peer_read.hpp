@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reading: a rank takes long runs straight out of a peer's memory, by the system
-// (process_vm_readv): one copy, where packing and unpacking are two. For exchanges, in which all
-// ranks are inside the call until all have read.
+// Reads long runs straight from a peer's memory (process_vm_readv): one copy instead of two. Only
+// in exchanges, where all ranks stay in the call until all have read.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_PEER_READ_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_PEER_READ_HPP_
 
@@ -15,21 +14,22 @@
 
 namespace lacuna::direct {
 
-// Whether this process can read the memory of that one: so many bytes there are those at `same`.
+// Whether this process can read process `pid`: compares `bytes` bytes at `place` there with those
+// at `same` here.
 bool can_read(int32_t pid, uint64_t place, const void* same, int64_t bytes) noexcept;
 
-// Memory that peers read in the agreement, to learn how fast that is.
+// Bytes that peers read from each other in the agreement, to measure how fast that is.
 inline constexpr int64_t kSampleBytes = int64_t{64} << 10;
-// Whether reading that much is worth it, which depends on the system and on what it runs in.
-// `same`: this process's own.
+// Whether reading kSampleBytes is fast enough, which depends on the system and the virtual machine.
+// `same`: a sample of the same size in this process.
 bool is_fast_to_read(int32_t pid, uint64_t place, const std::byte* same) noexcept;
 
-// The runs of what goes out, in packed order, for the peer to read; at most `most`. How many; 0: it
-// is packed, as that is faster or they are too many.
+// Lists the runs of `lot` in packed order, at most `most`, for the peer to read. Returns how many.
+// 0: pack instead, as that is faster, or there are too many runs.
 int32_t list_runs(const Lot& lot, iovec* runs, int64_t most) noexcept;
 
-// The first `bytes` of what a peer's runs have, which are no fewer, to where `lot` wants them.
-// False: the system has refused some of it, and anything may have been written.
+// Reads the first `bytes` bytes of a peer's runs (they have at least as many) into `lot`. False:
+// the system has refused; part of `lot` may have been overwritten.
 bool read_runs(int32_t pid, const iovec* runs, int64_t bytes, const Lot& lot) noexcept;
 
 }  // namespace lacuna::direct

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Passing: collectives of a room (room.hpp) that are the library's and were so the last time, as
-// they bring few bytes, or votes are closed for now, and no side of them would be packed. Of those
-// all that is left to do is to say no. The long way to the same end takes 300 to 600 instructions,
-// and the libraries take 50 to 500 ns for the whole call.
+// Passing: a quick no for collectives of a room that were left to the library the last time (few
+// bytes, or votes closed by back-off) and in which no side would be packed. The full path to the
+// same decision takes 300 to 600 instructions; the libraries take 50 to 500 ns for the whole call.
 //
-// To pass is always right, also where what is remembered holds no more: the library does the call,
-// and this rank has said so. It might only be slower than it could be.
+// A no is always correct, also if what is remembered no longer holds: the library then does a call
+// that could have been faster.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_REPEAT_DECLINE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_REPEAT_DECLINE_HPP_
 
@@ -21,9 +20,8 @@ namespace lacuna::direct {
 
 inline constexpr uint64_t kSpread = 0x9E3779B97F4A7C15U;
 
-// The rooms of the last collectives that did not pass, by their communicators. No room: there was
-// none, it has been closed since, or there are threads, each of which may have come from another
-// one.
+// The rooms of the last collectives that took the full path, by communicator. Null room: none, or
+// closed since. Not filled if there are threads, as each may use another communicator.
 struct LastRoom {
   MPI_Comm comm;
   Room* room;
@@ -35,8 +33,7 @@ __attribute__((always_inline)) inline LastRoom& last_room(MPI_Comm comm) noexcep
   return g_last_rooms[(handle_bits(comm) * kSpread) >> (64 - kLastRoomBits)];
 }
 
-// Whether the handle means this type until `recycled_records()` says otherwise: another one may
-// have it later.
+// Whether the handle means the same type until recycled_records() changes.
 inline bool keeps_handle(MPI_Datatype datatype) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
   if (datatype == MPI_DATATYPE_NULL) return true;  // in place
@@ -44,15 +41,14 @@ inline bool keeps_handle(MPI_Datatype datatype) noexcept {
   return plainly_predefined(datatype) || lacuna::detail::cached_record(datatype) != nullptr;
 }
 
-// What a side of a call moves, as one number. Different ones may have the same, which costs no more
-// than time.
+// A hash of a side's types and counts. A collision only costs time.
 using Mark = uint64_t;
 __attribute__((always_inline)) inline Mark mark_of(MPI_Datatype datatype, int64_t count) noexcept {
   return handle_bits(datatype) * kSpread + static_cast<uint64_t>(count);
 }
 
-// Sides in the forms that collectives/call.hpp has, and none. Each has its mark for so many pairs,
-// and whether that may be kept.
+// The forms of a side (collectives/call.hpp), and none. Each has mark(): its hash over so many
+// pairs; and keeps_mark(): whether the hash may be remembered.
 struct NoSide {
   static Mark mark(size_t) noexcept { return 0; }
   static bool keeps_mark(size_t) noexcept { return true; }
@@ -110,7 +106,7 @@ SideOfTypes<Count> side(const MPI_Datatype* types, const Count* counts) noexcept
   return {types, counts};
 }
 
-// Whether a side's arguments mean something in this rank.
+// Whether a side's arguments are significant in this rank.
 constexpr bool gives(const Room& room, const Call& call) noexcept {
   const bool roots = call.kind == Kind::kScatter || call.kind == Kind::kScatterv;
   return !roots || static_cast<size_t>(call.root) == room.rank;
@@ -120,8 +116,9 @@ constexpr bool gets(const Room& room, const Call& call) noexcept {
   return !roots || static_cast<size_t>(call.root) == room.rank;
 }
 
-// Of arrays on either side; members are counted by what is as large as a power of two. Among
-// neighbours: once they have been asked for.
+// Lengths of the arrays of either side. Neighbourhoods: once the neighbours are known. (The size of
+// `offers` is used, not of `members`: an element's size is a power of two, so no division is
+// needed.)
 inline bool knows_pairs(const Room& room, Kind kind) noexcept {
   return kind < Kind::kNeighborAllgather || room.neighborhood != Neighborhood::kUnasked;
 }
@@ -148,7 +145,7 @@ bool keeps_marks(const Room& room, const Call& call, const Out& out, const In& i
          (!gets(room, call) || in.keeps_mark(sources_of(room, call.kind)));
 }
 
-// One that called_by_mpi() has said no of, lately.
+// Whether called_by_mpi() has lately found this caller to be the program.
 __attribute__((always_inline)) inline bool is_known_caller(const void* caller) noexcept {
   using lacuna::detail::g_program_callers;
   const auto& known =
@@ -156,8 +153,8 @@ __attribute__((always_inline)) inline bool is_known_caller(const void* caller) n
   return known.load(std::memory_order_relaxed) == caller;
 }
 
-// True: the call has said no, and is the library's. All is inlined, and nothing is called: so
-// wrappers save no registers. Who is not known as a caller is left to the long way.
+// True: this rank has voted no, and the library does the call. All is inlined and nothing is
+// called, so that wrappers save no registers. Unknown callers take the full path.
 template <typename Out, typename In>
 __attribute__((always_inline)) inline bool passes_by(const Call& call, MPI_Comm comm,
                                                      const Out& out, const In& in,
@@ -176,8 +173,7 @@ __attribute__((always_inline)) inline bool passes_by(const Call& call, MPI_Comm 
   return true;
 }
 
-// The call has come to the library by the long way, and calls like it will, for as long as
-// `room->shut_until` says.
+// Remembers a call that was left to the library by the full path, until `room->shut_until`.
 void remember_passed(const Call& call, Room* room, Mark out, Mark in) noexcept;
 template <typename Out, typename In>
 void remember_passed(const Call& call, Room* room, const Out& out, const In& in) noexcept {

@@ -23,14 +23,14 @@ namespace {
 constexpr int kRooms = kSeatBytes / sizeof(Row);
 static_assert(kRooms == 32);
 
-// By their numbers.
+// A bit for each set of seats that this process uses.
 constinit std::atomic<uint32_t> g_used{0};
 constexpr uint32_t kAllUsed = ~uint32_t{0};
 
 constinit std::atomic<uint32_t> g_votes{0};
 
-// With this one. What a seat says was just written elsewhere, and the load that finds it takes what
-// a line takes from there, however long it was waited for.
+// Votes so far, with this one (for is_look_due()). A vote has just been written by another core, so
+// the load that finds it takes as long as a cache line takes from there, however long was waited.
 uint32_t count_votes() noexcept {
   const uint32_t votes = g_votes.load(std::memory_order_relaxed) + 1;
   g_votes.store(votes, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ Habit& habit_of(Room* room, const Call& call) noexcept {
   return room->habits[call.is_plain ? 1 : 0][static_cast<size_t>(call.kind)];
 }
 
-void learn(Room* room, const Call& call, bool taken, bool refused) noexcept {
+void record_vote(Room* room, const Call& call, bool taken, bool refused) noexcept {
   Habit& habit = habit_of(room, call);
   habit.is_small = !refused;
   if (taken) {
@@ -71,8 +71,8 @@ void learn(Room* room, const Call& call, bool taken, bool refused) noexcept {
   }
 }
 
-// The last turn there was in any room of this process, as all are said on some seat. A new room
-// begins behind that of all members, so that what is left on a seat is never taken for new.
+// The last turn of any room of this process: each turn is written to some seat. A new room begins
+// after the last turn of all members, so that an old vote is never taken for a new one.
 uint64_t last_turn_said() noexcept {
   uint64_t last = 0;
   for (int number = 0; number < kRooms; ++number) {
@@ -82,7 +82,7 @@ uint64_t last_turn_said() noexcept {
   return last;
 }
 
-// Whether it was free in this process.
+// Marks a set of seats as used. False: it was in use.
 bool claim(int number) noexcept {
   const uint32_t bit = uint32_t{1} << number;
   return (g_used.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0;
@@ -92,8 +92,8 @@ void give_up(int number) noexcept {
   g_used.fetch_and(~(uint32_t{1} << number), std::memory_order_release);
 }
 
-// Set in a rank that votes no in all communicators from now on. Its own flag is kept here, too:
-// each collective call reads it, and peers write to the cache line of the one in the arena.
+// Set in a rank that votes no in all communicators from now on. A copy of the flag in the arena:
+// each collective call reads it, and peers write to the line of the arena's flag.
 constinit std::atomic<bool> g_left{false};
 bool has_left(uint32_t member) noexcept {
   return token_page(arena_of(member)).left_rooms.load(std::memory_order_acquire) != 0;
@@ -103,16 +103,16 @@ void leave_rooms() noexcept {
   token_page(own_arena()).left_rooms.store(1, std::memory_order_release);
 }
 
-// Tells all members, and learns what they tell. Where that fails here, it may have succeeded
-// elsewhere: the others then have a room, in which they would wait for this rank.
-bool tell(MPI_Comm comm, Offer* of_all, const Offer& own) noexcept {
+// Exchanges offers. A failure here may be a success elsewhere: the others then have a room, and
+// would wait for this rank's votes. So it leaves all rooms.
+bool exchange_offers(MPI_Comm comm, Offer* of_all, const Offer& own) noexcept {
   const bool ok = next_functions().MPI_Allgather(&own, sizeof(own), MPI_BYTE, of_all, sizeof(own),
                                                  MPI_BYTE, comm) == MPI_SUCCESS;
   if (!ok) leave_rooms();
   return ok;
 }
 
-constexpr uint64_t kNotNow = 0;
+constexpr uint64_t kLostRace = 0;
 constexpr uint64_t kMine = 1;
 constexpr uint64_t kNever = kAllUsed;
 
@@ -122,30 +122,30 @@ uint64_t last_turn_of(const std::vector<Offer>& offers) noexcept {
   return last;
 }
 
-// The first number that is free in all arenas; kRooms: none is.
+// The first set of seats that is free in all arenas; kRooms: none.
 int free_number(const std::vector<Offer>& offers) noexcept {
   uint64_t used = 0;
   for (const Offer& offer : offers) used |= offer.used;
   return std::countr_one(used);
 }
 
-// One that is free in all arenas. Where some peer has threads, another thread may have taken it
-// meanwhile, for another room: so they tell each other whether they have got it, and if not all
-// have, it is tried again at the next call. Whatever happens, all tell as often.
+// Finds a set of seats that is free in all arenas. If some peer has threads, another thread may
+// take the set for another room in the meantime. So all tell whether they got it; if not all did,
+// the next call tries again. Whatever happens, all ranks make the same number of collective calls.
 void agree_on_number(MPI_Comm comm, Room* room) noexcept {
   const int tries = room->number;
   room->number = Room::kRefused;
   const bool left = g_left.load(std::memory_order_relaxed);
   const uint32_t used = left ? kAllUsed : g_used.load(std::memory_order_acquire);
   std::vector<Offer>& offers = room->offers;
-  const bool told = tell(comm, offers.data(), {used, last_turn_said()});
+  const bool told = exchange_offers(comm, offers.data(), {used, last_turn_said()});
   const int number = told ? free_number(offers) : kRooms;
   const bool is_mine = number < kRooms && claim(number);
   if (told) room->turn = last_turn_of(offers);
   if (peers_have_threads()) {
-    const uint64_t got = is_mine ? kMine : number < kRooms ? kNotNow : kNever;
-    // The last turns once more: what is on the seats now is from before.
-    const bool told_again = tell(comm, offers.data(), {got, last_turn_said()});
+    const uint64_t got = is_mine ? kMine : number < kRooms ? kLostRace : kNever;
+    // The last turns again, as other threads may have begun turns since the first exchange.
+    const bool told_again = exchange_offers(comm, offers.data(), {got, last_turn_said()});
     const auto say = [](uint64_t word) {
       return [word](const Offer& offer) { return offer.used == word; };
     };
@@ -163,12 +163,13 @@ void agree_on_number(MPI_Comm comm, Room* room) noexcept {
   room->own = &row(own_index(), number);
 }
 
-// Who has said something in a later turn has read what was said in this one.
+// A member that has voted in a later turn has read the votes of this one.
 bool has_passed(const Room& room, const Member& member, uint64_t turn) noexcept {
   return turn_of(seat(member.peer, room, turn + 1).word.load(std::memory_order_acquire)) > turn;
 }
 
-// A seat on which something was said that was taken is used again when everybody has read it.
+// Waits before seats are reused that hold the votes of a turn that was done in the room: all
+// members must have read them.
 void wait_for_readers(Room* room, const Call& call) noexcept {
   Waiter waiter(Wait::kReaders, *room, call.kind);
   for (const Member& member : room->members) {
@@ -181,28 +182,14 @@ void wait_for_readers(Room* room, const Call& call) noexcept {
 
 constexpr double kAnyRun = std::numeric_limits<double>::infinity();
 
-// Two ranks, runs of 8 bytes to 32 KiB with gaps as long (`lacuna-bench-collectives`). With 4 KiB
-// MPICH takes 1.95 to 25 times as long, Open MPI 1.5 to 3, and Intel MPI, whose MPI_Bcast and
-// MPI_Gather of 4 KiB are faster by up to 1.9 times, 1 to 4.7; Intel MPI's copies of long runs go
-// once between the caches, so that its exchanges among neighbours are as fast from 512 bytes on,
-// and the others from 4 KiB. (On Zen 5 Intel MPI's MPI_Gather and MPI_Allgather of 512-byte runs
-// are faster by 1.3 to 2.3 times from 4 KiB on, which is why they are left from there.) Open MPI's
-// MPI_Alltoallw of 64, 256 and 1024 bytes takes 0.6, 0.8 and 1.2 us, MPICH's 1.5, 2.3 and 3 us,
-// Intel MPI's 0.9, 1.2 and 1.6 us, these 1.1 us. (On Zen 5 Open MPI's of 1 KiB takes 1.35 us in
-// runs of 8 bytes and 0.45 in runs of 512, these 0.5 to 0.6.)
-//
-// Where peers do not read each other's memory, long runs are two copies: then, on Zen 5, Open MPI's
-// exchanges of 4 KiB runs were faster by 1.2 to 1.8 times (those of 512 bytes slower by 1.2 to 2),
-// Intel MPI's of 512 bytes and 4 KiB by 1.3 to 1.8, while MPICH's take 1.2 to 4 times as long.
-// Since windows go round as far as the second level does not reach (arena.cpp), on Zen 4, Open
-// MPI's take 1.2 to 3.1 times as long in runs of 4 KiB, 16 and 64 KiB of them.
-//
-// But for Intel MPI's where windows go far round.
-Gain of_any(Kind kind, Flavour flavour, bool goes_far_round) noexcept {
-  const double most_run = peers_read()                                      ? kAnyRun
-                          : flavour == Flavour::kOpenMpi && !goes_far_round ? 2048
-                          : flavour == Flavour::kIntelMpi                   ? 256
-                                                                            : kAnyRun;
+// Thresholds, all but Intel MPI's where windows are in a long round of the arena. Measured with two
+// ranks: docs/experiments/2026-11-27-room-thresholds.md. Where peers do not read each other's
+// memory, long runs are two copies, and Open MPI and Intel MPI may be faster.
+Gain of_any(Kind kind, Flavour flavour, bool has_long_rounds) noexcept {
+  const double most_run = peers_read()                                       ? kAnyRun
+                          : flavour == Flavour::kOpenMpi && !has_long_rounds ? 2048
+                          : flavour == Flavour::kIntelMpi                    ? 256
+                                                                             : kAnyRun;
   if (kind == Kind::kAlltoallw && flavour == Flavour::kOpenMpi) return {1024, most_run, 4 << 10};
   if (kind == Kind::kAlltoallw) return {128, most_run};
   if (flavour != Flavour::kIntelMpi) return {4 << 10, most_run};
@@ -230,18 +217,7 @@ Gain of_any(Kind kind, Flavour flavour, bool goes_far_round) noexcept {
   }
 }
 
-// Intel MPI's, where they do, since pieces are large (exchange.cpp). How many times as
-// long it takes alone, Zen 4, two ranks, peers' memory not read, runs of 8 / 512 / 4096 bytes, from
-// close by: MPI_Alltoallw 256 bytes 2.1, 1 KiB 3.9 / 1.6, 4 KiB 5.2 / 1.6, 64 KiB 16 / 1.8 / 1.5;
-// MPI_Allgather 1 KiB 1.5 / 1.1, 4 KiB 2.3 / 1.1, 64 KiB 3.7 / 1.5 / 1.4; MPI_Neighbor_alltoall 1
-// KiB 2.2 / 1.4, 64 KiB 11 / 1.5 / 1.3; MPI_Gather 1 KiB 4.4 / 2.3, 64 KiB 14 / 2.2 / 2.8;
-// MPI_Bcast 1 KiB 1.1 / 0.9, 4 KiB 1.4 / 0.9, 16 KiB 2.8 / 1.8 / 1.6; MPI_Scatter 1 KiB 1.8 / 1.1,
-// 4 KiB 2.5 / 1.2, 16 KiB 7.5 / 1.5 / 1.4. From afar: MPI_Alltoallw 256 bytes 1.06, 1 KiB 1.5 /
-// 0.9, 4 KiB 2.9 / 1.1, 64 KiB 9 / 1.1 / 1.03; MPI_Allgather 1 KiB 0.7 / 0.6, 4 KiB 1.3 / 0.8, 64
-// KiB 2.2 / 0.9 / 0.93; MPI_Neighbor_alltoall 1 KiB 1.0 / 0.65, 4 KiB 1.7 / 0.9, 64 KiB 6 / 0.9 /
-// 0.8; MPI_Gather 1 KiB 1.6 / 0.9, 4 KiB 3.8 / 1.25, 64 KiB 9 / 4.4 / 4.4; MPI_Bcast 1 KiB 0.6, 4
-// KiB 1.5 / 1.3, 64 KiB 3.3 / 2.9 / 2.8; MPI_Scatter 1 KiB 0.95 / 0.65, 4 KiB 1.9 / 1.25, 16 KiB 4
-// / 2 / 2.
+// Thresholds for Intel MPI where distances matter; numbers in the same place.
 Gain of_intel(Kind kind, bool is_far) noexcept {
   switch (kind) {
     case Kind::kBcast:
@@ -270,9 +246,9 @@ constinit LastRoom g_last_rooms[1U << kLastRoomBits] = {};
 
 Gain gain_of(const Room& room, Kind kind) noexcept {
   const Flavour flavour = runtime().flavour;
-  const bool goes_far_round = minds_distance(machine());
-  if (flavour != Flavour::kIntelMpi || !goes_far_round)
-    return of_any(kind, flavour, goes_far_round);
+  const bool has_long_rounds = minds_distance(machine());
+  if (flavour != Flavour::kIntelMpi || !has_long_rounds)
+    return of_any(kind, flavour, has_long_rounds);
   const bool is_far =
       std::any_of(room.members.begin(), room.members.end(), [&](const Member& member) {
         return distance_from(member.peer, room.turn) == Distance::kFar;
@@ -282,7 +258,8 @@ Gain gain_of(const Room& room, Kind kind) noexcept {
 
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept {
   const bool is_due = bytes >= (runtime().always ? 0 : gain_of(*room, call.kind).least_bytes);
-  // Whatever the bytes: a rank may not know its type just now, where threads learn types.
+  // Even if the bytes are few: a rank may not know its type's size yet, if another thread is just
+  // decoding it.
   if (room->number <= Room::kUnasked) agree_on_number(comm, room);
   if (room->number < 0) return Door::kClosed;
   ++room->turn;
@@ -297,19 +274,19 @@ Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noex
   if (is_open_now && room->turn >= habit.closed_until) return Door::kOpen;
   if (is_on && bytes >= 0) room->shut_until = is_due ? habit.closed_until : kEver;
   say(*room, call, 0, 0);
-  // Of other calls the gate knows the types.
+  // For other calls the gate has checked the types already.
   const bool has_types = call.kind == Kind::kAlltoallw || call.kind == Kind::kNeighborAlltoallw;
   return has_types && is_open_now && habit.is_small ? Door::kPassed : Door::kClosed;
 }
 
 void refuse_room(MPI_Comm comm, Offer* of_all) noexcept {
   const int times = peers_have_threads() ? 2 : 1;
-  for (int i = 0; i < times; ++i) tell(comm, of_all, {kNever, last_turn_said()});
+  for (int i = 0; i < times; ++i) exchange_offers(comm, of_all, {kNever, last_turn_said()});
 }
 
 void remember_passed(const Call& call, Room* room, Mark out, Mark in) noexcept {
   if (room->shut_until == 0) return;
-  // Who wants to see calls is told of each.
+  // With log, report or verification each call is reported, so none is declined early.
   if (is_watched(kAnyWatched)) return;
   room->passed[static_cast<size_t>(call.kind)] = {room->shut_until, recycled_records(), out, in,
                                                   call.root};
@@ -319,7 +296,7 @@ void close_room(Room* room) noexcept {
   for (LastRoom& last : g_last_rooms) {
     if (last.room == room) last.room = nullptr;
   }
-  // As in the next turn: this member has read.
+  // A vote in a next turn tells the others that this member has read.
   if (room->number >= 0 && room->taken != 0 && room->taken == room->turn)
     begin_with_no(room, Call{Kind::kBcast}, room->turn + 1);
 }
@@ -362,7 +339,7 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
       const uint64_t word = theirs.word.load(std::memory_order_acquire);
       if (turn_of(word) < room->turn) continue;
       if (looks) see(member.peer, LookClock::now() - begin);
-      // Who is ahead has said no, or has been told it by another one.
+      // A member that is in a later turn has voted no in this one, or has read another's no.
       if ((word | kGaps | kEnough) != word_of(room->turn, call, kYes | kGaps | kEnough)) {
         refused = true;
         break;
@@ -375,7 +352,7 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
     if (left != before) {
       is_in_vain = false;
     } else if (!refused) {
-      refused = is_in_vain;  // what it said before it left has been looked for once more
+      refused = is_in_vain;  // looked once more for its vote before it left
       *alive = waiter.wait(late);
       if (!*alive) return false;
       is_in_vain = waiter.is_long() && has_left(room->members[late()].peer);
@@ -383,7 +360,7 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
   }
   const bool taken = !refused && (all & kGaps) != 0 && (all & kEnough) != 0;
   if (taken) room->taken = room->turn;
-  learn(room, call, taken, refused);
+  record_vote(room, call, taken, refused);
   return taken;
 }
 

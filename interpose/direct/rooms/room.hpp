@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Room: a communicator whose ranks are all peers, where collectives may go without the library.
-// Each rank says at each of its blocking collectives whether it would take part, on a seat at the
-// front of its arena. No, and it goes to the library at once; yes, and it waits until it knows what
-// the others say. One no is enough: so a rank may say it for reasons of its own (its types, its
-// memory, its sizes), and all come to the same decision, also in a program that is wrong.
+// Room: a communicator whose ranks are all peers, so that its collectives may go through shared
+// memory. At each blocking collective every rank writes a vote to a seat at the front of its arena.
+// A rank that votes no calls the library at once. A rank that votes yes waits for the votes of the
+// others. One no is enough, so a rank may vote no for reasons of its own (types, memory, sizes),
+// and all come to the same decision, also in a program that is wrong.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_ROOM_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_ROOM_HPP_
 
@@ -18,7 +18,7 @@
 
 namespace lacuna::direct {
 
-// The calls that may go through rooms; each has habits of its own.
+// The calls that may go through rooms. Each kind has its own back-off.
 enum class Kind : uint8_t {
   kBcast,
   kGather,
@@ -38,27 +38,28 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kKinds = 15;
 
-// What the ranks must have in common, and what one of them knows before it looks at its data.
+// Kind and root, in which all ranks must agree; and what this rank knows before it looks at its
+// data.
 struct Call {
   Kind kind;
   int root = 0;
   bool is_plain = false;  // this rank's types are predefined: it has no gaps
 };
 
-// Whether a rank gives the same data to all.
+// Whether a rank sends the same data to all receivers.
 constexpr bool gives_one(Kind kind) noexcept {
   return kind == Kind::kBcast || kind == Kind::kAllgather || kind == Kind::kAllgatherv ||
          kind == Kind::kNeighborAllgather || kind == Kind::kNeighborAllgatherv;
 }
 
-// Whether each rank gives and gets: so all are busy with their own data first.
+// Whether each rank both sends and receives, so that all are busy with their own data first.
 constexpr bool is_exchange(Kind kind) noexcept {
   return kind != Kind::kBcast && kind != Kind::kGather && kind != Kind::kGatherv &&
          kind != Kind::kScatter && kind != Kind::kScatterv;
 }
 
-// Where a room is faster than the library: from so many bytes between two ranks on, in runs up to
-// so long; and from how many in long runs.
+// Where a room is faster than the library: from `least_bytes` between two ranks on, in runs of up
+// to `most_run_bytes`; in runs longer than kLongRun from `least_in_long_runs` on.
 struct Gain {
   int64_t least_bytes;
   double most_run_bytes;
@@ -74,17 +75,18 @@ struct Gain {
   }
 };
 
-// What the members tell each other to find a number that is free in all arenas.
+// What the members exchange to find a set of seats that is free in all arenas.
 struct Offer {
-  uint64_t used = 0;  // a bit for each number; or, of one number, whether it is this member's now
+  // First round: a bit for each set in use. Second round: whether the set could be taken.
+  uint64_t used = 0;
   uint64_t last_turn = 0;
 };
 
 // A rank, and its part in the current call.
 struct Member {
   uint32_t peer = 0;
-  bool goes = false;   // something there, perhaps nothing but no bytes
-  bool comes = false;  // and from there
+  bool goes = false;   // this rank sends to it, perhaps 0 bytes
+  bool comes = false;  // this rank receives from it
   Lot out;
   Lot in;
   Outflow outflow;
@@ -93,88 +95,90 @@ struct Member {
   int64_t offset = 0;  // of its region in its arena
 };
 
-// Votes take time. Where they have been in vain a few times, a rank says no for a while, which
-// grows: up to a multiple of so many turns, so that ranks which have begun at different times come
-// to vote together all the same.
+// Back-off: votes take time. After some votes in vain a rank votes no without a look, up to the
+// next multiple of `next_pass` turns, which doubles each time. Ranks that began to do so at
+// different times thus vote together again.
 struct Habit {
-  int vain = 0;  // one after the other
+  int vain = 0;  // votes in vain, one after the other
   uint64_t closed_until = 0;
   uint64_t next_pass = kFirstPass;
-  bool is_small = false;  // the last vote: nobody objected, but there was nothing to win
+  bool is_small = false;  // the last vote: nobody said no, but there was nothing to gain
 
   static constexpr uint64_t kFirstPass = 32;
 };
 
-// A call of some kind that was the library's (repeat_decline.hpp): those like it are, before
-// `until`.
+// The last call of a kind that was left to the library (repeat_decline.hpp). Calls like it are left
+// to it again, before `until`.
 struct Passed {
   uint64_t until = 0;     // a turn
-  uint64_t recycled = 0;  // recycled_records()
-  uint64_t out = 0;       // a mark of each side
+  uint64_t recycled = 0;  // recycled_records() at that time
+  uint64_t out = 0;       // a hash of each side's types and counts
   uint64_t in = 0;
   int root = 0;
 };
 
 enum class Neighborhood : uint8_t {
   kUnasked,
-  kUnfit,  // they are known, but not which data of theirs are for this rank, or not all are members
+  kUnfit,  // known, but some neighbour is no member or occurs twice
   kFit,
 };
 
 struct Row;  // of seats (seat.hpp)
 
 struct Room {
-  std::vector<Member> members;  // by rank, this process too; no memory is needed later
+  std::vector<Member> members;  // by rank, this process too; allocated once
   std::vector<Offer> offers;    // of each of them
   size_t rank = 0;              // this process
-  int number = kUnasked;        // of its seats in each arena
-  Row* own = nullptr;           // those in this process's, as soon as there is a number
-  uint64_t turn = 0;            // how many calls there have been
-  uint64_t taken = 0;           // one that others may still be voting on
-  Lot to_all;                   // of the current call (gives_one)
+  int number = kUnasked;        // of its set of seats in each arena
+  Row* own = nullptr;           // this process's seats, once there is a number
+  uint64_t turn = 0;            // number of the current call
+  uint64_t taken = 0;           // last turn done in the room whose votes may still be read; 0: none
+  Lot to_all;                   // data of the current call, if the same go to all (gives_one)
   Outflow outflow_to_all;
-  Habit habits[2][kKinds];  // one row for calls that are plain here: they say nothing of others
-  uint64_t shut_until = 0;  // a turn: calls like the current one are not voted on before
+  Habit habits[2][kKinds];  // second row: calls in which this rank's types are predefined
+  uint64_t shut_until = 0;  // calls like the current one need no vote before this turn
   Passed passed[kKinds];
-  // Of a topology, once they have been asked for.
+  // Neighbours of a topology, once known.
   std::vector<int> sources;
   std::vector<int> targets;
   Neighborhood neighborhood = Neighborhood::kUnasked;
 
   static constexpr int kRefused = -1;
-  static constexpr int kUnasked = -2;   // and one less for each time that threads were in the way
-  static constexpr int kLastTry = -10;  // then it is given up
+  static constexpr int kUnasked = -2;   // one less for each attempt that another thread has spoilt
+  static constexpr int kLastTry = -10;  // no further attempt
 };
 
 Gain gain_of(const Room& room, Kind kind) noexcept;
 
 enum class Door : uint8_t {
   kOpen,    // this rank must vote
-  kClosed,  // it has said no
-  kPassed,  // it has said no, and there was nothing to win lately: the library is as good
+  kClosed,  // it has voted no
+  kPassed,  // it has voted no, as there was nothing to gain lately: the library is as good
 };
-// Comes to the next call of a room. `bytes` between two ranks, as all ranks know them, or
-// kUnknownBytes on all: where they are few, there is no vote. Collective when first called.
+// Begins the next collective call of a room. `bytes` between two ranks: the same in all ranks, or
+// kUnknownBytes in all. If they are few there is no vote. The first call for a room is collective
+// over `comm`.
 Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
 inline constexpr int64_t kUnknownBytes = std::numeric_limits<int64_t>::max();
-// In the place of the first enter_room(), by a rank that has no memory for a room: all others wait
-// for what it offers, and find that there is to be none. `of_all`: to be overwritten, one of each.
+// For a rank that has no memory for a room, in place of the first enter_room(): takes part in the
+// collective that the others wait for, and tells them that there will be no room. `of_all`: scratch
+// memory, one Offer for each rank.
 void refuse_room(MPI_Comm comm, Offer* of_all) noexcept;
-// The communicator is being freed. Others may still be reading this member's seats: a slow one
-// reads late that a turn was taken.
+// Call when the communicator is freed. A slow member may still read this member's votes of the last
+// turn.
 void close_room(Room* room) noexcept;
-// After that: whether all members have read, so that the seats may be another room's. Until then
-// the room must stay as it is.
+// Call after close_room(), until it returns true: then all members have read the last votes, and
+// the seats are free for another room. Until then the room must stay as it is.
 bool give_up_if_left(Room* room) noexcept;
 
-// What a rank says that is willing.
+// The vote of a rank that is willing.
 struct Ballot {
-  bool gaps = false;    // it has some
-  bool enough = false;  // and so many bytes that it pays
+  bool gaps = false;    // its data have gaps
+  bool enough = false;  // and are so many that it pays
   int64_t offset = 0;   // of its region
 };
-// Null: no. Whether nobody says no, somebody has gaps, and somebody has enough. `alive`: no member
-// has ended.
+// Writes this rank's vote (`own` null: no) and reads the others'. True: nobody said no, somebody
+// has gaps, and somebody has enough data. `alive`: false if a member has died.
 bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept;
 
 }  // namespace lacuna::direct

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Seat: where a member of a room says at each of its collectives what it wants, for the others to
-// read.
+// Seat: where a member of a room writes its vote for one collective call, for the others to read.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_SEAT_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_SEAT_HPP_
 
@@ -14,7 +13,7 @@
 
 namespace lacuna::direct {
 
-// What a member says in a turn: in one word the turn, the call, and these.
+// A vote is one word: the turn, the root, the kind of call, and these flags.
 inline constexpr uint64_t kYes = 1;
 inline constexpr uint64_t kGaps = 2;
 inline constexpr uint64_t kEnough = 4;
@@ -27,7 +26,8 @@ struct Seat {
   std::atomic<uint64_t> word;
   std::atomic<int64_t> offset;
 };
-// A member may be some turns ahead of another, who is still reading what it has said.
+// Seats are reused every eight turns: a member may be some turns ahead of another that is still
+// reading its votes.
 inline constexpr uint64_t kSeats = 8;
 struct Row {
   alignas(kLine) Seat seats[kSeats];
@@ -46,7 +46,7 @@ inline void say(const Room& room, const Call& call, uint64_t said, int64_t offse
   mine.word.store(word_of(room.turn, call, said), std::memory_order_release);
 }
 
-// The next turn, and no to it: where the region would be, nobody asks.
+// Begins the next turn with a no. `offset` is left as it is: nobody reads it after a no.
 __attribute__((always_inline)) inline void begin_with_no(Room* room, const Call& call,
                                                          uint64_t turn) noexcept {
   room->turn = turn;

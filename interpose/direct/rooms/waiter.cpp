@@ -89,7 +89,8 @@ void Waiter::tell(const Peer& late, int64_t ns) const noexcept {
 
 bool Waiter::wait_longer(size_t late) noexcept {
   constexpr int64_t kBetweenAsks = kSecond / 2;
-  // To yield does not let a process of lower real-time priority run, for which this may wait.
+  // Sleeps now and then: sched_yield() does not let a process of lower real-time priority run,
+  // which may be the one that is waited for.
   constexpr int64_t kBetweenSleeps = kSecond / 100;
   constexpr int64_t kNap = kSecond / 2000;
   if (room_ != nullptr) let_library_work();

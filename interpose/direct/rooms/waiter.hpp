@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Waiter: the one way in which lacuna waits for what a peer does. Each wait ends, as what is waited
-// for comes or as a peer has ended (docs/internals/direct.md lists them). It spins, then gives the
-// core away and, where the peer may need an answer of the MPI library first, lets the library work;
-// it shows itself to `lacuna doctor`; and it tells the user by LACUNA_PATIENCE.
+// Waiter: all waits of lacuna for a peer. Each ends when the event comes or a peer has died
+// (docs/internals/direct.md lists them). It spins, then yields the core and, if the peer may need
+// this rank in the MPI library first, lets the library make progress. `lacuna doctor` shows it, and
+// after LACUNA_PATIENCE seconds it is logged.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_WAITER_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_WAITER_HPP_
 
@@ -26,17 +26,17 @@ enum class Wait : uint8_t {
 
 class Waiter {
  public:
-  // For members of a room in such a call; all of them must live.
+  // Waits for the members of a room, in a call of this kind. Ends if any member has died.
   Waiter(Wait what, const Room& room, Kind kind) noexcept
       : room_(&room), what_(what), kind_(kind) {}
-  // For a sender in the middle of its call, which needs nothing of the library for the rest.
+  // Waits for a sender in the middle of its call, which needs nothing of the library.
   Waiter(Wait what, const Peer& peer) noexcept : peer_(&peer), what_(what) {}
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
   ~Waiter() { reset(); }
 
-  // A round. `late` says which member has not come, where there is a room. False: one that is
-  // waited for has ended.
+  // One round of waiting. `late()`: index of a member that is waited for, if there is a room.
+  // False: a process that is waited for has died.
   template <typename Late>
   bool wait(const Late& late) noexcept {
     if (++rounds_ % kSpins != 0) [[likely]] {
@@ -49,7 +49,7 @@ class Waiter {
     return wait([] { return size_t{0}; });
   }
   bool is_long() const noexcept { return since_ns_ != 0; }
-  // A part has come.
+  // Call when a part has come.
   void reset() noexcept {
     rounds_ = 0;
     if (since_ns_ != 0) [[unlikely]]
@@ -74,10 +74,10 @@ class Waiter {
   const Room* room_ = nullptr;
   const Peer* peer_ = nullptr;
   WaitRow* row_ = nullptr;
-  int64_t since_ns_ = 0;  // 0: not for long
-  int64_t asked_ns_ = 0;  // whether all live
+  int64_t since_ns_ = 0;  // start of the wait, once it is long; 0: it is not
+  int64_t asked_ns_ = 0;  // last check whether all live
   int64_t slept_ns_ = 0;
-  int64_t told_ns_ = 0;  // how long it had taken when that was said last
+  int64_t told_ns_ = 0;  // length of the wait when it was last logged
   uint32_t rounds_ = 0;
   Wait what_;
   Kind kind_ = {};

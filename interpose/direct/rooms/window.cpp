@@ -20,13 +20,8 @@
 namespace lacuna::direct {
 namespace {
 
-// From afar, as messages do (send.cpp): packed to the side in blocks that stay in the first level,
-// and copied from there past the caches. Microseconds of Open MPI alone / straight / so, two ranks
-// on Zen 4 between which a word takes 300 ns: MPI_Alltoall of 512-byte runs, 64 KiB 44 / 37 / 15,
-// 256 KiB 174 / 138 / 48; of doubles, 1 MiB 1650 / 640 / 264; MPI_Bcast of 512-byte runs, 1 MiB 530
-// / 470 / 85; MPI_Gather of doubles, 1 MiB 1220 / 490 / 154; MPI_Scatter, 64 KiB 82 / 27 / 13;
-// MPI_Allgather, 64 KiB 90 / 38 / 19; MPI_Alltoallw, 16 KiB 24 / 13 / 8; 4 KiB of 512-byte runs 5.4
-// / 3.8 / 2.6. From close by nothing changes.
+// Between far cores, as in messages (send.cpp): packed into a buffer in L1, in blocks, and copied
+// by non-temporal stores (docs/experiments/2026-11-27-room-thresholds.md).
 constexpr int64_t kLeastStreamed = 4 << 10;
 constexpr int64_t kBlock = 16 << 10;
 
@@ -48,7 +43,8 @@ void move(const Lot& lot, int64_t begin, int64_t end, std::byte* packed, int64_t
   }
 }
 
-// Pieces of a lot that are worth a turn of the loop.
+// Unit in which a lot is packed or unpacked: a slice that begins at a multiple of it needs no
+// search.
 int64_t granule_of(const Lot& lot, int64_t wanted) noexcept {
   if (lot.plan == nullptr || lot.bytes <= wanted) return 1;
   return std::max<int64_t>(1, slice_granule(*lot.plan, lot.count, wanted));
@@ -119,7 +115,7 @@ void Outflow::open(Lane* lane, std::span<Lane> readers, std::byte* window) noexc
   }
 }
 
-// By the slowest.
+// The least that any receiver has consumed.
 int64_t Outflow::consumed() const noexcept {
   int64_t least = lot_->bytes;
   for (const Lane& reader : readers_) {
@@ -129,7 +125,7 @@ int64_t Outflow::consumed() const noexcept {
   return least;
 }
 
-// Whether all are through with the list of runs: they have read, or may not.
+// Whether all receivers have read the listed runs, or were refused.
 bool Outflow::is_list_done() const noexcept {
   for (const Lane& reader : readers_) {
     if (reader.bytes != Lane::kNobody && reader.refused.load(std::memory_order_acquire) == 0 &&
@@ -140,7 +136,6 @@ bool Outflow::is_list_done() const noexcept {
   return true;
 }
 
-// To `to` in the window.
 void Outflow::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept {
   if (block_ == 0 || side == nullptr) {
     move<true>(*lot_, begin, end, to, end - begin);
@@ -162,7 +157,7 @@ void Outflow::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) c
 bool Outflow::step(std::byte* side) noexcept {
   if (is_read_) {
     if (!is_list_done()) return false;
-    is_read_ = false;  // for those that may not
+    is_read_ = false;  // now packs, for receivers that were refused
   }
   const int64_t end = std::min(sent_ + piece_, lot_->bytes);
   if (end > window_bytes_ && end - consumed() > window_bytes_) return false;
@@ -203,7 +198,8 @@ bool Inflow::step() noexcept {
   }
   const int64_t there = published_->published.load(std::memory_order_acquire);
   if (there == got_) return false;
-  // Not across the window's end; and what is left of a granule later, if it is worth that.
+  // Not across the end of the window. The rest of a granule waits for the next step, unless nothing
+  // else is there.
   const int64_t wrap = (got_ / lane_->window + 1) * lane_->window;
   int64_t end = std::min(there, wrap);
   const int64_t whole = end / granule_ * granule_;
@@ -215,7 +211,7 @@ bool Inflow::step() noexcept {
     move<false>(*lot_, got_, fits, there_now, lane_->bytes);
   }
   got_ = end;
-  // Nobody asks where the whole lot has its place in the window.
+  // If the window holds the whole lot, the sender does not read `consumed`.
   if (lane_->bytes > lane_->window) lane_->consumed.store(got_, std::memory_order_release);
   return true;
 }
