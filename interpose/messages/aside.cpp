@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What must be out of the way of what comes in.
+// Copies send data to a buffer before a receive may overwrite them (MPI_Sendrecv_replace).
 #include <algorithm>
 
 #include "interpose/library/from_bottom.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Blocking point to point: one MPI call in, one MPI call out, with packed data in between.
+// Blocking point-to-point calls: one MPI call of the program becomes one of the library, with
+// packed data.
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/messages/message.hpp"
@@ -41,7 +42,7 @@ Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype d
 
 namespace {
 
-// `receive` gets what comes in, by one call of the library.
+// `receive` makes the library's receive call.
 template <typename Receive>
 Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                       bool matched, MPI_Status* status, const Receive& receive) {
@@ -71,7 +72,7 @@ int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* sta
 
 namespace {
 
-// Where threads may probe, too, a receive is posted first and waited for then
+// With threads, a receive is first posted and then waited for, because another thread may probe
 // (direct/messages/probe.hpp).
 bool must_post(int source) {
   return g_gate.threads && is_open(kDirectSwitch) && source != MPI_PROC_NULL;
@@ -121,7 +122,7 @@ Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
   return receive_packed(buf, count, datatype, source, comm, false, status, receive);
 }
 
-// A matched message has a source already; the two handles that stand for none are the library's.
+// Messages without a source (MPI_MESSAGE_NULL, MPI_MESSAGE_NO_PROC) are left to the library.
 Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                   MPI_Status* status) {
   if (!is_message(message)) return kDeclined;
@@ -145,8 +146,8 @@ int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int
                          : next.MPI_Send_c(buf, count, datatype, dest, tag, comm);
 }
 
-// No request: it has failed, whatever the code says (MPICH 5 returns MPI_SUCCESS after errors that
-// the program's own handler has seen).
+// No request: the send has failed, whatever the code says (MPICH 5 returns MPI_SUCCESS after errors
+// that the program's handler has seen).
 int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                           int tag, MPI_Comm comm, MPI_Request* request) {
   const Next& next = next_functions();
@@ -155,7 +156,8 @@ int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatyp
              : next.MPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
 }
 
-// What comes in is here already: first that, then the sending half, which may wait for its peer.
+// The message to receive is held already, so the receive cannot wait: it is done first, then the
+// sending half, which may.
 int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                  int sendtag, MPI_Comm comm, const Incoming& incoming, int source, int recvtag,
                  MPI_Comm where, MPI_Status* status, direct::Detour* detour) {
@@ -176,15 +178,15 @@ int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
   return code != MPI_SUCCESS ? code : sent;
 }
 
-// The receive is posted before anything is waited for, and nothing is posted where the sending half
-// is a mistake: it would take a message that is another receive's.
+// Posts the receive before it waits for anything. Posts nothing if the sending half is invalid: the
+// receive would take a message that is meant for another one.
 Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                        int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                        int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   const bool sends =
       direct::can_match(dest, sendtag, comm) && dest != MPI_ANY_SOURCE && sendtag != MPI_ANY_TAG;
   if ((!sends && dest != MPI_PROC_NULL) || !direct::can_match(source, recvtag, comm))
-    return kDeclined;  // the library's error
+    return kDeclined;  // the library reports the error
   Outgoing outgoing;
   const bool packs = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
   MPI_Request sent = runtime().request_null;
@@ -204,7 +206,7 @@ Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 
 }  // namespace
 
-// Where only one side is lacuna's, the other keeps its arguments.
+// A side that lacuna declines keeps its arguments.
 Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
@@ -254,7 +256,7 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   return sends || !incoming.is_only_watched() ? taken(result) : watched(result);
 }
 
-// As MPI_Sendrecv of two packed messages: nothing is in the way of the one that comes in.
+// Done as MPI_Sendrecv of two packed messages, which are in different buffers.
 Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                              int sendtag, int source, int recvtag, MPI_Comm comm,
                              MPI_Status* status) {
@@ -262,7 +264,7 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads)) {
     Outgoing aside;
     aside.wire.type = runtime().packed;
-    // What is too much to be put aside is replaced by the library, and may bring a token.
+    // If the data are too many to be copied, the library does the call, and may receive a token.
     if (dest == MPI_PROC_NULL || pack_aside(buf, count, datatype, &aside)) {
       return take_sendrecv(aside.data, aside.wire.count, aside.wire.type, dest, sendtag, buf, count,
                            datatype, source, recvtag, comm, status);

@@ -12,25 +12,25 @@ namespace lacuna {
 namespace direct {
 namespace {
 
-// How many receives are asked what they bring until the next look at whether they must be. Each
-// time that it was too early costs a call of the system (direct/node/readable.hpp), so it is
-// put off twice as long then: tokens that keep coming are not worth it.
+// So many receives ask for a status until the next check whether they still must. A check that
+// finds outstanding tokens has cost a system call (direct/node/readable.hpp) for nothing, so each
+// time the interval doubles.
 constexpr int kFirstAsks = 32;
 constexpr int kMostAsks = 1 << 16;
 constinit int g_asks_next = kFirstAsks;
 
-// Looks at whether all tokens have been landed where calls have brought as many bytes as one has
-// (each time half as often): what a program sends in such messages would otherwise be looked at
-// each time (80 bytes in two runs, Open MPI between close cores, 0.22 us without lacuna: 0.28).
-constinit int g_looks_left = 1;
-constinit int g_looks_next = 1;
+// Checks whether all tokens have arrived when a message of 80 bytes has come, each time half as
+// often: a program may send many such messages. (80 bytes in two runs, Open MPI, close cores: 0.22
+// us without lacuna, 0.28 with a check each time.)
+constinit int g_checks_left = 1;
+constinit int g_checks_next = 1;
 
-// Whether what has just come cannot be a token: all that were sent here have been landed.
+// Whether all tokens that were sent here have arrived, so that no message is a token.
 bool are_all_landed() {
   if (!may_have_tokens()) return true;
-  if (--g_looks_left > 0) return false;
-  g_looks_next = std::min(2 * g_looks_next, kMostAsks);
-  g_looks_left = g_looks_next;
+  if (--g_checks_left > 0) return false;
+  g_checks_next = std::min(2 * g_checks_next, kMostAsks);
+  g_checks_left = g_checks_next;
   return settle_tokens();
 }
 
@@ -40,8 +40,8 @@ int error_class_of(const Watch& watch, MPI_Status* status) {
   return watch_plain(watch, &incoming) ? deliver(incoming, status) : MPI_SUCCESS;
 }
 
-// Ends a watch: the error class of what its receive has brought, if it has ended well, and on which
-// communicator. The library's own receives bring no tokens.
+// Ends a watch and delivers what its receive has brought. Returns the error class, and the
+// communicator to raise it on. Receives that the library itself posted bring no tokens.
 int end_and_redeem(Watch* watch, MPI_Status* status, bool is_well, MPI_Comm* comm) {
   const Watch old = *watch;
   lacuna::detail::end_watch(watch);
@@ -104,12 +104,12 @@ int end_after_all(Watch* watch, const MPI_Request* request, int code,
 
 }  // namespace direct
 
-// Only watched receives, and requests that are none of lacuna's; a few.
+// Handles at most kMost requests, of which all are watched or none of lacuna's.
 bool complete_all(const Next& next, const void* caller, int count, MPI_Request* requests,
                   MPI_Status* statuses, int* code) {
   constexpr int kMost = 64;
   const auto is_left = [caller] {
-    if (is_watched(kCosted)) called_from(caller);  // the look that follows is called from here
+    if (is_watched(kCosted)) called_from(caller);  // for the full path that follows
     return false;
   };
   if (count < 0 || count > kMost || requests == nullptr || takes_long_way()) return is_left();
@@ -118,18 +118,18 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
   for (int i = 0; i < count; ++i) {
     watches[i] = detail::find_watch(requests[i]);
     any = any || watches[i] != nullptr;
-    // Libraries may have one handle for several requests that were complete at once.
+    // Libraries may use one handle for several requests that were complete at once.
     if (detail::has_entries(requests[i])) return is_left();
   }
   MPI_Status own[kMost];
-  MPI_Status* told = statuses;
+  MPI_Status* results = statuses;
   const bool is_ignored = any && statuses == MPI_STATUSES_IGNORE;
   const bool is_blind = is_ignored && !direct::g_asks;
-  if (is_ignored && !is_blind) told = own;
-  *code = next.MPI_Waitall(count, requests, told);
+  if (is_ignored && !is_blind) results = own;
+  *code = next.MPI_Waitall(count, requests, results);
   if (!any) return true;
   const bool is_assumed = is_blind && direct::may_have_tokens();
-  if (is_blind) told = own;
+  if (is_blind) results = own;
   if (is_assumed) direct::ask_more();
   if (is_ignored && !is_blind && !direct::has_to_ask()) direct::ask_less();
   const bool all_well = *code == MPI_SUCCESS;
@@ -139,25 +139,25 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
   for (int i = 0; i < count; ++i) {
     direct::Watch* watch = watches[i];
     if (watch == nullptr || requests[i] != no_request() || detail::is_empty(*watch)) continue;
-    if (is_assumed) told[i] = direct::assumed_status(*watch);
-    if (is_blind != is_assumed || !direct::may_be_token(told[i])) {
+    if (is_assumed) results[i] = direct::assumed_status(*watch);
+    if (is_blind != is_assumed || !direct::may_be_token(results[i])) {
       detail::end_watch(watch);
       continue;
     }
-    const bool is_well = all_well || told[i].MPI_ERROR == MPI_SUCCESS;
+    const bool is_well = all_well || results[i].MPI_ERROR == MPI_SUCCESS;
     MPI_Comm comm{};
-    const int error_class = direct::end_and_redeem(watch, &told[i], is_well, &comm);
+    const int error_class = direct::end_and_redeem(watch, &results[i], is_well, &comm);
     if (error_class == MPI_SUCCESS) continue;
     if (all_well && failure == MPI_SUCCESS) {
-      for (int j = 0; j < count; ++j) told[j].MPI_ERROR = MPI_SUCCESS;
+      for (int j = 0; j < count; ++j) results[j].MPI_ERROR = MPI_SUCCESS;
     }
-    told[i].MPI_ERROR = error_class;
+    results[i].MPI_ERROR = error_class;
     if (failure != MPI_SUCCESS) continue;
     failed = comm;
     failure = error_class;
   }
   if (failure != MPI_SUCCESS) *code = raise_error_of_many(failed, failure, MPI_ERR_IN_STATUS);
-  // Who wants no statuses would have been waited for by the library (requests/many.cpp).
+  // Without statuses the library would have waited for these, too (requests/many.cpp).
   int again = MPI_SUCCESS;
   if (is_left_pending && !complete_all(next, caller, count, requests, statuses, &again))
     next.MPI_Waitall(count, requests, statuses);

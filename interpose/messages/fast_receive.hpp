@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Quick: what receives cost that will hardly ever meet a token: blocking ones into a predefined
-// type or into one that does not pay, and nonblocking ones into the former. Here it is the
-// library's call with a look at the status behind it; everything else goes the long way
-// (messages/message.hpp).
+// Quick path of receives that will hardly ever get a token: blocking ones into predefined types, or
+// into types for which lacuna does not pay; and nonblocking ones into predefined types. It is the
+// library's call, then a look at the status. All others take the full path (messages/message.hpp).
 //
-// Each function does the whole call, or leaves it to the next step and has done nothing. They are
-// most of what lacuna costs a program that sends contiguous data only. Where threads may call at
-// once, nothing here is reached (gate.hpp, `irregular`).
+// Each function ("step") does the whole call, or does nothing and jumps to the next step. These
+// steps are most of what lacuna costs a program that sends contiguous data only. They are not used
+// with threads (gate.hpp, `irregular`).
 #ifndef LACUNA_INTERPOSE_MESSAGES_FAST_RECEIVE_HPP_
 #define LACUNA_INTERPOSE_MESSAGES_FAST_RECEIVE_HPP_
 
@@ -23,8 +22,8 @@
 namespace lacuna {
 namespace direct {
 
-// Whether a message of that many bytes is less than a token, as far as a handle says that without a
-// question: MPICH's have the size of a predefined type in their second byte.
+// Whether a receive has less room than a token, as far as the handle alone says it: MPICH's handles
+// have the size of a predefined type in their second byte.
 inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype, [[maybe_unused]] int count) {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
   constexpr int kToken = kTokenBytes;
@@ -34,8 +33,8 @@ inline bool is_too_short([[maybe_unused]] MPI_Datatype datatype, [[maybe_unused]
 #endif
 }
 
-// The same of a message of a derived type that is known to be the library's, if a token survives in
-// it. Only where the type is sure to live until the call ends.
+// Whether a receive into a derived type is known to be left to the library, in a type that keeps
+// all bytes of a token. Only where the type is sure to live until the call ends.
 inline bool is_futile_receive(MPI_Datatype datatype, int count) {
   const TypeRecord* record = lacuna::detail::cached_record(datatype);
   return record != nullptr &&
@@ -44,47 +43,48 @@ inline bool is_futile_receive(MPI_Datatype datatype, int count) {
          !loses_bytes(*record, count) && !anything_irregular();
 }
 
-// Whether to ask further: of one that has failed the status says anything.
+// Whether to look for a token. After a failed call the status may say anything.
 inline bool may_be_token(const MPI_Status& status) {
   return __builtin_expect(brings_token_bytes(status), 0);
 }
 
-// The call has returned `code` and, if it has ended well, brought as many bytes as a token has:
-// what it returns, after the communicator's error handler has heard of it.
+// For a receive that returned `code` and, if successful, brought as many bytes as a token has:
+// fetches the payload of a token. Returns what the call returns; errors are raised before.
 int redeem(const Watch& watch, MPI_Status* status, int code);
-// The same of one that is watched, and now no more; it may be one of the library's own, which has
-// no token.
+// The same for a watched request; ends the watch. Receives that the library itself posted bring no
+// token.
 int redeem_watched(Watch* watch, MPI_Status* status, int code);
-// The same for the only request of a call that has a status for each.
+// The same for the one request of a call with an array of statuses.
 int redeem_only(Watch* watch, MPI_Status* status, int code);
-// What to give them where no status was asked for, and a token may have come meanwhile: one that
-// says so if the receive has brought it.
+// For calls without a status, if a token may have come: a status that says so if the receive has
+// brought one.
 MPI_Status assumed_status(const Watch& watch);
-// Whether receives are asked what they bring, for there may be tokens that have not been landed:
-// from the first time that one may have come in a call that did not ask, until all are seen to have
-// been, which is looked at once in a while.
+// Whether receives ask for a status, because a token may be outstanding. Set when a token may have
+// come in a call without a status; cleared by a check, made now and then, that finds that all have
+// arrived.
 LACUNA_HIDDEN extern bool g_asks;
 LACUNA_HIDDEN extern int g_asks_left;
-// Counts one down: at 0 it is time to look (settle_and_ask).
+// Counts down to the next check (settle_and_ask()).
 inline bool has_to_ask() { return __builtin_expect(--g_asks_left > 0, 1); }
 void ask_more();
 void ask_less();
-// Of a call that may have ended well, or not, or not at all.
+// For a call with any result, or whose request is still incomplete.
 int end_after_all(Watch* watch, const MPI_Request* request, int code,
                   int (*redeem)(Watch*, MPI_Status*, int));
 
 }  // namespace direct
 
-// What each step has for what it leaves: the next one, with the same arguments. Steps have no frame
-// but those that end in a watch, and are jumped to, so that arguments stay where they are and the
-// return address is the program's. None of them is, which nothing can be jumped to from.
+// Each step gets the next one as `otherwise`, with the same arguments. Only steps that end in a
+// watch have a stack frame; the others are reached by tail calls, so that arguments stay in their
+// registers and the return address is the program's. No step is noexcept, as a noexcept function
+// cannot end in a tail call.
 using NextFunctions = const Next& (*)() noexcept;
 using IrecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 using WaitStep = int(MPI_Request*, MPI_Status*);
 using TestStep = int(MPI_Request*, int*, MPI_Status*);
 using WaitallStep = int(int, MPI_Request*, MPI_Status*);
 
-// The library's call and the look behind it.
+// The library's call, then the look at the status.
 template <NextFunctions next>
 __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype datatype, int source,
                                            int tag, MPI_Comm comm, MPI_Status* status) {
@@ -93,9 +93,9 @@ __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype da
   watch.datatype = datatype;
   watch.comm = comm;
   watch.count = count;
-  // In memory, which takes fewer instructions than registers that are saved. (So does a step of its
-  // own: inlined into the wrapper, which then has a frame from its start, Irecv and Wait together
-  // took 25 more.)
+  // Kept in memory: that takes fewer instructions than saving registers. (So does a function of its
+  // own: inlined into the wrapper, which then has a frame from its start, MPI_Irecv and MPI_Wait
+  // together took 25 more.)
   asm("" : "+m"(watch.buf), "+m"(watch.datatype), "+m"(watch.comm), "+m"(watch.count));
   MPI_Status own;  // set by a receive that ends well
   MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
@@ -103,7 +103,8 @@ __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype da
   return direct::may_be_token(*told) ? direct::redeem(watch, told, code) : code;
 }
 
-// For the steps of wrappers: there are so many that a compiler would not, and then arguments move.
+// Steps must be inlined into wrappers, or arguments move. Compilers would not, as there are so
+// many.
 #define LACUNA_INLINED __attribute__((always_inline)) inline
 
 template <NextFunctions next>
@@ -124,7 +125,7 @@ inline int light_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype da
   return watched_recv<next>(buf, count, datatype, source, tag, comm, status);
 }
 
-// Where the library has none to give.
+// The value of a request before the library has set one.
 inline MPI_Request no_request() {
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   return g_gate.request_null;  // else a symbol lookup
@@ -133,7 +134,7 @@ inline MPI_Request no_request() {
 #endif
 }
 
-// Who has called is kept, not asked about: it matters where there is a token, which is rare.
+// Stores the caller and looks at it only if a token has come, which is rare.
 template <NextFunctions next>
 __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype datatype, int source,
                                             int tag, MPI_Comm comm, MPI_Request* request) {
@@ -165,8 +166,8 @@ LACUNA_INLINED int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_D
   return watched_irecv<next>(buf, count, datatype, source, tag, comm, request);
 }
 
-// The library's `call`, which takes a status, may complete a watched request: then it has left
-// MPI_REQUEST_NULL behind, and `redeem` is asked about one with as many bytes as a token has.
+// For a library `call` with a status that may complete a watched request. If it has (the request is
+// MPI_REQUEST_NULL), and the message has as many bytes as a token, calls `redeem`.
 template <auto redeem = direct::redeem_watched, typename Call>
 LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request, MPI_Status* status,
                                const Call& call) {
@@ -179,9 +180,9 @@ LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request,
   return code;
 }
 
-// The same where all tokens that were sent to this process have been landed and no status is asked
-// for, which libraries write for 6 to 11 instructions, and in MPI_Waitall for 50. A call that
-// `ends` leaves nothing under way if it goes well.
+// The same without a status, where all tokens sent here have arrived: libraries spend 6 to 11
+// instructions on a status, and 50 in MPI_Waitall. `ends`: a successful call leaves no request
+// incomplete.
 template <bool ends, auto redeem = direct::redeem_watched, typename Call>
 LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request, const Call& call) {
   asm("" : "+m"(request), "+m"(watch));  // as above
@@ -193,17 +194,17 @@ LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request,
   return code;
 }
 
-// What is no constant to the compiler behind a comparison with one: else it would set anew what is
-// equal to it.
+// Hides a value from the compiler after a comparison with a constant: else it would load the
+// constant again.
 template <typename Value>
 LACUNA_INLINED Value still(Value value) {
   asm("" : "+r"(value));
   return value;
 }
 
-// A request, not watched, that is none of lacuna's. False: it may be.
+// Whether a request that is not watched is none of lacuna's either. False: it may be.
 inline bool is_strange(MPI_Request request) {
-  asm("" : "+r"(request));  // else its bucket is kept from before, at the cost of those watched
+  asm("" : "+r"(request));  // else the bucket is computed earlier, which costs watched requests
   return !takes_long_way() && !detail::has_entries(request);
 }
 
@@ -221,7 +222,7 @@ __attribute__((noinline)) int asking_wait(MPI_Request* request, MPI_Status*, dir
                      [=](MPI_Status* told) { return next().MPI_Wait(request, told); });
 }
 
-// Asks, having seen whether it must be.
+// Calls `asking`, after a check whether statuses are still needed.
 template <auto asking, typename... Arguments>
 __attribute__((noinline)) int settle_and_ask(Arguments... arguments) {
   direct::ask_less();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A message keeps its signature: n of the basic type where there is only one, MPI_PACKED otherwise,
-// which matches every type. So the peer may be without lacuna, or receive into any type of the same
-// signature.
+// A packed message keeps its signature: it is sent as n elements of the basic type if there is only
+// one, else as MPI_PACKED, which matches every type. So the peer may run without lacuna, or receive
+// into any type of the same signature.
 #include "interpose/messages/message.hpp"
 
 #include <utility>
@@ -44,11 +44,11 @@ bool prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging,
 
 namespace {
 
-// To whom a token may go instead of the payload: a rank of this node. Else null.
+// The peer to which a token may be sent instead of the payload. Null: none.
 const direct::Peer* find_peer(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                               MPI_Comm comm, Job* job) noexcept {
-  // A receive that is too small for the payload must be told so: it may not be too small for a
-  // token only.
+  // Only payloads longer than a token: a receive that is too small for the payload must fail, also
+  // if a token would fit.
   if (!examine(Operation::kDirect, buf, count, datatype, job) ||
       job->bytes <= direct::kTokenBytes) {
     return nullptr;
@@ -116,13 +116,13 @@ void Outgoing::give_up() noexcept {
 
 namespace {
 
-// A synchronous send is complete when its receive is there, and a probe receives tokens before
-// that; a buffered one fails where the program has attached less than its data take.
+// Not for synchronous sends, which complete when the receive has begun: a probe may receive tokens
+// before. Not for buffered ones: the program may have attached less than 80 bytes for the data.
 bool may_send_tokens(SendMode mode) noexcept {
   return is_open(kDirectSwitch) && (mode == SendMode::kStandard || mode == SendMode::kReady);
 }
 
-// To pack, whether or not the receiver does.
+// Whether to pack, whatever the receiver does.
 bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                   Job* job) noexcept {
   const Runtime& rt = runtime();
@@ -138,7 +138,7 @@ bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
   return false;
 }
 
-// The library packs what it buffers, too.
+// Buffered sends need no guarded type: the library packs what it buffers anyway.
 bool prepare_send(const Job& job, bool blocking, SendMode mode, Staging* staging,
                   Wire* wire) noexcept {
   const bool is_guarded = mode != SendMode::kBuffered && job.bytes > kNeverOverruns;
@@ -231,7 +231,7 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
       return false;
     incoming->untold.otherwise(job.why);
     if (incoming->staging) *outgoing = need_staging(incoming->bytes, true);
-    if (!*outgoing) {  // the library replaces, and may bring a token
+    if (!*outgoing) {  // the library does the call, and may receive a token
       incoming->receive_in_place(datatype);
       return true;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The two halves of a message with gaps, shared by blocking and nonblocking calls: packed data that
-// go out, and packed data that come in and are unpacked by what the status says.
+// The two halves of a message, shared by blocking and nonblocking calls: packed data or a token to
+// send, and packed data to receive, which are unpacked as the status says.
 #ifndef LACUNA_INTERPOSE_MESSAGES_MESSAGE_HPP_
 #define LACUNA_INTERPOSE_MESSAGES_MESSAGE_HPP_
 
@@ -19,29 +19,30 @@ namespace lacuna {
 
 struct SendSource;  // requests/table.hpp
 
-// What to hand to MPI instead of buffer, count and type: packed data, or, by the direct path
-// (direct/node/region.hpp), the token of a region that is filled by fill().
+// What to send instead of the program's buffer, count and type: packed data, or, on the direct
+// path, the token of a region (direct/node/region.hpp), whose payload fill() packs.
 struct Outgoing {
   const void* data = nullptr;
   Wire wire;
   Staging staging;
   direct::Region* region = nullptr;
-  const Plan* plan = nullptr;  // of the type in the call, for fill()
-  PlanPtr kept;                // the same
+  const Plan* plan = nullptr;  // of the call's type, for fill()
+  PlanPtr kept;                // keeps `plan` alive, if there are threads
   const void* buf = nullptr;
   MPI_Count count = 0;
   Account account;
   SendMode mode = SendMode::kStandard;
 
-  // Packs what a token has promised; before the call where it may wait for the peer, else after it,
-  // so that the receiver unpacks while this packs. Nothing to do for packed data.
+  // Packs the payload of a token; does nothing for packed data. Call before a send that may wait
+  // for the peer, else after it, so that the receiver unpacks meanwhile. `is_out`: the token has
+  // been sent.
   void fill(bool is_out = false) noexcept;
-  // The token has not gone out: nobody will come for the region.
+  // Frees the region: its token has not been sent.
   void give_up() noexcept;
 };
 
-// Room for packed data, and how they travel: as they are, or as a guarded type (guard.hpp). False:
-// decline. `blocking` as in borrow_staging.
+// Borrows memory for packed data, and chooses the type they are sent as: their own form, or a
+// guarded type (guard.hpp). False: decline. `blocking` as in borrow_staging().
 bool prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging, Wire* wire) noexcept;
 
 // False: decline, and nothing has happened.
@@ -50,28 +51,29 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                    bool blocking, Incoming* incoming) noexcept;
 
-// Both halves of a blocking call that sends and receives in the same memory. The library would pack
-// for the sending half, too; so what the receiving half may win decides.
+// Both halves of MPI_Sendrecv_replace. The library would also pack the sending half, so the
+// decision is the receiving half's.
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept;
 
-// Data that the library shall pack: out of the way of what comes in, and of the program. False:
-// they are too many, or there is no memory.
+// Lets the library pack the data into a buffer of lacuna, so that a receive into the program's
+// buffer cannot overwrite them, nor the program after it returns. False: too many data, or out of
+// memory.
 bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
                 Outgoing* outgoing) noexcept;
 
-// What a persistent send starts later; of `source`, mode, dest, tag and comm are given. No staging:
-// the library packs what does not go as a token.
+// What a persistent send needs at each start. `source` comes with mode, dest, tag and comm set.
+// Without staging, the library packs the starts that do not use a token.
 bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Staging* staging,
                  Wire* wire, SendSource* source) noexcept;
-// The token of one start. False: there is no room, or the communicator is gone.
+// The token for one start. False: no free region, or the communicator is gone.
 bool make_token(const SendSource& source, Outgoing* outgoing) noexcept;
 
-// Begins the receive that a started detour has changed, or not. No request: it has failed.
+// Posts a receive after detour->start(), redirected or not. No request: it has failed.
 int begin_receive(direct::Detour* detour, int source, int tag, MPI_Comm comm, Incoming* incoming,
                   MPI_Request* started);
 
-// The message that a detour leads to, received into what was made for the call.
+// Receives the message that a Detour redirects to.
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
                  direct::Detour* detour);
 

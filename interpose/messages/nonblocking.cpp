@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Starting nonblocking communication, and MPI_Request_free. The request that the program gets is
-// the library's own.
+// Nonblocking calls, MPI_Cancel and MPI_Request_free. The program gets the library's own request.
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -22,10 +21,10 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
 
 namespace {
 
-// The call's request is ours until the library has given one: after an error that the program's own
-// handler has seen, the code may be MPI_SUCCESS and the request untouched.
+// Each call uses a request variable of lacuna until the library has set it: after an error that the
+// program's handler has seen, the code may be MPI_SUCCESS and the request untouched.
 
-// `start` begins the send of packed data and gives the request.
+// `start` posts the send of packed data or a token, and sets the request.
 template <typename Start>
 Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   MPI_Comm comm, MPI_Request* request, const Start& start) {
@@ -48,7 +47,7 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   }
   outgoing.fill();
   *request = started;
-  // A token stays where it is until the receiver has done with it.
+  // A token stays in its region until the receiver has finished with it.
   if (outgoing.region != nullptr || is_complete(started)) {
     drop_pending(entry);
     return taken(code);
@@ -60,7 +59,7 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   return taken(code);
 }
 
-// `start` begins to receive packed data and gives the request.
+// `start` posts the receive, and sets the request.
 template <typename Start>
 Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                      bool matched, MPI_Request* request, const Start& start) {
@@ -162,8 +161,8 @@ Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
 
 namespace {
 
-// Two calls in one, as one send whose data are ours, so that the program need not know when it
-// ends, and one receive, whose request the program gets.
+// Splits MPI_Isendrecv into a send from lacuna's memory, whose completion the program need not see,
+// and a receive, whose request the program gets.
 Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                        int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                        int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
@@ -216,21 +215,21 @@ bool is_received_packed(MPI_Count count, MPI_Datatype datatype) {
 
 }  // namespace
 
-// The sending half alone is packed: the status that MPICH and Intel MPI give for this request is
-// not the receive's (5.0.2 and 2021.19: what was in memory), so that nobody could tell how much has
-// come. The receiving half keeps its arguments; a token in it is known by itself.
+// Only the sending half is packed: with MPICH 5.0.2 and Intel MPI 2021.19 the request's status is
+// not the receive's, so the received length is unknown. The receiving half keeps its arguments; a
+// token in it is recognised by its content.
 Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   finish_freed_requests();
   if (!may_start(sendtype, request)) return kDeclined;
-  // The message may be held, or about to be; what is received in the place of what is sent may be a
-  // token; and of what is received packed the length has to be known.
+  // Split the call if the message may be held for a probe; if it is received over the data that are
+  // sent (it may be a token); or if it must be received packed, as then the length must be known.
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
                                  is_received_packed(recvcount, recvtype))) {
     const Answer split = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                          recvcount, recvtype, source, recvtag, comm, request);
-    if (split.taken) return split;  // else it is too much to be put aside
+    if (split.taken) return split;  // else the send data are too many to be copied
   }
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
@@ -277,7 +276,7 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   return sends ? taken(code) : watched(code);
 }
 
-// The packed data are out of the way of what comes in.
+// The data are packed, or copied, before the receive may overwrite them.
 Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                               int sendtag, int source, int recvtag, MPI_Comm comm,
                               MPI_Request* request) {
@@ -285,7 +284,7 @@ Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype,
                         comm, request);
 }
 
-// Under Open MPI 4, whose programs can find lacuna's names of these.
+// For Open MPI 4, which lacks MPI_Isendrecv: programs may find lacuna's function by its name.
 int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
@@ -309,19 +308,19 @@ Answer take_request_free(MPI_Request* request) {
       *request = runtime().request_null;
       return taken(MPI_SUCCESS);
     }
-    // MPI forbids it for collectives and one-sided operations under way; what happens is the
-    // library's.
+    // MPI forbids to free active requests of collectives and of one-sided operations: left to the
+    // library.
     put_back(entry);
     if (!entry->persistent) return kDeclined;
   }
   PendingRequest* entry = find_persistent(*request);
   if (entry == nullptr) return kDeclined;
   const bool under_way = entry->active;
-  remove_persistent(entry);  // first: the library may give the handle to another thread at once
+  remove_persistent(entry);  // first: another thread may get the same handle at once
   const int code = next_functions().MPI_Request_free(request);
   if (handle_bits(*request) == entry->key) {
     add_persistent(entry, *request);
-  } else if (!under_way) {  // else its data may still be read and written
+  } else if (!under_way) {  // else the library may still use its data
     drop_pending(entry);
   }
   return taken(code);

@@ -13,10 +13,9 @@
 namespace lacuna {
 namespace {
 
-// Packing does not need a communicator, but a call with a bad one is an error. Two are known to be
-// good; for others the library is asked to pack one byte, and raises its error there if it has one.
-// The position tells, as the code may be MPI_SUCCESS after an error that the program's own handler
-// has seen.
+// Packing does not need a communicator, but an invalid one is an error. Two are known to be valid;
+// for others the library is asked to pack one byte, and raises the error. `position` shows a
+// failure, as the code may be MPI_SUCCESS after an error that the program's handler has seen.
 bool is_bad_communicator(MPI_Comm comm, int* code) {
   const Runtime& rt = runtime();
   if (comm == rt.comm_world || comm == rt.comm_self) return false;

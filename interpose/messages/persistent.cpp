@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Persistent requests. The request is the library's own, made for packed data; so their staging is
-// where the library was told it is, for the life of the request. Data are packed at each start and
-// unpacked at each completion. Those of collectives are made in collectives/call.hpp, and started
-// here.
+// Persistent requests. The program gets the library's own request, made for packed data, so the
+// staging must live as long as the request. Data are packed at each start and unpacked at each
+// completion. Requests of collectives are made in collectives/call.hpp and started here.
 //
-// Some starts are made by a substitute, a request of its own, while the persistent one stays
-// inactive; completing calls ask the library about the substitute (asked.hpp). So goes a send to a
-// rank of this node by the direct path, where there is room: its token is another message each
-// time. And so comes a message that a probe has taken out of the library's queue
-// (direct/messages/probe.hpp), where no persistent request would find it.
+// Some starts use a *substitute*, another request, while the persistent one stays inactive.
+// Completing calls then ask the library about the substitute (requests/asked.hpp). This is done for
+// a send on the direct path, whose token is a new message each time; and for a receive of a message
+// that a probe has taken out of the library's queue (direct/messages/probe.hpp), which a persistent
+// request would not find.
 //
-// An entry is active from its start until lacuna has seen it complete. After an error it may be
-// called active although the library has ended it: that costs time, but does nothing, as the status
-// of an inactive request is the empty one. To be called inactive wrongly would lose data.
+// An entry is active from its start until lacuna has seen it complete. After an error it may count
+// as active although the library has ended it: that is harmless, as the status of an inactive
+// request is the empty one. The opposite mistake would lose data.
 #include <atomic>
 #include <utility>
 
@@ -67,9 +66,11 @@ bool send_token(PendingRequest* entry) {
   return true;
 }
 
-// What a start needs before the library is asked to do it; whether it must be asked.
+// Prepares a start. Returns whether the library's MPI_Start must be called; false: a substitute has
+// been started.
 bool begin(PendingRequest* entry) {
-  // Complete but active: not the program's mistake, but one that ended with an error.
+  // Active and incomplete: the program's mistake, left to the library. Active but complete: an
+  // earlier start has failed.
   if (entry->active && (entry->substituted != 0 || !is_complete(entry->request))) return true;
   if (entry->exchange != nullptr) {
     entry->exchange->pack();
@@ -159,7 +160,7 @@ Answer take_startall(int count, MPI_Request* requests) {
   if (requests == nullptr) return kDeclined;
   bool any = false;
   const direct::Posting posting;
-  int begun = 0;  // so many are started
+  int begun = 0;  // requests before this index have been started
   const auto start_up_to = [&](int end) {
     const int first = std::exchange(begun, end);
     return end > first ? next_functions().MPI_Startall(end - first, requests + first) : MPI_SUCCESS;
@@ -168,7 +169,8 @@ Answer take_startall(int count, MPI_Request* requests) {
     PendingRequest* entry = find_persistent(requests[i]);
     if (entry == nullptr) continue;
     any = true;
-    // A substitute's message must not overtake those of the requests before it.
+    // The library's requests before this one are started first, so that a substitute's message does
+    // not overtake theirs.
     int code = entry->source.life != 0 ? start_up_to(i) : MPI_SUCCESS;
     if (code == MPI_SUCCESS && !begin(entry)) {
       code = start_up_to(i);

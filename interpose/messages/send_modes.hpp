@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The four modes of sending, as data: which functions of the library each of them is.
+// The library's functions for each of the four send modes.
 #ifndef LACUNA_INTERPOSE_MESSAGES_SEND_MODES_HPP_
 #define LACUNA_INTERPOSE_MESSAGES_SEND_MODES_HPP_
 
@@ -16,12 +16,12 @@ struct SendFunctions {
   template <typename Count>
   using WithRequest = int (*)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 
-  Blocking<int> Next::*blocking;
-  Blocking<MPI_Count> Next::*blocking_c;
-  WithRequest<int> Next::*nonblocking;
-  WithRequest<MPI_Count> Next::*nonblocking_c;
-  WithRequest<int> Next::*init;
-  WithRequest<MPI_Count> Next::*init_c;
+  Blocking<int> Next::* blocking;
+  Blocking<MPI_Count> Next::* blocking_c;
+  WithRequest<int> Next::* nonblocking;
+  WithRequest<MPI_Count> Next::* nonblocking_c;
+  WithRequest<int> Next::* init;
+  WithRequest<MPI_Count> Next::* init_c;
 };
 
 // In the order of SendMode.
@@ -40,7 +40,8 @@ inline const SendFunctions& send_functions(SendMode mode) noexcept {
   return kSendFunctions[static_cast<unsigned>(mode)];
 }
 
-// A buffered send must find as much room in the attached buffer as the program has reckoned with.
+// Buffered sends are packed only if a packed message needs no more of the attached buffer than the
+// program's own.
 inline bool may_send(SendMode mode) noexcept {
   return mode != SendMode::kBuffered || buffers_bytes(runtime().flavour);
 }

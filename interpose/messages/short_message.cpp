@@ -14,7 +14,7 @@
 namespace lacuna {
 namespace {
 
-// What examine() asks of the data themselves.
+// The checks of examine() that depend on the buffer.
 bool may_be_moved(const void* buf, int count, const TypeRecord& record, int64_t* bytes) {
   const void* first = nullptr;
   return locate(buf, count, record, bytes, &first) && !may_be_on_device(first);
@@ -24,7 +24,7 @@ Wire short_wire(const TypeRecord& record, int64_t bytes) {
   return {record.wire, static_cast<uint32_t>(bytes) / static_cast<uint32_t>(record.wire_bytes)};
 }
 
-// What came is not all that there was room for, or it may be a token.
+// For a message that does not fill the receive, or may be a token, and for errors.
 [[gnu::noinline]] int finish_unusual(const Wire& wire, PlanPtr plan, Staging staging, void* buf,
                                      int count, int64_t bytes, MPI_Comm comm, int code,
                                      OwnStatus* own) {
@@ -67,7 +67,7 @@ int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int t
   const bool moves = staging && may_be_moved(buf, count, record, &bytes);
   Wire wire = short_wire(record, bytes);
   if (!moves || !guard(&wire)) {
-    // A token may come all the same.
+    // A token may come in any receive.
     const Answer answer = take_recv(buf, count, datatype, source, tag, comm, status);
     note(FunctionId::kMPI_Recv, answer);
     return answer.taken
@@ -75,7 +75,7 @@ int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int t
                : next_functions().MPI_Recv(buf, count, datatype, source, tag, comm, status);
   }
   note(FunctionId::kMPI_Recv, taken(MPI_SUCCESS));
-  // A callback of the program's may free the type.
+  // Keeps the plan: a callback of the program may free the type during the call.
   PlanPtr plan = record.plan;
   OwnStatus own(status);
   const int code = next_functions().MPI_Recv(staging.data(), static_cast<int>(wire.count),

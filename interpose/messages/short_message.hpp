@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Short: blocking messages of few bytes that are packed in a program of one thread, where all that
-// is done beside packing and the library's call shows. What it takes to do such a call is known
-// from the one before with the same type and count (types/record.hpp, `verdict`); whatever is not
-// usual goes the long way (blocking.cpp).
+// Short: blocking messages of few bytes in a program of one thread, where every instruction besides
+// packing and the library's call shows. The decision for the last call with the same type and count
+// is reused (types/record.hpp, `verdict`). Unusual calls take the full path (blocking.cpp).
 #ifndef LACUNA_INTERPOSE_MESSAGES_SHORT_MESSAGE_HPP_
 #define LACUNA_INTERPOSE_MESSAGES_SHORT_MESSAGE_HPP_
 
@@ -17,8 +16,7 @@ namespace lacuna {
 using SendStep = int(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 using RecvStep = int(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
 
-// Whether so many elements are packed, and for sends not by the direct path: the last call on the
-// type has said so.
+// Whether the last call with this type and count was packed (sends: and not by the direct path).
 inline bool is_short(MPI_Datatype datatype, int count, Operation operation) {
   const TypeRecord* record = detail::cached_record(datatype);
   if (record == nullptr) return false;
@@ -30,13 +28,13 @@ inline bool is_short(MPI_Datatype datatype, int count, Operation operation) {
          !is_watched(kAnyWatched);
 }
 
-// The whole call, where it is_short().
+// The whole call, if is_short().
 int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                   MPI_Status* status);
 
-// A step (messages/fast_receive.hpp) that the wrapper has jumped to. Under its other name a
-// call has other rules.
+// Steps of the wrappers (messages/fast_receive.hpp). Only under the MPI_ name: calls under the
+// PMPI_ name follow other rules.
 template <const Next& (*next)() noexcept>
 inline int short_send(SendStep* otherwise, const void* buf, int count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm) {
