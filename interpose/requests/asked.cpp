@@ -20,8 +20,8 @@ bool Asked::comes_before(const Place& one, const Place& other) noexcept {
 Asked::Asked(const Claims& claims, int count, const MPI_Request* requests, Gives gives) noexcept
     : count_(count), requests_(const_cast<MPI_Request*>(requests)) {
   if (!claims.any_substituted()) return;
-  // Open MPI gives what is complete already and makes no progress: the program's other requests
-  // would never be.
+  // Open MPI returns a complete request without progress, so the program's other requests would
+  // never complete.
   if (gives != Gives::kAll) direct::let_library_work();
   requests_ = few_requests_;
   places_ = few_places_;

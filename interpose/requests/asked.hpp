@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The requests that a call about several asks the library for: the program's array itself, or a
-// copy of it where persistent requests have substitutes (persistent.cpp), which stand in their
+// The array of requests that a call for several passes to the library: the program's own, or, if
+// some persistent requests have substitutes (messages/persistent.cpp), a copy with these in their
 // places.
 //
-// Libraries give the first request that is complete. A substitute often is as soon as it is
-// started; so that a program which starts it again each time gets its others, too, the copy for a
-// call that gives one request has another order: substitutes that had to stand back, the requests
-// that are none, then the other substitutes, the longest started first.
+// Libraries return the first request that is complete, and a substitute often is complete at once.
+// A program that restarts it each time would never get its other requests. So for calls that return
+// one request, the copy is sorted: first substitutes that have been passed over, then requests
+// without substitute, then the other substitutes, oldest start first.
 #ifndef LACUNA_INTERPOSE_REQUESTS_ASKED_HPP_
 #define LACUNA_INTERPOSE_REQUESTS_ASKED_HPP_
 
@@ -18,7 +18,7 @@
 
 namespace lacuna {
 
-// What a call gives: all requests or nothing, those that are complete, or one of them.
+// What a call completes: all requests or none, those that are complete, or one of them.
 enum class Gives : uint8_t { kAll, kSome, kOne };
 
 class Asked {
@@ -28,13 +28,13 @@ class Asked {
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
 
-  // False: there is no memory.
+  // False: out of memory.
   bool ok() const noexcept { return ok_; }
   MPI_Request* get() const noexcept { return requests_; }
-  // The place in the program's array of the request that the library has given. The others have
-  // stood back.
+  // Index in the program's array of the request that the library has returned. The other
+  // substitutes count as passed over.
   int given(int index) const noexcept;
-  // What the library has left of each, after a call that ends requests.
+  // Copies handles back after a call that completes requests.
   void write_back(MPI_Request* requests) const noexcept;
 
  private:
@@ -44,13 +44,13 @@ class Asked {
   };
   static bool comes_before(const Place& one, const Place& other) noexcept;
 
-  static constexpr int kFew = 8;  // on the stack
+  static constexpr int kFew = 8;  // more are on the heap
   MPI_Request few_requests_[kFew];
   Place few_places_[kFew];
   void* memory_ = nullptr;
   int count_;
-  MPI_Request* requests_;    // the library's
-  Place* places_ = nullptr;  // where each of them is from; null: it is the program's array
+  MPI_Request* requests_;    // passed to the library
+  Place* places_ = nullptr;  // origin of each; null: requests_ is the program's array
   bool ok_ = true;
 };
 

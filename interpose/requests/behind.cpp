@@ -10,16 +10,16 @@ namespace {
 
 constinit thread_local int t_in_library __attribute__((tls_model("initial-exec"))) = 0;
 
-// What stood in the tables before; never changed once a call may read it.
-constinit Next g_plain{};
-constinit Next g_profiling{};
+// The tables as they were before; constant once a call may read them.
+constinit Next g_plain_before{};
+constinit Next g_profiling_before{};
 constinit bool g_kept = false;
 
 template <const Next& before, auto function>
 struct Behind;
 template <const Next& before, typename... Arguments, int (*Next::*function)(Arguments...)>
 struct Behind<before, function> {
-  // Not noexcept: an error handler of the program's may throw through the library.
+  // Not noexcept: an error handler of the program may throw through the library.
   static int call(Arguments... arguments) {
     const int code = [&] {
       const InLibrary inside;
@@ -31,16 +31,16 @@ struct Behind<before, function> {
   }
 };
 
-// Other threads may be calling meanwhile, through the fields that they find.
+// Atomic stores, as other threads may be calling through these fields.
 template <const Next& before>
-void stand_behind(Next* next) {
+void install_wrappers(Next* next) {
   for_each_telling([next]<auto function>() {
     __atomic_store_n(&(next->*function), &Behind<before, function>::call, __ATOMIC_RELEASE);
   });
 }
 
 template <const Next& before>
-void stand_back(Next* next) {
+void remove_wrappers(Next* next) {
   for_each_telling([next]<auto function>() {
     __atomic_store_n(&(next->*function), before.*function, __ATOMIC_RELEASE);
   });
@@ -54,12 +54,12 @@ void keep(Next* next) {
 }  // namespace
 
 void look_behind_calls(bool on) noexcept {
-  if (!g_kept) change_next(&keep<g_plain>, &keep<g_profiling>);
+  if (!g_kept) change_next(&keep<g_plain_before>, &keep<g_profiling_before>);
   g_kept = true;
   if (on)
-    change_next(&stand_behind<g_plain>, &stand_behind<g_profiling>);
+    change_next(&install_wrappers<g_plain_before>, &install_wrappers<g_profiling_before>);
   else
-    change_next(&stand_back<g_plain>, &stand_back<g_profiling>);
+    change_next(&remove_wrappers<g_plain_before>, &remove_wrappers<g_profiling_before>);
 }
 
 bool is_in_library() noexcept { return t_in_library != 0; }

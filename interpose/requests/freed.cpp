@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Anyone pushes, and one thread at a time, whose turn it is, takes the whole list and pushes back
-// what is not done. Others wait for their own turn, as what it is unpacking may be what they have
-// just heard of. Not in a callback of the library's: what the one whose turn it is asks the library
-// might then wait for a lock that the library holds around the callback.
+// A list of freed requests. Any thread may push. One thread at a time takes the whole list, tests
+// its requests, and pushes back the incomplete ones. Other threads wait for it, as the data that it
+// is unpacking may be those that they have just learnt of. They do not wait in a callback of the
+// library: the library may hold a lock around the callback, for which the testing thread waits.
 #include "interpose/requests/freed.hpp"
 
 #include <sched.h>
@@ -29,13 +29,14 @@ namespace lacuna {
 namespace {
 
 constinit std::atomic<PendingRequest*> g_list{nullptr};
-constinit std::timed_mutex g_turn;
-constinit std::atomic<int> g_receives{0};  // among them; what else is freed nobody hears of
-constinit std::mutex g_mutex;              // of changing that number
+constinit std::timed_mutex g_testing;
+constinit std::atomic<int> g_receives{
+    0};                        // receives in the list; nobody is told when a freed send completes
+constinit std::mutex g_mutex;  // to change g_receives
 
-class Turn {
+class TestingLock {
  public:
-  explicit Turn(bool waits) noexcept : lock_(g_turn, std::defer_lock) {
+  explicit TestingLock(bool waits) noexcept : lock_(g_testing, std::defer_lock) {
     if (waits && !is_in_library() && !direct::is_posting())
       static_cast<void>(lock_outside_callbacks(&lock_));
     else
@@ -59,7 +60,7 @@ void count_receives(int change) noexcept {
   if (before == 0 || before + change == 0) look_behind_calls(before == 0);
 }
 
-// It is over for lacuna: only now may others see that nothing is left to be unpacked.
+// Call last, as other threads may then see that nothing is left to be unpacked.
 void uncount(bool receive) noexcept {
   g_gate.pending.fetch_sub(1, std::memory_order_relaxed);
   if (receive) count_receives(-1);
@@ -75,16 +76,16 @@ void end(PendingRequest* entry, MPI_Status* status) noexcept {
   uncount(receive);
 }
 
-// Nobody knows of which communicator a matched message was: it may be of any.
+// Whether the request may belong to `comm`. The communicator of a matched message is unknown.
 bool may_be_on(const PendingRequest& entry, MPI_Comm comm) noexcept {
   if (entry.exchange != nullptr) return false;  // of a file
   if (!entry.receive) return handle_bits(entry.source.comm) == handle_bits(comm);
   return entry.incoming.matched || handle_bits(entry.incoming.comm) == handle_bits(comm);
 }
 
-// Asks about each, once. Whether some that may be on `comm` (null: none matters) are not complete.
-// By whose turn it is.
-bool ask_all(const MPI_Comm* comm) noexcept {
+// Tests each request once. Returns whether requests that may be on `comm` are incomplete (null
+// `comm`: always false). The caller holds g_testing.
+bool test_all(const MPI_Comm* comm) noexcept {
   const InLibrary inside;
   bool left = false;
   PendingRequest* entry = g_list.exchange(nullptr, std::memory_order_acquire);
@@ -106,7 +107,7 @@ bool ask_all(const MPI_Comm* comm) noexcept {
 
 }  // namespace
 
-// It stays counted as pending, so that completing calls keep looking at it.
+// The entry stays counted as pending, so that completing calls keep testing it.
 void keep_freed(PendingRequest* entry) noexcept {
   take_over(entry);
   count_freed(1);
@@ -117,8 +118,8 @@ void keep_freed(PendingRequest* entry) noexcept {
 namespace detail {
 
 void finish_freed_requests() noexcept {
-  const Turn turn(g_receives.load(std::memory_order_acquire) != 0);
-  if (turn.has()) ask_all(nullptr);
+  const TestingLock testing(g_receives.load(std::memory_order_acquire) != 0);
+  if (testing.has()) test_all(nullptr);
 }
 
 }  // namespace detail
@@ -126,8 +127,8 @@ void finish_freed_requests() noexcept {
 void finish_freed_requests_on(MPI_Comm comm) noexcept {
   while (any_freed_requests()) {
     {
-      const Turn turn(true);
-      if (!turn.has() || !ask_all(&comm)) return;
+      const TestingLock testing(true);
+      if (!testing.has() || !test_all(&comm)) return;
     }
     sched_yield();
   }
@@ -142,7 +143,8 @@ int disconnect_after_freed(const Next& next, MPI_Comm* comm) {
 
 namespace {
 
-// Nothing that is sent begins so. (Where there is less room, what comes comes at once.)
+// 16 random bytes, with which no message begins. (Receives with less room complete at once when a
+// message comes.)
 constexpr int64_t kMarkBytes = 16;
 const std::byte* the_mark() noexcept {
   static const std::array<std::byte, kMarkBytes> mark = [] {
@@ -169,16 +171,17 @@ bool has_begun(const Incoming& incoming) noexcept {
   return is_marked(incoming) && std::memcmp(incoming.staging.data(), the_mark(), kMarkBytes) != 0;
 }
 
-// A receive that is the library's again. What it brings is known by what was there before, as
-// nobody will say how much it was: what is the same need not be written.
-struct Left {
+// A receive that was given back to the library. Nobody will tell how many bytes came; so its
+// staging is compared with what it held before: equal bytes need not be written.
+struct ReturnedReceive {
   PendingRequest* entry;
-  Staging before;  // what its staging held
-  Left* next;
+  Staging before;  // content of its staging
+  ReturnedReceive* next;
 };
-constinit Left* g_left = nullptr;
+constinit ReturnedReceive* g_returned = nullptr;
 
-// False: its memory cannot be read, as it is a device's, or gone since. Or there is no memory.
+// Fills the staging with what the program's buffer holds, and keeps a copy. False: the buffer
+// cannot be read (a device, or freed since), or out of memory.
 bool remember(Incoming& incoming, Staging* before) noexcept {
   if (!direct::can_land_alone(&incoming)) return false;
   if (!incoming.staging) return true;
@@ -189,24 +192,25 @@ bool remember(Incoming& incoming, Staging* before) noexcept {
   return true;
 }
 
-void leave(PendingRequest* entry) noexcept {
+void return_to_library(PendingRequest* entry) noexcept {
   const Next& next = next_functions();
   const bool receives = entry->receive && entry->exchange == nullptr;
   const bool is_held = entry->substituted != 0;
-  if (receives && (is_held || has_begun(entry->incoming))) {  // and so it will end
+  if (receives && (is_held || has_begun(entry->incoming))) {  // data have come, so it will complete
     MPI_Status status;
     return end(entry, next.MPI_Wait(under_way(entry, &entry->request), &status) == MPI_SUCCESS
                           ? &status
                           : nullptr);
   }
-  auto* left = receives ? new (std::nothrow) Left{entry, Staging(), g_left} : nullptr;
+  auto* left =
+      receives ? new (std::nothrow) ReturnedReceive{entry, Staging(), g_returned} : nullptr;
   const bool is_kept = left != nullptr && remember(entry->incoming, &left->before);
-  // The library completes it as it would have. Its data stay where they are, and the entry, too.
+  // The library completes it as it would without lacuna. Its staging, and so the entry, must stay.
   if (entry->substituted != 0) next.MPI_Request_free(&entry->substitute);
   next.MPI_Request_free(&entry->request);
   uncount(entry->receive);
   if (is_kept)
-    g_left = left;
+    g_returned = left;
   else
     delete left;
 }
@@ -214,25 +218,25 @@ void leave(PendingRequest* entry) noexcept {
 }  // namespace
 
 void leave_freed_requests() noexcept {
-  const Turn turn(true);
-  if (!turn.has()) return;
-  ask_all(nullptr);
+  const TestingLock testing(true);
+  if (!testing.has()) return;
+  test_all(nullptr);
   const InLibrary inside;
   PendingRequest* entry = g_list.exchange(nullptr, std::memory_order_acquire);
   while (entry != nullptr) {
     PendingRequest* next = entry->next;
-    leave(entry);
+    return_to_library(entry);
     entry = next;
   }
 }
 
-// Without the library, which has ended.
+// No library calls here: MPI has been finalised.
 void finish_left_requests() noexcept {
-  for (; g_left != nullptr; g_left = g_left->next) {
-    Incoming& incoming = g_left->entry->incoming;
-    if (direct::land_alone(incoming) || !g_left->before) continue;
+  for (; g_returned != nullptr; g_returned = g_returned->next) {
+    Incoming& incoming = g_returned->entry->incoming;
+    if (direct::land_alone(incoming) || !g_returned->before) continue;
     const std::byte* packed = incoming.staging.data();
-    const std::byte* before = g_left->before.data();
+    const std::byte* before = g_returned->before.data();
     int64_t changed = incoming.bytes;
     while (changed > 0 && packed[changed - 1] == before[changed - 1]) --changed;
     if (changed > 0) unpack_slice(*incoming.plan, packed, incoming.count, 0, changed, incoming.buf);

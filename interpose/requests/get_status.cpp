@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Asking about arrays of requests, by the MPI 4.1 forms that leave them alone: a complete one is
-// over for lacuna (one.cpp), but one with a substitute, which has to be found again.
+// The MPI 4.1 calls that report on arrays of requests and leave them alone. Lacuna finishes a
+// complete request (one.cpp), except one with a substitute, which later calls must find.
 #include "interpose/requests/many.hpp"
 
 namespace lacuna {
@@ -21,10 +21,9 @@ Answer take_request_get_status_all(int count, const MPI_Request* requests, int* 
       },
       [&] { claims.put_all_back(); });
   const bool done = code == MPI_SUCCESS && *flag != 0;
-  const Failure failure =
-      settle(claims, results, count, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
-        return Outcome{done, results.at(entry.index), true};
-      });
+  const Failure failure = settle(
+      claims, results, count, code == MPI_SUCCESS,
+      [&](const PendingRequest& entry) { return Outcome{done, results.at(entry.index), true}; });
   return taken(code_after(failure, code, MPI_ERR_IN_STATUS));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Completing arrays of requests. The library decides which are complete and writes statuses and
-// indices; what is lacuna's among them is unpacked before the call returns, the rest is put back.
+// Completing arrays of requests. The library decides which are complete, and writes statuses and
+// indices. Entries of these are unpacked before the call returns; the others are put back.
 #include "interpose/requests/many.hpp"
 
 namespace lacuna {
@@ -15,7 +15,7 @@ bool outlives_call(PendingRequest& entry, const MPI_Request* requests) {
   return lacuna::outlives_call(&entry, requests[entry.index]);
 }
 
-// After a form that has one status for each request. `flag` says whether all have completed.
+// After a call with one status for each request. `flag`: all have completed.
 int settle_all(const Claims& claims, int count, const MPI_Request* requests,
                const Statuses& statuses, int code, bool flag) {
   const Successes successes(code);
@@ -26,14 +26,14 @@ int settle_all(const Claims& claims, int count, const MPI_Request* requests,
         const bool well = !none && successes.has(status);
         if (outlives_call(entry, requests) || is_gone(entry, requests))
           return Outcome{well || is_gone(entry, requests), successes.of(status)};
-        // MPICH keeps what has ended well where another one has failed, and tells of it all the
-        // same.
+        // If another request has failed, MPICH keeps successful ones and still writes their
+        // statuses.
         return Outcome{well && code != MPI_SUCCESS, status, true};
       });
   return code_after(failure, code, MPI_ERR_IN_STATUS);
 }
 
-// After a form that completes one request at most, that of `index`.
+// After a call that completes at most one request, that at `index`.
 int settle_any(const Claims& claims, const MPI_Request* requests, int index, const Statuses& status,
                int code) {
   const bool ok = code == MPI_SUCCESS;
@@ -46,7 +46,7 @@ int settle_any(const Claims& claims, const MPI_Request* requests, int index, con
   return code_after(failure, code, failure.error_class);
 }
 
-// After a form that lists the indices of those it has completed.
+// After a call that lists the indices of completed requests.
 int settle_some(const Claims& claims, const MPI_Request* requests, int outcount, const int* indices,
                 const Statuses& statuses, int code) {
   const Successes successes(code);
@@ -62,8 +62,9 @@ int settle_some(const Claims& claims, const MPI_Request* requests, int outcount,
   return code_after(failure, code, MPI_ERR_IN_STATUS);
 }
 
-// Whether a persistent request has ended in a call that did not return. Open MPI says of an
-// inactive one that it is complete, and nothing else; to ask makes it inactive in MPICH 5.0.2.
+// Whether a persistent request has completed in a call that did not return. Open MPI reports an
+// inactive request as complete with an empty status. Not asked of MPICH 5.0.2, where the question
+// makes a request inactive.
 bool is_inactive(MPI_Request request) {
   if (runtime().flavour != Flavour::kOpenMpi) return false;
   MPI_Status status;
@@ -72,9 +73,9 @@ bool is_inactive(MPI_Request request) {
          flag != 0 && status.MPI_SOURCE == MPI_ANY_SOURCE;
 }
 
-// After a form out of which the program's error handler has thrown; `status_of` finds what it has
-// written of a request, which is all that tells how that has ended. Whether a persistent one has, a
-// form tells that `lists` those that have, or the library; else it counts as active.
+// After a call out of which the program's error handler has thrown. `status_of` finds the status
+// that the call has written for a request, if any. Whether a persistent request has completed is
+// known from the list of indices (`lists`) or from the library; else it counts as active.
 template <typename StatusOf>
 void settle_thrown(const Claims& claims, const MPI_Request* requests, const Statuses& statuses,
                    bool lists, const StatusOf& status_of) {
@@ -88,7 +89,7 @@ void settle_thrown(const Claims& claims, const MPI_Request* requests, const Stat
   });
 }
 
-// `call` completes all or none; `flag` says which, nullptr: all.
+// `call` completes all requests or none; `flag` says which (null: all).
 template <typename Call>
 Answer take_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses,
                 const Call& call) {
@@ -98,7 +99,7 @@ Answer take_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
   const Statuses results(count, statuses, claims.any_receive());
   const Asked asked(claims, count, requests, Gives::kAll);
   if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
-  // After an error nobody may have written it.
+  // The library may not write it after an error.
   if (flag != nullptr && claims.any_persistent()) *flag = 0;
   const int code = or_else([&] { return call(asked.get(), results.get()); },
                            [&] {
@@ -178,7 +179,7 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
   int listed = kUnlisted;
   const auto tell = [&] {
     if (listed == kUnlisted)
-      listed = 0;  // it has failed before
+      listed = 0;  // failed before anything was written
     else
       *outcount = listed;
   };

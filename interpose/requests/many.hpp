@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the forms that complete arrays of requests have in common with those that only ask.
+// What the calls that complete arrays of requests share with those that only report on them.
 #ifndef LACUNA_INTERPOSE_REQUESTS_MANY_HPP_
 #define LACUNA_INTERPOSE_REQUESTS_MANY_HPP_
 
@@ -16,7 +16,8 @@
 
 namespace lacuna {
 
-// The caller's statuses, or our own where it wants none and a receive of ours needs one.
+// The caller's statuses; or lacuna's own, if the caller wants none and a receive of lacuna needs
+// them.
 class Statuses {
  public:
   Statuses(int count, MPI_Status* callers, bool needed) : statuses_(callers) {
@@ -34,7 +35,8 @@ class Statuses {
   bool ok() const { return ok_; }
   MPI_Status* get() const { return statuses_; }
   MPI_Status* at(int i) const { return statuses_ != MPI_STATUSES_IGNORE ? statuses_ + i : nullptr; }
-  // Whether there are requests that the library would have waited for without them.
+  // Whether requests are incomplete for which the library would have waited, had it been called
+  // without statuses.
   bool left_pending(const MPI_Status* callers, int count, int code) const {
     return callers != statuses_ && leaves_pending(code, count, statuses_);
   }
@@ -50,29 +52,29 @@ class Statuses {
   bool ok_ = true;
 };
 
-// Nothing has been done; the requests are as they were.
+// Puts all entries back, and raises MPI_ERR_NO_MEM. The requests are unchanged.
 inline Answer out_of_memory(Claims* claims) {
   claims->put_all_back();
   next_functions().MPI_Comm_call_errhandler(runtime().comm_world, MPI_ERR_NO_MEM);
   return taken(MPI_ERR_NO_MEM);
 }
 
-// What the call did to one entry: left it pending, or completed it, with a status if that was a
-// success.
+// What the call did to an entry: left it incomplete, or completed it; with a status if
+// successfully.
 struct Outcome {
   bool completed = false;
   MPI_Status* status = nullptr;
-  bool observed = false;  // the request is complete, but still the program's
+  bool observed = false;  // complete, but still the program's request
 };
 
-// What first went wrong after the library had called it a success: on which communicator, and the
-// class.
+// The first error in lacuna after success in the library: communicator and error class.
 struct Failure {
   MPI_Comm comm;
   int error_class = MPI_SUCCESS;
 };
 
-// `is_well`: by the library.
+// Finishes, observes or puts back each claimed entry, as `judge` says. `is_well`: the library
+// reported success.
 template <typename Judge>
 Failure settle(const Claims& claims, const Statuses& statuses, int count, bool is_well,
                const Judge& judge) {
@@ -90,7 +92,7 @@ Failure settle(const Claims& claims, const Statuses& statuses, int count, bool i
       error_class = finish_pending(entry, outcome.status);
     }
     if (error_class != MPI_SUCCESS) {
-      // From the first on all statuses say how they ended, as after the library's own errors.
+      // After a first error, all statuses must have MPI_ERROR, as after errors of the library.
       if (failure.error_class == MPI_SUCCESS) {
         if (is_well) statuses.all_well(count);
         failure = {comm, error_class};
@@ -102,13 +104,13 @@ Failure settle(const Claims& claims, const Statuses& statuses, int count, bool i
   return failure;
 }
 
-// What the call returns: `told`, but where nothing has failed here alone.
+// The code that the call returns. `told`: the code if something failed only in lacuna.
 inline int code_after(const Failure& failure, int code, int told) {
   if (failure.error_class == MPI_SUCCESS || code != MPI_SUCCESS) return code;
   return raise_error_of_many(failure.comm, failure.error_class, told);
 }
 
-// Which statuses of a call stand for success: all, those that say so themselves, or none.
+// Which statuses of a call mean success: all, those whose MPI_ERROR says so, or none.
 class Successes {
  public:
   explicit Successes(int code) : all_(code == MPI_SUCCESS) {
@@ -117,11 +119,11 @@ class Successes {
     next_functions().MPI_Error_class(code, &error_class);
     some_ = error_class == MPI_ERR_IN_STATUS;
   }
-  // Whether the request of this status, none if it was not asked for, has ended well.
+  // Whether the request with this status was successful. Null: no status was asked for.
   bool has(const MPI_Status* status) const {
     return all_ || (some_ && status != nullptr && status->MPI_ERROR == MPI_SUCCESS);
   }
-  // The status, if it stands for success.
+  // The status, if it means success; else null.
   MPI_Status* of(MPI_Status* status) const { return has(status) ? status : nullptr; }
   bool any() const { return all_ || some_; }
 
@@ -130,14 +132,14 @@ class Successes {
   bool some_ = false;
 };
 
-// Libraries list indices in ascending order, as the claims are, so that the search goes on where it
-// stopped.
+// Finds claims in a list of indices. Libraries list them in ascending order, as claims are, so each
+// search goes on where the last one stopped.
 class IndexSearch {
  public:
   IndexSearch(int outcount, const int* indices)
       : count_(outcount == MPI_UNDEFINED ? 0 : outcount), indices_(indices) {}
 
-  // Where `index` is in the list, or -1.
+  // Position of `index` in the list, or -1.
   int find(int index) {
     for (int step = 0; step < count_; ++step) {
       const int at = (start_ + step) % count_;

@@ -20,9 +20,10 @@ int complete(PendingRequest* entry, int code, MPI_Status* status) {
   return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
 }
 
-// A request that has completed, with or without an error, leaves MPI_REQUEST_NULL behind; one that
-// the call has not touched is as it was. The code does not always tell (messages/message.hpp,
-// OwnStatus). A persistent request is always as it was; `ended` is what the call has said of it.
+// A request that has completed, with or without an error, is MPI_REQUEST_NULL after the call; an
+// incomplete one is unchanged. The code alone does not tell (OwnStatus,
+// direct/messages/incoming.hpp). The handle of a persistent request is always unchanged; then
+// `ended` says what the call reported.
 int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int code,
            MPI_Status* status) {
   const bool over =
@@ -59,7 +60,7 @@ Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) {
   return taken(settle(entry, request, *flag != 0, code, status));
 }
 
-// The request stays the program's, but the operation is over and lacuna's part in it, too.
+// The request stays the program's, but lacuna's part in it is finished.
 Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = flag != nullptr ? claim_pending(request) : nullptr;
@@ -81,7 +82,8 @@ Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* statu
   return taken(code);
 }
 
-// Of MPICH 5.0.2 and Intel MPI 2021.19; MPICH 4.0.2 and Open MPI wait no longer either way.
+// Only with MPICH 5.0.2 and Intel MPI 2021.19; MPICH 4.0.2 and Open MPI stop waiting in either
+// case.
 bool leaves_pending(int code, int count, const MPI_Status* statuses) noexcept {
   const Runtime& rt = runtime();
   const bool else_waits =

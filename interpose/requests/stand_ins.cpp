@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Functions of MPI 4.1 under a library that is older. A program that looks for them at run time
-// finds lacuna's names (mpi4py does), so they must work: request by request, by
-// MPI_Request_get_status.
+// Functions of MPI 4.1 for older libraries. A program that looks for them at run time finds
+// lacuna's names (mpi4py does), so they must work. They use MPI_Request_get_status for each
+// request.
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/requests/table.hpp"
@@ -14,7 +14,8 @@ MPI_Status* status_at(MPI_Status* statuses, int i) {
   return statuses != MPI_STATUSES_IGNORE ? statuses + i : MPI_STATUS_IGNORE;
 }
 
-// Of persistent ones, MPI_Request_get_status does not tell; of lacuna's the table does.
+// MPI_Request_get_status does not tell whether a persistent request is active; for lacuna's own the
+// table does.
 bool is_active(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return false;
   const PendingRequest* entry = find_persistent(request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table: buckets in shards, a mutex for each, taken only where the program may call MPI from
-// several threads at once.
+// The table: buckets in shards. Each shard has a mutex, which is used only with
+// MPI_THREAD_MULTIPLE.
 #include "interpose/requests/table.hpp"
 
 #include <mutex>
@@ -84,7 +84,8 @@ namespace {
 void insert(PendingRequest* entry, MPI_Request request) noexcept {
   entry->request = request;
   entry->key = handle_bits(request);
-  // The library's own receive that had this handle has completed inside the library.
+  // An old watch with this handle was a receive of the library itself, which completed without
+  // lacuna.
   if (direct::Watch* left = detail::find_watch(request)) detail::end_watch(left);
   const size_t bucket = bucket_of(entry->key);
   const BucketLock lock(bucket);
@@ -129,7 +130,7 @@ bool is_gone(const PendingRequest& entry, MPI_Request now) noexcept {
 
 namespace {
 
-// The first entry of a request that `fits`, which is asked under the bucket's lock.
+// The first entry of `request` for which `fits` is true. `fits` is called under the bucket's lock.
 template <typename Fits>
 PendingRequest* find(MPI_Request request, const Fits& fits) noexcept {
   const uintptr_t key = handle_bits(request);
@@ -146,8 +147,8 @@ PendingRequest* find_persistent(MPI_Request request) noexcept {
   return find(request, [](const PendingRequest& entry) { return entry.persistent; });
 }
 
-// A claimed entry is another thread's, which the library has ended and whose handle it has given
-// out again.
+// Claimed entries are skipped: another thread is completing that request, and the library has given
+// its handle to this one.
 bool is_past_cancelling(MPI_Request request) noexcept {
   return find(request, [](const PendingRequest& entry) {
            return !entry.claimed.load(std::memory_order_acquire) &&
@@ -163,8 +164,8 @@ void activate(PendingRequest* entry) noexcept {
 
 namespace {
 
-// Null: there is nothing to look for, or no memory and no reserve, so that a token in it would be
-// taken for data; better that than to lose the request.
+// Null: it can bring no token; or out of memory (reserve included), so that a token in it would be
+// taken for data, which is better than losing the request.
 PendingRequest* as_entry(const direct::Watch& watch) noexcept {
   if (called_by_mpi(watch.caller)) return nullptr;
   PendingRequest* entry = new_pending();
@@ -179,8 +180,8 @@ PendingRequest* as_entry(const direct::Watch& watch) noexcept {
 
 namespace detail {
 
-// The bucket has a watch already. One of the library's own has to go: it may have completed without
-// our seeing it.
+// The bucket has a watch already. A watch of the library's own receive is replaced: it may have
+// completed unseen. Otherwise the new one becomes a full entry.
 void add_watch_slowly(const direct::Watch& watch) noexcept {
   direct::Watch& place = g_watches[bucket_of(handle_bits(watch.request))].watch;
   if (called_by_mpi(place.caller)) {
@@ -200,7 +201,7 @@ void make_entry_of(direct::Watch* watch) noexcept {
   if (PendingRequest* entry = as_entry(old)) add_pending(entry, old.request);
 }
 
-// What is irregular from now on is looked at in the long way only.
+// From now on there are irregular requests, which only the full path handles.
 void make_entries_of_watches() noexcept {
   for (detail::WatchPlace& place : detail::g_watches) {
     if (detail::g_watching == 0) return;
