@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a rank gives and gets in each pattern, and the requests of nonblocking and persistent
-// collectives. The request that the program gets is the library's own.
+// What a rank sends and receives in each kind of collective, and the requests of nonblocking and
+// persistent collectives. The program gets the library's own request.
 #include "interpose/collectives/call.hpp"
 
 #include <memory>
@@ -13,8 +13,7 @@
 
 namespace lacuna {
 
-// Native over packed, on Zen 5: MPICH's MPI_Scatter and MPI_Scatterv 0.87 to 0.96 for 16 and 64
-// bytes, 1.02 to 1.26 for 256, and among neighbours 0.92 to 0.95 and 0.97 to 1; all others gain.
+// Numbers: docs/experiments/2026-11-27-collectives-packed.md.
 int64_t least_bytes_of(direct::Kind kind) {
   const bool is_late = kind == direct::Kind::kScatter || kind == direct::Kind::kScatterv ||
                        kind >= direct::Kind::kNeighborAllgather;
@@ -33,7 +32,7 @@ bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int
          !pays_to_carry(operation, *record, count, all);
 }
 
-// Where completions may escape our eyes, nothing may be started that waits for them.
+// Not where lacuna would not see all completions.
 bool may_begin(const Start& start) {
   finish_freed_requests();
   if (start.blocking()) return true;
@@ -53,7 +52,7 @@ bool ask(MPI_Comm comm, const Start& start, Group* group, Shares* shares) {
 
 }  // namespace
 
-// Alone, a rank has nobody to send to.
+// A root that is the only rank sends to nobody.
 Shares share_bcast(int root, MPI_Comm comm, const Start& start) {
   Shares shares;
   Group group;
@@ -86,7 +85,8 @@ Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm, c
   return shares;
 }
 
-// In place, what this rank gives lies where it would get it.
+// In place, this rank's data are in its own part of the receive buffer, so that part is packed and
+// sent.
 Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) {
   Shares shares;
   Group group;
@@ -99,7 +99,7 @@ Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) 
   return shares;
 }
 
-// In place, all data are exchanged for others.
+// In place, the data of the receive buffer are sent and then overwritten.
 Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) {
   Shares shares;
   Group group;

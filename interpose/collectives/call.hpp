@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What all collectives have in common: what a rank gives and gets, the arguments of a side in their
-// three forms, which replace themselves where lacuna takes the side, and doing the call, blocking
-// or not.
+// What all collectives share: what a rank sends and receives, the arguments of a side in their
+// three forms (lacuna replaces them if it handles the side), and the call itself.
 #ifndef LACUNA_INTERPOSE_COLLECTIVES_CALL_HPP_
 #define LACUNA_INTERPOSE_COLLECTIVES_CALL_HPP_
 
@@ -22,7 +21,7 @@
 
 namespace lacuna {
 
-// What a call may become in the library.
+// The library's functions for a call.
 template <typename Blocking, typename Nonblocking, typename Persistent>
 struct Forms {
   Blocking blocking;
@@ -30,12 +29,12 @@ struct Forms {
   Persistent persistent;
 };
 
-// The forms of a function with counts of this type, int or MPI_Count.
+// Chooses the functions by the type of counts, int or MPI_Count.
 template <typename Count, typename Blocking, typename BlockingLarge, typename Nonblocking,
           typename NonblockingLarge, typename Persistent, typename PersistentLarge>
-auto forms(Blocking Next::*blocking, BlockingLarge Next::*blocking_large,
-           Nonblocking Next::*nonblocking, NonblockingLarge Next::*nonblocking_large,
-           Persistent Next::*persistent, PersistentLarge Next::*persistent_large) {
+auto forms(Blocking Next::* blocking, BlockingLarge Next::* blocking_large,
+           Nonblocking Next::* nonblocking, NonblockingLarge Next::* nonblocking_large,
+           Persistent Next::* persistent, PersistentLarge Next::* persistent_large) {
   const Next& next = next_functions();
   if constexpr (std::is_same_v<Count, int>) {
     return Forms<Blocking, Nonblocking, Persistent>{next.*blocking, next.*nonblocking,
@@ -46,13 +45,13 @@ auto forms(Blocking Next::*blocking, BlockingLarge Next::*blocking_large,
   }
 }
 
-// From how many bytes between two ranks on it may pay to take a side, as far as the kind says that.
+// The least bytes between two ranks for which handling a side may pay, for this kind of call.
 int64_t least_bytes_of(direct::Kind kind);
-// Side::take would say no to a message of it, or it is less than that, and nobody wants to hear
-// why.
+// Whether Side::take would decline a message of this size, or it is smaller than `least_bytes`, and
+// nobody wants the reason logged.
 bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes);
 
-// The same count for each pair.
+// The same count for each pair of ranks.
 template <typename Count>
 struct Block {
   Block(const void* memory, Count each, MPI_Datatype datatype)
@@ -67,7 +66,7 @@ struct Block {
     return buf == MPI_IN_PLACE || lacuna::is_in_vain(operation, count, type, least_bytes);
   }
   auto side() const { return direct::side(type, count); }
-  // -1: the library will say what is wrong.
+  // Bytes of a pair. -1: invalid, the library reports the error.
   int64_t bytes() const {
     const TypeRecord* record = type_record(type);
     int64_t all = 0;
@@ -123,7 +122,7 @@ struct Blocks {
     return pairs > 0;
   }
   auto side() const { return direct::side(type, counts); }
-  // The most of a pair; -1: the library will say what is wrong.
+  // The largest message to or from a rank; -1: invalid, the library reports the error.
   int64_t most_bytes(const direct::Room& room) const {
     const TypeRecord* record = counts != nullptr ? type_record(type) : nullptr;
     if (record == nullptr) return -1;
@@ -143,7 +142,7 @@ struct Blocks {
   MPI_Datatype type;
 };
 
-// And a type.
+// A count, a displacement and a type for each pair.
 template <typename Count, typename Displacement>
 struct TypedBlocks {
   TypedBlocks(const void* memory, const Count* each, const Displacement* places,
@@ -178,14 +177,14 @@ struct TypedBlocks {
   const MPI_Datatype* types;
 };
 
-// A side of a call as this rank sees it: with how many pairs, and what happens to each. No pairs:
-// the arguments mean nothing here and must not be looked at.
+// One side of a call in this rank: the number of pairs, and what happens to each. No pairs: the
+// arguments are not significant in this rank and must not be read.
 struct Share {
   int pairs = 0;
   Flows flows;
 };
 
-// Both shares of a rank in a call. Not known: `answer` is the answer.
+// Both sides of a call in this rank. Not `known`: return `answer`.
 struct Shares {
   bool known = false;
   Answer answer = kDeclined;
@@ -193,19 +192,19 @@ struct Shares {
   Share gets;
 };
 
-// The shares of this rank in each pattern. `in_place` is the buffer that may be MPI_IN_PLACE.
+// The sides of this rank in each kind of call. `in_place` is the buffer that may be MPI_IN_PLACE.
 Shares share_bcast(int root, MPI_Comm comm, const Start& start);
-// `roots` is what happens to the root's data of all pairs: they come in (MPI_Gather and kin) or go
-// out (MPI_Scatter).
+// `roots`: what happens to the root's data of all pairs. kIn: received (MPI_Gather and similar);
+// kOut: sent (MPI_Scatter).
 Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm, const Start& start);
 Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start);
 Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start);
 
-// Takes what can be taken of both sides.
+// Replaces the arguments of each side that lacuna handles.
 template <typename Out, typename In>
 void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool blocking,
                 Exchange* exchange) {
-  // An error that the library may look for.
+  // Aliased buffers: an error that the library may report.
   if (gives.pairs > 0 && gets.pairs > 0 && out->buf == in->buf) return;
   In taken_in = *in;
   if (gets.pairs > 0) {
@@ -222,10 +221,10 @@ void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool bl
     out->take(Operation::kSend, gives.pairs, gives.flows, blocking, &exchange->out);
 }
 
-// Before anything else: whether the call may be lacuna's at all.
+// Whether lacuna may handle the call at all. Call first.
 bool may_begin(const Start& start);
 
-// Does the call with the arguments that the sides have become.
+// Makes the library's call with the arguments of the sides.
 template <typename Forms, typename Arguments>
 Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
              const Arguments& arguments) {
@@ -250,7 +249,7 @@ Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
   return taken(settle_started(entry, given, start.request(), code));
 }
 
-// A whole call: `rest` are the arguments behind those of the two sides.
+// A whole call. `rest`: the arguments behind those of the two sides.
 template <typename Out, typename In, typename Forms, typename... Rest>
 Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, const Forms& forms,
                    Rest... rest) {
@@ -261,8 +260,8 @@ Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, con
                std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
 }
 
-// Whether no side would be taken, without asking the library about the communicator: of arrays this
-// is known in a room only.
+// Whether no side would be handled, found out without a library call on the communicator. The
+// lengths of arrays are known in a room only.
 template <typename Out, typename In>
 bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& out, const In& in) {
   const int64_t least = least_bytes_of(call.kind);
@@ -276,7 +275,8 @@ bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& o
          (!direct::gets(*room, call) || in.is_in_vain(Operation::kReceive, sources, least));
 }
 
-// Whether a call that is not in a room is the library's, as the gate says where there are no rooms.
+// Whether a call that is not done in a room is left to the library, by the test that the gate makes
+// where there are no rooms.
 template <typename Out, typename In>
 bool is_for_library(const direct::Call& call, const direct::Room* room, const Out& out,
                     const In& in) {
@@ -289,13 +289,13 @@ bool is_for_library(const direct::Call& call, const direct::Room* room, const Ou
   return is_in_vain(call, room, out, in);
 }
 
-// Of those like it, all that is left to do is to say no.
+// Lets the next calls like it take the short path (repeat_decline.hpp).
 template <typename Out, typename In>
 void remember(const direct::Call& call, direct::Room* room, const Out& out, const In& in) {
   if (room != nullptr) direct::remember_passed(call, room, out.side(), in.side());
 }
 
-// What has not been done in a room: whether it is the library's.
+// Whether a call that was not done in a room is left to the library; remembers it if so.
 template <typename Out, typename In>
 bool is_left_to_library(const direct::Call& call, direct::Room* room, const Out& out,
                         const In& in) {
@@ -304,7 +304,7 @@ bool is_left_to_library(const direct::Call& call, direct::Room* room, const Out&
   return true;
 }
 
-// Whether all types of this rank are predefined, as far as there is one for each side.
+// Whether all types of this rank are predefined. False for arrays of types.
 template <typename Out, typename In>
 bool is_plain(const Out& out, const In& in) {
   if constexpr (requires { out.type; })
@@ -313,8 +313,8 @@ bool is_plain(const Out& out, const In& in) {
     return false;
 }
 
-// A whole call with two sides: in a room (room_call.hpp, where `bytes` and `fill` are explained),
-// or each side by itself with the shares that `share` asks for.
+// A whole call with two sides: in a room (room_call.hpp explains `bytes` and `fill`), or with each
+// side handled by itself, as `share()` says.
 template <typename Bytes, typename Fill, typename Share, typename Out, typename In, typename Forms,
           typename... Rest>
 Answer do_call(direct::Call call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,

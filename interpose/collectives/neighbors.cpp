@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives among the neighbours of a topology. MPI_IN_PLACE does not exist here.
+// Neighbourhood collectives. They have no MPI_IN_PLACE.
 #include "interpose/collectives/call.hpp"
 
 namespace lacuna {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives in a room (direct/rooms/room.hpp): what goes to which rank and what comes from there,
-// in each pattern, and a whole call of it. `Out` and `In` are the arguments of a side (call.hpp).
+// Collectives in a room (direct/rooms/room.hpp): what each kind sends to which rank and receives
+// from which. `Out` and `In` are the arguments of a side (call.hpp).
 #ifndef LACUNA_INTERPOSE_COLLECTIVES_ROOM_CALL_HPP_
 #define LACUNA_INTERPOSE_COLLECTIVES_ROOM_CALL_HPP_
 
@@ -19,8 +19,8 @@
 
 namespace lacuna {
 
-// Fills in the lots of a room for one call. The answer of each pattern: whether this rank can take
-// part, and the arguments hold no mistake that the library may look for.
+// Describes the data of one call in the members of a room. Each function returns whether this rank
+// can take part; false also for arguments that the library may report as an error.
 class Places {
  public:
   explicit Places(direct::Room* room) : room_(room) {
@@ -69,14 +69,14 @@ class Places {
     at(room_->rank).out = room_->to_all;
     return ok;
   }
-  // In place, all data would be exchanged for others.
+  // Not in place: all data would be sent and overwritten.
   template <typename Out, typename In>
   bool alltoall(const Out& out, const In& in) {
     bool ok = out.buf != MPI_IN_PLACE && out.buf != in.buf;
     for (size_t i = 0; ok && i < size(); ++i) ok = goes(i, out, i) && comes(i, in, i);
     return ok;
   }
-  // `one`: the same to all neighbours.
+  // `one`: all neighbours get the same data.
   template <typename Out, typename In>
   bool neighbors(const Out& out, const In& in, bool one, MPI_Comm comm) {
     if (room_->neighborhood == direct::Neighborhood::kUnasked) learn_neighbors(comm);
@@ -119,23 +119,23 @@ class Places {
     at(rank).comes = true;
     return data.describe(pair, &at(rank).in);
   }
-  // Which of the messages of two ranks are for each other where there are several, libraries do not
-  // agree on.
+  // Finds out the neighbours. Neighbours that occur twice do not fit: libraries differ in how they
+  // match several messages between two ranks.
   void learn_neighbors(MPI_Comm comm);
 
   direct::Room* room_;
 };
 
-// What calls say of their bytes: where no rank can know what is alike for all.
+// For calls in which the ranks do not know the same size.
 inline int64_t any_bytes(const direct::Room&) { return direct::kUnknownBytes; }
 inline bool is_root(const direct::Room& room, int root) {
   return root >= 0 && static_cast<size_t>(root) == room.rank;
 }
 
-// A whole call by shared memory, where all ranks are peers and not one of them says no; without an
-// answer, nothing has happened. `bytes` says of a room how many go between two ranks, below 0 if
-// the library must find a mistake; `fill` fills in its lots. To be asked before anything else, by
-// all ranks, whatever their data are like. `entered`: where it has been asked, or null.
+// Does a whole call in a room, if all ranks are peers and none votes no. No answer: nothing has
+// happened. All ranks must call it first, whatever their data. `bytes(room)`: bytes between two
+// ranks; below 0 for an error that the library must report. `fill`: describes the data. `entered`:
+// gets the room in which a vote was made, or null.
 template <typename Bytes, typename Fill>
 std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, const Start& start,
                                    const Bytes& bytes, const Fill& fill, direct::Room** entered) {
@@ -152,7 +152,7 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
   *entered = room;
   if (!g_gate.threads) direct::last_room(comm) = {comm, room};
   const direct::Door door = direct::enter_room(comm, room, call, bytes(*room));
-  // Who wants to see the call is told of its data on the way without a room.
+  // With log, report or verification the data are reported outside the room.
   if (door == direct::Door::kPassed && !is_watched(kAnyWatched)) return kDeclined;
   if (door != direct::Door::kOpen) return std::nullopt;
   finish_freed_requests();

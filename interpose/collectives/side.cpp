@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which data of a collective are lacuna's. The rule is careful: a side is taken where packing first
-// would win in a message between two ranks (policy.cpp), with the bytes of one pair, for each pair
-// that has data. What collectives do besides (a tree that packs again at each rank, cut messages)
-// only makes gaps dearer.
+// Which sides of a collective are handled. The rule is careful: a side is handled if packing would
+// pay in a message between two ranks (policy.cpp), with the bytes of one pair, for each pair that
+// has data. What collectives do besides (trees that pack again at each rank, split messages) only
+// makes gaps more expensive.
 #include "interpose/collectives/side.hpp"
 
 #include <cstring>
@@ -20,7 +20,7 @@ namespace lacuna {
 
 // What has been found out about a side so far.
 struct Side::Gain {
-  bool gaps = false;           // there is something to do at all
+  bool gaps = false;           // some data have gaps
   const void* data = nullptr;  // of some pair
   const TypeRecord* record = nullptr;
 };
@@ -41,10 +41,9 @@ bool is_movable(const TypeRecord* record) noexcept {
   return record != nullptr && record->plan != nullptr;
 }
 
-// Less between two ranks is the library's, whatever the tables say of messages. Beside one
-// message's, the work for a collective is about 0.2 us on Zen 5. Native over packed,
-// vectors of 8 bytes between two ranks: Open MPI 16 B 0.31 to 0.86, 256 B 0.63 to 1.1, 1 KiB 0.64
-// to 1.6; Intel MPI 0.74 to 1.4, 0.73 to 1.25, 0.96 to 2.5; MPICH 0.90 to 1.3, 0.97 to 2.3.
+// Fewer bytes between two ranks are left to the library, whatever the tables say of messages: a
+// collective costs about 0.2 us more than a message
+// (docs/experiments/2026-11-27-collectives-packed.md).
 int64_t least_bytes_to_carry() noexcept {
   switch (runtime().flavour) {
     case Flavour::kOpenMpi:
@@ -56,20 +55,17 @@ int64_t least_bytes_to_carry() noexcept {
   }
 }
 
-// Intel MPI's collectives copy long runs once, between the caches. Native over packed, 16 KiB in
-// runs of 512 bytes, on Zen 5, seven runs: MPI_Allgatherv 0.45 to 0.93, MPI_Gather 0.65 to 0.99,
-// all others 0.91 to 1.04; runs of 8 bytes gain.
+// Intel MPI's collectives copy long runs once, between the caches; packing would be slower.
 double most_run_to_carry() noexcept {
   return runtime().flavour == Flavour::kIntelMpi ? 256 : std::numeric_limits<double>::infinity();
 }
 
-// Open MPI (5.0.11, Zen 4) moves guarded elements one by one: 64 KiB in such of 16, 64, 256 and
-// 1024 bytes take 168, 146, 38 and 13 us, and in contiguous ones 24 to 11.
+// Open MPI (5.0.11) moves guarded types element by element, so small elements are slow.
 int64_t least_element_to_carry(Operation operation) noexcept {
   return guards() && is_message(operation) ? 256 : 0;
 }
 
-// Files are not sent.
+// The type in place of the program's. Guarded only in messages, not in file operations.
 MPI_Datatype form_of(Operation operation, const TypeRecord& record) noexcept {
   if (!guards() || !is_message(operation) || record.plan == nullptr) return packed_form(record);
   Wire wire = {record.wire, record.size_bytes / record.wire_bytes};
@@ -85,7 +81,7 @@ bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count coun
          pays(*runtime().messages, operation, load_of(record, count, bytes));
 }
 
-// Whether this pair's data let the side be taken.
+// Whether the data of this pair permit the side to be handled.
 bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
                  Gain* gain) const noexcept {
   gain->record = &record;
@@ -97,7 +93,7 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   return false;
 }
 
-// After all pairs have been weighed: memory for the packed data.
+// Borrows memory for the packed data, after all pairs have been weighed.
 bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noexcept {
   if (may_be_on_device(data)) {
     log_type(*record, Note::kOnDevice, bytes_);
@@ -138,7 +134,7 @@ void Side::unpack_all() const noexcept {
   }
 }
 
-// The next bytes of the staging, whether anything happens to them or not.
+// Assigns the next bytes of the staging; they are kept free if nothing is moved.
 void Side::add(const TypeRecord& record, const void* memory, MPI_Count count, int64_t bytes,
                Flow flow) {
   if (flow != Flow::kNone) {
@@ -179,7 +175,7 @@ bool Side::take(Operation operation, const void* buf, MPI_Count count, MPI_Datat
     log_type(*record, Note::kMixed);
     return false;
   }
-  // Neighbours to which the same happens are one part.
+  // Adjacent pairs with the same flow become one part.
   for (int begin = 0, end = 0; begin < pairs; begin = end) {
     const Flow flow = flows.at(begin);
     while (end < pairs && flows.at(end) == flow) ++end;
@@ -240,7 +236,7 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
     if (count < 0 || !place<Displacement>(bytes_)) return false;
     const Flow flow = flows.at(i);
     forms_.push_back(datatypes[i]);
-    if (count == 0) continue;  // the type may be anything that the library accepts
+    if (count == 0) continue;  // the library ignores the type
     const TypeRecord* record = type_record(datatypes[i]);
     if (record == nullptr) return false;
     if (is_empty(*record)) continue;

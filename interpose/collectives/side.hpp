@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One collective call with packed data in between. Each rank decides for itself and for each of its
-// two sides (what it gives, what it gets) alone: a side that is taken keeps its counts, and its
-// type becomes the packed form (types/record.hpp), which has the same signature and size. So
-// whatever the other ranks do, the library sees the collective that the program has called.
+// One side of a collective call, with packed data. Each rank decides for each of its two sides
+// (what it sends, what it receives) alone. A side that is handled keeps its counts, and its type
+// becomes the packed form (types/record.hpp), which has the same signature and size. So whatever
+// other ranks decide, the library sees the collective that the program has called.
 #ifndef LACUNA_INTERPOSE_COLLECTIVES_SIDE_HPP_
 #define LACUNA_INTERPOSE_COLLECTIVES_SIDE_HPP_
 
@@ -22,13 +22,12 @@ namespace lacuna {
 // What happens to a part of a side: packed before the call, unpacked after it, both, or nothing.
 enum class Flow : uint8_t { kNone = 0, kOut = 1, kIn = 2, kBoth = 3 };
 
-// What happens to the part of each pair, i.e. of each rank or neighbour that data go to or come
-// from.
+// What happens to the data of each pair, that is, of each rank or neighbour.
 struct Flows {
   Flow all = Flow::kNone;
-  int own = -1;  // the pair that is different, where data stay in place
+  int own = -1;  // the pair that is different, if data stay in place
   Flow own_flow = Flow::kNone;
-  const std::vector<char>* absent = nullptr;  // neighbours that are not there
+  const std::vector<char>* absent = nullptr;  // neighbours that are MPI_PROC_NULL
 
   Flow at(int pair) const noexcept {
     if (absent != nullptr && (*absent)[static_cast<size_t>(pair)] != 0) return Flow::kNone;
@@ -41,16 +40,16 @@ struct Part {
   PlanPtr plan;  // null: contiguous
   std::byte* memory;
   MPI_Count count;
-  int64_t at;  // in the staging
+  int64_t at;  // offset in the staging
   int64_t bytes;
   Flow flow;
 };
 
-// Whether `bytes` with gaps between two ranks are better packed, in a collective.
+// Whether packing pays for `bytes` with gaps between two ranks, in a collective.
 bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count count,
                    int64_t bytes) noexcept;
 
-// One side of a call that is taken, and what MPI gets instead of buffer, displacements and types.
+// A side that lacuna handles, and what MPI gets instead of its buffer, displacements and types.
 class Side {
  public:
   // The same count for each pair, one after the other (MPI_Gather and kin). False: declined.
@@ -108,17 +107,16 @@ class Side {
 struct Exchange {
   Side out;
   Side in;
-  bool of_file = false;  // files.hpp: the program may free its request
-  // What goes out, on either side: `in` has some, too, where data stay in place.
+  bool of_file = false;  // a file operation (files.hpp): the program may free its request
+  // Packs what is sent. `in` has some, too, if data stay in place.
   void pack() const noexcept {
     if (out.taken()) out.pack_all();
     if (in.taken()) in.pack_all();
   }
 };
 
-// Whether the arguments of a side that stays the library's are free of mistakes that it would
-// complain about. Where the other side is to be unpacked, they must be: libraries do not always
-// return an error that the program's own handler has seen.
+// Whether the arguments of a side that is left to the library are valid. Checked if the other side
+// is to be unpacked: libraries do not always return an error that the program's handler has seen.
 bool is_sound(MPI_Count count, MPI_Datatype datatype) noexcept;
 template <typename Count>
 bool is_sound(const Count* counts, MPI_Datatype datatype, int pairs) noexcept {

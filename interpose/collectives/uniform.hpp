@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The hand-written halves of the collectives' wrappers (bodies.hpp has the others). Count is int or
-// MPI_Count, Displacement is int or MPI_Aint: the form that the program has called is the form that
-// is called. Arguments that have no meaning in a rank are not looked at.
+// The bodies of the collectives' wrappers (bodies.hpp has the others). Count is int or MPI_Count,
+// Displacement is int or MPI_Aint; the library is called by the same form as the program has used.
+// Arguments that are not significant in a rank are not read.
 #ifndef LACUNA_INTERPOSE_COLLECTIVES_UNIFORM_HPP_
 #define LACUNA_INTERPOSE_COLLECTIVES_UNIFORM_HPP_
 
@@ -13,8 +13,7 @@
 
 namespace lacuna {
 
-// Whether the call ends with the data there, gives a request, or gives one that is started later
-// and perhaps often.
+// Whether the call is blocking, nonblocking, or persistent.
 class Start {
  public:
   Start() = default;

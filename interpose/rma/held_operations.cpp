@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One list for all windows with the same hash, in the order of the numbers; a mutex for each, taken
-// only where the program may call MPI from several threads at once. And the calls that end what is
-// held.
+// A list for all windows with the same hash, sorted by number, with a mutex that is used only with
+// MPI_THREAD_MULTIPLE; and the bodies of the synchronisation calls.
 #include "interpose/rma/held_operations.hpp"
 
 #include <mutex>
@@ -20,7 +19,7 @@ struct List {
   std::mutex mutex;
   HeldOperation* first = nullptr;
   HeldOperation* last = nullptr;
-  uint64_t number = 0;  // of the last one ever
+  uint64_t number = 0;  // of the last operation ever added
 };
 constinit List g_lists[1U << kListBits];
 
@@ -41,7 +40,7 @@ void give_back(HeldOperation* operation, bool success) {
   operation->outgoing.reset();
 }
 
-// The count last: while it is not zero, other threads look here, and wait for the lock.
+// Decrements the count last: while it is not zero, other threads come here and wait for the lock.
 void end(List& list, HeldOperation* operation, bool success) {
   HeldOperation*& before = operation->previous != nullptr ? operation->previous->next : list.first;
   HeldOperation*& after = operation->next != nullptr ? operation->next->previous : list.last;
@@ -102,8 +101,8 @@ void Synchronization::end(bool success) const {
 
 namespace {
 
-// Asks the library, and ends what is complete then. Where nothing of the program's is concerned,
-// declined.
+// Makes the library's call and ends the operations that it has completed. Declined if there are
+// none.
 template <typename Ask>
 Answer synchronize(MPI_Win win, int target, const Ask& ask) {
   const Synchronization synchronization(win, target);
@@ -153,7 +152,7 @@ Answer take_win_flush_local_all(MPI_Win win) {
                      [&](const Next& next) { return next.MPI_Win_flush_local_all(win); });
 }
 
-// What is held still was never synchronised.
+// Operations that are still held were never synchronised.
 Answer take_win_free(MPI_Win* win) {
   if (win == nullptr) return kDeclined;
   const Synchronization synchronization(*win, kAllTargets);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is held for one-sided operations on their way: by window and target, until the library says
-// that they are complete at the origin. Then what a get has brought is unpacked, and the memory for
-// packed data is given back.
+// What is held for incomplete one-sided operations: by window and target, until the library reports
+// them complete at the origin. Then the data of a get are unpacked, and the buffers are given back.
 //
-// An operation is held only after the library has begun it, and a synchronisation ends those that
-// were held before the library was asked: what other threads have begun meanwhile may be complete
-// or not. Until it is ended, an operation can be found by every thread, and it is ended under the
-// lock of its window: two threads may synchronise the same target at once, and both may use the
-// data afterwards.
+// An operation is held only after the library has begun it. A synchronisation ends the operations
+// that were held before its library call: those that other threads have begun since may be
+// incomplete. Every thread can find a held operation, and it is ended under the lock of its window,
+// as two threads may synchronise the same target at once, and both may use the data afterwards.
 #ifndef LACUNA_INTERPOSE_RMA_HELD_OPERATIONS_HPP_
 #define LACUNA_INTERPOSE_RMA_HELD_OPERATIONS_HPP_
 
@@ -21,7 +19,7 @@ namespace lacuna {
 
 struct HeldOperation {
   Staging outgoing;
-  Staging incoming;  // goes to `count` elements at `buf`
+  Staging incoming;  // packed data for `count` elements at `buf`
   PlanPtr plan;
   void* buf = nullptr;
   MPI_Count count = 0;
@@ -37,21 +35,22 @@ struct HeldOperation {
   HeldOperation* previous = nullptr;
 };
 
-// From here on a synchronisation of the window ends it. One without a request belongs to the
-// window.
+// Adds an operation, which a synchronisation of the window then ends. The list owns it, unless it
+// has a request.
 void hold(HeldOperation* operation, MPI_Win window, int target);
 
-// Its request is complete, with or without success; the operation is gone. In no window: complete
-// when it returned.
+// Ends and deletes an operation whose request has completed. If it was never held, unpacks and
+// gives back its buffers here.
 void end_with_request(HeldOperation* operation, bool success);
 
 inline constexpr int kAllTargets = -1;
-// What a synchronisation of a window will end if it succeeds: so much of what is held now.
+// The operations that a synchronisation of a window ends if it succeeds: those that are held when
+// this is made.
 class Synchronization {
  public:
   Synchronization(MPI_Win window, int target);
   bool concerns_any() const { return last_ != 0; }
-  // The library has completed them. False: they never will be.
+  // Ends them. `success` false: they will never complete, and nothing is unpacked.
   void end(bool success) const;
 
  private:
@@ -61,7 +60,7 @@ class Synchronization {
 
   uintptr_t window_;
   int target_;
-  uint64_t last_ = 0;  // number of the last one
+  uint64_t last_ = 0;  // number of the last of them; 0: none
 };
 
 }  // namespace lacuna

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One-sided communication: the origin's side. What goes to the target is packed in the call; what
-// comes from it is unpacked by the call that completes it, after the library and before the program
-// (held_operations.hpp). The target's arguments stay as they are, since what they mean is known
-// there.
+// One-sided communication: the origin's side. Data for the target are packed in the call; data from
+// it are unpacked by the call that completes the operation, before that returns
+// (held_operations.hpp). The target's arguments stay as they are, as only the target knows its
+// memory.
 #include <new>
 
 #include "interpose/library/bodies.hpp"
@@ -29,14 +29,14 @@ bool ask(MPI_Win win, int keyval, Value* value) {
 
 }  // namespace
 
-// After an error that a handler of the program's has seen, the code may be MPI_SUCCESS, and nothing
-// else tells whether the operation has begun or is complete.
+// Whether errors are visible in return codes: not with an error handler of the program, after which
+// the code may be MPI_SUCCESS, and nothing else tells whether the operation has begun.
 bool tells_errors(MPI_Win win) noexcept {
   MPI_Errhandler handler = runtime().errors_return;
   return next_functions().MPI_Win_get_errhandler(win, &handler) == MPI_SUCCESS && !let_go(&handler);
 }
 
-// How the window was made: MPI_WIN_FLAVOR_...
+// The window's MPI_WIN_CREATE_FLAVOR.
 int window_flavour(MPI_Win win) noexcept {
   int* flavour = nullptr;
   return ask(win, MPI_WIN_CREATE_FLAVOR, &flavour) ? *flavour : MPI_WIN_FLAVOR_DYNAMIC;
@@ -44,9 +44,10 @@ int window_flavour(MPI_Win win) noexcept {
 
 namespace {
 
-// Open MPI works on what lies in one run by other instructions (op/avx) than on a run of one
-// element: sums of 8 and 16 bits end at the largest number and are not modulo 2^n, largest and
-// smallest numbers beside a NaN are others, and single elements of 32 bits are compared as signed.
+// Whether the result of an accumulate depends on the runs of the origin's data. Open MPI uses
+// vector instructions (op/avx) for runs of several elements: there sums of 8 and 16 bits saturate
+// instead of wrapping around, and minima and maxima with a NaN differ. Single elements of 32 bits
+// are compared as signed.
 bool depends_on_runs(MPI_Op op, MPI_Datatype type) noexcept {
   if (runtime().flavour != Flavour::kOpenMpi || op == MPI_REPLACE || op == MPI_NO_OP) return false;
   if (op != MPI_SUM) return true;
@@ -54,7 +55,7 @@ bool depends_on_runs(MPI_Op op, MPI_Datatype type) noexcept {
   return record != nullptr && record->uniform && record->wire_bytes < 4;
 }
 
-// Memory of the origin, as the library gets it.
+// Memory of the origin, as passed to the library.
 template <typename Address>
 struct Side {
   Address data;
@@ -64,7 +65,7 @@ struct Side {
 using Source = Side<const void*>;
 using Destination = Side<void*>;
 
-// The other end.
+// The target's side.
 struct Place {
   Access access;
   int target;
@@ -74,8 +75,8 @@ struct Place {
   MPI_Win win;
 };
 
-// Whether the data of a side are lacuna's, by all rules that need not ask the library about the
-// window. MPI_PACKED is not for one-sided operations, and operations want one basic type.
+// Whether a side may be packed, by all rules that need not ask the library about the window.
+// MPI_PACKED is not allowed in one-sided operations, so the type must have one basic type.
 template <typename Address>
 bool examine_side(const Side<Address>& side, Access access, Job* job) {
   if (!open_to(kRmaSwitch, side.type)) return false;
@@ -111,9 +112,9 @@ bool pays(const Place& place, int flavour, MPI_Count count, const Job& job) {
   return false;
 }
 
-// Whether others may look at the memory through the window: in the moment in which the library has
-// completed a get there, in MPI_Win_fence or MPI_Win_unlock, and not only after it was unpacked. Of
-// dynamic and shared windows nobody knows.
+// Whether other ranks may read the origin's memory through the window. They could read it as soon
+// as the library has completed a get (MPI_Win_fence, MPI_Win_unlock), before lacuna has unpacked
+// it. True for dynamic and shared windows, of which nothing is known.
 bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
                 const TypeRecord& record) {
   void* base = nullptr;
@@ -125,7 +126,7 @@ bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
   return !range_of(buf, count, record, &data) || (data.begin < window + *size && window < data.end);
 }
 
-// Packed data instead of what the program has there.
+// Packs what the program has, and passes the packed data instead.
 bool give(const Job& job, Source* side, HeldOperation* operation) {
   Wire wire;
   if (!prepare(job, false, false, &operation->outgoing, &wire)) return false;
@@ -149,13 +150,13 @@ bool expect(const Job& job, Destination* side, HeldOperation* operation) {
   return true;
 }
 
-// Where a synchronisation may escape our eyes, nothing may be started that waits for it.
+// Not where lacuna would not see all synchronisations.
 bool may_hold(const TypeRecord& record) {
   if (!runtime().one_sided) log_type(record, Note::kHiddenCompletion);
   return runtime().one_sided;
 }
 
-// What a call has to do with, and what the library is to get instead. Null: nothing was taken.
+// Handles the sides that can be handled, and replaces their arguments. Null: none.
 HeldOperation* take_sides(const Place& place, Source* source, Destination* destination) {
   if (place.target == MPI_PROC_NULL || place.win == runtime().win_null) return nullptr;
   Job out, in;
@@ -177,7 +178,7 @@ HeldOperation* take_sides(const Place& place, Source* source, Destination* desti
   return nullptr;
 }
 
-// Puts and gets in shared windows; one of the sides is there.
+// Puts and gets in shared windows. One of `source` and `destination` is null.
 Answer move_shared(const Place& place, const Source* source, const Destination* destination,
                    MPI_Request* request) {
   if (place.access != kPuts && place.access != kGets) return kDeclined;
@@ -188,7 +189,7 @@ Answer move_shared(const Place& place, const Source* source, const Destination* 
                            place.displacement, place.count, place.type, place.win, request});
 }
 
-// `call` does the call with the sides as they are then.
+// `call` makes the library's call with the sides as they then are.
 template <typename Call>
 Answer start(const Place& place, Source* source, Destination* destination, const Call& call) {
   if (const Answer moved = move_shared(place, source, destination, nullptr); moved.taken)
@@ -204,8 +205,8 @@ Answer start(const Place& place, Source* source, Destination* destination, const
   return taken(code);
 }
 
-// The same with a request, which `call` gives. A synchronisation of the window completes what comes
-// in, too, though not the request.
+// The same for calls with a request, which `call` sets. A synchronisation of the window also
+// completes a get, but not its request.
 template <typename Call>
 Answer start(const Place& place, Source* source, Destination* destination, MPI_Request* request,
              const Call& call) {
@@ -248,9 +249,9 @@ int invoke(int (*function)(Parameters...), Arguments... arguments) {
   return function(static_cast<Parameters>(arguments)...);
 }
 
-// One of the two forms of a function.
+// Calls a function with int counts or its _c form.
 template <typename Small, typename Large, typename... Arguments>
-int call(Small Next::*small, Large Next::*large, bool fits, Arguments... arguments) {
+int call(Small Next::* small, Large Next::* large, bool fits, Arguments... arguments) {
   const Next& next = next_functions();
   return fits ? invoke(next.*small, arguments...) : invoke(next.*large, arguments...);
 }

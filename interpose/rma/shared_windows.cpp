@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The library does the call first, with no data: it looks at rank, window and epoch, raises what
-// errors there are, waits for what it would wait for, and makes the request. Then the data are
-// copied, as it would do itself there and then (docs/internals/direct.md). What is declined after
-// that, the library does a second time, with its data.
+// The library is called first, with no data: it checks rank, window and epoch, raises errors, waits
+// if it must, and makes the request. Then the data are copied, as the library would do in the call
+// (docs/internals/direct.md). If the copy is declined after that, the library is called again with
+// the data.
 #include "interpose/rma/shared_windows.hpp"
 
 #include "interpose/direct/rooms/window.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using direct::Lot;
 
-// Asking the library about the window takes as long as it takes to copy this much.
+// From here on the copy saves more than MPI_Win_shared_query costs.
 constexpr int64_t kLeastBytes = 1024;
 
 bool range_of_type(const void* base, MPI_Count count, MPI_Datatype type,
@@ -25,7 +25,8 @@ bool range_of_type(const void* base, MPI_Count count, MPI_Datatype type,
   return record != nullptr && range_of(base, count, *record, range);
 }
 
-// Where the target's data are in this process. Null: not inside the target's part of the window.
+// Address of the target's data in this process. Null: not wholly inside the target's part of the
+// window.
 void* target_memory(const SharedMove& move, MemoryRange* range) noexcept {
   MPI_Aint size = 0;
   int unit = 0;
@@ -45,7 +46,7 @@ void* target_memory(const SharedMove& move, MemoryRange* range) noexcept {
   return inside ? memory : nullptr;
 }
 
-// Both ends of the copy. The rank is known to be good.
+// Finds both ends of the copy. The target rank is known to be valid.
 bool find_ends(const SharedMove& move, Lot* origin, Lot* target) noexcept {
   MemoryRange here;
   MemoryRange there;
@@ -86,7 +87,7 @@ Answer take_shared_move(const SharedMove& move) noexcept {
       origin.bytes < least || !tells_errors(move.win)) {
     return kDeclined;
   }
-  // First, as it finds out whether there is such a rank.
+  // First, as it checks the target rank.
   if (const int code = start_empty(move); code != MPI_SUCCESS) return taken(code);
   if (!find_ends(move, &origin, &target)) {
     if (move.request != nullptr) next_functions().MPI_Wait(move.request, MPI_STATUS_IGNORE);

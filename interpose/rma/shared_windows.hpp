@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Puts and gets in windows of MPI_Win_allocate_shared: their targets are memory of this process,
-// too, so the data go from the one layout into the other in one copy.
+// Puts and gets in windows of MPI_Win_allocate_shared: the target is mapped in this process, too,
+// so one copy from layout to layout does it.
 #ifndef LACUNA_INTERPOSE_RMA_SHARED_WINDOWS_HPP_
 #define LACUNA_INTERPOSE_RMA_SHARED_WINDOWS_HPP_
 
@@ -21,13 +21,13 @@ struct SharedMove {
   MPI_Count target_count;
   MPI_Datatype target_type;
   MPI_Win win;
-  MPI_Request* request;  // of the forms that have one
+  MPI_Request* request;  // null for calls without a request
 };
 
-// Declined: it is another kind of window, or nothing that would gain.
+// Declined: another kind of window, or the copy would not pay.
 Answer take_shared_move(const SharedMove& move) noexcept;
 
-// Windows (rma.cpp).
+// In rma.cpp.
 int window_flavour(MPI_Win win) noexcept;
 bool tells_errors(MPI_Win win) noexcept;
 
