@@ -147,7 +147,7 @@ __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype d
   watch.count = count;
   watch.caller = __builtin_return_address(0);
   asm("" : "+m"(watch), "+m"(request));  // as above
-  // The call's request is ours until the library has given one (messages/nonblocking.cpp).
+  // A variable of lacuna's own until the library has set it (messages/nonblocking.cpp).
   MPI_Request started = no_request();
   const int code = next().MPI_Irecv(buf, count, datatype, source, tag, comm, &started);
   if (started == no_request()) return code;

@@ -30,9 +30,8 @@ namespace {
 
 constinit std::atomic<PendingRequest*> g_list{nullptr};
 constinit std::timed_mutex g_testing;
-constinit std::atomic<int> g_receives{
-    0};                        // receives in the list; nobody is told when a freed send completes
-constinit std::mutex g_mutex;  // to change g_receives
+constinit std::atomic<int> g_receives{0};  // receives in the list
+constinit std::mutex g_mutex;              // to change g_receives
 
 class TestingLock {
  public:

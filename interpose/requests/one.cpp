@@ -53,7 +53,7 @@ Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
-  if (entry->persistent) *flag = 0;  // after an error nobody may have written it
+  if (entry->persistent) *flag = 0;  // the library may not write it after an error
   const int code =
       or_else([&] { return next_functions().MPI_Test(under_way(entry, request), flag, status); },
               [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });

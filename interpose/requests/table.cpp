@@ -253,7 +253,8 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   if (!brings && entry->substituted == 0) return finish_pending(entry, status);
   Incoming& incoming = entry->incoming;
   const int code = brings ? deliver(incoming, status) : MPI_SUCCESS;
-  // Of one with a substitute, only lacuna knows that it is not inactive.
+  // The library's own request of one with a substitute is inactive: only this entry knows its
+  // result.
   if (brings && incoming.landed < 0 && entry->substituted != 0)
     incoming.landed = direct::bytes_of(*status);
   if (incoming.landed >= 0 || entry->substituted != 0) {

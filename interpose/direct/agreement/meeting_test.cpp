@@ -43,7 +43,7 @@ TEST(Meeting, AllLearnWhatAllBringInTheOrderOfTheirRanks) {
     const uint64_t job = new_job();
     std::atomic<int> right{0};
     in_threads(ranks, [&](int i) {
-      const int rank = 7 * (ranks - i);  // those of other nodes are between them
+      const int rank = 7 * (ranks - i);  // not consecutive: other nodes have the ranks between them
       Meeting meeting(rules(job, rank, ranks, seconds(60)));
       ASSERT_TRUE(meeting.begin());
       EXPECT_EQ(meeting.place(), ranks - i - 1);
@@ -116,7 +116,7 @@ TEST(Meeting, EndsForAllWhereOneDies) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) die("x");
-    if (host_dies) {  // it is the first, but for the moment in which it binds
+    if (host_dies) {  // lets the child bind first, so that it is the host
       char word = 0;
       ASSERT_EQ(read(ready[0], &word, 1), 1);
       std::this_thread::sleep_for(milliseconds(100));

@@ -106,7 +106,7 @@ template <typename Ours>
     Batch ours;
     int64_t asked = 0;
     while (asked < bytes && !theirs.is_full() && !ours.is_full()) {
-      if (!to->valid()) return false;  // nested deeper than it can follow
+      if (!to->valid()) return false;  // nested too deeply for a Cursor
       const int64_t piece = std::min({from->left(), to->left(), bytes - asked});
       theirs.add(from->at(), piece);
       ours.add(to->at(), piece);

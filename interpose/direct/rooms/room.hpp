@@ -43,7 +43,7 @@ inline constexpr int kKinds = 15;
 struct Call {
   Kind kind;
   int root = 0;
-  bool is_plain = false;  // this rank's types are predefined: it has no gaps
+  bool is_plain = false;  // this rank's types are predefined, so its data have no gaps
 };
 
 // Whether a rank sends the same data to all receivers.

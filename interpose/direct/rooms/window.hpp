@@ -21,11 +21,11 @@ namespace lacuna::direct {
 // The data that one rank sends to another, or receives from it.
 struct Lot {
   const Plan* plan = nullptr;  // null: contiguous
-  PlanPtr kept;                // the same
+  PlanPtr kept;                // keeps `plan` alive, if there are threads
   std::byte* memory = nullptr;
   int64_t count = 0;
   int64_t bytes = 0;
-  const TypeRecord* with_gaps = nullptr;  // the type, where the data have gaps
+  const TypeRecord* with_gaps = nullptr;  // the type, if the data have gaps; else null
   Account account;
 };
 
