@@ -117,7 +117,7 @@ void Outgoing::give_up() noexcept {
 namespace {
 
 // Not for synchronous sends, which complete when the receive has begun: a probe may receive tokens
-// before. Not for buffered ones: the program may have attached less than 80 bytes for the data.
+// before. Not for buffered ones, which must fail if the attached buffer is too small for the data.
 bool may_send_tokens(SendMode mode) noexcept {
   return is_open(kDirectSwitch) && (mode == SendMode::kStandard || mode == SendMode::kReady);
 }

@@ -214,15 +214,15 @@ bool Meeting::ask_for_place() noexcept {
 
 // Waits as long as the host lives. Only the host decides, so a guest has no time limit of its own.
 bool Meeting::wait_for_host(void* data, size_t bytes) noexcept {
-  auto patience = 2 * rules_.limit;
-  for (const auto begin = Clock::now();; patience *= 2) {
-    if (take_within(begin + patience, host_, data, bytes)) return true;
-    if (Clock::now() < begin + patience) return false;  // it has left
+  auto report_after = 2 * rules_.limit;
+  for (const auto begin = Clock::now();; report_after *= 2) {
+    if (take_within(begin + report_after, host_, data, bytes)) return true;
+    if (Clock::now() < begin + report_after) return false;  // it has left
     char sentence[200];
     std::snprintf(sentence, sizeof(sentence),
                   "direct path: waiting in MPI_Init for process %d, which leads the agreement of "
                   "this node's ranks, for %lld s; remedy: see whether it is stopped",
-                  host_pid_, static_cast<long long>(seconds_of(patience)));
+                  host_pid_, static_cast<long long>(seconds_of(report_after)));
     rules_.tell(sentence);
   }
 }

@@ -24,9 +24,8 @@ namespace lacuna::direct {
 // Makes this process's arena. False: the system refused the shared memory, or that much of it.
 bool make_arena(int64_t bytes) noexcept;
 // The largest arena of at most `wanted` bytes that this process may make if all `ranks` of the node
-// do the same and each maps all of them. Limits: RLIMIT_FSIZE, beyond which a write to a file
-// raises a signal (memory files included), and a share of the address space
-// (interpose/library/limits.hpp).
+// do the same and each maps all of them. Limits: RLIMIT_FSIZE, as making a larger file raises a
+// signal (memory files, too), and a share of the address space (interpose/library/limits.hpp).
 int64_t most_arena_bytes(int64_t wanted, int ranks) noexcept;
 // Its first byte. A page of seats (rooms/seat.hpp) comes first, then a page with TokenPage, then
 // the regions.

@@ -17,14 +17,14 @@ namespace lacuna::direct {
 namespace {
 
 // At the beginning of a region's payload; the lanes of all members follow.
-struct Hall {
+struct CallHeader {
   // Members that still use the region: the receivers, and the owner, which polls their lanes. The
   // last one frees it; another thread may then reserve it at once.
   alignas(kLine) std::atomic<uint32_t> users;
 };
 
 Lane* lanes_of(Region* region) noexcept {
-  return reinterpret_cast<Lane*>(payload(region) + sizeof(Hall));
+  return reinterpret_cast<Lane*>(payload(region) + sizeof(CallHeader));
 }
 
 Region* region_of(const Member& member) noexcept {
@@ -73,7 +73,7 @@ Distance distance_of_all(const Room& room) noexcept {
 // null if it sends nothing.
 bool prepare(Room* room, const Call& call, Region** region) noexcept {
   const size_t n = room->members.size();
-  const auto front = static_cast<int64_t>(sizeof(Hall) + n * sizeof(Lane));
+  const auto front = static_cast<int64_t>(sizeof(CallHeader) + n * sizeof(Lane));
   const bool one = gives_one(call.kind);
   uint32_t readers = 0;
   int64_t bytes = front;
@@ -95,7 +95,7 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
   *region = reserve(bytes);
   if (*region == nullptr) return false;
   std::byte* const start = payload(*region);
-  new (start) Hall{readers + 1};
+  new (start) CallHeader{readers + 1};
   const std::span<Lane> lanes(lanes_of(*region), n);
   int64_t offset = front;
   for (size_t i = 0; i < n; ++i) {
@@ -137,8 +137,8 @@ int open_inflows(Room* room, const Call& call) noexcept {
 }
 
 void leave(Region* region) noexcept {
-  auto* hall = reinterpret_cast<Hall*>(payload(region));
-  if (hall->users.fetch_sub(1, std::memory_order_acq_rel) == 1) release(region);
+  auto* header = reinterpret_cast<CallHeader*>(payload(region));
+  if (header->users.fetch_sub(1, std::memory_order_acq_rel) == 1) release(region);
 }
 
 // Leaves all regions. `own`: this rank's, or null.
