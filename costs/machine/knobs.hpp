@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an MPI library says of its own settings: the control variables of the MPI tools interface.
+// The settings of an MPI library: the control variables of the MPI tools interface.
 #ifndef LACUNA_COSTS_MACHINE_KNOBS_HPP_
 #define LACUNA_COSTS_MACHINE_KNOBS_HPP_
 
@@ -8,7 +8,7 @@
 
 namespace lacuna::costs {
 
-// {"NAME": VALUE, ...} of all that are one integer.
+// {"NAME": VALUE, ...} for all variables that are one integer.
 std::string knobs_json();
 
 }  // namespace lacuna::costs

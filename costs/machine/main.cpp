@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the time of a message goes on a machine and an MPI library: what `lacuna costs machine`
-// starts.
+// The program of `lacuna costs machine`: measures where the time of a message goes on a machine
+// with an MPI library.
 //
-// Usage: lacuna-costs-FAMILY --out FILE [--rows FILE] [--seconds S] [--requests FOLDER]  (two
-// ranks)
+// Usage (two ranks): lacuna-costs-FAMILY --out FILE [--rows FILE] [--seconds S] [--requests FOLDER]
 #include <mpi.h>
 
 #include <cerrno>
@@ -61,7 +60,7 @@ void run(int argc, char** argv, int rank) {
   bench::JsonLines out;
   if (rank == 0 && !out.open(options.out))
     fail("cannot write " + options.out + ": " + std::strerror(errno));
-  // A message first: some libraries choose their ways only then, and with them their settings.
+  // A message first: some libraries choose their protocols, and so their settings, only then.
   int word = 0;
   MPI_Allreduce(MPI_IN_PLACE, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   out.write(header(rows.size()));

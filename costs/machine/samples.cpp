@@ -12,7 +12,7 @@
 namespace lacuna::costs {
 namespace {
 
-// Short enough that the machine is the same for all that a round measures.
+// Short, so that clock frequency and other programs are the same for all that a round measures.
 constexpr double kBatchSeconds = 2e-4;
 constexpr int kMostIterations = 1000;
 constexpr int kClockLooks = 1000;

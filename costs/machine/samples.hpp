@@ -19,11 +19,11 @@ inline double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// What two looks at the clock cost, at the least.
+// The least time between two readings of the clock.
 double clock_seconds();
 
-// How often to repeat what takes so long, so that clock and barrier do not show; the same on all
-// ranks (rank 0 decides).
+// How often to repeat work that takes `seconds`, so that clock and barrier are negligible. Rank 0
+// decides for all ranks.
 int iterations_for(double seconds);
 
 inline constexpr const char* kProgram = "lacuna-costs";

@@ -21,12 +21,12 @@ namespace {
 using bench::Form;
 using bench::Message;
 
-// What a sender does. All of them are received without gaps, as in the paper.
+// What a sender does. The receiver always receives without gaps, as in the paper.
 enum class Way : uint8_t {
-  kContiguous,  // sends data without gaps that nobody writes: they may still be in both caches
-  kCopied,      // writes them first, by a copy, which is timed, too
-  kPacked,      // packs by MPI_Pack first: so is the packing
-  kDerived,     // hands the type to MPI_Send
+  kContiguous,  // sends data without gaps, which stay in both ranks' caches: nobody writes them
+  kCopied,      // writes such data first, by a copy, which is timed as well
+  kPacked,      // packs by MPI_Pack first, which is timed as well
+  kDerived,     // passes the type to MPI_Send
 };
 
 struct Lane {
@@ -34,8 +34,8 @@ struct Lane {
   Way way;
   bool lacuna;
 };
-// `repacked` is `packed` once more: the message alone is taken from it, so that nothing of the
-// whole is in the piece.
+// `repacked` does the same as `packed`. The time of the message alone is taken from `repacked`, so
+// that it is independent of the total, which is taken from `packed`.
 constexpr Lane kLanes[] = {
     {"contiguous", Way::kContiguous, false}, {"copied", Way::kCopied, false},
     {"packed", Way::kPacked, false},         {"repacked", Way::kPacked, false},
@@ -43,21 +43,21 @@ constexpr Lane kLanes[] = {
     {"repacked-lacuna", Way::kPacked, true}, {"derived-lacuna", Way::kDerived, true},
 };
 
-// A round is four turns, there and back, each once more with `packed` and `repacked` in each
-// other's place: what a lane finds that the one before it has left is then the same for both. Whose
-// turn a sample is from matters (a transpose of 2 MiB took 200 us there and 300 back), so medians
-// are taken of each turn's by themselves (costs_pieces.py). Tried: a round's mean as one sample; a
-// slow message in one of four then shows.
+// A round is four passes over all lanes: forward and backward, then the same with `packed` and
+// `repacked` exchanged. So both lanes find the same state of caches and buffers, which the lane
+// before leaves. The pass matters (a transpose of 2 MiB took 200 us forward and 300 us backward),
+// so medians are computed for each pass (python/lacuna/costs/pieces.py). The mean of a round as one
+// sample was tried: one slow message of four then shows.
 constexpr size_t kTurns = 4;
 constexpr size_t kTwin[] = {0, 1, 3, 2, 4, 6, 5, 7};
 static_assert(std::size(kTwin) == std::size(kLanes));
 
 constexpr int kLeastRounds = 7;
-constexpr int kMessagesToLearn = 16;  // small ones of a new type are the library's at first
+constexpr int kMessagesToLearn = 16;  // lacuna leaves small messages of a new type to the library
 
 struct Track {
   int iterations = 1;
-  std::vector<double> seconds;  // of one message, by round and turn
+  std::vector<double> seconds;  // of one message, by round and pass
   std::vector<double> inside;   // of its copy or packing
 };
 
@@ -71,10 +71,9 @@ class Split {
     if (packed_.data() == nullptr) fail(message.id() + ": no memory");
   }
 
-  // So many round trips; a sample for the track, valid on rank 0. One before them is not timed: it
-  // leaves caches and buffers as the lane itself does. (Of large messages a batch has one or two,
-  // which found what another lane had left: `packed` after `copied` or native messages, `repacked`
-  // after `packed` or lacuna's, and one of 62 rows did not add up by that.)
+  // Adds a sample of `iterations` round trips to the track (valid on rank 0). A round trip before
+  // them is not timed: it leaves caches and buffers as this lane does, not as another. (A batch of
+  // large messages has only one or two; without this the parts of one row in 62 did not add up.)
   void batch(const Lane& lane, int iterations, Track* track) {
     bench::switch_lacuna(lane.lacuna);
     round_trip(lane.way);
@@ -83,7 +82,7 @@ class Split {
     const auto begin = Clock::now();
     for (int i = 0; i < iterations; ++i) round_trip(lane.way);
     const double seconds = seconds_since(begin) / iterations / 2;
-    // Of both ranks: either sends half of the messages.
+    // The sum of both ranks, each of which sends half of the messages.
     double both = 0;
     MPI_Reduce(&inside_, &both, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     track->seconds.push_back(seconds);
@@ -118,7 +117,7 @@ class Split {
     } else {
       message_.pack(packed_.data());
     }
-    // What is written has left the processor, or the message would pay for it.
+    // Waits for the stores, or their time would count for the message.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     inside_ += seconds_since(begin);
     MPI_Send(packed_.data(), static_cast<int>(packed_.bytes()), MPI_BYTE, 1 - rank_, kTag,
@@ -159,7 +158,7 @@ void measure_split(const bench::Row& row, const SplitOptions& options,
   for (int round = 0, more = 1; more != 0; ++round) {
     for (size_t turn = 0; turn < kTurns; ++turn) {
       for (size_t step = 0; step < lanes.size(); ++step) {
-        // Another one begins each round.
+        // Each round begins with another lane.
         const size_t shifted = (step + static_cast<size_t>(round)) % lanes.size();
         const size_t place = turn % 2 == 0 ? shifted : lanes.size() - 1 - shifted;
         const size_t i = turn < kTurns / 2 ? place : kTwin[place];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pieces of a message with gaps, after Byna et al. (2003), section 4: what copying, packing,
-// the library and the network each cost (docs/internals/costs.md says how the times here become
-// pieces).
+// Times of a message with gaps, from which its parts are computed, after Byna et al. (2003),
+// section 4: what copying, packing, the library and the network each cost
+// (docs/internals/costs.md).
 #ifndef LACUNA_COSTS_MACHINE_SPLIT_HPP_
 #define LACUNA_COSTS_MACHINE_SPLIT_HPP_
 
@@ -17,7 +17,8 @@ struct SplitOptions {
   int rounds = 41;        // at most
 };
 
-// One message in all lanes, which take turns; those under lacuna where it is loaded. Two ranks.
+// Times one message in all ways (lanes), alternating between them; with lacuna's only where it is
+// loaded. Two ranks.
 void measure_split(const bench::Row& row, const SplitOptions& options,
                    const PredefinedTypes& predefined, int rank, bench::JsonLines& out);
 

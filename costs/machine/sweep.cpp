@@ -18,9 +18,9 @@
 namespace lacuna::costs {
 namespace {
 
-constexpr int kStream = 16;  // messages before an answer
+constexpr int kStream = 16;  // messages before the receiver replies
 constexpr useconds_t kPoll = 2000;
-constexpr double kPatienceSeconds = 600;  // whoever asks has gone
+constexpr double kPatienceSeconds = 600;  // without a request for so long, the program ends
 
 struct Size {
   int bytes = 0;
@@ -93,7 +93,7 @@ class Sweep {
   bench::Pages to_;
 };
 
-// Rank 0 waits for the file, the other sleeps meanwhile.
+// Rank 0 polls for the request file; the other rank sleeps between tests for rank 0's broadcast.
 Request next_request(const std::string& folder, int number, int rank) {
   std::string text;
   if (rank == 0) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Times over message size, without gaps: what thresholds and hidden buffers are read from. The
-// sizes come while the program runs, as what has been seen decides where to look next.
+// Times over message size, without gaps. They show the thresholds and internal buffers of a
+// library. Sizes are requested while the program runs, since earlier results decide which to
+// measure next.
 #ifndef LACUNA_COSTS_MACHINE_SWEEP_HPP_
 #define LACUNA_COSTS_MACHINE_SWEEP_HPP_
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
-Accesses* g_accesses = nullptr;  // kernels have no other way to it
+Accesses* g_accesses = nullptr;  // a global, as kernels get nothing but a Move
 
-// What is left of the line that `at` is in, at most `bytes`.
+// Bytes from `at` to the end of its line, at most `bytes`.
 int64_t in_line(const std::byte* at, int64_t bytes) {
   return std::min(bytes, kLine - static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kLine));
 }
@@ -32,7 +32,7 @@ void write(std::byte* at, int64_t bytes, bool is_past) {
   }
 }
 
-// As far as both are in one line at a time.
+// In parts that cross no line on either side.
 void copy(std::byte* dst, const std::byte* src, int64_t bytes, bool is_past) {
   while (bytes > 0) {
     const int64_t part = std::min(in_line(dst, bytes), in_line(src, bytes));
@@ -54,8 +54,8 @@ void strided(const Move& m) noexcept {
   }
 }
 
-// Tiles of a vector's elements, over strips of two lines of columns and two of rows; past the
-// caches the strip is a page of columns (kernels/transpose.inl.hpp).
+// Tiles of a vector's elements, over strips of two lines of columns and two of rows; with
+// non-temporal stores a strip is a page of columns (kernels/transpose.inl.hpp).
 void transpose(const Move& m) noexcept {
   const int64_t line = std::max<int64_t>(kLine / m.width, 1);
   const int64_t side = std::clamp<int64_t>(vector_bytes(default_kernels()) / m.width, 1, line);
@@ -84,7 +84,7 @@ void read_entry(const T* at) {
   read(reinterpret_cast<const std::byte*>(at), sizeof(T));
 }
 
-// Both kinds of lists, in both directions; they are read, too.
+// Both kinds of lists, in both directions; the lists themselves are read as well.
 template <bool kScatter, bool kRuns>
 void listed(const Move& m) noexcept {
   for (int64_t i = 0; i < m.outer.count; ++i) {
@@ -116,7 +116,7 @@ void fields(const Move& m) noexcept {
   }
 }
 
-// Noting kernels where the host has kernels, so that plans are the same.
+// Recording kernels exactly where the host's table has kernels, so that plans are the same.
 const KernelTable& noting_table() {
   static const KernelTable table = [] {
     constexpr KernelFn kNoting[kShapes] = {&strided,

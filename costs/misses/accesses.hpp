@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The accesses of a plan: which bytes moving a message reads and writes, in which order. The plan
-// is followed by what follows it anyway (exec's Mover), with kernels that note instead of moving.
+// The accesses of a plan: which bytes moving a message reads and writes, in which order. exec's
+// Mover follows the plan, with kernels that record accesses and move nothing.
 #ifndef LACUNA_COSTS_MISSES_ACCESSES_HPP_
 #define LACUNA_COSTS_MISSES_ACCESSES_HPP_
 
@@ -12,22 +12,22 @@
 
 namespace lacuna::costs {
 
-// Bytes within one line of 64.
+// Receives the accesses, each within one line of 64 bytes.
 class Accesses {
  public:
   virtual ~Accesses() = default;
   virtual void read(const std::byte* at, int64_t bytes) = 0;
   virtual void write(std::byte* at, int64_t bytes) = 0;
-  // By a non-temporal store, past the caches.
+  // A non-temporal store.
   virtual void write_past(std::byte* at, int64_t bytes) = 0;
 };
 
-// A plan as it is made on `host` with this processor's kernels, that can be followed.
+// The plan that this CPU's kernels would get on `host`, with recording kernels in their place.
 PlanPtr make_noting_plan(const TypePtr& type, const Machine& host);
 
-// All accesses of packing (or unpacking) `count` elements; `mem` and `packed` are not touched.
-// Kernels read and write vectors of several runs, which changes the number of accesses, but hardly
-// the order in which lines come. `plan`: of make_noting_plan().
+// Reports all accesses of packing (or unpacking) `count` elements; `mem` and `packed` are not
+// touched. Real kernels may read and write vectors of several runs: fewer accesses, but hardly
+// another order of lines. `plan`: from make_noting_plan().
 void follow(const Plan& plan, bool is_pack, std::byte* mem, int64_t count, std::byte* packed,
             Accesses& accesses);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// perf_event_open itself, as perf uses it: a library over it (PAPI, libpfm4) would bring names of
-// events that are not needed here, but for the second level's, of which the kernel has no name.
+// Calls perf_event_open directly. A library (PAPI, libpfm4) would bring names of events, of which
+// only one is needed here: misses of the L2, for which the kernel has no name (cpus.cpp has it).
 #include "costs/misses/counters.hpp"
 
 #include <linux/perf_event.h>
@@ -47,10 +47,10 @@ std::vector<Event> events() {
       {"l3_misses", kHardware, PERF_COUNT_HW_CACHE_MISSES},
       {"tlb_load_misses", kCache, cache(PERF_COUNT_HW_CACHE_DTLB, kRead, kMiss)},
       {"tlb_store_misses", kCache, cache(PERF_COUNT_HW_CACHE_DTLB, kWrite, kMiss)},
-      // The kernel's own, which every machine has.
+      // A software event of the kernel, available on every machine.
       {"page_faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
   };
-  // Of the CPU that counts, whatever row LACUNA_CPU names.
+  // The event of the real CPU, whatever row LACUNA_CPU selects.
   const uint64_t l2_misses = choose_cpu("", host_cpu_id()).row->l2_miss_event;
   if (l2_misses != 0) found.push_back({"l2_misses", PERF_TYPE_RAW, l2_misses});
   return found;
@@ -91,7 +91,7 @@ Counted count_one(const Event& event, int turns, const std::function<void()>& wo
     counted.why = "the counter never ran: somebody else has it";
     return counted;
   }
-  // Where it had to be shared, it has run for a part of the time.
+  // Scaled, if the counter was multiplexed and ran only part of the time.
   counted.value = static_cast<double>(told.value) * static_cast<double>(told.enabled) /
                   static_cast<double>(told.running) / turns;
   return counted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The processor's own counters, by perf_event: what a piece of work takes of each.
+// The CPU's own counters, by perf_event: the events of a piece of work.
 #ifndef LACUNA_COSTS_MISSES_COUNTERS_HPP_
 #define LACUNA_COSTS_MISSES_COUNTERS_HPP_
 
@@ -13,15 +13,15 @@ namespace lacuna::costs {
 
 struct Counted {
   const char* name;  // as in the result file
-  double value = 0;  // of one turn of the work
-  std::string why;   // not empty: why there is none
+  double value = 0;  // events of one repetition of the work
+  std::string why;   // not empty: the reason why there is no value
 };
 
-// One counter at a time, so that none has to share the processor's: the work is done `turns` times
-// for each. The kernel's part of it is left out.
+// Counts one event at a time, so that counters need not be multiplexed: the work is done `turns`
+// times for each. Events in the kernel are not counted.
 std::vector<Counted> count(int turns, const std::function<void()>& work);
 
-// In words, for an errno of perf_event_open.
+// The reason in words, for an errno of perf_event_open.
 std::string why_not(int error, int paranoid);
 
 }  // namespace lacuna::costs

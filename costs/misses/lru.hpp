@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Caches and TLBs that forget what was used least recently: what a stream of accesses misses in
-// them, exactly. Addresses are taken for physical ones, lines that are written for read first.
+// An exact simulation of caches and TLBs with LRU replacement. Virtual addresses are used as if
+// they were physical, and a written line is fetched first (write-allocate).
 #ifndef LACUNA_COSTS_MISSES_LRU_HPP_
 #define LACUNA_COSTS_MISSES_LRU_HPP_
 
@@ -11,7 +11,7 @@
 
 namespace lacuna::costs {
 
-// `bytes` in sets of `ways` units (lines, or pages); a TLB is one set.
+// `bytes` in sets of `ways` units (lines, or pages); a TLB is a single set.
 struct Geometry {
   int64_t bytes = 0;  // 0: there is none
   int64_t ways = 1;
@@ -27,7 +27,7 @@ class Lru {
         ways_(static_cast<size_t>(geometry.ways)),
         kept_(sets_ * ways_) {}
 
-  // Whether the unit of that number was there; it is the most recently used one afterwards.
+  // Whether the unit of that number was held. Afterwards it is the most recently used one.
   bool use(uint64_t unit) {
     const uint64_t mark = unit + 1;  // 0: empty
     uint64_t* const first = kept_.data() + unit % sets_ * ways_;
@@ -52,7 +52,7 @@ struct Misses {
   int64_t all() const { return reads + writes; }
 };
 
-// Levels of which each is asked for what the one before it misses.
+// A hierarchy: each level is looked up only when the one before it misses.
 class Levels {
  public:
   explicit Levels(const std::vector<Geometry>& geometries) : misses_(geometries.size()) {
@@ -60,7 +60,7 @@ class Levels {
     unit_ = geometries.empty() ? 1 : geometries.front().unit;
   }
 
-  // Of bytes within one unit.
+  // An access within one unit.
   void use(uint64_t address, bool is_write) {
     const uint64_t unit = address / static_cast<uint64_t>(unit_);
     for (size_t i = 0; i < levels_.size(); ++i) {
@@ -70,7 +70,7 @@ class Levels {
   }
 
   const std::vector<Misses>& misses() const { return misses_; }
-  // What was missed so far is forgotten, but not what is kept.
+  // Resets the counts of misses, not the contents.
   void count_anew() { std::fill(misses_.begin(), misses_.end(), Misses{}); }
 
  private:

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What moving types misses in caches and TLB: what `lacuna costs misses` starts. Needs no MPI.
+// The program of `lacuna costs misses`: counts the misses of caches and TLB when types are moved.
+// Needs no MPI.
 //
 // Usage: lacuna-misses --rows FILE --out FILE [--l1 BYTES,WAYS,LINE] [--l2 ...] [--l3 ...]
 //                      [--tlb PAGES] [--tlb2 PAGES] [--most ACCESSES] [--do simulate|count]
 //        lacuna-misses --rows FILE --out FILE --do replay|move|nothing --op pack|unpack --sweep
 //        BYTES
-// The second form is what cachegrind looks at: the accesses that are simulated, done (in the two
-// functions lacuna_replayed_*); the engine's own moving; neither.
+// The second form runs under cachegrind. replay: does the simulated accesses, in the functions
+// lacuna_replayed_*; move: the engine packs or unpacks; nothing: neither, for comparison.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -29,7 +30,7 @@
 #include "plan/cost.hpp"
 #include "type/text.hpp"
 
-// Outside of namespaces, so that cachegrind's names are simple.
+// Outside of namespaces, so that they have simple names in cachegrind's output.
 extern "C" {
 [[gnu::noinline]] void lacuna_replayed_read(const std::byte* at, int64_t bytes) {
   for (; bytes >= 8; at += 8, bytes -= 8) {
@@ -58,8 +59,8 @@ extern "C" {
 namespace lacuna::costs {
 namespace {
 
-constexpr int64_t kAlign = int64_t{2} << 20;  // of the memory: no two runs differ by where it lies
-constexpr int64_t kLikelyWays = 8;            // where nobody says
+constexpr int64_t kAlign = int64_t{2} << 20;  // of the memory: cache sets are the same in each run
+constexpr int64_t kLikelyWays = 8;            // if hwloc does not say
 constexpr int kCountedTurns = 20;
 
 [[noreturn]] void fail(const std::string& what) {
@@ -76,10 +77,10 @@ struct Options {
   int64_t most_accesses = 4'000'000;
   std::vector<Geometry> caches;  // L1, L2, L3
   std::vector<Geometry> tlbs;
-  Machine host;  // the machine's numbers, but for sizes that were asked for
+  Machine host;  // the machine's numbers, with the sizes given as options
 };
 
-// As hwloc says, with the sizes that plans are made with.
+// Ways by hwloc, sizes by the machine's numbers, as plans use them.
 std::vector<Geometry> caches_here() {
   const probe::Topology told = probe::ask_hwloc();
   const int64_t bytes[] = {machine().l1_bytes, machine().l2_bytes, machine().l3_bytes};
@@ -143,15 +144,15 @@ Options parse(int argc, char** argv) {
        integer_argument("--sweep", options.sweep_bytes)},
       fail);
   if (options.rows.empty() || options.out.empty()) fail("--rows FILE and --out FILE are needed");
-  // Of a level that is not there, the model thinks as of the one before it.
+  // For the cost model, a missing level is as large as the one before it.
   if (host.l2_bytes == 0) host.l2_bytes = host.l1_bytes;
   if (host.l3_bytes == 0) host.l3_bytes = host.l2_bytes;
   std::erase_if(options.caches, [](const Geometry& one) { return one.bytes == 0; });
   return options;
 }
 
-// Where a message would lie: its memory from a multiple of kAlign on, packed data on the page
-// behind it. Addresses alone, or with pages behind them.
+// Memory for a message: its data from a multiple of kAlign on, the packed data from the next page
+// on. With is_real = false only addresses, which must not be accessed.
 class Place {
  public:
   Place(const Plan& plan, int64_t count, bool is_real) {
@@ -174,7 +175,7 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  std::byte* mem;  // what a program hands to MPI
+  std::byte* mem;  // the buffer argument that a program would pass to MPI
   std::byte* packed;
 
  private:
@@ -241,7 +242,7 @@ std::string simulated(const Plan& plan, const bench::Row& row, bool is_pack,
   return "\"accesses\": " + std::to_string(simulation.accesses) + text;
 }
 
-// The analytic model's (docs/internals/cost.md).
+// Misses by the analytic model (docs/internals/cost.md).
 std::string modelled(const Plan& plan, const bench::Row& row, bool is_pack) {
   std::string text;
   for (const Warmth warmth : {Warmth::kCold, Warmth::kWarm}) {
@@ -278,7 +279,7 @@ std::string counted(const Plan& plan, const bench::Row& row, bool is_pack) {
   return text + "}, " + why + "}";
 }
 
-// About as many accesses as there are runs, and lines of them.
+// Whether there are at most about `most` accesses: two for each run, or for each line of long runs.
 bool is_small(const Plan& plan, int64_t count, int64_t most) {
   const double bytes = static_cast<double>(plan.size()) * static_cast<double>(count);
   if (plan.size() == 0) return true;
@@ -309,7 +310,7 @@ void describe(const bench::Row& row, const Options& options, bench::JsonLines& o
   }
 }
 
-// Other data in all caches.
+// Fills all caches with other data.
 void sweep(int64_t bytes) {
   std::vector<std::byte> other(static_cast<size_t>(bytes), std::byte{1});
   for (size_t i = 0; i < other.size(); i += 64) asm volatile("" : : "r"(other[i]));

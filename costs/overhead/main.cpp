@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lacuna run --costs` costs: short programs that are timed without lacuna, with it, and with
-// calls timed by it, in turns, in one job (docs/internals/costs.md). Two ranks; writes a table on
-// stdout.
+// The overhead of `lacuna run --costs`: short programs are timed without lacuna, with it, and with
+// its timing of calls, alternating in one job (docs/internals/costs.md). Two ranks; writes a table
+// on stdout.
 //
 // Usage: lacuna run --costs FILE mpiexec -n 2 lacuna-overhead-FAMILY [ROUNDS]
 #include <mpi.h>
@@ -30,7 +30,7 @@ void ping_pong(int bytes) {
   if (g_rank == 1) MPI_Send(data.data(), bytes, MPI_BYTE, 0, kTag, comm);
 }
 
-// A step of a stencil: half of a square in each rank, a column to the other one and one back.
+// A step of a stencil: each rank has half of a square, and sends and receives a column.
 class Stencil {
  public:
   Stencil() : old_(kN * kN, 1.0), next_(kN * kN) {
@@ -65,7 +65,7 @@ class Stencil {
   MPI_Datatype column_;
 };
 
-// The ways, as the preload library knows them.
+// Modes of the preload library: off, on, on with timing of calls (switch_lacuna_to).
 constexpr int kWays[] = {0, 2, 1};
 
 template <typename Step>
@@ -85,7 +85,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Medians of each way, and of the ratios in a round.
+// Prints the medians of each way, and those of the ratios within a round.
 template <typename Step>
 void measure(const char* name, int rounds, const Step& step) {
   std::vector<double> ns[3], over_native, over_lacuna;
