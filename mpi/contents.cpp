@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reading envelope and contents in both forms, and giving the children's handles back.
+// Reads envelope and contents in both forms, and frees the children's handles.
 #include "mpi/contents.hpp"
 
 #include <limits>
 
 // The combiners of constructors that MPI 3.0 removed; types made by Fortran programs may still have
-// them. Open MPI's header stops the compiler at the standard's names.
+// them. In Open MPI's header the standard's names are compile-time errors.
 #if defined(LACUNA_MPI_FAMILY_OMPI)
 #define LACUNA_COMBINER_HVECTOR_INTEGER OMPI_WAS_MPI_COMBINER_HVECTOR_INTEGER
 #define LACUNA_COMBINER_HINDEXED_INTEGER OMPI_WAS_MPI_COMBINER_HINDEXED_INTEGER
@@ -20,8 +20,8 @@
 namespace lacuna {
 namespace {
 
-// MPI's constant for a combiner as ours. `integer_addresses`: byte displacements are among the
-// integers.
+// From MPI's constant of a combiner to lacuna's. `integer_addresses`: byte displacements are among
+// the integers.
 bool translate(int mpi_combiner, Combiner* combiner, bool* integer_addresses) {
   *integer_addresses = false;
   switch (mpi_combiner) {
@@ -104,7 +104,7 @@ Contents::Contents(const MpiFunctions& mpi, const PredefinedTypes& predefined, M
   int mpi_combiner = 0;
   if (!read_envelope(handle, &mpi_combiner)) return;
   if (!translate(mpi_combiner, &combiner_, &integer_addresses_)) return;
-  // Asking a named type for its contents is an error.
+  // MPI_Type_get_contents of a named type is an error.
   ok_ = combiner_ == Combiner::kNamed || read_contents(handle);
 }
 
@@ -149,8 +149,8 @@ bool Contents::read_contents(MPI_Datatype handle) {
   return code == MPI_SUCCESS;
 }
 
-// Handles of predefined types, named or made by MPI_Type_create_f90_* and MPI_Type_get_value_index,
-// are not ours to free.
+// Handles of predefined types must not be freed: named ones, and those of MPI_Type_create_f90_* and
+// MPI_Type_get_value_index.
 Contents::~Contents() {
   for (MPI_Datatype& child : datatypes_) {
     if (child == predefined_.null() || predefined_.find(child) != nullptr) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Contents: what MPI_Type_get_envelope and MPI_Type_get_contents say about one datatype, read
-// argument by argument in the order of its constructor, whichever form the library answered in.
-// Owns the handles of the children.
+// Contents: what MPI_Type_get_envelope and MPI_Type_get_contents say about one datatype. Arguments
+// are read in the order of its constructor, in both forms that a library may use. Owns the handles
+// of the children.
 //
 // The two forms (MPI 4.1, 5.1.13): a type made by an int constructor has its counts among the
 // integers and its byte displacements among the addresses; one made by a large-count constructor
@@ -21,8 +21,7 @@
 
 namespace lacuna {
 
-// Arguments as the library gives them: without the heap where they are few, as those of most types
-// are.
+// A list of arguments; up to kFew are kept without the heap.
 template <typename T, size_t kFew>
 class ArgumentList {
  public:
@@ -77,14 +76,14 @@ class Contents {
  private:
   bool read_envelope(MPI_Datatype handle, int* mpi_combiner);
   bool read_contents(MPI_Datatype handle);
-  // Whether a list of that length can be; so that a wrong length never becomes an allocation.
+  // Whether there are as many arguments at all, so that a wrong length never becomes an allocation.
   bool plausible(int64_t n);
 
   const MpiFunctions& mpi_;
   const PredefinedTypes& predefined_;
   bool ok_ = false;
   bool failed_ = false;
-  bool integer_addresses_ = false;  // the combiners of MPI-1's Fortran constructors
+  bool integer_addresses_ = false;  // MPI-1's Fortran constructors: byte displacements are integers
   Combiner combiner_ = Combiner::kNamed;
   ArgumentList<int, 12> integers_;
   ArgumentList<MPI_Aint, 4> addresses_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Decoding, after Byna et al. 2003, section 5.1 (envelope and contents), with the large-count forms
-// of MPI 4.0 first: the int forms fail on types that were made by large-count constructors, and
-// mpi4py makes all of its types so.
+// Decoding, after Byna et al. 2003, section 5.1 (envelope and contents). Prefers the large-count
+// functions of MPI 4.0: the int forms fail on types that were made by large-count constructors, as
+// all of mpi4py's are.
 #include "mpi/decode.hpp"
 
 #include <forward_list>
@@ -16,9 +16,9 @@
 namespace lacuna {
 namespace {
 
-// Deeper trees are left to the library: everything that walks a type here is recursive.
+// Deeper trees are declined: everything that walks a type here is recursive.
 constexpr int kMaxDepth = 128;
-// And so are those of more parts: one that two structs share is decoded for each of them, so that n
+// Trees of more parts are declined. A part that two structs share is decoded for each of them, so n
 // handles may be 2^n parts.
 constexpr int kMaxParts = 1 << 15;
 
@@ -31,8 +31,8 @@ class Decoder {
 
   Result<TypePtr> decode(MPI_Datatype handle, int depth);
 
-  // Whether a part came from MPI_Type_create_f90_*: it may only match a type made with the same
-  // arguments, so that no named type may stand for it in a message.
+  // Whether a part is from MPI_Type_create_f90_*. Such a type matches only one made with the same
+  // arguments, so a message may not use a named type in its place.
   bool has_f90() const { return has_f90_; }
 
  private:
@@ -44,10 +44,10 @@ class Decoder {
     Contents contents;
   };
 
-  // To the first that has not one child, and what that is. The links, innermost first.
+  // Goes down constructors of one child, which become links (innermost first), to the first other
+  // type, which it decodes and returns.
   Result<TypePtr> descend(MPI_Datatype handle, int depth, std::forward_list<Link>* links);
-  // Not inlined: of a stack that may be small, structs in structs are to take no more than they
-  // must.
+  // Not inlined: structs in structs recurse, and the stack may be small.
   [[gnu::noinline]] static Result<TypePtr> construct(Contents& contents, TypePtr child);
   [[gnu::noinline]] Result<TypePtr> build_named(const Predefined& known, MPI_Datatype handle);
   [[gnu::noinline]] Result<TypePtr> build_struct(Contents& contents, int depth);
@@ -112,7 +112,7 @@ Result<TypePtr> Decoder::build_named(const Predefined& known, MPI_Datatype handl
   if (known.basic == nullptr) return decline("a marker of MPI-1 stands where data must be");
   if (predefined_.is_verified(known)) return make_named(*known.basic);
   Result<TypePtr> type = hold_against_library(make_named(*known.basic), handle);
-  // A part that got other bounds from the library is made each time.
+  // Not remembered for a part whose bounds the library gives differently: it is resized each time.
   if (type.ok() && (*type)->combiner == Combiner::kNamed) predefined_.set_verified(known);
   return type;
 }
@@ -196,8 +196,8 @@ Result<TypePtr> Decoder::construct(Contents& contents, TypePtr child) {
   }
 }
 
-// Entries with MPI-1's markers are left out: they have no data, and the bounds they give the struct
-// come from the library (hold_against_library).
+// Entries with MPI-1's markers are left out: they have no data, and hold_against_library sets the
+// bounds that they give the struct.
 Result<TypePtr> Decoder::build_struct(Contents& contents, int depth) {
   const int64_t count = contents.count();
   const std::vector<int64_t> blocklengths = contents.counts(count);
@@ -233,7 +233,7 @@ Result<TypePtr> Decoder::build_struct(Contents& contents, int depth) {
                      std::move(children));
 }
 
-// The representation is the library's business; its size says which it is.
+// The library chooses the representation; its size says which it is.
 Result<TypePtr> Decoder::build_f90(Contents& contents, MPI_Datatype handle) {
   has_f90_ = true;
   MPI_Count size = 0;
@@ -252,9 +252,9 @@ Result<TypePtr> Decoder::build_f90(Contents& contents, MPI_Datatype handle) {
   return make_f90_real(precision, range, find_basic("real" + bytes));
 }
 
-// The library has the last word on bounds: where only they differ (it may pad structs by another
-// rule), the node gets them explicitly. Where it moves other bytes than the standard's definition
-// says, the type is not lacuna's.
+// Compares a node with what the library says. Where only the bounds differ (it may pad structs by
+// another rule), the node is resized to the library's. Where size or true extent differ, the
+// library would move other bytes than the standard says, and lacuna declines.
 Result<TypePtr> Decoder::hold_against_library(TypePtr type, MPI_Datatype handle) {
   MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
   if (mpi_.type_size_x(handle, &size) != MPI_SUCCESS ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MpiFunctions of the library a program is linked to. The large-count forms are weak: null where
-// the library lacks them.
+// The MPI functions of the library that a program is linked to. The large-count forms are weak
+// symbols: null where the library lacks them.
 #include "mpi/direct.hpp"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of MPI as a program linked to MPI sees them. Only for such programs (tests,
-// benchmarks): the preload libraries must not name a symbol of MPI.
+// MpiFunctions for programs that are linked to MPI (tests, benchmarks). Not for the preload
+// libraries, which must not name a symbol of MPI.
 #ifndef LACUNA_MPI_DIRECT_HPP_
 #define LACUNA_MPI_DIRECT_HPP_
 

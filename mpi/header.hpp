@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// mpi.h, as all of lacuna's own code must include it: it takes away what would tie an object file
-// to a running MPI library. Compiled once for each ABI (LACUNA_MPI_FAMILY_MPICH, _OMPI or _MPIABI);
-// an object made from it has no undefined symbol of MPI, neither function nor data, so that the
-// preload libraries load into programs that load MPI late, or never.
+// mpi.h, as all of lacuna's own code must include it. Compiled once for each ABI
+// (LACUNA_MPI_FAMILY_MPICH, _OMPI or _MPIABI). An object made with it has no undefined symbol of
+// MPI, neither function nor data, so that the preload libraries can be loaded into programs that
+// load MPI late, or never.
 //
 // Open MPI's predefined handles are addresses of data symbols in libmpi. Here they are looked up by
 // name. The program's own copy comes first: in an executable that is not position independent, the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The list of predefined datatypes under MPI's names. A header that does not know a name, or a
-// library that lacks the symbol, leaves the entry out.
+// The list of predefined datatypes under MPI's names. There is no entry for a name that mpi.h does
+// not have, or whose symbol the library lacks.
 #include "mpi/predefined.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@
 #define MPI_2DOUBLE_COMPLEX MPI_DATATYPE_NULL
 #endif
 
-// The markers, gone since MPI 3.0. Open MPI's library still has them, but its header stops the
-// compiler at their names.
+// The markers, removed in MPI 3.0. Open MPI's library still has them, but its header makes their
+// names compile-time errors.
 #if defined(LACUNA_MPI_FAMILY_OMPI)
 #define LACUNA_MPI_LB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_lb)
 #define LACUNA_MPI_UB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_ub)
@@ -141,7 +141,7 @@ PredefinedTypes::PredefinedTypes() : null_(MPI_DATATYPE_NULL) {
   const auto same = [](const Predefined& a, const Predefined& b) { return a.handle == b.handle; };
   std::stable_sort(entries_.begin(), entries_.end(), before);
   entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
-  // Fewer than half of the slots, and than a slot can name.
+  // At most 255, which a slot can name; less than half of the slots.
   entries_.resize(std::min<size_t>(entries_.size(), UINT8_MAX), {null_, nullptr});
   for (size_t i = 0; i < entries_.size(); ++i) {
     size_t slot = first_slot(entries_[i].handle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The predefined datatypes of this MPI ABI and what they are as data. Used at the leaves of
+// The predefined datatypes of this MPI ABI, and the basic type of each. Used at the leaves of
 // decode.cpp, to tell predefined handles from derived ones, and to find the handle of a basic type
 // for messages of packed data.
 #ifndef LACUNA_MPI_PREDEFINED_HPP_
@@ -25,7 +25,7 @@ struct Predefined {
 
 class PredefinedTypes {
  public:
-  // Asks no MPI function; in Open MPI's ABI it looks up symbols, so libmpi must be loaded. Throws
+  // Calls no MPI function. In Open MPI's ABI it looks up symbols, so libmpi must be loaded. Throws
   // bad_alloc.
   PredefinedTypes();
 
@@ -34,7 +34,7 @@ class PredefinedTypes {
   // The first handle of a basic, or MPI_DATATYPE_NULL where this MPI has none.
   MPI_Datatype handle_of(const Basic* basic) const;
 
-  // Whether the library was found to move what the basic says; it is asked once for each handle.
+  // Whether size and extents of the handle were compared with the library's: done once for each.
   bool is_verified(const Predefined& entry) const {
     return verified_[static_cast<size_t>(&entry - entries_.data())].load(std::memory_order_relaxed);
   }
