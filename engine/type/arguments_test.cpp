@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Every rule for an argument of a constructor, each with its sentence, and overflow.
+// Every rule for a constructor's arguments, each with its error message; and overflow.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -154,7 +154,7 @@ TEST(Arguments, DepthHasALimit) {
                  "struct" + rule);
 }
 
-// Each of them stands twice in the next: 22 handles, which every walk would go through 2^22 times.
+// Each type is twice in the next: 22 types, but 2^22 parts for a walk.
 TEST(Arguments, PartsHaveALimitHoweverTheyAreShared) {
   TypePtr type = named("int");
   for (int i = 0; i < 22; ++i)
@@ -200,7 +200,7 @@ TEST(Arguments, WhatDoesNotFit64BitsIsOverflow) {
                        ": the size or a bound of the type does not fit 64 bits "
                        "(at most 9223372036854775807 bytes)");
   }
-  // The same numbers where they do fit: no copy uses them, or they end at the last byte there is.
+  // The same numbers where they do fit: no copy uses them, or they end at the last valid byte.
   EXPECT_TRUE(make_vector(1, 1, most, named("double")).ok());
   EXPECT_TRUE(make_indexed({0, 1}, {most, 0}, named("double")).ok());
   EXPECT_TRUE(make_hindexed({1}, {most - 1}, named("byte")).ok());

@@ -2,8 +2,8 @@
 //
 // The predefined datatypes that can carry data, with the sizes and alignments of C and gfortran on
 // LP64 machines (x86-64, aarch64), and the constructors whose result is itself predefined in MPI:
-// named, value_index and the f90_* family. Where an MPI library answers otherwise, mpi/decode.cpp
-// notices; nothing else in the engine knows the size of a C type.
+// named, value_index and the f90_* family. Where an MPI library has other sizes, mpi/decode.cpp
+// declines; nothing else in the engine knows the size of a C type.
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -26,7 +26,7 @@ constexpr int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// What a C compiler makes of struct { value; index; }.
+// The layout of the C struct { value; index; }.
 struct PairShape {
   int64_t index_offset;
   int64_t extent;
@@ -209,7 +209,7 @@ Result<int> real_kind(std::string_view constructor, int64_t precision, int64_t r
                            ", what gfortran's widest real has");
     }
   }
-  // kUndefined is below every limit, so that the other argument decides.
+  // kUndefined is negative and below every limit, so the other argument decides.
   if (precision <= 6 && range <= 37) return 0;
   if (precision <= 15 && range <= 307) return 1;
   return 2;

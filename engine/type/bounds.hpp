@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the constructors share: Bounds derives size, bounds and alignment of a new type from where
-// copies of its children lie, and the error texts have one form: "<constructor>: <argument> is
-// <value>; <what it must be>". Private to this folder.
+// What the constructors share. Bounds derives size, bounds and alignment of a new type from the
+// displacements of its children's copies. Error messages have one form: "<constructor>: <argument>
+// is <value>; <what it must be>". Private to this folder.
 #ifndef LACUNA_ENGINE_TYPE_BOUNDS_HPP_
 #define LACUNA_ENGINE_TYPE_BOUNDS_HPP_
 
@@ -15,14 +15,14 @@
 
 namespace lacuna::detail {
 
-// Gathers copies of children, then writes what follows from them into the new type. Bounds depend
-// on nothing but the number of copies and the least and the greatest of their displacements.
+// Collects copies of children, then writes the derived members of the new type. Bounds depend only
+// on the number of copies and on the least and the greatest of their displacements.
 class Bounds {
  public:
-  // Copies with displacements from `first` to `last` bytes (both taken), in either order.
+  // Adds copies with displacements from `first` to `last` bytes (inclusive), in either order.
   void add(const Type& child, Checked copies, Checked first, Checked last);
 
-  // Blocks of `blocklength` copies, one child extent apart; the blocks' displacements as above.
+  // Adds blocks of `blocklength` copies, one child extent apart; displacements as above.
   void add_blocks(const Type& child, int64_t blocks, int64_t blocklength, Checked first,
                   Checked last);
 
@@ -83,9 +83,9 @@ Error too_large(std::string_view constructor);
 Error too_deep(std::string_view constructor);
 Error too_many_parts(std::string_view constructor);
 
-// A draft of a type over one child; fails where the child is null or too deep already.
+// An unfinished type over one child. Fails if the child is null, too deep or has too many parts.
 Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child);
-// The end of the constructors over one child: bounds, signature and fingerprint.
+// Completes a type over one child: bounds, signature and fingerprint.
 Result<TypePtr> finish(std::string_view constructor, const Bounds& bounds, Ref<Type> type);
 
 // The last step of every constructor: the hash of the structure and the memory it takes.

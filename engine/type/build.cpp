@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The constructors of types over copies of a child: they check MPI's rules for the arguments and
-// derive size, bounds and signature from the argument lists alone, without looking below a child.
-// All arithmetic is Checked; what follows from where copies lie is in class Bounds, in one place
-// for all constructors. (Subarray and darray are in darray.cpp.)
+// The constructors of types over copies of a child (but subarray and darray: darray.cpp). They
+// check MPI's rules for the arguments, and derive size, bounds and signature from these and the
+// child alone. All arithmetic is checked for overflow. Class Bounds derives the bounds for all of
+// them.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,14 +16,14 @@ namespace detail {
 
 void Bounds::add(const Type& child, Checked copies, Checked first, Checked last) {
   if (copies.ok() && copies.value() == 0) return;
-  if (child.size_bytes == 0 && !child.lb_marker) return;  // an empty typemap has no place
+  if (child.size_bytes == 0 && !child.lb_marker) return;  // an empty typemap has no bounds
   size_bad_ |= !copies.ok();
   const bool bad = !first.ok() || !last.ok();
   add_copies(child, copies.value(), std::min(first.value(), last.value()),
              std::max(first.value(), last.value()), bad);
 }
 
-// One of these for each entry of every list: it has few branches, and overflows are gathered.
+// Called for each entry of every list: few branches; overflows are collected and reported by store.
 void Bounds::add_copies(const Type& child, int64_t copies, int64_t low, int64_t high, bool bad) {
   if (child.size_bytes > 0) {
     int64_t bytes = 0;
@@ -306,7 +306,7 @@ Result<TypePtr> make_struct(std::vector<int64_t> blocklengths,
   }
   bounds.pad_to_alignment();
   if (!bounds.store(type.get())) return detail::too_large(kName);
-  // Only now is it sure that no length overflows: every basic takes at least a byte.
+  // No length can overflow now: the size fits, and every basic has at least a byte.
   for (size_t i = 0; i < blocklengths.size(); ++i) {
     const SignatureOutline& entry = oldtypes[i]->signature;
     if (blocklengths[i] == 0 || entry.length == 0) continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The constructors against numbers worked out by hand from MPI 5.0 chapter 5 (its own examples
-// among them).
+// The constructors compared with numbers computed by hand, and with examples of MPI 5.0 chapter 5.
 #include "type/build_test.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@
 namespace lacuna {
 namespace {
 
-// What MPI_Type_size, _get_extent and _get_true_extent would answer, bounds instead of extents.
+// What MPI_Type_size, _get_extent and _get_true_extent would return, as bounds.
 struct Numbers {
   int64_t size, lb, ub, true_lb, true_ub;
   bool operator==(const Numbers&) const = default;
@@ -57,12 +56,12 @@ TEST(Build, StructPadsItsExtentFromANegativeLowerBound) {
   // From -3 to 4 is 7 bytes; the next multiple of 4 ends at 5.
   EXPECT_EQ(numbers("struct([1, 1], [-3, 0], [char, int])"), (Numbers{5, -3, 5, -3, 4}));
   EXPECT_EQ(numbers("struct([1, 1], [-8, -16], [char, double])"), (Numbers{9, -16, 0, -16, -7}));
-  // An extent that is a multiple already stays, whatever the bounds.
+  // An extent that already is a multiple of the alignment stays, whatever the bounds.
   EXPECT_EQ(numbers("struct([2], [-3], [int])"), (Numbers{8, -3, 5, -3, 5}));
 }
 
 TEST(Build, StructAlignmentComesFromWhatItHolds) {
-  // The double has no copies, the empty type no data: neither asks for an alignment.
+  // The double has no copies, the empty type no data: neither adds an alignment.
   EXPECT_EQ(numbers("struct([0, 1], [0, 1], [double, char])"), (Numbers{1, 1, 2, 1, 2}));
   EXPECT_EQ(numbers("struct([1, 1], [0, 1], [contiguous(0, double), char])"),
             (Numbers{1, 1, 2, 1, 2}));
@@ -135,21 +134,20 @@ TEST(Build, ResizedSetsMarkersAndKeepsTheTrueExtent) {
 // MPI 5.0, 5.1.7: an int with bounds -3 and 6, twice.
 TEST(Build, MarkersAreSticky) {
   EXPECT_EQ(numbers("contiguous(2, resized(-3, 9, int))"), (Numbers{8, -3, 15, 0, 13}));
-  // Data without markers beside them do not count for lb and ub, wherever they are; nor is the
-  // extent padded.
+  // With markers, entries that have none do not count for lb and ub, and the extent is not padded.
   EXPECT_EQ(numbers("struct([1, 1], [0, 8], [resized(0, 8, double), char])"),
             (Numbers{9, 0, 8, 0, 9}));
   EXPECT_EQ(numbers("struct([1, 1], [-50, 40], [int, resized(-1, 5, char)])"),
             (Numbers{5, 39, 44, -50, 41}));
   EXPECT_EQ(numbers("struct([1, 1], [40, -50], [resized(-1, 5, char), int])"),
             (Numbers{5, 39, 44, -50, 41}));
-  // Of two markers the least and the greatest.
+  // With several markers, the least lb and the greatest ub.
   EXPECT_EQ(numbers("struct([1, 1], [0, 16], [resized(2, 4, int), resized(-30, 8, int)])"),
             (Numbers{8, -14, 6, 0, 20}));
-  // A marker counts where there is no data at all.
+  // A marker counts without data, too.
   EXPECT_EQ(numbers("struct([1, 1], [4, 0], [resized(0, 8, contiguous(0, int)), int])"),
             (Numbers{4, 4, 12, 0, 4}));
-  // A copy that is not there has none.
+  // Zero copies have no markers.
   EXPECT_EQ(numbers("struct([0, 1], [0, 1], [resized(0, 64, int), char])"),
             (Numbers{1, 1, 2, 1, 2}));
   EXPECT_FALSE(parsed("contiguous(0, resized(0, 64, int))")->lb_marker);
@@ -249,7 +247,7 @@ TEST(Build, FortranKinds) {
                                                   {9, 4}, {10, 8}, {18, 8}, {19, 16}, {38, 16}};
   for (const auto& [range, size] : integers)
     EXPECT_EQ(bytes(make_f90_integer(range)), size) << range;
-  // A library that knows better.
+  // A representation given by the library.
   const TypePtr half = must(make_f90_real(3, kUndefined, find_basic("real2")));
   EXPECT_EQ(numbers(half), (Numbers{2, 0, 2, 0, 2}));
   EXPECT_EQ(half->signature.uniform, find_basic("real2"));

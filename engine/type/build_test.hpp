@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Types that a test knows to be right.
+// Types for tests, from texts and constructors that must succeed.
 #ifndef LACUNA_TYPE_BUILD_TEST_HPP_
 #define LACUNA_TYPE_BUILD_TEST_HPP_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The constructors whose arguments describe an array: subarray and darray. Both are built from the
-// fastest dimension to the slowest; each dimension places copies of what the faster ones made, and
-// the result carries markers at 0 and at the end of the whole array. Also what one process owns of
-// a distributed dimension, for those who enumerate or lower it.
+// fastest dimension to the slowest: each places copies of what the faster ones made. The result has
+// markers at 0 and at the end of the whole array. Also what one process owns of a distributed
+// dimension (darray_owned).
 #include <string>
 #include <utility>
 
@@ -24,7 +24,7 @@ size_t dimension(Order order, size_t dims, size_t depth) {
 
 int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-// Where copies of the element lie after some dimensions: their number, the ends of their
+// Copies of the element after some dimensions: their number, the first and last of their
 // displacements, and the extent of the array so far.
 struct Grid {
   Checked copies = 1;
@@ -32,8 +32,7 @@ struct Grid {
   Checked last = 0;
   Checked extent = 0;
 
-  // Places `indices` copies, from index `low` to `high`, of what there is, in a dimension of
-  // `size`.
+  // Adds a dimension of `size`: `indices` copies of the grid so far, at indices `low` to `high`.
   void extend(int64_t size, int64_t indices, int64_t low, int64_t high) {
     copies = copies * indices;
     first = first + Checked(low) * extent;
@@ -54,7 +53,7 @@ Error no_dimensions(std::string_view name, std::string_view list) {
                                        " is empty; an array has at least 1 dimension"};
 }
 
-// The block size that a distribution argument stands for.
+// The block size that a distribution argument means.
 int64_t block_size(int64_t gsize, Distribution distribution, int64_t darg, int64_t psize) {
   switch (distribution) {
     case Distribution::kNone:
@@ -102,7 +101,7 @@ Result<bool> check_darray(const Type& type) {
       return invalid_entry("dargs", i, darg, "it must be 1 or more, or default");
     }
     if (type.distribs[i] == Distribution::kBlock && darg != kDefaultDarg) {
-      const Checked capacity = Checked(darg) * psize;  // an overflow is enough in any case
+      const Checked capacity = Checked(darg) * psize;  // an overflow exceeds gsize, too
       if (capacity.ok() && capacity.value() < gsize) {
         return invalid_entry("dargs", i, darg,
                              "in a block distribution it must be at least gsize / psize, here " +
@@ -123,9 +122,9 @@ Result<bool> check_darray(const Type& type) {
 
 OwnedBlocks darray_owned(int64_t gsize, Distribution distribution, int64_t darg, int64_t psize,
                          int64_t coord) {
-  // Products below are taken only where they are known to be less than gsize.
+  // No product below overflows: each is less than gsize.
   const int64_t block = block_size(gsize, distribution, darg, psize);
-  const int64_t blocks = ceil_div(gsize, block);  // of all processes, dealt out in turn
+  const int64_t blocks = ceil_div(gsize, block);  // of all processes, distributed cyclically
   const int64_t mine = blocks / psize + (coord < blocks % psize);
   OwnedBlocks owned;
   if (mine == 0) return owned;

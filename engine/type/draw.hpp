@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What random.cpp draws trees from: counts, strides, index lists and leaves, with the mixture of
-// usual and odd values that finds faults. Every function makes its draws one statement after the
-// other: the order in which a compiler evaluates arguments must not show. Private to random.cpp.
+// What random.cpp draws trees from: counts, strides, index lists and leaves, a mixture of usual and
+// unusual values. Each draw must be a statement of its own: else its order would depend on the
+// order in which a compiler evaluates arguments. Private to random.cpp.
 #ifndef LACUNA_ENGINE_TYPE_DRAW_HPP_
 #define LACUNA_ENGINE_TYPE_DRAW_HPP_
 
@@ -55,7 +55,7 @@ class Draw {
     return side;
   }
 
-  // A count: 0 now and then, mostly small, sometimes round, sometimes all there is room for.
+  // A count: rarely 0, mostly small, sometimes a power of two, sometimes up to `most`.
   int64_t count(int64_t most) {
     most = std::max<int64_t>(most, 1);
     if (rng_.chance(3)) return 0;
@@ -67,7 +67,7 @@ class Draw {
     return options_.negative && rng_.chance(percent) ? -value : value;
   }
 
-  // The distance of blocks of `length` (same unit), such that `blocks` of them stay within `most`.
+  // The stride of blocks of `length` (same unit), such that `blocks` of them stay within `most`.
   int64_t stride(int64_t length, int64_t blocks, int64_t most) {
     const int64_t widest = std::max(length, most / std::max<int64_t>(blocks, 1));
     if (options_.overlap && rng_.chance(4)) return 0;
@@ -113,7 +113,7 @@ class Draw {
     return result;
   }
 
-  // Displacements in bytes for blocks that were drawn in extents, sometimes odd ones.
+  // Displacements in bytes for blocks that were drawn in extents, sometimes unaligned.
   List in_bytes(const List& displacements, const Type& child) {
     const int64_t step = std::max<int64_t>({1, child.extent(), child.true_extent()}) +
                          (rng_.chance(30) ? rng_.between(0, 9) : 0);

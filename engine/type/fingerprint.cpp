@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Structural identity of types: a hash, by which a type made anew finds what is known of its
-// equals, and the comparison that has the last word. The hash of a type takes its children's as
-// they are, so it costs what its own arguments cost.
+// Structural identity of types: a hash, by which a type made anew is found in caches, and the
+// comparison that decides. The hash of a type is made from its children's hashes, so it costs
+// O(own arguments).
 #include "type/bounds.hpp"
 #include "type/type.hpp"
 
@@ -11,8 +11,8 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;
 
-// Two words to one: the halves of a product, over each other. Odd random constants keep products of
-// small numbers apart and from zero.
+// Combines two words: both halves of their product, by exclusive or. Odd random constants keep
+// products of small numbers different, and from zero.
 constexpr uint64_t kFirst = 0x9d6f3b5a17c2e84d;
 constexpr uint64_t kSecond = 0xc3a5c85c97cb3127;
 
@@ -23,8 +23,7 @@ uint64_t mixed(uint64_t a, uint64_t b) {
 
 uint64_t word(int64_t value) { return static_cast<uint64_t>(value); }
 
-// Two independent chains, so that a long list takes as long as the processor multiplies, not as one
-// product waits for another.
+// Two independent chains of products, so that a long list is not bound by the latency of one.
 uint64_t hash_of(const std::vector<int64_t>& list, uint64_t seed) {
   uint64_t a = mixed(seed, list.size());
   uint64_t b = seed;
@@ -154,7 +153,7 @@ bool equal(const Type& a, const Type& b) {
     return false;
   for (size_t i = 0; i < a.children.size(); ++i) {
     if (a.children[i] == b.children[i]) continue;
-    // Entries of a struct are often the same type over and over.
+    // Entries of a struct often have the same type as the entry before.
     if (i > 0 && a.children[i] == a.children[i - 1] && b.children[i] == b.children[i - 1]) continue;
     if (!equal(*a.children[i], *b.children[i])) return false;
   }

@@ -2,8 +2,8 @@
 //
 // Draws types. Half of them are shapes of real programs with random numbers, half are random trees:
 // a child is drawn first, then a constructor whose numbers fit it. A candidate that breaks an
-// option (too large, too many entries, overlap) is dropped and drawn again, in the end in favour of
-// its child.
+// option (too large, too many entries, overlap) is dropped and drawn again; after some attempts its
+// child is used.
 #include "type/random.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Generator : detail::Draw {
       TypePtr type = rng_.chance(50) ? tree(options_.max_depth) : scene();
       if (!type) continue;
       if (options_.overlap || !has_overlap(*type, 3)) return type;
-      // Elements run into one another: set them apart.
+      // Elements overlap each other: make the extent larger.
       const int64_t extent = type->true_extent() + rng_.magnitude(0, 64);
       type = accepted(make_resized(type->true_lb, extent, type));
       if (type && !has_overlap(*type, 3)) return type;
@@ -133,7 +133,7 @@ class Generator : detail::Draw {
       lengths.push_back(rng_.chance(5) ? 0 : rng_.magnitude(1, std::min<int64_t>(8, room(entry))));
       const int64_t unit = entry.alignment_bytes;
       at += natural ? ((-at % unit) + unit) % unit : rng_.magnitude(0, 24);
-      // Displacements are of the origin; the data begin at true_lb.
+      // Displacements place the origin; the data begin at true_lb.
       displacements.push_back(options_.negative ? at - entry.true_lb : at);
       at += std::max(entry.true_extent(), entry.extent()) * std::max<int64_t>(lengths.back(), 1);
     }
@@ -248,12 +248,12 @@ class Generator : detail::Draw {
       case 6:
         type = fields(base);
         break;
-      default:  // the same of small vectors
+      default:  // a subarray of small vectors
         if (TypePtr vector = accepted(make_contiguous(rng_.between(2, 9), base))) {
           type = accepted(subarray(vector, 3, true));
         }
     }
-    // Now and then as a part of something odd.
+    // Sometimes inside a random constructor.
     if (type && rng_.chance(25)) {
       if (TypePtr outer = accepted(node(type, 1))) return outer;
     }
@@ -360,8 +360,8 @@ uint64_t Random::next() {
 }
 
 int64_t Random::between(int64_t low, int64_t high) {
-  // The upper half of a product: as even as 2^64 draws can be spread over the range, without a
-  // division. (Width 0 means the whole of 64 bits.)
+  // The upper half of a product: uniform without a division, but for a bias of width / 2^64. (Width
+  // 0 means all 64 bits.)
   const uint64_t width = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
   const uint64_t drawn = next();
   const uint64_t above = width == 0 ? drawn : static_cast<uint64_t>((Wide{drawn} * width) >> 64);

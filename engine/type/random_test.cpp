@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The generator: the same types everywhere, within its options, all constructors and the odd cases
-// among them. The shrinker: planted faults come out small.
+// The generator: the same types on every machine, within its options, with all constructors and
+// unusual cases. The shrinker: planted faults are shrunk to small types.
 #include "type/random.hpp"
 
 #include <gtest/gtest.h>
@@ -24,15 +24,14 @@ void for_each_node(const Type& type, const Visit& visit) {
 }
 
 TEST(Random, NumbersAreTheSameOnEveryMachine) {
-  // xoshiro256** on the first four words of splitmix64(42), computed apart from this code.
+  // xoshiro256** on the first four words of splitmix64(42), computed by another program.
   Random random(42);
   EXPECT_EQ(random.next(), 1546998764402558742u);
   EXPECT_EQ(random.next(), 6990951692964543102u);
   EXPECT_EQ(random.next(), 12544586762248559009u);
 }
 
-// Failing seeds are quoted in reports: a change of this number means that old ones have lost their
-// meaning.
+// Reports quote failing seeds: if this number changes, seeds in old reports give other types.
 TEST(Random, TypesAreTheSameOnEveryMachine) {
   uint64_t hash = 0;
   for (uint64_t seed = 0; seed < 1000; ++seed) {
@@ -180,7 +179,7 @@ TEST(Random, OverlapIsTrueWhereItCannotBeTold) {
 
 // ---- shrinking ----
 
-// A planted fault comes down to a smallest type, from whatever random types show it first.
+// A planted fault is shrunk to a smallest type, whatever random type shows it first.
 void expect_shrunk(const std::function<bool(const Type&)>& fault,
                    const std::set<std::string>& smallest) {
   const auto fails = [&fault](const TypePtr& type) { return fault(*type); };
@@ -241,7 +240,7 @@ TEST(Shrink, FindsTheSmallestExample) {
 
 TEST(Shrink, EndsWhereNoStepFails) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    // A fault without any sense: it depends on all of the text.
+    // An arbitrary fault: it depends on the whole text.
     const auto fails = [](const TypePtr& type) {
       uint64_t hash = 1;
       for (const char c : print_type(*type)) hash = hash * 131 + static_cast<unsigned char>(c);

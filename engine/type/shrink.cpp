@@ -2,7 +2,7 @@
 //
 // Makes a failing type small: tries one-step simplifications, takes the first that still fails, and
 // starts again from it. Each step goes down the order (nodes, list entries, constructors, numbers,
-// basics), so that it comes to an end.
+// basics), so that shrinking ends.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -18,8 +18,8 @@ using List = std::vector<int64_t>;
 using detail::Parameter;
 using detail::ParameterKind;
 
-// Numbers are the simpler the nearer they are to 0, positive ones before negative ones. Simplest
-// candidates first; INT64_MIN has no positive counterpart, so magnitudes are unsigned.
+// Numbers are simpler the nearer they are to 0, positive ones before negative ones. Magnitudes are
+// unsigned, as INT64_MIN has no positive counterpart.
 uint64_t magnitude(int64_t value) {
   return value < 0 ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
 }
@@ -28,8 +28,8 @@ bool simpler(int64_t a, int64_t b) {
   return magnitude(a) != magnitude(b) ? magnitude(a) < magnitude(b) : a > b;
 }
 
-// The simplest first, then ever nearer to the number itself, so that a bound somewhere between is
-// found by bisection.
+// Simpler numbers than `value`, the simplest first, then ever nearer to it: a bisection, if the
+// fault begins at some bound.
 List simpler_numbers(int64_t value) {
   List candidates = {0, 1};
   for (int64_t step = value / 2; step != 0; step /= 2) candidates.push_back(value - step);
@@ -40,7 +40,7 @@ List simpler_numbers(int64_t value) {
   return candidates;
 }
 
-// Basics from the simplest on; all others come after them, in the order of the table.
+// The simplest basics, in order. All others come after them, in the order of the table.
 constexpr std::string_view kSimpleBasics[] = {"char", "int", "double"};
 
 class Simplifier {
@@ -111,7 +111,7 @@ class Simplifier {
         type_->combiner != Combiner::kDup && type_->combiner != Combiner::kResized) {
       if (contiguous(type_->children[0])) return true;
     }
-    // The same without the node between.
+    // The same over the grandchild.
     if (type_->children.size() == 1 && type_->children[0]->children.size() == 1 &&
         contiguous(type_->children[0]->children[0])) {
       return true;
@@ -125,7 +125,7 @@ class Simplifier {
     return false;
   }
 
-  // As many bytes as this type has, in copies of `element`.
+  // A contiguous of `element` with as many bytes as this type.
   bool contiguous(const TypePtr& element) {
     Type fields;
     fields.combiner = Combiner::kContiguous;

@@ -13,7 +13,7 @@ namespace lacuna {
 namespace {
 
 constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
-// Any element will do; this one was drawn at random.
+// Any element of the field serves; this one was drawn at random.
 constexpr uint64_t kBase = 0x1b5d70a3c94ef826 % kPrime;
 
 __extension__ typedef unsigned __int128 Wide;
@@ -37,8 +37,7 @@ uint64_t power(uint64_t base, int64_t exponent) {
   return result;
 }
 
-// A number for a basic that depends on its name alone: FNV-1a, whose low bits mix well enough for a
-// few dozen names.
+// A basic's symbol depends on its name alone: FNV-1a mixes well enough for a few dozen names.
 uint64_t symbol(const Basic& basic) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : basic.name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -59,7 +58,7 @@ Signature concat(const Signature& first, const Signature& second) {
 
 Signature repeat(const Signature& once, int64_t count) {
   Signature result;
-  // once, twice, four times ... what the bits of count call for.
+  // By binary powers: the hash of 1, 2, 4, ... repetitions, combined by the bits of count.
   uint64_t hash = once.hash;
   uint64_t shift = power(kBase, once.length);
   for (int64_t rest = count; rest > 0; rest >>= 1) {

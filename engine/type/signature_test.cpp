@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Signatures: equal for equal sequences of basics, however they were built, and unlike for others;
-// against one symbol after the other, and against the typemaps of random types.
+// Signatures are equal for equal sequences of basics, however built, and different for others.
+// Compared with symbol-by-symbol hashes, and with typemaps of random types.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -82,7 +82,7 @@ TEST(Signature, TellsWhatAllEntriesAre) {
   EXPECT_EQ(signature("contiguous(0, int)").uniform, nullptr);
 }
 
-// Against one symbol after the other.
+// Compared with repeated concatenation.
 TEST(Signature, RepeatIsConcatOverAndOver) {
   const Signature once = signature("struct([1, 2], [0, 8], [double, char])");
   Signature sum;

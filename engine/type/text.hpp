@@ -15,16 +15,15 @@
 
 namespace lacuna {
 
-// Names are case-insensitive and may carry MPI's prefix ("MPI_DOUBLE", "double"; "struct",
-// "MPI_Type_create_struct"), and integers may have digit separators (1_000_000). The error's
-// message has three lines: what is wrong and what would be right, the text (a window of it where it
-// is long), a caret under the place. Its status is LACUNA_PARSE_ERROR; where the text reads well
-// but a constructor refuses its arguments, it is the constructor's status, and the caret is under
-// its name.
+// Names are case-insensitive and may have MPI's prefix ("MPI_DOUBLE", "double"; "struct",
+// "MPI_Type_create_struct"), and integers may have digit separators (1_000_000). An error message
+// has three lines: what is wrong and what would be right; the text, or a part of it where it is
+// long; a caret under the place. Its status is LACUNA_PARSE_ERROR, or, if a constructor rejects its
+// arguments, the constructor's status, with the caret under its name.
 Result<TypePtr> parse_type(std::string_view text);
 
-// From about `most_bytes` on lists are not spelled out any more but say how many entries they have:
-// "[0, 3, ... 1000000 entries]". That is for people, and no text of a type.
+// Once the text has about `most_bytes` bytes, lists are abbreviated: "[0, 3, ... 1000000 entries]".
+// Such a text is for people and cannot be parsed.
 std::string print_type(const Type& type, size_t most_bytes = std::string::npos);
 
 }  // namespace lacuna

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Texts that are no types: the error says what is wrong and points at the right place.
+// Invalid texts: the error says what is wrong and points at the right place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -108,7 +108,7 @@ TEST(TextErrors, PointAtThePlace) {
        16},
       {"\tdup(\n\x01)", kParse, LACUNA_A_TYPE "'?'", 6},
       {"dup(\xc3\xa4)", kParse, LACUNA_A_TYPE "'?'", 4},
-      // Arguments that a constructor refuses: its sentence and status, and where it stands.
+      // Arguments that a constructor rejects: its message and status, and the place of its name.
       {"dup(vector(-3, 1, 4, int))", LACUNA_INVALID_ARGUMENT,
        "vector: count is -3; it must be 0 or more", 4},
       {"contiguous(2, contiguous(9223372036854775807, int))", LACUNA_OVERFLOW,
@@ -156,7 +156,7 @@ TEST(TextErrors, LongTextsAreShownAroundThePlace) {
   EXPECT_EQ(shown[caret.size() - 1], 'x');
 }
 
-// Any bytes at all: an answer, and a caret inside the text.
+// Arbitrary bytes: a type or an error, with the caret inside the text.
 TEST(TextErrors, NoTextIsTooStrange) {
   const std::string_view pieces[] = {"(",
                                      ")",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reads a type from text by recursive descent over the table in grammar.hpp, and hands the
-// arguments to the constructors of type.hpp, which check their meaning. An error shows the place:
-// what is wrong, the text, a caret.
+// Parses a type by recursive descent over the table in grammar.hpp, and calls the constructors of
+// type.hpp, which check the arguments. An error shows what is wrong, the text, and a caret under
+// the place.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -124,7 +124,7 @@ class Parser {
     return quoted(printable(text_.substr(at_, end - at_)));
   }
 
-  // One column a byte, so that the caret stands right.
+  // One column a byte, so that the caret is under the right one.
   static std::string printable(std::string_view text) {
     std::string result(text);
     for (char& c : result) {
@@ -319,7 +319,7 @@ class Parser {
       const bool separator = digits[i] == '_' && i > 0 && i + 1 < digits.size() &&
                              is_digit(digits[i - 1]) && is_digit(digits[i + 1]);
       good = good && (digit || separator);
-      // Negative numbers are built downwards: the least one has no positive counterpart.
+      // Negative numbers are built by subtraction: INT64_MIN has no positive counterpart.
       if (digit) value = value * 10 + (negative ? '0' - digits[i] : digits[i] - '0');
     }
     if (good && value.ok()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Writes a type as text, following the table in grammar.hpp. The result is the canonical form:
-// lower case, no MPI prefix, one blank after a comma, words for the values that have one.
+// Prints a type by the table in grammar.hpp, in canonical form: lower case, no MPI prefix, one
+// blank after a comma, words for values that have one.
 #include <string>
 
 #include "type/grammar.hpp"
@@ -97,7 +97,7 @@ class Printer {
     text_ += ']';
   }
 
-  // Whether an f90_* type has the representation it would be given unasked.
+  // Whether an f90_* type has the default representation of its precision and range.
   static bool has_default_basic(const Type& type) {
     Type fields;
     fields.combiner = type.combiner;

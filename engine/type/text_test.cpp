@@ -196,7 +196,7 @@ TEST(Text, RoundTripOfRandomTypes) {
     ASSERT_TRUE(again.ok()) << "seed " << seed << "\n" << again.error().message;
     ASSERT_TRUE(equal(*type, **again)) << "seed " << seed << ": " << text;
     ASSERT_EQ(print_type(**again), text) << "seed " << seed;
-    // Text comes from the arguments alone; what follows from them must come back as well.
+    // The text has the arguments only; the derived members must be restored as well.
     ASSERT_EQ((*again)->lb, type->lb) << text;
     ASSERT_EQ((*again)->ub, type->ub) << text;
     ASSERT_EQ(signature_of(**again).hash, signature_of(*type).hash) << text;
@@ -210,7 +210,7 @@ TEST(Text, EqualTellsTypesApart) {
       EXPECT_EQ(equal(**parse_type(a), **parse_type(b)), a == b) << a << " and " << b;
     }
   }
-  // Pairs that differ in one argument which no size or bound shows.
+  // Pairs that differ in one argument, with equal sizes and bounds.
   const std::pair<const char*, const char*> alike[] = {
       {"vector(1, 2, 3, int)", "vector(1, 2, 4, int)"},
       {"hvector(1, 2, 3, int)", "vector(1, 2, 3, int)"},
@@ -230,7 +230,7 @@ TEST(Text, EqualTellsTypesApart) {
   }
 }
 
-// For people: of long lists the beginning, and how many entries there are.
+// For people: long lists are cut, and the number of entries is added.
 TEST(Text, LongOnesAreCut) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < 100000; ++i) places.push_back(i * 3);

@@ -2,9 +2,9 @@
 //
 // Type: a decoded datatype, a tree of MPI constructors with MPI's own fields (MPI 5.0, chapter 5).
 // Comes from text_parse.cpp, from the constructors below, or from mpi/decode.cpp; goes to
-// layout/lower.cpp, which alone gives it a fast form. Nothing here depends on how bytes are moved.
+// layout/lower.cpp. Nothing here depends on how bytes are moved.
 //
-// Words:
+// Terms:
 //   basic     a predefined datatype as data: name, size, alignment.
 //   typemap   the meaning of a type: the ordered list of (basic, displacement) (typemap.hpp).
 //   marker    an explicit lower or upper bound (resized, subarray, darray).
@@ -55,14 +55,13 @@ enum class Distribution : uint8_t {
   kCyclic = LACUNA_DISTRIBUTE_CYCLIC,
 };
 inline constexpr int64_t kDefaultDarg = LACUNA_DISTRIBUTE_DFLT_DARG;
-// MPI_UNDEFINED (the same in every MPI): a precision or range that f90_real or f90_complex was not
-// told.
+// MPI_UNDEFINED (the same in every MPI): a precision or range of f90_real or f90_complex that is
+// not given.
 inline constexpr int64_t kUndefined = -32766;
-// Constructors deeper than this are declined (LACUNA_UNSUPPORTED), so that every walk of a tree may
-// recurse.
+// Deeper trees are declined (LACUNA_UNSUPPORTED), so that every walk of a tree may recurse.
 inline constexpr int kMaxDepth = 256;
-// And so are trees of more constructors, those of a child counted wherever it stands: n structs,
-// each of the one before twice, are 2^n, which no walk may have to make.
+// Trees of more constructors are declined. A shared child counts as often as it appears: n structs,
+// each with the one before twice, are 2^n constructors, too many for any walk.
 inline constexpr int64_t kMaxParts = int64_t{1} << 22;
 
 // One run of a basic's bytes inside it: most have one; a pair type such as double_int has two with
@@ -88,7 +87,7 @@ const Basic* find_basic(std::string_view name);
 // All of them, in a fixed order.
 std::span<const Basic> all_basics();
 
-// What a type keeps of its signature.
+// The part of a signature that a type stores.
 struct SignatureOutline {
   int64_t length = 0;  // basics in the sequence (a pair type counts as one)
   const Basic* uniform =
@@ -96,8 +95,7 @@ struct SignatureOutline {
 };
 
 // The sequence of basics of a type, as a hash that can be concatenated and repeated in O(log count)
-// without enumerating. Two types whose signatures differ have different hashes but for a chance of
-// about 2^-61.
+// without enumeration. Signatures that differ have equal hashes with a probability of about 2^-61.
 struct Signature : SignatureOutline {
   uint64_t hash = 0;  // of the sequence; 0 for the empty one
 };
@@ -137,7 +135,7 @@ class Type : public RefCounted {
       nullptr;  // named, f90_* (its representation); value_index: the pair, where it has a name
   std::vector<TypePtr> children;  // struct: one an entry; value_index: {value, index}; others: one
 
-  // What follows from them.
+  // Derived from the arguments above.
   int64_t size_bytes = 0;
   int64_t lb = 0;
   int64_t ub = 0;
@@ -146,24 +144,25 @@ class Type : public RefCounted {
   int64_t alignment_bytes = 1;
   bool lb_marker = false;
   bool ub_marker = false;
-  int depth = 0;  // constructors on the longest way down to a basic; named and f90_*: 0
-  int64_t parts =
-      0;  // constructors in all, a shared child's as often as it stands; named and f90_*: 0
+  int depth = 0;  // constructors on the longest path down to a basic; named and f90_*: 0
+  // Constructors in all; those of a shared child as often as it appears; named and f90_*: 0.
+  int64_t parts = 0;
   SignatureOutline signature;
   uint64_t hash = 0;       // of the structure: equal types have equal hashes
-  int64_t tree_bytes = 0;  // about the memory of all its nodes; INT64_MAX: more than that
+  int64_t tree_bytes = 0;  // memory of all its nodes, approximately; saturates at INT64_MAX
 
   int64_t extent() const { return ub - lb; }
   int64_t true_extent() const { return true_ub - true_lb; }
 };
 
-// Where in the memory of elements data may lie, in bytes from the origin of the first.
+// The range of memory [low, high) that holds all data of some elements, in bytes from the origin of
+// the first.
 struct DataSpan {
   int64_t low = 0;
   int64_t high = 0;
   int64_t bytes() const { return high - low; }
 };
-// Of `count` >= 1 elements; it must fit int64.
+// For `count` >= 1 elements; the result must fit int64.
 inline DataSpan data_span(const Type& type, int64_t count) {
   const int64_t last = (count - 1) * type.extent();
   return {type.true_lb + std::min<int64_t>(0, last), type.true_ub + std::max<int64_t>(0, last)};
@@ -204,12 +203,11 @@ Result<TypePtr> make_f90_real(int64_t precision, int64_t range, const Basic* bas
 Result<TypePtr> make_f90_complex(int64_t precision, int64_t range, const Basic* basic = nullptr);
 Result<TypePtr> make_f90_integer(int64_t range, const Basic* basic = nullptr);
 
-// Darray in terms of simpler constructors, dimension by dimension (MPI 5.0, 5.1.4): what lower.cpp
-// and typemap.cpp would otherwise both have to know. For one dimension: the blocks of the global
-// index range [0, gsize) that coordinate `coord` of `psize` processes owns: `full` blocks of
-// `block` indices, the first at `first`, then every `period`, then a last one of `tail` < block
-// indices (0: none), `period` after the last full one, or at `first`. Where it owns nothing, all
-// are 0; where it owns one block or less, `period` is 0.
+// One dimension of a darray (MPI 5.0, 5.1.4): the blocks of the global index range [0, gsize) that
+// coordinate `coord` of `psize` processes owns. These are `full` blocks of `block` indices, the
+// first at `first`, the others `period` apart; then a last block of `tail` < block indices (0:
+// none), `period` after the last full one, or at `first` if there is none. All members are 0 if it
+// owns nothing; `period` is 0 if it owns at most one block.
 struct OwnedBlocks {
   int64_t first = 0;
   int64_t block = 0;
@@ -223,11 +221,11 @@ OwnedBlocks darray_owned(int64_t gsize, Distribution distribution, int64_t darg,
 // says.
 std::vector<int64_t> darray_coords(const Type& darray);
 
-// Any of the above from a combiner, its arguments and children in the fields of a Type; what
-// follows from them is not read.
+// Makes any of the above types from the combiner, arguments and children of `fields`; its derived
+// members are not read.
 Result<TypePtr> make_from_fields(const Type& fields);
 
-// O(nodes): most messages need the outline alone.
+// O(nodes). Not stored: most messages need the outline only.
 Signature signature_of(const Type& type);
 
 // Structural equality: same constructors with the same arguments.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The oracle: enumerates a typemap by MPI's definitions (MPI 5.0, 5.1.2 to 5.1.4 and 5.1.7), one
-// function a constructor. It shares no arithmetic with build.cpp and darray.cpp, whose results the
-// tests hold against it, nor with layout/.
+// The tests' oracle: enumerates a typemap by MPI's definitions (MPI 5.0, 5.1.2 to 5.1.4 and 5.1.7),
+// one function for each constructor. It shares no arithmetic with what tests compare with it:
+// build.cpp, darray.cpp and layout/.
 #include "type/typemap.hpp"
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-// A displacement on the way down may leave int64 though all entries are inside it: the sum is right
+// Partial sums of displacements may overflow int64 though all entries fit. The final sum is right
 // modulo 2^64.
 int64_t plus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -105,8 +105,8 @@ class Enumerator {
     return stride;
   }
 
-  // Walks the array in storage order, so the slowest dimension first. `done` dimensions are
-  // decided, `element` is the index, in the whole array, of what they have decided on.
+  // Arrays are walked in storage order, the slowest dimension first: this is the dimension after
+  // `done` of them. Below, `element` is the index in the whole array so far.
   static size_t slowest(const Type& array, size_t done) {
     return array.order == Order::kC ? done : array.sizes.size() - 1 - done;
   }
@@ -122,8 +122,8 @@ class Enumerator {
     }
   }
 
-  // The process's place in dimension `dim` of the process grid, the last dimension varying fastest
-  // in either order.
+  // The process's coordinate in dimension `dim` of the process grid, whose last dimension varies
+  // fastest in either order.
   static int64_t coordinate(const Type& array, size_t dim) {
     int64_t rank = array.darray_rank;
     for (size_t i = array.psizes.size() - 1; i > dim; --i) rank /= array.psizes[i];
@@ -144,9 +144,9 @@ class Enumerator {
     } else if (type.distribs[dim] == Distribution::kCyclic) {
       length = by_default ? 1 : type.dargs[dim];
     }
-    // Blocks are dealt out like cards; the last one of all may be short.
+    // Blocks are distributed cyclically; the very last one may be short.
     const int64_t last_block = (gsize - 1) / length;
-    // (b >= 0: the sum of two legal numbers may leave int64.)
+    // (b >= 0: the sum of two legal numbers may overflow int64.)
     for (int64_t b = coordinate(type, dim); b >= 0 && b <= last_block && within_limit();
          b = plus(b, processes)) {
       for (int64_t i = 0; i < length && i < gsize - b * length && within_limit(); ++i) {
@@ -187,8 +187,7 @@ Result<std::vector<TypemapEntry>> typemap(const Type& type, int64_t count, int64
     return Error{LACUNA_OVERFLOW,
                  "typemap: offsets of " + std::to_string(count) + " elements do not fit 64 bits"};
   }
-  // Every basic has an entry or two, so most types that have too many need not be walked to know
-  // it.
+  // Every basic has at least one entry, so most types with too many are found without a walk.
   if (limit < 0 || type.signature.length > limit / count) return too_many(limit);
   Enumerator enumerator(static_cast<size_t>(limit));
   for (int64_t i = 0; i < count && enumerator.within_limit(); ++i) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The typemap: what a type means. Slow and obviously right, it follows the definitions of MPI 5.0
-// chapter 5 one by one; every other way to move bytes is held against it. For tests and `explain`,
-// never on the way of data.
+// The typemap: what a type means. Slow and obviously right: it follows the definitions of MPI 5.0
+// chapter 5 one by one, and tests compare all moving of bytes with it. Never used to move data.
 #ifndef LACUNA_ENGINE_TYPE_TYPEMAP_HPP_
 #define LACUNA_ENGINE_TYPE_TYPEMAP_HPP_
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What types mean: the basics' bytes, typemaps against lists written out by hand, typemaps against
-// the sizes and bounds that the constructors derive without enumerating, and the shares of a
-// distributed array.
+// What types mean: the bytes of basics; typemaps compared with lists written by hand, and with the
+// sizes and bounds that the constructors derive; and the shares of a distributed array.
 #include "type/typemap.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +60,7 @@ TEST(Basics, AreConsistent) {
   }
 }
 
-// The table against this machine's compiler.
+// The table compared with this compiler's types.
 template <typename T>
 void expect_like(const char* name) {
   const Basic* basic = find_basic(name);
@@ -121,7 +120,7 @@ TEST(Basics, AgreeWithTheCompiler) {
 
 // ---- typemaps by hand ----
 
-// The standard's {(double, 0), (char, 8)} of extent 16, and what its examples make of it.
+// The standard's type {(double, 0), (char, 8)} of extent 16, and its examples with it.
 TEST(Typemap, ExamplesOfTheStandard) {
   const std::string t = "struct([1, 1], [0, 8], [double, char])";
   EXPECT_EQ(entries("contiguous(3, " + t + ")"),
@@ -212,7 +211,7 @@ TEST(Typemap, HasALimit) {
   EXPECT_EQ(far.error().status, LACUNA_OVERFLOW);
 }
 
-// Displacements that leave int64 on the way and come back.
+// Displacements whose partial sums overflow int64.
 TEST(Typemap, ReachesBothEndsOfMemory) {
   EXPECT_EQ(
       entries("hindexed([1], [4611686018427387904], hindexed([1], [4611686018427387904], "
@@ -262,7 +261,7 @@ TEST(Typemap, BoundsOfRandomTypesContainTheirDataUnlessMarked) {
   EXPECT_GT(unmarked, 1000);
 }
 
-// Every byte on its own, in a set: slow, and nothing to get wrong.
+// Compared with a set of all bytes: slow and simple.
 TEST(Typemap, OverlapOfRandomTypes) {
   int overlapping = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
@@ -289,7 +288,7 @@ TEST(Typemap, OverlapOfRandomTypes) {
 
 // ---- distributed arrays ----
 
-// MPI 5.0, 5.1.4, in its own words and variables.
+// MPI 5.0, 5.1.4, with the standard's variables.
 OwnedBlocks owned_by_the_standard(int64_t gsize, int64_t darg, int64_t psize, int64_t r) {
   const int64_t nblocks = (gsize + darg - 1) / darg;
   int64_t count = nblocks / psize;
@@ -349,7 +348,7 @@ TEST(Darray, OwnedBlocksOfHugeDimensions) {
   EXPECT_EQ(cyclic.period, 2);
 }
 
-// All processes together have every element once, each in the storage order of the whole array.
+// The processes together have every element once, each in the storage order of the whole array.
 TEST(Darray, SharesArePartsOfTheWhole) {
   int seen = 0;
   for (uint64_t seed = 0; seen < 300; ++seed) {
