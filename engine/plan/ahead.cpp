@@ -23,8 +23,8 @@ bool has_rows_of(const Sweep& sweep, int64_t runs) {
   return sweep.own == Sweep::Own::kInner || sweep.inner.count >= runs;
 }
 
-// The greatest common divisor of the strides of all loops, from a line to a page: one in so many
-// bytes of memory is the beginning of a run.
+// The greatest common divisor of all loops' strides, at least a line and at most a page. Of the
+// cache, only one line in so many bytes can hold the runs.
 int64_t common_stride(const Sweep& sweep, const Machine& machine) {
   int64_t common = machine.page_bytes;
   const auto take = [&](const Loop& loop) {
@@ -36,15 +36,15 @@ int64_t common_stride(const Sweep& sweep, const Machine& machine) {
   return std::max(common, machine.line_bytes);
 }
 
-// Whether lines at this stride have at most four places in their pages. They then share four sets
-// of the L1, too few for all the lines that should be in flight; the L2 has not that limit.
+// Whether lines at this stride have at most four different offsets in their pages. They then share
+// four sets of the L1, too few for all lines that should be in flight; the L2 has no such limit.
 bool uses_few_l1_sets(int64_t stride, const Machine& machine) {
   return std::gcd(stride, machine.page_bytes) >= machine.page_bytes / 4;
 }
 
-// Prefetches such lines into the L2, at twice the distance, once they outgrow their share of the
-// L3. Below that size a prefetch was up to 1.5 times slower. Short rows are prefetched as well: the
-// next row often begins where the prefetch lands.
+// Prefetches such lines into the L2 once they outgrow their share of the L3; long rows at the
+// distance for DRAM. Below that size a prefetch was up to 1.5 times slower. Short rows are
+// prefetched as well: the next row often begins where the prefetch lands.
 void set_second_ahead(Sweep& sweep, const Machine& machine) {
   const int64_t room = machine.l3_bytes / common_stride(sweep, machine);
   const int64_t all = machine.l3_bytes / machine.line_bytes;

@@ -100,7 +100,7 @@ class Walk {
     return found;
   }
 
-  // Adds `loop` over `child`.
+  // Puts `loop` over `child` into `all`, which has nothing but cycles so far.
   void take(Demand& all, Demand child, const Loop& loop) const {
     const Cover lines = repeated({child.lines, child.begin, child.end}, loop, machine_.line_bytes);
     const Cover pages = repeated({child.pages, child.begin, child.end}, loop, machine_.page_bytes);

@@ -6,7 +6,7 @@
 //
 //   - equal moves of 1 to 16 bytes at one stride (a small vector);
 //   - runs of 32 to 512 bytes at one stride, by moves of 32 bytes (few_wide.cpp);
-//   - rows of short runs at one stride, if they are too many for a list;
+//   - rows of short runs at one stride, if there are more than 32 runs;
 //   - any runs, as a list of moves of 16, 8, 4, 2 and 1 bytes (WordList);
 //   - runs of several words at one stride, in place of that list.
 //

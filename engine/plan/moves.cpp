@@ -109,7 +109,7 @@ void prepare_moves(Sweep& sweep, const KernelTable& kernels, const Machine& mach
   const bool is_line = sweep.width == machine.line_bytes;
   if (!is_line) m.one_by_one_runs = machine.learned_lines;
   sweep.unpack_move = m;
-  // memcpy may be slower than vectors when it writes to places with gaps (fast_memcpy_bytes).
+  // Where memory has gaps, memcpy may be slower than vectors when it writes, not when it reads.
   sweep.unpack_move.library_run = machine.fast_memcpy_scatter_bytes;
   // The stride prefetcher does not cross pages, so for large strides one load instruction has no
   // advantage when unpacking. Packing lines that are in a cache gains by one whole-line load each.
