@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Callbacks of the program that call MPI: of attributes, of generalized requests, of reductions.
-// Where the call is the callback's last statement, compilers jump to it, and it seems to come from
-// the library.
+// Callbacks of the program that call MPI: of attributes, of generalized requests, of reductions. If
+// the call is the callback's last statement, compilers jump to it, and its return address is in the
+// library.
 #include "callbacks.hpp"
 
 #include "chaos.hpp"
@@ -11,7 +11,8 @@ namespace chaos {
 
 namespace {
 
-// What a rank does in its callback, and others plainly. Those of `tail` are last statements.
+// What a rank does in a callback, and the other ranks outside of one. `tail`: as the last statement
+// of the callback.
 struct Action {
   enum What { kBcast, kBarrier, kSend, kWait, kNothing } what = kNothing;
   bool tail = false;
@@ -37,7 +38,7 @@ int in_the_middle(Action* a) {
   return a->calls > 0 ? code : MPI_ERR_OTHER;
 }
 
-// A macro, as the jump must be this function's own.
+// A macro, because the tail call must be in the callback itself.
 #define ACT(a)                                                                             \
   if (!(a)->tail) return in_the_middle(a);                                                 \
   switch ((a)->what) {                                                                     \
@@ -88,7 +89,7 @@ enum Trigger {
   kTriggers
 };
 
-// Calls MPI so that it calls the action.
+// Calls MPI so that it calls the callback with the action.
 void trigger(Program* p, Trigger how, Action* action) {
   int key = MPI_KEYVAL_INVALID;
   MPI_Comm comm = MPI_COMM_NULL, copy = MPI_COMM_NULL;

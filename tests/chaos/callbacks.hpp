@@ -6,7 +6,7 @@
 
 namespace chaos {
 
-// Adds integers, and asks MPI something on the way, at the end of it, too.
+// Adds integers, and calls MPI in between and as its last statement.
 MPI_Op a_user_op();
 
 }  // namespace chaos

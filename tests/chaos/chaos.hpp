@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random legal MPI programs, natively and under lacuna (run.py). A program is a row of steps that
-// all ranks draw from one seed: each step draws first, in all ranks the same numbers, and then does
-// its part, in the ranks that have one. Steps have no barrier between them: ranks run ahead of each
-// other. What a step leaves in buffers, statuses and error classes is digested.
+// Random legal MPI programs, natively and under lacuna (run.py). A program is a sequence of steps
+// that all ranks draw from one seed. Each step first draws the same numbers in all ranks; then the
+// ranks that take part do their part. There are no barriers between steps: ranks run ahead of each
+// other. A hash (digest) is made of what a step leaves in buffers, statuses and error classes.
 //
-// Why a program cannot wait for ever by itself: what a step waits for was begun in this step or
-// an earlier one, and all ranks go through the steps in one order.
+// A program cannot deadlock by itself: what a step waits for was begun in this step or an earlier
+// one, and all ranks do the steps in the same order.
 #ifndef LACUNA_TESTS_CHAOS_CHAOS_HPP_
 #define LACUNA_TESTS_CHAOS_CHAOS_HPP_
 
@@ -44,16 +44,16 @@ class Digest {
 
 struct Drawn {
   lacuna::TypePtr type;
-  bool apart;  // its elements, one behind the other, do not lie between each other
+  bool apart;  // successive elements are not interleaved
   std::string text() const;
-  // How many elements may stand in a buffer, for about so many bytes of data.
+  // How many elements a buffer may have, for about so many bytes of data.
   int most(int64_t bytes) const;
 };
 Drawn draw_type(Random* draw);
-int64_t draw_size(Random* draw);  // bytes of a message, about
+int64_t draw_size(Random* draw);  // about the bytes of a message
 
-// This rank's handle of a type, made anew. `plain`: without gaps, of the same signature, where that
-// is all of one kind.
+// This rank's handle of a type, newly made. `plain`: without gaps, with the same signature, if that
+// has a single basic type.
 class Handle {
  public:
   Handle() = default;
@@ -61,7 +61,7 @@ class Handle {
   Handle(Handle&& other) noexcept;
   Handle& operator=(Handle&& other) noexcept;
   ~Handle() { free(); }
-  void free();  // early, as programs may; the handle's value stays for nobody
+  void free();  // before the object ends, as programs may do while a call is pending
   MPI_Datatype get() const { return type_; }
 
  private:
@@ -82,17 +82,17 @@ class Memory {
   size_t size_ = 0, offset_ = 0;
 };
 
-// ---- what a program has ----------------------------------------------------------------------
+// ---- the state of a program ------------------------------------------------------------------
 
-// A communicator, as all ranks know it, also those outside of it. Ranks are the program's.
+// A communicator, as all ranks know it, also those outside of it. Ranks are those of the program.
 struct Comm {
   int id = 0;
   std::vector<int> group;                          // by rank in it
   std::vector<int> other;                          // the other group, of an intercommunicator
   std::vector<std::vector<int>> sources, targets;  // neighbours, by rank, in a topology
-  bool kept = false;                               // MPI_COMM_WORLD and kin
-  MPI_Comm handle = MPI_COMM_NULL;                 // in its ranks
-  bool buffered = false;                           // MPI_Bsend and kin were used on it
+  bool kept = false;                               // never freed: MPI_COMM_WORLD and its like
+  MPI_Comm handle = MPI_COMM_NULL;                 // null in other ranks
+  bool buffered = false;                           // MPI_Bsend or its like was used on it
 
   bool inter() const { return !other.empty(); }
   bool topology() const { return !sources.empty(); }
@@ -136,30 +136,30 @@ class Program {
   std::vector<std::shared_ptr<void>> kept;  // until the end, when all has been received
   Digest digest;                            // of this step
   Random noise;                             // this rank's own choices
-  Random pauses;                            // and what comes between calls
+  Random pauses;                            // for pauses between calls
   int next_id = 0, next_tag = 100;
 
   // A communicator of those that `fits`; null: there is none.
   CommPtr pick(Random* draw, const std::function<bool(const Comm&)>& fits);
-  // Says where this rank is, for who looks at a program that hangs.
+  // Records where this rank is, to be shown if the program hangs.
   void say(const std::string& text) const;
-  // Something may come between two calls.
+  // Perhaps waits for a while between two calls.
   void pause();
-  // A call that must succeed: what it says otherwise is digested. Perhaps a pause.
+  // After a call that must succeed: digests another code. Perhaps pauses.
   void ok(int code);
   int tag();  // that no other message has
   uint64_t label(uint64_t number) const {
     return mix(seed * 1000 + static_cast<uint64_t>(step), number);
   }
 
-  // What a status says; a probe's says nothing of cancellation.
+  // Digests a status; that of a probe without the cancelled flag.
   void note(uint64_t label, const MPI_Status& status, MPI_Datatype type, bool of_probe = false);
-  // How this rank completes something, and whether it looks at statuses.
+  // How this rank completes requests.
   test::How how(bool persistent);
   void finish(std::vector<Item> items);
   // Keeps requests pending, or completes them.
   void leave(Bundle bundle, bool pending);
-  // What is pending on it, or its collectives alone.
+  // Completes what is pending on a communicator, or only its collectives.
   void finish_of(int comm, bool collectives = false);
 
  private:
@@ -171,11 +171,11 @@ struct Step {
   int weight;
   void (*run)(Program*, Random*);
 };
-// By file.
-extern const std::vector<Step> kCommSteps, kCollectiveSteps, kMessageSteps, kExchangeSteps, kRequestSteps,
-    kErrorSteps, kCallbackSteps;
+// The steps of each file.
+extern const std::vector<Step> kCommSteps, kCollectiveSteps, kMessageSteps, kExchangeSteps,
+    kRequestSteps, kErrorSteps, kCallbackSteps;
 
-// The sequence that a step says for comms; collectives.cpp
+// collectives.cpp and comms.cpp: shared by steps.
 void collective_on(Program* p, Random* draw, const CommPtr& comm);
 CommPtr add_comm(Program* p, std::vector<int> group);
 void drop_comm(Program* p, const CommPtr& comm, bool disconnect);
@@ -184,15 +184,15 @@ std::vector<int> draw_subset(Random* draw, const std::vector<int>& of, size_t le
 // ---- around programs ---------------------------------------------------------------------------
 
 extern Page* g_page;
-extern int g_pauses;   // in a thousand calls
-extern int g_refused;  // of so many pieces of memory for lacuna one, or 0
+extern int g_pauses;   // per thousand calls
+extern int g_refused;  // one in so many of lacuna's allocations fails; 0: none
 extern bool g_verbose;
-extern int64_t g_planted_digest;  // into the next step's, and then none
+extern int64_t g_planted_digest;  // a planted fault: goes into the next digest, and is then cleared
 void log_line(const std::string& line);
 void refuse_memory(bool on);
 bool is_without(const std::string& step);
 bool is_left_out(int step);
-// What is seen after MPI_Finalize.
+// Called after MPI_Finalize.
 extern std::vector<std::function<void(Digest*)>> g_at_end;
 
 }  // namespace chaos

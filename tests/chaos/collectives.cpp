@@ -74,7 +74,7 @@ bool is_rooted(int kind) {
          kind == kScatterv || kind == kReduce;
 }
 
-// What all ranks know of a call, and what one rank needs until it is complete.
+// What all ranks know about a call, and what this rank keeps until it is complete.
 struct Call {
   int kind = 0;
   Way way = Way::kBlocking;
@@ -86,8 +86,8 @@ struct Call {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
   bool is_root = false;
-  int root_here = 0;    // as this rank gives it
-  int out = 0, in = 0;  // whom data go to and come from
+  int root_here = 0;    // the argument `root` of this rank
+  int out = 0, in = 0;  // how many ranks data go to and come from
   Handle type, same;
   Memory send, recv;
   struct Lists {
@@ -176,13 +176,13 @@ int Call::start() {
   }
 }
 
-// Counts and places of `n` pairs; `amount_of` says how many elements a pair has.
+// Counts and displacements for `n` ranks; amount_of(i) elements for the i-th.
 template <typename Amount>
 void fill(Call::Lists* lists, const Call& call, int n, const Handle& type, const Handle& same,
           const Amount& amount_of) {
   MPI_Aint lb = 0, extent = 0;
   MPI_Type_get_extent(type.get(), &lb, &extent);
-  // Open MPI looks at more types than there are neighbours, also where there are none.
+  // Open MPI reads more types than there are neighbours, even if there are none.
   for (int i = 0; i < std::max(8, n); ++i) {
     const int place = i < n ? (call.backwards ? n - 1 - i : i) * (call.count + call.gap) : 0;
     lists->counts.push_back(i < n ? amount_of(i) : 0);
@@ -219,15 +219,15 @@ void prepare(Program* p, const Comm& comm, Call* call) {
   const uint64_t seed = p->label(static_cast<uint64_t>(p->rank));
   call->send = Memory(call->type.get(), most, seed);
   call->recv = Memory(call->type.get(), most, seed + 1);
-  // From rank i to rank j of a communicator, of the groups between two; all are `count` to
-  // neighbours (how many an edge has must be known at both its ends).
+  // Elements from rank i to rank j of a communicator, or between the groups of an
+  // intercommunicator. Neighbours always get `count`, as both ends of an edge must know the number.
   const auto between = [&](int from, int to, bool from_low) {
     return call->amount(from + (from_low ? 0 : 20), to + (from_low ? 20 : 0));
   };
   const bool one_sided = call->kind == kGatherv || call->kind == kAllgatherv;
   fill(&call->sent, *call, call->out, call->type, call->same, [&](int i) {
     if (neighbors) return call->count;
-    if (one_sided) return between(me, 0, low);  // what this rank gives, to whomever
+    if (one_sided) return between(me, 0, low);  // the same for every receiver
     if (call->kind == kScatterv) return between(0, i, low);
     return between(me, i, low);
   });
@@ -264,7 +264,7 @@ Call draw_call(Program* p, Random* draw, const Comm& comm) {
   const int64_t way = draw->between(0, 99);
   call.way = way < 68 ? Way::kBlocking : way < 86 ? Way::kNonblocking : Way::kPersistent;
   if (call.way == Way::kPersistent && !g_quirks.persistent_collectives) call.way = Way::kBlocking;
-  // MPICH's of groups bring garbage in the gaps of what is gathered.
+  // MPICH's nonblocking collectives on intercommunicators write garbage into the gaps of a gather.
   if (comm.inter() && (call.way == Way::kPersistent || !g_quirks.ompi)) call.way = Way::kBlocking;
   call.drawn = draw_type(draw);
   // Intel MPI's MPI_Gather writes beyond its own memory where data do not begin at the address
@@ -286,11 +286,12 @@ Call draw_call(Program* p, Random* draw, const Comm& comm) {
   call.user_op = draw->chance(40) && call.way == Way::kBlocking;
   call.numbers = draw->next();
   call.plain = draw->chance(40) ? draw->next() : 0;
-  // MPICH and its kin cut it at multiples of the receiving type's extent, which must be the same.
+  // MPICH and Intel MPI cut MPI_Allgatherv at multiples of the receiving type's extent, which must
+  // be the same in all ranks.
   if (call.kind == kAllgatherv && !g_quirks.ompi) call.plain = 0;
   if (call.kind == kNeighborAlltoallw && g_quirks.ompi)
     call.way = Way::kBlocking;  // MPI_ERR_INTERN
-  // Those of two threads bring wrong bytes, now and then.
+  // Open MPI's nonblocking collectives of two threads sometimes deliver wrong bytes.
   if (g_threads && g_quirks.ompi && call.way == Way::kNonblocking) call.way = Way::kBlocking;
   static_cast<void>(p);
   return call;
@@ -300,7 +301,7 @@ Call draw_call(Program* p, Random* draw, const Comm& comm) {
 
 void collective_on(Program* p, Random* draw, const CommPtr& comm) {
   const auto call = std::make_shared<Call>(draw_call(p, draw, *comm));
-  // Of groups, and with an exchange in place, libraries go astray by themselves.
+  // Not on intercommunicators, where libraries fail by themselves.
   const bool pending = draw->chance(50) && !comm->inter();
   const int64_t starts = draw->between(1, 3);
   static const char* const kWays[] = {"", "nonblocking ", "persistent "};
@@ -351,7 +352,8 @@ void collective(Program* p, Random* draw) {
   for (int64_t i = 0; i < times; ++i) collective_on(p, draw, comm);
 }
 
-// Many ranks are in calls that others have not come to yet, on one communicator and another.
+// Several collectives on different communicators, so that ranks are in calls that others have not
+// reached yet.
 void several(Program* p, Random* draw) {
   const int64_t times = draw->between(2, 6);
   for (int64_t i = 0; i < times; ++i) {

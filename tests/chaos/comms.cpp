@@ -10,19 +10,19 @@ namespace chaos {
 
 namespace {
 
-constexpr size_t kMostComms = 14;  // of a program, besides MPI_COMM_WORLD and kin
+constexpr size_t kMostComms = 14;  // of a program, besides MPI_COMM_WORLD and its like
 
 bool is_group(const Comm& comm) { return !comm.inter(); }
 
 int64_t live(const Program& p) {
   return std::count_if(p.comms.begin(), p.comms.end(), [](const CommPtr& c) { return !c->kept; });
 }
-// Open MPI's threads, too, wait for each other for ever.
+// With threads, making communicators in Open MPI may deadlock.
 bool is_full(const Program& p) {
   return live(p) >= static_cast<int64_t>(kMostComms) || (g_threads && g_quirks.ompi);
 }
 
-// Whether a new communicator is what all believe it to be.
+// Checks that a new communicator is what all ranks expect.
 void check(Program* p, const Comm& comm) {
   if (comm.handle == MPI_COMM_NULL) return;
   int rank = 0, size = 0, other = 0;
@@ -106,7 +106,7 @@ void split(Program* p, Random* draw) {
   }
 }
 
-// Of some ranks, in an order of their own; collectively over all, or over them alone.
+// A communicator of some ranks in another order, by a call of all ranks or of these alone.
 void of_group(Program* p, Random* draw) {
   const CommPtr from = p->pick(draw, is_group);
   const std::vector<int> some = shuffled(draw, draw_subset(draw, from->group, 1));
@@ -144,7 +144,7 @@ void of_self(Program* p, Random* draw) {
   }
 }
 
-// Not of one with a topology, which Open MPI does not forget.
+// Not from one with a topology: with Open MPI the new communicator would keep it.
 void grid(Program* p, Random* draw) {
   const CommPtr from = p->pick(draw, [](const Comm& c) { return !c.inter() && !c.topology(); });
   const int periodic = draw->chance(50) ? 1 : 0;
@@ -197,7 +197,7 @@ void between_groups(Program* p, Random* draw) {
   const CommPtr from = p->pick(draw, [](const Comm& c) { return !c.inter() && c.size() > 1; });
   const int64_t numbers = static_cast<int64_t>(draw->next() >> 1);
   const int tag = p->tag();
-  // Intel MPI's hang and crash.
+  // Intel MPI hangs and crashes here.
   if (from == nullptr || is_full(*p) || g_quirks.intel) return;
   Random more(static_cast<uint64_t>(numbers));
   const int64_t most = from->size() - 1;
@@ -244,7 +244,7 @@ void disconnect_one(Program* p, Random* draw) {
   drop_comm(p, comm, true);
 }
 
-// A duplicate that a collective is made on, and freed at once; and again, on others of fewer ranks.
+// Duplicates that are freed right after one collective; repeated, on communicators of fewer ranks.
 void passing(Program* p, Random* draw) {
   const int64_t times = g_threads && g_quirks.ompi ? 0 : draw->between(1, 3);
   for (int64_t i = 0; i < times; ++i) {
@@ -276,7 +276,8 @@ CommPtr add_comm(Program* p, std::vector<int> group) {
 }
 
 void drop_comm(Program* p, const CommPtr& comm, bool disconnect) {
-  // MPICH waits for ever for what was sent from the attached buffer.
+  // MPICH's MPI_Comm_disconnect waits for ever for messages that were sent from the attached
+  // buffer.
   if (!g_quirks.ompi && comm->buffered) disconnect = false;
   if (g_quirks.ompi && g_threads) disconnect = false;  // hangs
   // As for MPI_Finalize. Collectives that are pending when it is freed crash Open MPI and Intel

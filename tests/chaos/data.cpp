@@ -36,11 +36,12 @@ void Digest::add(uint64_t label, const void* bytes, size_t size) {
 
 namespace {
 
-// Elements that lie between those before do not overlap, up to so many.
+// With up to so many elements, interleaved ones do not overlap.
 constexpr int kInterleaved = 64;
 constexpr int kPool = 150;
 
-// What libraries copy by value or lay out wrongly is for other tests (docs/internals/defects.md).
+// Without the types that libraries copy by value or place wrongly: other tests have them
+// (docs/internals/defects.md).
 bool is_tame(const lacuna::Type& type) {
   if (type.combiner == lacuna::Combiner::kDarray) return false;
   if (type.basic != nullptr && (type.basic->size_bytes >= 16 || type.basic->part_count > 1))
@@ -54,8 +55,8 @@ bool is_tame(const lacuna::Type& type) {
                      [](const lacuna::TypePtr& child) { return is_tame(*child); });
 }
 
-// Elements that begin before the one before them are laid out wrongly by MPICH, and ends that are
-// no multiple of the basic type by Open MPI.
+// MPICH places elements of negative extent wrongly, and Open MPI elements whose extent is no
+// multiple of the alignment.
 bool goes_up(const lacuna::Type& type) {
   if (type.extent() < 0 || type.extent() % type.alignment_bytes != 0) return false;
   return std::all_of(type.children.begin(), type.children.end(),
@@ -100,7 +101,7 @@ Drawn draw_type(Random* draw) {
   const auto text = [](int64_t n) { return std::to_string(n); };
   const std::string vector =
       "vector(" + text(many) + ", " + text(block) + ", " + text(block + gap) + ", " + child + ")";
-  // With the gap behind it, or not.
+  // With the trailing gap, or without it.
   const auto vector_type = lacuna::parse_type(vector);
   if (kind < 7 || !vector_type)
     return of_type(vector_type ? *vector_type : lacuna::make_named(*lacuna::find_basic("int")));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Usage: chaos_disturb FOLDER RANKS SEED
-// Stops ranks (SIGSTOP) and lets them go on: at random, or a moment after they have come to a new
-// step, for microseconds or for much longer than anything waits. Ends with its parent, or when its
-// standard input does, and then lets all go on.
+// Stops ranks (SIGSTOP) and continues them: at random, or a moment after they have begun a new
+// step, for microseconds or for much longer than anything waits. Ends with its parent, or at the
+// end of its standard input, and then continues all ranks.
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     wait_ns(random.magnitude(1, aims ? 300000 : 4000000));
     const int64_t kind = random.between(0, 99);
     tell(page, SIGSTOP);
-    // A second one, now and then.
+    // Sometimes a second one.
     Page* other = pages[static_cast<size_t>(random.between(0, ranks - 1))];
     const bool both = random.chance(15);
     if (both) tell(other, SIGSTOP);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Errors that a program survives: what their class is, and how often its handler is called.
+// Errors after which a program goes on: their class, and how often its error handler is called.
 #include <algorithm>
 #include <atomic>
 
@@ -37,19 +37,19 @@ int class_of(int code) {
   return result;
 }
 
-// What a call returns whose error a handler of the program's has seen is not compared: MPICH says
-// MPI_SUCCESS (docs/internals/defects.md).
+// If a handler of the program's has seen an error, the code of the call is not compared: MPICH
+// returns MPI_SUCCESS (docs/internals/defects.md).
 struct Watched {
   Program* p;
   int before[2];
   explicit Watched(Program* program) : p(program), before{g_handled[0], g_handled[1]} {}
-  // `of_none`: the library may ask another handler than the communicator's.
+  // `of_none`: the library may call another handler than the communicator's.
   void done(int code, uint64_t number, bool of_none = false) {
     p->say("class " + std::to_string(class_of(code)) + ", handlers called " +
            std::to_string(g_handled[0] - before[0]) + " and " +
            std::to_string(g_handled[1] - before[1]) + " times");
     const bool seen = g_handled[0] != before[0] || g_handled[1] != before[1];
-    if (g_threads) return;  // which count together
+    if (g_threads) return;  // the threads share the count
     if (of_none && g_quirks.intel) return;
     if (!seen) p->digest.add(p->label(number), class_of(code));
     for (const int i : {0, 1})
@@ -69,15 +69,15 @@ void change_handler(Program* p, Random* draw) {
   }
 }
 
-// Errors of several requests, with MPICH those of matched messages and with Intel MPI those of any
-// request, are those of no communicator:
-// MPI_COMM_SELF's handler is asked, or the world's.
+// Some errors belong to no communicator: of calls that complete several requests; with MPICH, of
+// matched messages; with Intel MPI, of any request. They call the handler of MPI_COMM_SELF or of
+// MPI_COMM_WORLD.
 void survive_everywhere(bool survive) {
   for (const MPI_Comm comm : {MPI_COMM_SELF, MPI_COMM_WORLD})
     MPI_Comm_set_errhandler(comm, survive ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL);
 }
 
-// A message that is longer than what there is room for.
+// A message that is longer than its receive.
 void truncated(Program* p, Random* draw) {
   const CommPtr comm =
       p->pick(draw, [](const Comm& c) { return !c.inter() && !c.kept && c.size() > 1; });
@@ -91,7 +91,7 @@ void truncated(Program* p, Random* draw) {
   const bool changes = draw->chance(40), plain_in = draw->chance(40), plain_out = draw->chance(40);
   const bool resets = draw->chance(60), all_return = draw->chance(50);
   const int tag = p->tag(), second_tag = p->tag();
-  if (g_threads && (way == 2 || way == 5)) way = 4;  // these need handlers that threads share
+  if (g_threads && (way == 2 || way == 5)) way = 4;  // these change handlers that threads share
   if (comm == nullptr || comm->handle == MPI_COMM_NULL || (g_threads && g_quirks.intel)) return;
   const int n = comm->size(), me = comm->rank_of(p->rank);
   const int source = static_cast<int>(source_number % n);
@@ -109,7 +109,7 @@ void truncated(Program* p, Random* draw) {
   }
   if (me == dest) {
     const Handle type(drawn, plain_in);
-    // Room for all, as Open MPI writes all of it (docs/internals/defects.md).
+    // Memory for the whole message, as Open MPI writes past the end (docs/internals/defects.md).
     Memory memory(type.get(), count, p->label(14)), behind(type.get(), count, p->label(15));
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
@@ -149,7 +149,7 @@ void truncated(Program* p, Random* draw) {
     watched.done(code, 16, of_none);
     if (of_none) survive_everywhere(false);
     memory.digest_margins(&p->digest, p->label(18));
-    // And what comes behind it is whole.
+    // The next message must be complete.
     p->ok(MPI_Recv(behind.base(), count, type.get(), source, second_tag, comm->handle, &status));
     p->note(p->label(20), status, type.get());
     behind.digest(&p->digest, p->label(21));
@@ -157,7 +157,7 @@ void truncated(Program* p, Random* draw) {
   if (resets) p->ok(MPI_Comm_set_errhandler(comm->handle, MPI_ERRORS_ARE_FATAL));
 }
 
-// Calls with arguments that make no sense, in one rank.
+// Calls with invalid arguments, in one rank.
 void wrong(Program* p, Random* draw) {
   const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter() && !c.kept; });
   const Drawn drawn = draw_type(draw);

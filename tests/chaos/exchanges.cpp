@@ -7,7 +7,7 @@ namespace chaos {
 
 namespace {
 
-// Each rank to the one behind it.
+// Each rank sends to the next one.
 void shift(Program* p, Random* draw) {
   const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter(); });
   const Drawn drawn = draw_type(draw);
@@ -36,7 +36,7 @@ void shift(Program* p, Random* draw) {
   to.digest(&p->digest, p->label(61));
 }
 
-// Many to one, which takes them as they come, between barriers.
+// Many ranks send to one, which receives in the order of arrival, between barriers.
 void many_to_one(Program* p, Random* draw) {
   const CommPtr comm = p->pick(draw, [](const Comm& c) { return !c.inter() && c.size() > 1; });
   const Drawn drawn = draw_type(draw);
@@ -67,7 +67,7 @@ void many_to_one(Program* p, Random* draw) {
     }
     p->finish(std::move(items));
   } else {
-    // The i-th of a sender is the i-th of that sender: a label of its own.
+    // The i-th message of a sender has a label of its own.
     std::vector<int> come(static_cast<size_t>(comm->size()), 0);
     const auto digest = [&](const MPI_Status& status, const Memory& memory) {
       const int number = come[static_cast<size_t>(status.MPI_SOURCE)]++;
@@ -103,8 +103,8 @@ void many_to_one(Program* p, Random* draw) {
         digest(status, memory);
       }
     } else {
-      // Posted together: the first posted has the first of a sender's, so they are looked at in
-      // order.
+      // Receives that were posted together match a sender's messages in the order of posting, so
+      // they are digested in that order.
       std::vector<MPI_Request> requests(memories.size());
       std::vector<MPI_Status> statuses(memories.size());
       for (size_t i = 0; i < memories.size(); ++i)

@@ -26,12 +26,12 @@ _RANKS = [2, 2, 3, 3, 3, 4, 4, 5, 6]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a block is run with."""
+    """The options of a block."""
 
     ranks: int
     stops: bool
-    pauses: int  # in a thousand calls
-    refuse: int  # one of so many pieces of memory; 0: none
+    pauses: int  # per thousand calls
+    refuse: int  # one in so many allocations fails; 0: none
     threads: bool
     starve: bool
     options: tuple[tuple[str, str], ...]  # LACUNA_*
@@ -65,7 +65,7 @@ class Asked:
 
 
 def settings_of(seed: int, asked: Asked) -> Settings:
-    """Those of the seed's block, but for what the command line says."""
+    """The options of the seed's block; the command line has precedence."""
     rng = Random(f"block {seed // asked.block}")
     ranks = rng.choice(_RANKS)
     stops, pauses = rng.random() < 0.6, rng.choice([0, 0, 5, 30])
@@ -119,7 +119,7 @@ class Job:
             program += ["--pauses", str(settings.pauses), "--refuse", str(settings.refuse)]
             program += ["--plant", asked.plant] if asked.plant else []
         environment = dict(os.environ) | asked.target.environment() | self._library()
-        environment["TMPDIR"] = str(self.folder)  # what a launcher that is killed leaves
+        environment["TMPDIR"] = str(self.folder)  # a launcher that is killed leaves files there
         words = asked.target.command(settings.ranks, program)
         if not self.native:
             environment |= dict(settings.options)
@@ -147,7 +147,7 @@ class Job:
         return self
 
     def _library(self) -> dict[str, str]:
-        """What tests start the libraries with (cmake/mpi.cmake)."""
+        """The environment in which tests start the MPI libraries (cmake/mpi.cmake)."""
         found = {"LACUNA_PROFILE": "none", "LACUNA_TABLE": "none"}
         found["LACUNA_LIBRARY_DIR"] = str(self.asked.build / "lib")
         kind = self.asked.target.kind
@@ -168,7 +168,7 @@ class Job:
         return found
 
     def pages(self) -> list[tuple]:
-        """(pid, rank, ticks, seeds, steps, texts) of each rank that has begun."""
+        """(pid, rank, ticks, seeds, steps, texts) of each rank that has started."""
         found = []
         for rank in range(self.settings.ranks):
             with contextlib.suppress(OSError, struct.error):
@@ -181,7 +181,7 @@ class Job:
         return found
 
     def wait(self) -> None:
-        """Until it has ended, or nothing has moved for as long as one is patient."""
+        """Waits until the job has ended, or no rank has advanced for `patience` seconds."""
         assert self.process is not None
         last_seen: object = None
         moved = time.monotonic()
@@ -196,12 +196,12 @@ class Job:
             elif time.monotonic() - moved > self.asked.patience:
                 self.hung = True
                 self._end_disturber()
-                time.sleep(1)  # all go on again: do they?
+                time.sleep(1)  # all ranks are continued now: does one advance?
                 again = [page[2] for page in self.pages()], [p[5] for p in self.pages()]
                 if again != last_seen or self.process.poll() is not None:
                     self.hung, moved = False, time.monotonic()
                     continue
-                for page in self.pages():  # what a debugger does might let them go on
+                for page in self.pages():  # a debugger that attaches might end the hang
                     with contextlib.suppress(OSError):
                         os.kill(page[0], signal.SIGSTOP)
                 self.places = self._where()
@@ -246,7 +246,7 @@ class Job:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def lines(self) -> dict[tuple[str, int], str]:
-        """What each rank wrote of each program (and thread), and at the end."""
+        """What each rank logged for each program (and thread), and at the end."""
         found = {}
         for rank in range(self.settings.ranks):
             with contextlib.suppress(OSError):
@@ -261,7 +261,7 @@ class Job:
         return found
 
     def said(self) -> str:
-        """The ranks' logs in a run that was verbose."""
+        """The ranks' logs in a verbose run."""
         texts = []
         for rank in range(self.settings.ranks):
             with contextlib.suppress(OSError):
@@ -276,7 +276,7 @@ class Job:
 
 
 def _stack(pid: int) -> list[str]:
-    """The frames of each thread, by a debugger where there is one; else what the system says."""
+    """The stack of each thread if there is a gdb; else its wait channel and system call."""
     if shutil.which("gdb"):
         done = subprocess.run(
             ["gdb", "-batch", "-nx", "-p", str(pid), "-ex", "thread apply all bt 14"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether programs under lacuna do what they do alone, and what is told where they do not."""
+"""Compares programs under lacuna with the same programs alone, and reports differences."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Finding:
-    """A program that went another way."""
+    """A program that hung, died or differed."""
 
     seed: int
-    first: int  # of the launch in which it did
+    first: int  # the first seed of the launch
     what: str  # "hangs", "dies", "differs"
     told: str
     settings: Settings
-    native: bool = False  # the library alone did
+    native: bool = False  # it happened with the library alone
 
     def text(self) -> str:
         alone = " with the library alone" if self.native else ""
@@ -56,7 +56,7 @@ class Outcome:
     hung: bool
     code: int
     told: str
-    at: int  # the seed at which it stood when it hung or died
+    at: int  # the seed that ran when it hung or died
 
 
 def launch(asked: Asked, first: int, last: int, settings: Settings, calm: bool) -> Outcome:
@@ -68,7 +68,7 @@ def launch(asked: Asked, first: int, last: int, settings: Settings, calm: bool) 
         lines, pages = job.lines(), job.pages()
         at = first
         if job.hung or code != 0:
-            # The first program that some rank has not ended: where it stands, or has not come to.
+            # The first program that some rank has not ended, or not begun.
             at = min((min(p[3][: 2 if settings.threads else 1]) for p in pages), default=first)
             at = min(max(at, first), last - 1)
         told = job.places if job.hung else ""
@@ -82,8 +82,8 @@ def launch(asked: Asked, first: int, last: int, settings: Settings, calm: bool) 
 def compare(
     asked: Asked, first: int, last: int, times: int, end: float | None
 ) -> tuple[int, list[Finding]]:
-    """How many programs were compared, and what was found. After one that hangs or dies, the others
-    are started anew."""
+    """How many programs were compared, and what was found. After a program that hangs or dies, the
+    rest are started in a new launch."""
     settings = settings_of(first, asked)
     findings: list[Finding] = []
     programs = 0
@@ -159,7 +159,7 @@ def _one(key: tuple[str, int], native: str, ours: str) -> list[str]:
 
 
 def shrink(asked: Asked, seed: int, times: int) -> int:
-    """Leaves out one step after the other, as long as it still fails."""
+    """Leaves out steps, one after the other, as long as the program still fails."""
     settings = replace(settings_of(seed, asked), verbose=False)
 
     def fails(left_out: set[int]) -> bool:

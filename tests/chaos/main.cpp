@@ -3,8 +3,8 @@
 // Usage: chaos FOLDER FIRST LAST [--threads] [--pauses N] [--refuse N] [--starve] [--verbose]
 //              [--without STEP] ... [--leave-out N,N,...] [--plant hang|difference|death]
 // Runs the programs of the seeds FIRST to LAST - 1 and writes into FOLDER, for each rank, where it
-// is (state.RANK) and a line for each program (log.RANK). run.py is what starts and compares them;
-// a fault is planted in the last rank's fourth program, to see that it is found.
+// is (state.RANK) and a line for each program (log.RANK). run.py starts and compares them. --plant
+// puts a fault into the last rank's fourth program, to test that it is found.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include "tests/interpose/harness/ballast.hpp"
 
 namespace test {
-int g_rank = 0, g_size = 0;  // what ballast.hpp and complete.cpp want of the harness
+int g_rank = 0, g_size = 0;  // used by ballast.hpp and complete.cpp of the harness
 bool g_direct = false;
 void check(bool ok, const char* what, const char* file, int line) {
   if (!ok)
@@ -49,7 +49,7 @@ std::set<int> g_left_out;
 int g_log = -1;
 long g_yields = 0;
 
-// On a signal of run.py's: where this thread is, where there is no debugger.
+// On a signal: prints this thread's stack, for machines without a debugger.
 void tell_where(int) {
   void* frames[40];
   backtrace_symbols_fd(frames, backtrace(frames, 40), STDERR_FILENO);
@@ -113,8 +113,8 @@ int rank_by_launcher() {
 }  // namespace
 }  // namespace chaos
 
-// Before the libraries' own: a wait gives the core away for a moment, as ranks are more than cores
-// (tests/interpose/harness/harness.cpp), and now and then for long.
+// Replaces the C library's function for the MPI libraries. As there are more ranks than cores, a
+// wait sleeps for a moment (tests/interpose/harness/harness.cpp), and sometimes for long.
 extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
   const long yields = __atomic_add_fetch(&chaos::g_yields, 1, __ATOMIC_RELAXED);
   const bool is_long = chaos::g_pauses > 0 && yields % 499 == 498;

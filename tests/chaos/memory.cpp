@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory that lacuna is refused now and then.
+// Makes some of lacuna's allocations fail.
 #include <atomic>
 
 #include "chaos.hpp"

@@ -2,9 +2,9 @@
 //
 // Steps of messages between two ranks: all modes, all ways to receive.
 //
-// What is matched with what does not depend on time. Either each rank goes through the messages of
-// the step in one order (then wildcards are allowed where there is one sender), or tags are the
-// message's alone.
+// Which send matches which receive does not depend on time. Either each rank goes through the
+// messages of the step in one order (then wildcards are allowed if there is one sender), or each
+// message has a tag of its own.
 #include <sched.h>
 
 #include <algorithm>
@@ -53,14 +53,14 @@ struct Letter {
   Receiving receiving;
 };
 
-// Which two ranks of a communicator.
+// Draws two ranks of a communicator.
 void draw_ends(Random* draw, const Comm& comm, Letter* letter) {
   const bool upward = draw->chance(50);
   const std::vector<int>& out = comm.inter() && !upward ? comm.other : comm.group;
   const std::vector<int>& in = comm.inter() && upward ? comm.other : comm.group;
   letter->source = static_cast<int>(draw->between(0, static_cast<int64_t>(out.size()) - 1));
   letter->dest = static_cast<int>(draw->between(0, static_cast<int64_t>(in.size()) - 1));
-  // Between two, a receive from whomever must not meet a message to oneself.
+  // In a communicator of two, a receive from MPI_ANY_SOURCE must not match a message to oneself.
   if (!comm.inter() && comm.size() == 2) letter->dest = 1 - letter->source;
   letter->from = out[static_cast<size_t>(letter->source)];
   letter->to = in[static_cast<size_t>(letter->dest)];
@@ -70,12 +70,12 @@ struct Batch {
   CommPtr comm;
   bool in_order = true, posted_first = false, pending = false, free_early = false;
   std::vector<Letter> letters;
-  std::vector<size_t> order;  // of what is received after all has been sent
+  std::vector<size_t> order;  // of receives after all has been sent
 };
 
 Batch draw_batch(Program* p, Random* draw) {
   Batch batch;
-  // Intel MPI loses some between groups.
+  // Intel MPI loses messages on intercommunicators.
   batch.comm = p->pick(draw, [](const Comm& c) { return !c.inter() || !g_quirks.intel; });
   batch.in_order = draw->chance(60);
   batch.posted_first = !batch.in_order && draw->chance(50);
@@ -230,7 +230,7 @@ class Running {
     }
   }
 
-  // What has come is digested when it is there.
+  // Receives a message, and digests it when it is complete.
   void receive(const Letter& l) {
     tell("receiving", l, static_cast<int>(l.receiving));
     p_->pause();
@@ -243,7 +243,7 @@ class Running {
     const int source = l.any_source ? MPI_ANY_SOURCE : l.source;
     const int tag = l.any_tag ? MPI_ANY_TAG : l.tag;
     const auto done = [p = p_, end, label](const MPI_Status* status) {
-      // The type may have been freed; its bytes tell as much.
+      // The type may have been freed, so bytes are counted.
       if (status != nullptr) p->note(label + 1, *status, MPI_BYTE);
       end->memory.digest(&p->digest, label);
     };
@@ -296,8 +296,9 @@ class Running {
                             comm_, &status));
         break;
       case Receiving::kCancelled: {
-        // Withdrawn at once; where that was too late, it has the message. With threads Open MPI may
-        // cancel what another thread has just matched, and lose it (docs/internals/defects.md).
+        // Cancelled at once; if that is too late, it has the message. With threads, Open MPI may
+        // cancel a receive that another thread has just matched, and lose the message
+        // (docs/internals/defects.md).
         int cancelled = 0;
         if (g_quirks.ompi && g_threads) {
           p_->ok(MPI_Recv(base, l.room, type, source, tag, comm_, &status));

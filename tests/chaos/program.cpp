@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What all steps share: communicators and requests of a program, and how it goes through its steps.
+// Shared by all steps: communicators and requests of a program, and the loop over its steps.
 #include <sched.h>
 #include <unistd.h>
 
@@ -154,8 +154,8 @@ namespace {
 const std::vector<Step>& all_steps() {
   static const std::vector<Step> all = [] {
     std::vector<Step> found;
-    for (const auto* some : {&kCommSteps, &kCollectiveSteps, &kMessageSteps, &kExchangeSteps, &kRequestSteps,
-                             &kErrorSteps, &kCallbackSteps})
+    for (const auto* some : {&kCommSteps, &kCollectiveSteps, &kMessageSteps, &kExchangeSteps,
+                             &kRequestSteps, &kErrorSteps, &kCallbackSteps})
       found.insert(found.end(), some->begin(), some->end());
     return found;
   }();

@@ -12,7 +12,7 @@ namespace chaos {
 
 namespace {
 
-// Some of what is pending, all in one call; each rank for itself.
+// Completes some of the pending requests by one call; each rank decides by itself.
 void complete_some(Program* p, Random* draw) {
   const uint64_t which = draw->next();
   if (p->noise.chance(25)) return;
@@ -37,7 +37,7 @@ struct Pair {
   bool sends = false, receives = false;
 };
 
-// Two ranks of a communicator that fits.
+// Two ranks of a communicator.
 Pair draw_pair(Program* p, Random* draw, bool may_be_self) {
   Pair pair;
   pair.comm =
@@ -103,7 +103,7 @@ void channel(Program* p, Random* draw) {
   for (MPI_Request& request : requests) p->ok(MPI_Request_free(&request));
 }
 
-// Receives that nobody sends to, withdrawn.
+// Receives without a matching send, which are cancelled.
 void never(Program* p, Random* draw) {
   const Pair pair = draw_pair(p, draw, true);
   const Drawn drawn = draw_type(draw);
@@ -134,11 +134,11 @@ void never(Program* p, Random* draw) {
   memory.digest(&p->digest, p->label(7));
 }
 
-// Intel MPI crashes. Open MPI's MPI_Comm_disconnect does not wait for them where there are threads.
+// Intel MPI crashes. With threads, Open MPI's MPI_Comm_disconnect does not wait for freed receives.
 bool can_free_receives() { return !g_quirks.intel && !(g_quirks.ompi && g_threads); }
 
-// Requests that are freed while they are active. They are complete when the communicator has been
-// disconnected, or MPI been finalized; of a send, when it has been received.
+// Requests that are freed while they are active. They are complete after MPI_Comm_disconnect or
+// MPI_Finalize; a send also when its message has been received.
 void freed(Program* p, Random* draw) {
   const CommPtr from = p->pick(draw, [](const Comm& c) { return !c.inter(); });
   // Open MPI's MPI_Comm_disconnect does not wait for receives.
@@ -169,7 +169,7 @@ void freed(Program* p, Random* draw) {
     const int source = static_cast<int>(more.between(0, n - 1));
     const int dest = static_cast<int>(more.between(0, n - 1));
     const Drawn drawn = draw_type(&more);
-    const bool skipped = g_quirks.intel && source == dest;  // which crashes
+    const bool skipped = g_quirks.intel && source == dest;  // crashes
     const int count =
         static_cast<int>(more.magnitude(1, drawn.most(more.chance(80) ? 5000 : 500000)));
     const int tag = static_cast<int>(i);
@@ -222,7 +222,7 @@ void freed(Program* p, Random* draw) {
   if (end < 6) {
     drop_comm(p, comm, true);
   } else {
-    // By barriers alone nothing says when a freed receive is complete.
+    // A barrier does not show that a freed receive is complete, so its memory is read at the end.
     const auto look = [received, label = p->label(10)](Digest* digest) {
       for (size_t i = 0; i < received.size(); ++i) received[i]->memory.digest(digest, label + i);
     };
@@ -247,8 +247,8 @@ void freed(Program* p, Random* draw) {
   }
 }
 
-// One rank sends again and again, whatever its requests say first, until the other has had enough:
-// both of its requests must have their turn.
+// One rank sends messages until the other tells it to stop. It waits for its send and for the
+// receive of that message together, and both must be reported in time (fairness).
 void until_told(Program* p, Random* draw) {
   const Pair pair = draw_pair(p, draw, false);
   const Drawn drawn = draw_type(draw);
@@ -270,7 +270,7 @@ void until_told(Program* p, Random* draw) {
       int n = 0, indices[2] = {0, 0}, flag = 0;
       if (way == 0) MPI_Waitsome(2, requests, &n, indices, MPI_STATUSES_IGNORE);
       if (way == 2)
-        MPI_Testsome(2, requests, &n, indices, MPI_STATUSES_IGNORE);  // MPICH's never tells
+        MPI_Testsome(2, requests, &n, indices, MPI_STATUSES_IGNORE);  // MPICH starves the receive
       if (way == 1) {
         MPI_Test(&requests[1], &flag, MPI_STATUS_IGNORE);
         if (stop != 0) break;
@@ -283,7 +283,7 @@ void until_told(Program* p, Random* draw) {
         if (indices[i] != 0) continue;
         p->ok(MPI_Start(&requests[0]));
         ++sent;
-        usleep(100);  // or the other one drowns in them
+        usleep(100);  // so that the other rank is not flooded
       }
     }
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);

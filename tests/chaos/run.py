@@ -3,8 +3,8 @@
 
 `run.py --mpi mpich --seeds 0:10000` runs the programs of these seeds in blocks: each block has a
 number of ranks and options of its own, which follow from its first seed. A program whose digest
-differs, that does not end or that dies is named with its seed, the step, where each rank is, and a
-line that repeats it. `--minutes 60` goes on with new seeds until the time is over.
+differs, that hangs or that dies is reported with its seed, the step, the state of each rank, and a
+command that repeats it. `--minutes 60` goes on with new seeds until the time is over.
 """
 
 from __future__ import annotations
