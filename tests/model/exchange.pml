@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives in a room (interpose/direct/rooms/room.cpp, direct/rooms/exchange.cpp, direct/rooms/window.cpp): votes on the seats of each
- * member, then data through a window for each pair, which has room for fewer pieces than there
- * are; the last one to use a region, its readers and its owner, frees it. All give something to all, or one to all others. A member that
- * has no region free, or does not want to take part, says so and goes on at once: then nobody does. Each
- * member goes on to its next turn as soon as it is through with this one.
+ * Collectives in a room, i.e. on a communicator in shared memory (room.cpp, exchange.cpp and
+ * window.cpp in interpose/direct/rooms). Each member first writes its vote into its seats. Then the
+ * data go through a window for each pair, which holds fewer pieces than there are. The last process
+ * that uses a region, a reader or its owner, frees it. All members send to all, or one to all
+ * others. A member that has no free region, or does not want to take part, votes no and goes on at
+ * once; then nobody takes part. Each member begins its next call (turn) when it has finished this
+ * one.
  *
- * Every interleaving is looked at, memory being sequentially consistent, as in handover.pml.
+ * Every interleaving is checked, with sequentially consistent memory, as in handover.pml.
  *
- * What is asserted: all members come to the same decision in each turn; each piece that is read is that
- * of this turn, this pair and this place; in the end all regions are free; nobody waits for ever
- * (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
+ * Asserted: all members come to the same decision in each turn; each piece that is read is that of
+ * this turn, this pair and this place; in the end all regions are free; no process is blocked for
+ * ever (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
  */
 
 #ifndef MEMBERS
@@ -87,7 +89,7 @@ inline reserve() {
 }
 
 inline vote() {
-  /* Who has said something in the turn after one that was taken has read all seats of that. */
+  /* A member that has voted in the turn after one with a yes has read all seats of that one. */
 #ifndef BREAK_NO_READERS
   if
   :: turn_taken != 0 && turn >= turn_taken + SEATS ->
@@ -154,7 +156,7 @@ inline exchange() {
   do
   :: left == 0 -> break
   :: left > 0 ->
-    /* Which one is chosen freely; one that cannot go is blocked. */
+    /* Any member may go on that is not blocked. */
     select (j : 0 .. MEMBERS - 1);
     if
 #ifdef BREAK_NO_WINDOW
@@ -220,7 +222,7 @@ inline leave() {
 #endif
 }
 
-/* A message takes the memory of a region that is free, and is through. */
+/* A message uses the memory of a free region, and is delivered at once. */
 inline send_something() {
   atomic {
     r = 0;
@@ -238,7 +240,7 @@ inline send_something() {
   }
 }
 
-/* Another thread of a member has the memory of a region when it is free, once, at any time. */
+/* Another thread of a member uses the memory of a free region, once, at any time. */
 proctype Other(byte me) {
   byte j;
   do

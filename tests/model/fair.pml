@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Waitany and kin where EARLY persistent sends are over as soon as they are started, without the
- * library's request (interpose/requests/many.cpp), and the library has requests of its own, of
- * which some are complete in any call. What a call gives is started again at once. In each of CALLS
- * calls nothing that is complete waits for more than so many others as are reasonable. */
+ * MPI_Waitany and its like (interpose/requests/many.cpp). EARLY persistent sends are complete as
+ * soon as they are started, without a request of the library's; and the library has requests of its
+ * own, of which some are complete in any call. What a call returns is started again at once.
+ * Asserted: in CALLS calls, no complete request is passed over too often in favour of others. */
 
 #define ALL (EARLY + 1) /* the last one stands for the library's */
 #define LIBRARY EARLY

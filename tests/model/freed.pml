@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Requests that the program has freed (interpose/requests/freed.hpp): RECEIVES of them, whose messages come
- * one after the other, each followed by a word to the program that it has been sent. Two threads of
- * the receiver call MPI; the one that hears a word looks at the data. THREADS is 1 or 2: the other
- * one hears nothing, but may be the one that unpacks. It may also be called back by the library, with
- * a lock held that questions of the other thread need. END 0: the communicator is disconnected, in
- * which the library waits until no request is left. END 1: MPI_Finalize, in which the library
- * completes what is left when the sender has come, too. Then the last message is sent late, and the
- * sender waits until it has been received.
+ * Receives whose requests the program has freed (interpose/requests/freed.hpp). There are RECEIVES
+ * of them. Their messages arrive one after the other; after each, the program is told by another
+ * message that it was sent. One thread of the receiver gets these and looks at the data. With
+ * THREADS 2, a second thread gets none, but calls MPI, too, and may be the one that unpacks. The
+ * library may also call it back while it holds a lock that the other thread's calls need. END 0:
+ * the communicator is disconnected, and the library waits there until no request is left. END 1:
+ * MPI_Finalize, in which the library completes the rest when the sender has come, too. Then the
+ * last message is sent late, and the sender waits until it has been received.
  *
- * A message arrives in two parts. The library writes only while this process is in it, so asking
- * whether a message has begun and writing over what was there before are one step. */
+ * A message arrives in two parts. The library writes only while this process is in a call of it. So
+ * testing whether a message has begun, and overwriting what was there before, are one step. */
 
 #define OLD 0 /* as the program's memory was */
 #define NEW 1
@@ -49,7 +49,7 @@ proctype Sender() {
   sender_over = true
 }
 
-/* Unpacks what has come, and says so. */
+/* Unpacks what has arrived, and counts it. */
 inline end_freed(i) {
 #ifdef BREAK_COUNT_FIRST
   freed--;
@@ -83,7 +83,7 @@ inline ask_all(called_back) {
   od
 }
 
-/* finish_freed_requests(); `called_back`: out of the library. */
+/* finish_freed_requests(); `called_back`: in a callback of the library's. */
 inline finish(called_back) {
   if
   :: freed != 0 ->
@@ -131,7 +131,7 @@ proctype Main() {
 #endif
     assert(memory[2 * heard] == NEW && memory[2 * heard + 1] == NEW);
     n++
-  /* The communicator is done with before all messages are heard of. */
+  /* The communicator is no longer used before the program is told of all messages. */
   :: END == 0 -> break
   :: else -> break
   od;

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The hand-over of payloads through a region of the sender's arena (interpose/direct): reserve,
- * token, pieces that are published while the receiver follows, the receiver's mark, reuse by other
- * messages; where no region is free, the message goes as a whole, by the library. Two threads of a
- * rank send, with two tags in turn; a rank receives: whatever comes first (wildcards) or what has a
- * tag. It may probe first, cancel a receive that has not matched yet, or free one, which is finished
- * by later calls. Another thread of it may probe at any time.
+ * How payloads go through a region of the sender's arena (interpose/direct): reserve a region, send
+ * its token, publish pieces while the receiver follows; the receiver marks the region done, and
+ * another message uses it again. If no region is free, the library sends the message as a whole.
+ * Two threads of a rank send, alternating two tags. A rank receives the first message that comes
+ * (wildcards) or one with a tag. It may probe first, cancel a receive that has not matched yet, or
+ * free one, which later calls finish. Another thread of it may probe at any time.
  *
- * A probe that meets a token takes the messages up to that one out of the library's queue and holds
- * them (probe.hpp); a receive looks there first. Between that look and the moment when the library
- * knows of the receive nothing may be taken out.
+ * A probe that finds a token takes the messages up to that one out of the library's queue and holds
+ * them (probe.hpp); a receive searches these first. Between that search and the moment when the
+ * library knows of the receive, nothing may be taken out of the queue.
  *
- * Before a token goes out, its sender counts it and then writes a word that was never there before.
- * The receiver, who counts what it has landed, may keep the word that it has read if as many were
- * sent, looking at that after the word (settle). A receive that is complete while the word is still
- * that one is not looked at.
+ * Before a token is sent, its sender counts it and then writes a new value into a word. The
+ * receiver counts the tokens it has landed, i.e. whose payload it has. If as many were sent, it may
+ * keep the word it has read before that comparison (settle). While the word has that value, a
+ * receive that is complete need not be examined for a token.
  *
- * Every interleaving is looked at, memory being sequentially consistent: what is written before a
+ * Every interleaving is checked, with sequentially consistent memory: what is written before a
  * store with release and read after a load with acquire (payload and `published`, payload and
- * `done`) is in that order here as it is there. Cancelled sends are not in it, as no library cancels
+ * `done`) is ordered in the code as it is here. There are no cancelled sends, as no library cancels
  * them.
  *
- * What is asserted: each message arrives once, whole, with its own bytes; a receive never matches a
- * message while an earlier one of the same thread fits it, too; what a probe has told of is what the
- * next receive gets; a receive that is not looked at has brought no token; no piece is written over
- * one that is yet to be read; nobody waits for ever (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
+ * Asserted: each message arrives once, whole, with its own bytes; a receive never matches a message
+ * while an earlier one of the same thread fits it, too; the message that a probe has reported is
+ * what the next receive gets; a receive that is not examined has brought no token; no piece is
+ * overwritten before it is read; no process is blocked for ever (invalid end states). With
+ * -DBREAK_... a mistake is built in, which must be found (run.py).
  */
 
 #ifndef SENDERS
@@ -75,7 +76,7 @@ byte region_of[RECEIVES];
 bool matched[ALL];
 byte senders_over;
 
-/* Of all that a receive could have: none is earlier of the same thread. */
+/* Asserts that no earlier message of the same thread fits the receive, too. */
 inline match(receive, tag_, number_, region_) {
   k = number_ / MESSAGES * MESSAGES;
   do
@@ -88,7 +89,7 @@ inline match(receive, tag_, number_, region_) {
   region_of[receive] = region_
 }
 
-/* The library gets a message: for the first receive that it fits, or to wait. */
+/* The library gets a message: it matches the first receive that fits, or is queued. */
 inline arrive(number_, region_) {
   d_step {
     l = len(posted);
@@ -111,7 +112,7 @@ inline arrive(number_, region_) {
   }
 }
 
-/* One step looks at one shared word, and else at what the lock keeps for this thread. */
+/* A step reads one shared word; everything else that it uses is protected by the lock. */
 inline sweep() {
   r = 0;
   do
@@ -127,7 +128,7 @@ inline sweep() {
   od
 }
 
-/* First room, or none: nothing waits for it. */
+/* Reserves the first free region, or none: it never waits. */
 inline reserve() {
   atomic { !locked -> locked = true }
 #ifdef BREAK_NO_LOCK
@@ -212,7 +213,7 @@ proctype Sender(byte me) {
   senders_over++
 }
 
-/* Bytes of a region that is done: states are not told apart by them, and who would still read them is found. */
+/* Clears the bytes of a region that is done: there are fewer states, and a late reader is found. */
 inline forget(region_) {
   p = 0;
   do
@@ -221,7 +222,7 @@ inline forget(region_) {
   od
 }
 
-/* What a receive has matched goes to the program. */
+/* Delivers what a receive has matched to the program. */
 inline take(receive) {
   d_step { number = brought[receive]; region = region_of[receive] };
   if
@@ -258,7 +259,7 @@ inline take(receive) {
   }
 }
 
-/* The call that completes a receive. While the word is the settled one, it would not look. */
+/* The call that completes a receive. While the word is the settled one, it is not examined. */
 inline complete(receive) {
   assert(word != settled || region_of[receive] == NONE);
   take(receive);
@@ -268,7 +269,7 @@ inline complete(receive) {
   fi
 }
 
-/* From now on, until the word changes, nothing can come that has not been landed. */
+/* Until the word changes, no token can arrive that has not been landed. */
 inline settle() {
 #ifdef BREAK_WORD_LAST
   if
@@ -350,7 +351,7 @@ inline hold_up_to(tag_) {
   end_taking()
 }
 
-/* Another thread, which may look at any time. */
+/* Another thread, which may probe at any time. */
 proctype Prober() {
   byte i, t, number, region, tag;
   do
@@ -412,7 +413,7 @@ proctype Receiver() {
   };
   do
   :: n < ALL ->
-    /* What a freed receive has brought is taken by a later call. */
+    /* A later call finishes a freed receive. */
     if
     :: freed && brought[1 - now] != NONE -> take(1 - now); freed = false
     :: else
@@ -475,7 +476,7 @@ proctype Receiver() {
   :: n < ALL -> assert(arrived[n] == 1); n++
   :: else -> break
   od;
-  /* All is over: every region is free, or will be at the next sweep. */
+  /* In the end, every region is free, or will be at the next sweep. */
   (senders_over == SENDERS);
   p = 0;
   do

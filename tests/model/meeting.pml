@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The agreement of a node's ranks in MPI_Init (interpose/direct/agreement/meeting.cpp, agreement.cpp): the first
- * that comes binds a name and is the host, the others connect to it. The host waits for all, then for
- * the vote of each, and tells them the result; it alone has a limit. Ranks come as late as they like,
- * ABSENT of them never, and up to DEATHS guests die at any time. (A host that dies while it tells the
- * result takes the job with it.)
+ * How the ranks of a node agree in MPI_Init to use shared memory (meeting.cpp and agreement.cpp in
+ * interpose/direct/agreement). The first that comes binds a name and is the host; the others, its
+ * guests, connect to it. The host waits for all, then for the vote of each, and sends them the
+ * result. Only the host has a time limit. Ranks come as late as they like, ABSENT of them never,
+ * and up to DEATHS guests die at any time. (A host that dies while it sends the result ends the
+ * job.)
  *
- * What is asserted: who goes on with shared memory knows that all ranks have come and voted for it, and
- * that no rank which lives goes on without; nobody waits for ever (invalid end states). With
+ * Asserted: a rank that uses shared memory knows that all ranks have come and voted for it, and no
+ * rank that lives goes on without; no process is blocked for ever (invalid end states). With
  * -DBREAK_... a mistake is built in, which must be found (run.py).
  */
 
@@ -64,7 +65,7 @@ inline choose_vote() {
   }
 }
 
-/* The limit may have passed at any time. */
+/* The time limit may pass at any time. */
 #ifdef BREAK_NO_LIMIT
 #define LIMIT false
 #else

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ring of a large payload (interpose/direct/messages/send.cpp, receive.cpp): the sender writes its pieces
- * to the first places of the region over and over while the receiver follows. Where that does not
- * say in time that it has read what stands there, the sender ends the ring and goes on in the places
- * behind; it may come to think so at any time, and waits for nothing. Or it packs before the token
- * is out, and has no ring. One message follows the other through the same region.
+ * The ring of a large payload (send.cpp and receive.cpp in interpose/direct/messages). The sender
+ * writes its pieces to the first places of the region over and over, while the receiver follows. If
+ * the receiver does not report in time that it has read a piece, the sender ends the ring and goes
+ * on in the places behind it. It may decide so at any time, and never waits. Or it packs before the
+ * token is sent, and has no ring. One message follows the other through the same region.
  *
- * The receiver looks how much is there, then up to where the ring goes, takes all of it in one turn
- * up to the end of a round, and says so. Where it wants more at once, it looks for both again.
+ * The receiver reads how much is published, then where the ring ends, and reads all of that up to
+ * the end of a round, and reports it. If it needs more at once, it reads both again.
  *
- * Memory is sequentially consistent, as in handover.pml. What is asserted: each piece is read as it
- * was sent; nobody waits for ever. With -DBREAK_... a mistake is built in.
+ * Memory is sequentially consistent, as in handover.pml. Asserted: each piece is read as it was
+ * sent; no process is blocked for ever. With -DBREAK_... a mistake is built in.
  */
 #ifndef PIECES
 #define PIECES 5

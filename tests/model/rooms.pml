@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rooms that follow each other on the same seats (interpose/direct/rooms/room.cpp): communicators of two out
- * of three processes are made, used for some collectives and freed, each process at its own pace. A room
- * has a number that is free in all its members; a member that frees its communicator gives the number
- * back when all old members have read that its last turn was taken. exchange.pml has what happens in a
- * turn that is taken.
+ * Rooms that use the same seats one after the other (interpose/direct/rooms/room.cpp).
+ * Communicators of two out of three processes are made, used for some collectives and freed, each
+ * process at its own pace. A room has a number that is free in all its members. A member that frees
+ * its communicator gives the number back when all old members have read that its last turn had a
+ * yes. What happens in such a turn is in exchange.pml.
  *
- * What is asserted: all members of a room come to the same decision in each turn; in the end all numbers
- * have been given back; nobody waits for ever (invalid end states). With -DBREAK_... a mistake is built
- * in, which must be found (run.py).
+ * Asserted: all members of a room come to the same decision in each turn; in the end all numbers
+ * have been given back; no process is blocked for ever (invalid end states). With -DBREAK_... a
+ * mistake is built in, which must be found (run.py).
  */
 
 #ifndef COMMS

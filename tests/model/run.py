@@ -3,8 +3,8 @@
 
     run.py [--cc CC] [--largest]
 
---largest searches the largest sizes alone, which are left out otherwise.
-Exit codes: 0 they hold, 1 one does not, or a mistake is not found, 77 spin is not here.
+--largest checks only the largest sizes, which are left out otherwise.
+Exit codes: 0 all hold, 1 one does not, or a mistake is not found, 77 spin is not installed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Model:
-    """A protocol, the sizes at which it must hold, and mistakes with the words that find them."""
+    """A protocol, the sizes at which it must hold, and mistakes with spin's message for each."""
 
     name: str
     names: tuple[str, ...]
@@ -42,16 +42,16 @@ MODELS = [
         [(2, 0, 0), (2, 1, 0), (3, 0, 0), (3, 1, 0), (2, 0, 1), (3, 0, 1), (4, 1, 0)],
         {
             "BREAK_OWN_CLOCK": ((2, 0, 0), WRONG),  # a guest has a limit of its own
-            "BREAK_SOME": ((3, 0, 0), WRONG),  # the host begins with those who have come
-            "BREAK_NO_VOTE": ((2, 0, 0), WRONG),  # the host does not ask who can
-            "BREAK_NO_LIMIT": ((2, 1, 0), STUCK),  # who does not come is waited for
+            "BREAK_SOME": ((3, 0, 0), WRONG),  # the host begins before all have come
+            "BREAK_NO_VOTE": ((2, 0, 0), WRONG),  # the host does not ask for votes
+            "BREAK_NO_LIMIT": ((2, 1, 0), STUCK),  # the host waits for a rank that never comes
         },
     ),
     Model(
         "handover",
         ("SENDERS", "MESSAGES", "REGIONS", "PROBES", "CALLS"),
-        # One region is starved, three are more than are out at once. With less messages, probes of
-        # another thread, and probed, cancelled and freed receives.
+        # One region is too few, three are more than are in use at once. With fewer messages there
+        # are probes of another thread, and probed, cancelled and freed receives.
         [
             (2, 2, 1, 0, 0),
             (2, 2, 2, 0, 0),
@@ -69,14 +69,14 @@ MODELS = [
             "BREAK_TOLD_LATE": ((1, 1, 1, 0, 0), WRONG),  # the word is set when the token has gone
             "BREAK_COUNTED_LATE": ((1, 2, 2, 0, 0), WRONG),  # a token is counted after the word
             "BREAK_WORD_LAST": ((1, 2, 2, 0, 0), WRONG),  # settled by a word read after the counts
-            "BREAK_UNCOUNTED": ((1, 2, 2, 0, 0), WRONG),  # settled while a token is on its way
+            "BREAK_UNCOUNTED": ((1, 2, 2, 0, 0), WRONG),  # settled while a token is in flight
             "BREAK_NO_LOCK": ((2, 2, 2, 0, 0), WRONG),  # two threads reserve at once
             "BREAK_NEVER_FREE": ((2, 2, 2, 0, 0), WRONG),  # a region is lost
             "BREAK_WAIT_FOR_ROOM": ((2, 2, 2, 0, 0), STUCK),  # a sender waits for a region
-            "BREAK_HOLD_ONE": ((1, 3, 2, 1, 0), WRONG),  # a probe lets earlier ones stay behind
-            "BREAK_LIBRARY_FIRST": ((1, 3, 2, 0, 1), WRONG),  # what is held is looked at last
+            "BREAK_HOLD_ONE": ((1, 3, 2, 1, 0), WRONG),  # a probe leaves earlier messages behind
+            "BREAK_LIBRARY_FIRST": ((1, 3, 2, 0, 1), WRONG),  # held messages are searched last
             "BREAK_NO_POSTING": ((1, 2, 1, 1, 0), STUCK),  # taken out just before a receive asks
-            "BREAK_CANCELLED": ((1, 3, 2, 0, 2), WRONG),  # a cancelled receive is looked at
+            "BREAK_CANCELLED": ((1, 3, 2, 0, 2), WRONG),  # a cancelled receive is examined
             "BREAK_FREED_LOST": ((1, 2, 1, 0, 2), WRONG),  # a freed receive is forgotten
         },
         long=((2, 2, 2, 0, 0), (2, 2, 3, 0, 0)),
@@ -87,10 +87,10 @@ MODELS = [
         ("PIECES", "ROOM", "MESSAGES"),
         [(5, 2, 2), (6, 3, 2), (4, 1, 3), (7, 2, 1)],
         {
-            "BREAK_NO_ROOM": ((5, 2, 1), WRONG),  # over a piece that nobody has read
-            "BREAK_END_LATE": ((5, 2, 1), WRONG),  # published before the ring's end is told
-            "BREAK_END_FIRST": ((5, 2, 1), WRONG),  # the end is read before what is there
-            "BREAK_END_ONCE": ((6, 3, 1), WRONG),  # and not again with what is there later
+            "BREAK_NO_ROOM": ((5, 2, 1), WRONG),  # overwrites a piece that was not read
+            "BREAK_END_LATE": ((5, 2, 1), WRONG),  # published before the ring's end is written
+            "BREAK_END_FIRST": ((5, 2, 1), WRONG),  # the end is read before what is published
+            "BREAK_END_ONCE": ((6, 3, 1), WRONG),  # and not again with what is published later
             "BREAK_CONSUMED_FIRST": ((5, 2, 1), WRONG),  # consumed before it is read
         },
     ),
@@ -100,10 +100,10 @@ MODELS = [
         [(4, 1), (4, 2), (5, 2)],
         {
             "BREAK_BELIEVED": ((3, 1), WRONG),  # whatever looks like a token is one
-            "BREAK_NO_MARK": ((3, 1), WRONG),  # one that has been landed
-            "BREAK_NO_NUMBER": ((4, 1), WRONG),  # one whose region is another message's
-            "BREAK_MARK_FIRST": ((4, 1), WRONG),  # the mark is taken away before the number
-            "BREAK_NUMBER_STAYS": ((4, 1), WRONG),  # the number is only written over
+            "BREAK_NO_MARK": ((3, 1), WRONG),  # believes one that has been landed
+            "BREAK_NO_NUMBER": ((4, 1), WRONG),  # believes one whose region is another message's
+            "BREAK_MARK_FIRST": ((4, 1), WRONG),  # the mark is removed before the number
+            "BREAK_NUMBER_STAYS": ((4, 1), WRONG),  # the number is overwritten, not removed first
             "BREAK_NUMBER_FIRST": ((4, 1), WRONG),  # the number is read before the mark
             "BREAK_NUMBER_LATE": ((2, 1), WRONG),  # the token goes out before its number is there
             "BREAK_COUNTED_LATE": ((2, 1), WRONG),  # a probe takes a token for data
@@ -123,13 +123,13 @@ MODELS = [
         ],
         {
             "BREAK_AHEAD": ((2, 3, 1, 2, 0, 0), WRONG),  # a later vote is taken for this one
-            # the slow one has not read that it was taken
+            # a slow member has not read that the vote was yes
             "BREAK_NO_READERS": ((2, 4, 1, 1, 1, 0), WRONG),
             "BREAK_TURN_FIRST": ((2, 3, 1, 2, 0, 0), WRONG),  # read before it is written
-            "BREAK_OWN_VOTE": ((2, 3, 1, 2, 0, 0), WRONG),  # the others' do not count
+            "BREAK_OWN_VOTE": ((2, 3, 1, 2, 0, 0), WRONG),  # the others' votes do not count
             "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0, 0), WRONG),  # an unread piece is overwritten
             "BREAK_FIRST_READER": ((3, 1, 1, 1, 0, 0), WRONG),  # freed while another one reads
-            "BREAK_OWNER_LEAVES": ((2, 2, 1, 1, 0, 1), STUCK),  # freed while its owner looks
+            "BREAK_OWNER_LEAVES": ((2, 2, 1, 1, 0, 1), STUCK),  # freed while its owner reads it
         },
         largest=((3, 1, 1, 1, 0, 0),),
     ),
@@ -139,8 +139,8 @@ MODELS = [
         [(2, 2, 2), (3, 1, 2), (3, 2, 1), (3, 2, 2)],
         {
             "BREAK_AT_ONCE": ((3, 2, 2), WRONG),  # a number is free while a member still reads
-            "BREAK_SILENT": ((3, 2, 2), WRONG),  # who frees does not say that it has read
-            "BREAK_FIRST_TURN": ((3, 2, 2), WRONG),  # what an earlier room has left is believed
+            "BREAK_SILENT": ((3, 2, 2), WRONG),  # a member frees without saying that it has read
+            "BREAK_FIRST_TURN": ((3, 2, 2), WRONG),  # an earlier room's vote is believed
         },
         long=((3, 2, 2),),
         largest=((3, 2, 2),),
@@ -151,15 +151,15 @@ MODELS = [
         [(2, 1, 0), (2, 2, 0), (3, 2, 0), (2, 1, 1), (2, 2, 1)],
         {
             "BREAK_SKIP": ((1, 2, 0), WRONG),  # returns while another thread unpacks
-            "BREAK_NO_TURN": ((1, 2, 0), WRONG),  # two threads ask about one request
-            "BREAK_COUNT_FIRST": ((1, 2, 0), WRONG),  # counted as over before it is unpacked
-            "BREAK_NOT_BEHIND": ((1, 1, 0), WRONG),  # a call returns without a look
+            "BREAK_NO_TURN": ((1, 2, 0), WRONG),  # two threads test one request at once
+            "BREAK_COUNT_FIRST": ((1, 2, 0), WRONG),  # counted as complete before it is unpacked
+            "BREAK_NOT_BEHIND": ((1, 1, 0), WRONG),  # a call returns without testing them
             "BREAK_CALLBACK": ((1, 2, 0), STUCK),  # waits in a callback of the library's
             "BREAK_DISCONNECT": ((1, 1, 0), STUCK),  # not finished before the library waits
-            "BREAK_ONCE": ((1, 1, 0), STUCK),  # asked about once before the library waits
+            "BREAK_ONCE": ((1, 1, 0), STUCK),  # tested only once before the library waits
             "BREAK_CANCELLED": ((1, 1, 1), STUCK),  # cancelled in MPI_Finalize
-            "BREAK_BEGUN": ((1, 1, 1), WRONG),  # what has come is written over in MPI_Finalize
-            "BREAK_LEFT": ((1, 1, 1), WRONG),  # what comes in MPI_Finalize is not unpacked
+            "BREAK_BEGUN": ((1, 1, 1), WRONG),  # received data are overwritten in MPI_Finalize
+            "BREAK_LEFT": ((1, 1, 1), WRONG),  # data received in MPI_Finalize are not unpacked
         },
     ),
     Model(
@@ -182,8 +182,8 @@ def check(cc, folder, model, size, mistake=None):
     long = size in model.long and mistake is None
     commands = [
         ["spin", *defines, "-a", str(model.path)],
-        # Most searches are over sooner than the optimizer is done; -O2 compiles twice as long as
-        # -O1, and searches no faster.
+        # Most searches take less time than an optimised compilation. -O2 compiles twice as long as
+        # -O1, and its searches are no faster.
         [cc, "-O1" if long else "-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"],
         ["./pan", "-m1000000", "-w24" if long else "-w20"],
     ]

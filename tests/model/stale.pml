@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of tokens (interpose/direct): memory into which a message is received may hold the token of
- * an earlier message, and a message that is short or empty leaves it there. Some receives are not
- * told how much has come, and go by what lies in their memory.
+ * Copies of tokens (interpose/direct). The memory into which a message is received may hold the
+ * token of an earlier message, and a short or empty message leaves it there. Some receives are not
+ * told how many bytes have come, and decide by the contents of their memory.
  *
- * A sender sends messages in order, as a token where a region is free or, as it likes, as data. The
- * receiver takes them in order, into memory with a copy of any token that it has landed, or of none.
- * What lies there is taken for a token if its region has not been marked done and still has its
- * number. Meanwhile the sender uses the region again: it takes the number away before the mark.
+ * A sender sends messages in order, as a token if a region is free or, as it likes, as data. The
+ * receiver receives them in order, into memory with a copy of any token that it has landed, or
+ * without. The contents are taken for a token if its region is not marked done and still has its
+ * number. Meanwhile the sender uses the region again: it removes the number before the mark.
  *
- * A probe receives what may be a token, and leaves anything else where it is: it looks at whether
- * all tokens that were counted have been landed; each is counted before it goes out.
+ * A probe receives what may be a token, and leaves anything else where it is: it checks whether all
+ * tokens that were counted have been landed. Each is counted before it is sent.
  *
- * What is asserted: each token is landed, once, with the payload of its own message, and no data are
- * taken for one. With -DBREAK_... a mistake is built in, which must be found (run.py).
+ * Asserted: each token is landed once, with the payload of its own message, and no data are taken
+ * for a token. With -DBREAK_... a mistake is built in, which must be found (run.py).
  */
 
 #ifndef MESSAGES
