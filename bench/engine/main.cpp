@@ -3,9 +3,8 @@
 // lacuna, of this MPI library, of loops written by hand, and memcpy of the same bytes. `lacuna
 // bench engine` writes the rows, starts this on each MPI library and reads what comes out.
 //
-// Usage: lacuna-bench-engine-FAMILY --rows FILE --out FILE [--isa NAME|all]... [--warm 0|1] [--cold
-// 0|1]
-//          [--samples N] [--seconds S] [--check-only 0|1]                            (one process)
+// Usage: lacuna-bench-engine-FAMILY --rows FILE --out FILE [--isa NAME|all]... [--against LIBRARY]
+//          [--warm 0|1] [--cold 0|1] [--samples N] [--seconds S] [--check-only 0|1] (one process)
 #include <mpi.h>
 
 #include <cerrno>
@@ -33,6 +32,7 @@ struct Options {
   std::string rows;
   std::string out;
   std::vector<std::string> isas;
+  std::string against;
   bool check_only = false;
   Settings settings;
 };
@@ -55,6 +55,7 @@ Options parse(int argc, char** argv) {
                  {text_argument("--rows", options.rows),
                   text_argument("--out", options.out),
                   {"--isa", [&](const std::string& name) { add_isa(name, options.isas); }},
+                  text_argument("--against", options.against),
                   flag_argument("--warm", settings.warm),
                   flag_argument("--cold", settings.cold),
                   count_argument("--samples", settings.samples, 1),
@@ -77,7 +78,7 @@ std::string header(size_t rows) {
          ", \"rows\": " + std::to_string(rows) + "}";
 }
 
-Rivals all_rivals(const std::vector<std::string>& isas) {
+Rivals all_rivals(const Options& options) {
   Rivals rivals;
   rivals.push_back(memcpy_rival());
   rivals.push_back(lines_rival());
@@ -85,7 +86,12 @@ Rivals all_rivals(const std::vector<std::string>& isas) {
   rivals.push_back(mpi_rival());
   rivals.push_back(lacuna_rival());
   rivals.push_back(lacuna_again_rival());
-  for (const std::string& isa : isas) rivals.push_back(lacuna_isa_rival(isa));
+  if (!options.against.empty()) {
+    auto other = other_build_rival(options.against);
+    if (!other) fail(other.error().message);
+    rivals.push_back(std::move(other).value());
+  }
+  for (const std::string& isa : options.isas) rivals.push_back(lacuna_isa_rival(isa));
   for (auto& rival : lacuna_slices_rivals()) rivals.push_back(std::move(rival));
   rivals.push_back(mpi_lifecycle_rival());
   rivals.push_back(lacuna_lifecycle_rival());
@@ -119,7 +125,7 @@ int main(int argc, char** argv) {
   JsonLines out;
   if (!out.open(options.out)) fail("cannot write " + options.out + ": " + std::strerror(errno));
   out.write(header(rows->size()));
-  Rivals rivals = all_rivals(options.isas);
+  Rivals rivals = all_rivals(options);
   for (const Row& row : *rows) run(row, rivals, options, out);
   out.write("{\"kind\": \"end\"}");
   rivals.clear();

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "bench/engine/problem.hpp"
 
 namespace lacuna::bench {
@@ -60,6 +61,8 @@ std::unique_ptr<Rival> mpi_rival();
 std::unique_ptr<Rival> lacuna_rival();
 std::unique_ptr<Rival> lacuna_again_rival();
 std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa);
+// rivals/other_build.cpp: the shared library of another build, by its path.
+Result<std::unique_ptr<Rival>> other_build_rival(const std::string& path);
 // rivals/slices.cpp: slices of 8 KiB, for rows that are sliced: by a stream in order and in random
 // order, copied and lent, each alone; and what lent ones are held against.
 Rivals lacuna_slices_rivals();

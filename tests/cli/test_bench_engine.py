@@ -9,13 +9,16 @@ import csv
 import io
 import json
 import re
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from conftest import BUILD, ROOT, one_line_error
 from made_up import rows_of_engine
 
 from lacuna.bench import corpus, random_types
+from lacuna.bench.engine import findings
 from lacuna.bench.engine import rows as engine_rows
 from lacuna.bench.engine import tables as engine_report
 from lacuna.bench.engine.times import Times
@@ -158,6 +161,30 @@ def test_slow_rows_of_no_file_are_shown_with_their_types(lacuna, tmp_path):
         engine_report.show([row], Times(slow))
         shown = " ".join(out.getvalue().split())
     assert f"{row.count} x " in shown and row.id in shown
+
+
+def test_rows_slower_than_another_build_are_told_from_noise():
+    rows = corpus.select(corpus.load(), ["gropp"], False)[:2]
+    slower, noisy = (row.id for row in rows)
+    found = rows_of_engine({"lacuna": 10, "lacuna-again": 10, "lacuna-other": 9}, [slower])
+    found += rows_of_engine({"lacuna": 10, "lacuna-again": 11, "lacuna-other": 9}, [noisy])
+    told = findings.slower_than_other(rows, Times(found))
+    assert {(row, ratio) for row, _, _, ratio in told} == {(slower, 0.9)}
+    assert len(told) == 4
+
+
+def test_another_build_is_timed_in_the_same_process(lacuna, tmp_path):
+    other = tmp_path / "liblacuna.so"
+    shutil.copy(BUILD / "lib/liblacuna.so", other)
+    words = ("bench", "engine", "--mpi", "mpich", "--only", "tiny", "--warm", "--quick")
+    result = lacuna(*words, "--against", other, "--json", tmp_path / "rows.json")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert any(row["rival"] == "lacuna-other" for row in rows)
+    for wrong in (BUILD / "lib/liblacuna.so", "/lib/x86_64-linux-gnu/libm.so.6", "nowhere.so"):
+        result = lacuna(*words, "--against", wrong)
+        assert result.returncode != 0
+        assert Path(wrong).name in result.stderr, result.stderr
 
 
 def test_rows_of_two_kinds(lacuna):

@@ -8,8 +8,6 @@ import subprocess
 import pytest
 from conftest import BUILD, COMMAND, MPI_ROOT, ROOT, run_quietly
 
-from lacuna.bench.results import pages
-
 TABLE = re.compile(r'\{OptionId::k\w+, "(LACUNA_\w+)"')
 
 
@@ -41,35 +39,6 @@ def test_options_that_documents_name_exist():
         text = re.sub(r"-D ?LACUNA_\w+|`LACUNA_MPI(_ROOT)?(=ON)?`", "", page.read_text())  # CMake's
         told = set(re.findall(r"\bLACUNA_[A-Z_]*[A-Z]\b", text))
         assert told <= known, (page.name, told - known)
-
-
-def numbers(cells):
-    return [[float(word) for word in cell.replace("*", "").split("/")] for cell in cells]
-
-
-def test_ratios_of_the_readme_follow_from_what_was_measured():
-    """The first screen's table against that of docs/internals/performance.md, n = 4096, until it is
-    made of data in bench/results (test_results.py)."""
-    if pages.machine_of_readme((ROOT / "README.md").read_text()) is not None:
-        pytest.skip("the table is generated")
-    page = (ROOT / "docs/internals/performance.md").read_text()
-    table = page[page.index("| MPI_Pack native / lacuna |") :]
-    measured, library = {}, None
-    for line in table.splitlines()[2:14]:
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        library = cells[0] or library
-        if cells[1] == "4096":
-            measured[library] = numbers(cells[2:])
-    assert len(measured) == 3
-    text = (ROOT / "README.md").read_text()
-    text = text[text.index("<!-- performance: begin -->") : text.index("<!-- performance: end -->")]
-    rows = re.findall(r"^\| (\w+ ?MPI|MPICH) [\d.]+ \|(.*)\|$", text, re.MULTILINE)
-    assert {name for name, _ in rows} == set(measured)
-    for name, cells in rows:
-        pack, _, (native,), (by_hand,), (own,), (contiguous,) = measured[name]
-        wanted = [native / own, by_hand / own, contiguous / own, pack[0] / pack[1]]
-        for (shown,), ratio in zip(numbers(cells.split("|")), wanted, strict=True):
-            assert abs(shown - ratio) <= 0.02 * ratio, (name, shown, ratio)
 
 
 def anchors(page):

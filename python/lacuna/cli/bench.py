@@ -71,6 +71,10 @@ def _engine(
             "--isa", help="Also time lacuna's kernels of this instruction set, or of all."
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="Also time another build: the path of its liblacuna.so."),
+    ] = None,
     samples: Annotated[
         int | None, typer.Option("--samples", min=1, help="Samples of each rival.")
     ] = None,
@@ -125,6 +129,7 @@ def _engine(
             warm=warm or not cold,
             cold=cold or not (warm or quick),
             isas=list(isa or ([] if quick else ["all"])),
+            against=against,
             samples=samples,
             seconds=seconds,
             starts=starts,

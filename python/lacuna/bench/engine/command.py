@@ -36,6 +36,7 @@ class Options:
     warm: bool = True
     cold: bool = True
     isas: list[str] = field(default_factory=list)
+    against: Path | None = None  # the shared library of another build
     samples: int | None = None
     seconds: float | None = None
     starts: int = 1
@@ -111,6 +112,8 @@ def _run_one(
         *("--seconds", str(options.seconds or seconds)),
         *("--check-only", str(int(options.check_only))),
     ]
+    if options.against:
+        words += ["--against", str(options.against.resolve())]
     for isa in isas:
         words += ["--isa", isa]
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:

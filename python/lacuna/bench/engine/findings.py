@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lacuna.bench.corpus import CorpusRow
-from lacuna.bench.engine.times import CACHES, NOT_IN_MEANS, OPS, Times
+from lacuna.bench.engine.times import CACHES, NOT_IN_MEANS, OPS, OTHER_BUILD, Times
 
 LEAST_OF_BEST = 0.95  # a row is slow below this share of the best rival's speed
 PREDICTED_WITHIN = 2.0  # a prediction is near if it is at most so many times off
@@ -21,6 +21,20 @@ def slow_rows(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, 
                 best = times.of_best(row.id, op, cache)
                 if best and best[0] < LEAST_OF_BEST:
                     found.append((row.id, op, cache, *best))
+    return sorted(found, key=lambda one: one[3])
+
+
+def slower_than_other(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float]]:
+    """(row, op, cache, speed over that of the other build), the worst first: those that are slower
+    by more than lacuna is slower or faster than itself there."""
+    found = []
+    for row in rows:
+        for cache in CACHES:
+            for op in OPS:
+                ratio = times.faster(row.id, op, cache, OTHER_BUILD)
+                itself = times.faster(row.id, op, cache, "lacuna-again")
+                if ratio and itself and ratio < LEAST_OF_BEST * min(itself, 1 / itself):
+                    found.append((row.id, op, cache, ratio))
     return sorted(found, key=lambda one: one[3])
 
 

@@ -132,6 +132,16 @@ def _slow(rows: list[CorpusRow], times: Times) -> Table | None:
     return table if found else None
 
 
+def _against(rows: list[CorpusRow], times: Times) -> Table | None:
+    title = f"Rows where lacuna is below {findings.LEAST_OF_BEST} of the other build's speed"
+    table = Table(title=f"{title}, beyond noise", box=SIMPLE_HEAD)
+    for name in ("row", "", "caches", "speed"):
+        table.add_column(name, justify="right" if name == "speed" else "left")
+    for row, op, cache, ratio in findings.slower_than_other(rows, times):
+        table.add_row(row, op, cache, f"{ratio:.2f}")
+    return table if table.row_count else None
+
+
 def show(rows: list[CorpusRow], times: Times) -> None:
     """Prints it all."""
     console = Console(highlight=False)
@@ -141,6 +151,11 @@ def show(rows: list[CorpusRow], times: Times) -> None:
         table = _means(rows, times, cache)
         if table:
             console.print(table)
-    for table in (_slow(rows, times), *_predictions(rows, times), _bounds(rows, times)):
+    for table in (
+        _slow(rows, times),
+        _against(rows, times),
+        *_predictions(rows, times),
+        _bounds(rows, times),
+    ):
         if table:
             console.print(table)

@@ -14,6 +14,7 @@ CACHES = ("warm", "cold")
 OPS = ("pack", "unpack")
 # Made and freed for each message: an experiment of its own, over types that other rows have.
 NOT_IN_MEANS = "lifecycle"
+OTHER_BUILD = "lacuna-other"  # what --against names
 # lacuna-WORD and lacuna-WORD-more are not an instruction set.
 _NO_ISAS = ("again", "slices", "lent", "touched", "lifecycle")
 _Run = tuple[str, int]  # on which MPI library, and which start there
