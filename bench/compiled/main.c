@@ -7,8 +7,8 @@
 //
 // A row: ID KIND N BYTES LANE,LANE,... Lanes: `native` (plainly compiled), `by_hand`, and by
 // lacuna-cc two letters: whether sends (the first) and receives are its own (s) or left to the
-// library (n); g: own sends that leave a gap in what they have packed; c: receives without gaps.
-// Lanes take turns; each is compared with `native` first.
+// library (n); g: own sends that leave a gap in the packed data; c: receives without gaps. Lanes
+// run interleaved; the data of each are compared with those of `native` first.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +39,9 @@ static unsigned long long sum_of(const char* data, size_t bytes) {
   for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
     memcpy(&word, data + i, sizeof word);
     sum = (sum ^ word) * 1099511628211ull;
-    sum ^= sum >> 32;  // or what differs in a word's last bytes alone could be lost
+    sum ^= sum >> 32;  // so that differences in a word's last bytes are not lost
   }
-  memcpy(&word, data + bytes - sizeof word, sizeof word);  // what is left, and some again
+  memcpy(&word, data + bytes - sizeof word, sizeof word);  // the rest, with some bytes again
   return (sum ^ word) * 1099511628211ull;
 }
 
@@ -66,7 +66,7 @@ static double run(const char* kind, const char* lane, struct Trip trip, int roun
   return found(&trip);
 }
 
-// Places in no order, each with room for four doubles.
+// A random list of offsets, each with room for four doubles.
 static int* shuffled(int n) {
   int* list = memory((size_t)n * sizeof(int) + 1);
   for (int i = 0; i < n; ++i) list[i] = i * 4;
@@ -114,7 +114,7 @@ static void row(const char* id, const char* kind, int n, int bytes, char* lanes,
     if (sum != wanted) fail("other bytes than MPI's arrive", id);
   }
   int rounds = 1;
-  for (;;) {  // as many as a sample's time has room for, in the slowest lane
+  for (;;) {  // as many rounds as fit into a sample's time, in the slowest lane
     double took = 0;
     for (int i = 0; i < count; ++i) {
       const double lane = run(kind, names[i], trip, rounds);

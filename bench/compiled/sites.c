@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The exchanges, as programs have them: a type made where it is used, and a loop by hand that does
-// the same. SITES is the name of this copy's table.
+// The exchanges, as in programs: a type made where it is used, and a loop by hand that does the
+// same. SITES is the name of this copy's table.
 #include "sites.h"
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct Particle {
   char name[4];
 };
 
-// MPI's own, where no compiler sees which function it is.
+// MPI's functions by a pointer, so that the compiler does not see which function is called.
 static int (*volatile g_send)(const void*, int, MPI_Datatype, int, int, MPI_Comm) = MPI_Send;
 static int (*volatile g_receive)(void*, int, MPI_Datatype, int, int, MPI_Comm,
                                  MPI_Status*) = MPI_Recv;
@@ -32,7 +32,7 @@ static inline MPI_Datatype places(int n, int length, const int* list, MPI_Dataty
   return type;
 }
 
-// As vector(), in four parts: the faces of as many arrays.
+// As vector(), but of four arrays: a face of each.
 static inline MPI_Datatype faces(int n, int length, int stride) {
   const int ones[4] = {1, 1, 1, 1};
   const MPI_Aint part = (MPI_Aint)(n / 4) * stride * (MPI_Aint)sizeof(float);
@@ -188,8 +188,8 @@ static void structs_unpack(const struct Trip* t) {
 }
 PING_PONG(structs, particle(), t->n)
 
-// Halo exchange: the two outermost columns of n rows go to the neighbours (here the partner, both),
-// and theirs come into the two beside them; rows of `kGap` doubles.
+// Halo exchange: the two outermost columns of n rows are sent to the neighbours (here both are the
+// partner), and theirs are received into the two columns beside them; rows have `kGap` doubles.
 struct Columns {
   double *left_out, *right_out, *left_in, *right_in;
 };
@@ -216,7 +216,7 @@ static double halo_derived(const struct Trip* t) {
   return seconds;
 }
 
-// The type made in each round, as many programs do.
+// The type is made in each round, as in many programs.
 static double halo_made_derived(const struct Trip* t) {
   const struct Columns c = columns(t);
   const double begin = MPI_Wtime();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Exchanges whose types a compiler can see (sites.c), each compiled three times: plainly, and twice
-// by lacuna-cc. What differs between the lanes of one row is which of them is called, and how.
+// by lacuna-cc. The lanes of a row differ in which of them is called, and how.
 #ifndef LACUNA_BENCH_COMPILED_SITES_H_
 #define LACUNA_BENCH_COMPILED_SITES_H_
 
 #include <mpi.h>
 
-// The kinds `plane...`: `side` rows of as many blocks, which are the first doubles of a cube's
-// columns: of twice as many doubles each, and two more of them in a row than are sent.
+// The kinds `plane...`: `side` rows of `side` blocks. The blocks are the beginnings of a cube's
+// columns, which have twice as many doubles; a row has two columns more than are sent.
 struct Plane {
   int side, column, row;  // the last two in doubles: from one to the next
 };
@@ -19,7 +19,8 @@ static inline struct Plane plane_of(int n, int length) {
   return (struct Plane){side, column, (side + 2) * column};
 }
 
-// Round trips between two ranks: `n` blocks, places or structs from `sent` to the partner's `got`.
+// Round trips between two ranks: `n` blocks, list elements or structs from `sent` to the partner's
+// `got`.
 struct Trip {
   char* sent;
   char* got;
@@ -29,12 +30,12 @@ struct Trip {
   int rounds;
   int partner;
   int is_first;  // sends, then receives
-  // In lacuna-cc's copy, whether a side's calls are left to the library: they are then made through
-  // a pointer, which no compiler looks through. `receives_packed`: without gaps, in `packed`.
+  // In lacuna-cc's copy: whether a side's calls are left to the library. They are then made through
+  // a pointer, which a compiler cannot analyse. `receives_packed`: without gaps, into `packed`.
   int plain_send, plain_receive, receives_packed;
 };
 
-// Does them, with the types made before and freed after; the seconds that the rounds took.
+// Does the round trips; types are made before and freed after. Returns the seconds of the rounds.
 typedef double Run(const struct Trip* trip);
 
 struct Site {
@@ -45,6 +46,6 @@ struct Site {
 // The last has no name.
 extern const struct Site g_sites_plain[];
 extern const struct Site g_sites_ours[];
-extern const struct Site g_sites_apart[];  // all that is packed is sent with a gap
+extern const struct Site g_sites_apart[];  // packed data are sent with a gap
 
 #endif  // LACUNA_BENCH_COMPILED_SITES_H_

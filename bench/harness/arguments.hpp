@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of a benchmark's program: `--name value` pairs, each name with what takes its
-// value. What `lacuna bench` starts, so it is as strict as a file format: no defaults, no forms.
+// The command line of a benchmark's program: `--name value` pairs, each with a function for its
+// value. `lacuna bench` writes it, so it is strict: no abbreviations, no other forms.
 #ifndef LACUNA_BENCH_HARNESS_ARGUMENTS_HPP_
 #define LACUNA_BENCH_HARNESS_ARGUMENTS_HPP_
 
@@ -36,7 +36,7 @@ inline Argument seconds_argument(const std::string& name, double& into) {
   return {name, [&into](const std::string& value) { into = std::atof(value.c_str()); }};
 }
 
-// `fail` is told what is wrong and does not return.
+// `fail` gets the error and does not return.
 inline void read_arguments(int argc, char** argv, const std::vector<Argument>& known,
                            const std::function<void(const std::string&)>& fail) {
   for (int i = 1; i < argc; i += 2) {

@@ -35,7 +35,7 @@ int distribution_of(Distribution distribution) {
   return MPI_DISTRIBUTE_CYCLIC;
 }
 
-// The constructor over handles of the children. An MPI error (returned) makes nothing.
+// Calls a type's constructor on handles of its children. If MPI returns an error, there is no type.
 class Constructor {
  public:
   Constructor(const Type& type, std::vector<MPI_Datatype> children)
@@ -109,7 +109,7 @@ class Constructor {
         !narrow(type_.psizes, psizes))
       return false;
     for (size_t i = 0; i < dargs.size(); ++i) {
-      // In the standard ABI the constant is a number that somebody may mean (19): such a type
+      // In the standard ABI the constant is 19, which may also be meant as a number: such a type
       // cannot be built.
       if (dargs[i] == MPI_DISTRIBUTE_DFLT_DARG && type_.dargs[i] != kDefaultDarg) return false;
       if (type_.dargs[i] == kDefaultDarg) dargs[i] = MPI_DISTRIBUTE_DFLT_DARG;

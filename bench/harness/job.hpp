@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the MPI programs of the bench say of the job they are in, and how they end it.
+// Beginning, switching and ending the job of a benchmark's MPI program.
 #ifndef LACUNA_BENCH_HARNESS_JOB_HPP_
 #define LACUNA_BENCH_HARNESS_JOB_HPP_
 
@@ -14,9 +14,8 @@
 
 namespace lacuna::bench {
 
-// One line on stderr, and all ranks end. Launchers drop what they have not read of a rank's stderr
-// when the job aborts (Hydra of MPICH 5.0 does, now and then, on a busy machine): they get time to
-// read it.
+// Prints one line on stderr and ends all ranks. Launchers may lose a rank's last output when the
+// job aborts (Hydra of MPICH 5.0, on a busy machine), so they get time to read it.
 [[noreturn]] inline void fail_job(const char* program, const std::string& what) {
   std::fprintf(stderr, "%s: %s\n", program, what.c_str());
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -45,16 +44,16 @@ inline std::string mpi_library() {
 // Whether the preload library is in this process.
 inline bool lacuna_loaded() { return dlsym(RTLD_DEFAULT, "lacuna_interposed") != nullptr; }
 
-// Takes the preload library out of the way, or puts it back: what a native rival is timed with.
-// MPI_Pcontrol(0) is not enough, as receives are still looked at then: a peer might send by the
-// direct path. Between a barrier and messages of this kind nobody does.
+// Switches the preload library off completely, to time the library alone, or on. MPI_Pcontrol(0) is
+// not enough: receives are still examined then, as a peer might use the direct path. All ranks must
+// switch between a barrier and the messages.
 inline void switch_lacuna_to(int way) {
   static const auto found =
       reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "lacuna_interposed_switch"));
   if (found != nullptr) found(way);
 }
 inline void switch_lacuna(bool on) { switch_lacuna_to(on ? 1 : 0); }
-// The same, where some lanes are with LACUNA_COSTS and some are not.
+// The same, if some lanes run with LACUNA_COSTS.
 inline void switch_lacuna(bool on, bool costs) { switch_lacuna_to(!on ? 0 : costs ? 1 : 2); }
 
 }  // namespace lacuna::bench

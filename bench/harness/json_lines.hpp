@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The raw data of a benchmark: a file of JSON objects, one a line, flushed line by line so that
 // whoever started the program can follow it. (Not stdout: launchers mix the output of ranks, and
-// prefix or drop it.) The first line is the header, then one line for each sample, and a last line
-// that tells a finished run from one that died.
+// prefix or drop it.) The first line is the header, then there is one line for each sample, and a
+// last line that shows that the run has finished.
 #pragma once
 
 #include <cstdio>

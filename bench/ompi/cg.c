@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // CG (figure 6): conjugate gradients over a sparse 128 x 128 matrix, half of the rows on each rank.
-// Every message is one number: a neighbour's element, or a part of a dot product. Hardly anything
-// is computed between them.
+// Every message is one number: a neighbour's element, or a part of a dot product. There is little
+// computation in between.
 #include <math.h>
 
 #include "lanes.h"

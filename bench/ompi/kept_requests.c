@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The cache of Ogawa & Matsuoka 1996 (4.1), as a tool to preload: MPI_Send and MPI_Recv whose
-// arguments came before become MPI_Start and MPI_Wait of a persistent request made for them. It is
-// here for comparison alone, is not part of lacuna, and knows nothing of it; preloaded after lacuna
-// it also gets the packed messages that lacuna makes. For programs with one thread.
+// The cache of Ogawa & Matsuoka 1996 (4.1), as a preload library: MPI_Send and MPI_Recv with
+// repeated arguments become MPI_Start and MPI_Wait of a persistent request. It is for comparison
+// only and is not part of lacuna. Preloaded after lacuna, it also gets the packed messages that
+// lacuna makes. For programs with one thread.
 //
 // Arguments are noted when a call with them has succeeded, and get a request at the second call, so
-// that what does not come again costs no request. Only predefined types: the authors left derived
+// that calls that are not repeated cost no request. Only predefined types: the authors left derived
 // ones out, as comparing them costs more than it gains, and a request would keep them alive.
 #include <mpi.h>
 #include <stddef.h>
@@ -31,8 +31,8 @@ typedef struct {
   uint64_t last_use;
 } Entry;
 
-// As many as a program may send and receive between two calls with the same arguments; more of them
-// push the oldest out.
+// How many different calls a program may make between two with the same arguments; with more, the
+// oldest entry is replaced.
 enum { kSetBits = 6, kWays = 4 };
 static Entry g_sets[1 << kSetBits][kWays];
 static uint64_t g_uses;
@@ -110,7 +110,7 @@ static void make(Entry* entry) {
   ++g_requests;
 }
 
-// The request that does the call; NULL: it goes to the library, and is noted if `*is_new`.
+// The request for the call; NULL: the library does the call, and it is noted if `*is_new`.
 static Entry* kept(const Arguments* the, int* is_new) {
   Entry* entry = g_is_on ? find(the) : NULL;
   *is_new = g_is_on && entry == NULL;

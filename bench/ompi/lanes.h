@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the programs of Ogawa & Matsuoka 1996 share: the lanes that one binary can take in turns,
-// how they are timed, and the lines that `lacuna bench papers` reads.
+// Shared by the programs of Ogawa & Matsuoka 1996: the lanes (variants) that run interleaved in one
+// binary, their timing, and the lines that `lacuna bench papers` reads.
 //
 // Usage: PROGRAM --out FILE --lane NAME [--rounds N] [--quick 0|1]                       (2 ranks)
 //
-// Where kept_requests.c is preloaded, the lanes are `generic` and `cache`, which take turns;
-// elsewhere there is one, called NAME.
+// If kept_requests.c is preloaded, the lanes are `generic` and `cache`; else there is one, called
+// NAME.
 #ifndef LACUNA_BENCH_OMPI_LANES_H_
 #define LACUNA_BENCH_OMPI_LANES_H_
 
@@ -23,7 +23,7 @@ static const char* g_lane = "generic";
 static FILE* g_out;
 static void (*g_switch)(int);
 
-// In one round more than those that are timed, how long the calls of MPI take.
+// In an additional round, the time in MPI calls is measured.
 static int g_counts_mpi;
 static double g_mpi_seconds;
 #define IN_MPI(call)                                                \
@@ -81,7 +81,7 @@ static int finish(void) {
   return 0;
 }
 
-// One run of `work`, whose result `check` looks at.
+// Times one run of `work`, whose result `check` verifies.
 static double time_once(void (*work)(void), int (*check)(void)) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
@@ -92,7 +92,7 @@ static double time_once(void (*work)(void), int (*check)(void)) {
   return seconds;
 }
 
-// All lanes in turns. A sample is the time of one of `units` that `work` does.
+// All lanes, interleaved. A sample is the time of `work`, divided by `units`.
 static void measure(const char* name, int bytes, int units, int may_be_cached, void (*work)(void),
                     int (*check)(void)) {
   const int lanes = g_switch != NULL && may_be_cached ? 2 : 1;

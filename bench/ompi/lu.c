@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // LU (figure 6): factorization with row pivoting; rows are dealt out cyclically, in groups of 8.
-// Who sends which row to whom depends on where the pivots are, and what is left of a row gets
-// shorter: 1000 bytes in the mean.
+// Which rows are exchanged depends on the pivots, and the rest of a row gets shorter: 1000 bytes on
+// average.
 #include <math.h>
 
 #include "lanes.h"
@@ -12,7 +12,7 @@ enum { kOrder = 250, kGroup = 8, kTimes = 10 };
 static double g_rows[kOrder][kOrder];  // a rank uses those that are its own
 static double g_pivot[kOrder];
 static double g_away[kOrder];
-static int g_order_of[kOrder];  // which row of the matrix is there now
+static int g_order_of[kOrder];  // which row of the matrix is in this place now
 
 static int owner(int row) { return row / kGroup % 2; }
 
@@ -36,8 +36,7 @@ static void swap_rows(double* one, double* other) {
   }
 }
 
-// The row from k on with the largest element in column k: each rank has a candidate, rank 0
-// decides.
+// The row from k on with the largest element in column k: each rank proposes one, rank 0 decides.
 static int find_pivot(int k) {
   double best[2] = {-1, k};
   for (int i = k; i < kOrder; ++i) {

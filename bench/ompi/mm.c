@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MM (figure 6): a product of two square matrices whose columns are dealt out cyclically, in pairs.
-// For each pair the owner sends its two columns of A, 16 KiB; then everybody updates his columns of
-// C. Much is computed for each message.
+// For each pair the owner sends its two columns of A, 16 KiB; then each rank updates its columns of
+// C. There is much computation for each message.
 #include "lanes.h"
 
 enum { kOrder = 1024, kPair = 2, kMine = kOrder / 2 };
@@ -10,7 +10,7 @@ enum { kOrder = 1024, kPair = 2, kMine = kOrder / 2 };
 // By columns; a rank has every second pair.
 static double g_a[kMine][kOrder], g_b[kMine][kOrder], g_c[kMine][kOrder];
 static double g_panel[kPair][kOrder];
-static int g_pairs;  // as many as are multiplied
+static int g_pairs;  // how many are multiplied
 
 static double a(int i, int j) { return (double)((3 * i + 5 * j) % 7 - 3); }
 static double b(int i, int j) { return (double)((2 * i + j) % 5 - 2); }
@@ -50,7 +50,7 @@ static void multiply(void) {
   }
 }
 
-// Whole numbers, so exactly.
+// The numbers are integers, so the comparison is exact.
 static int check(void) {
   for (int mine = 0; mine < kMine; mine += 97) {
     for (int i = 0; i < kOrder; i += 61) {

@@ -65,7 +65,7 @@ static void trips_of_strided(void) {
   MPI_Type_free(&strided);
 }
 
-// Rank 1 began with zeros; afterwards it has what rank 0 had, where the message says, and nothing
+// Rank 1 began with zeros; afterwards it has rank 0's values where the message has data, and zeros
 // elsewhere.
 static int g_count, g_stride;
 

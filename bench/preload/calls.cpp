@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that lacuna cannot make faster, for callgrind to count: with contiguous data, and with
 // types that are made for one small message. `lacuna bench preload` runs this with and without
-// lacuna, and reads how many instructions each lacuna_counted_* has taken. The first rank sends to
-// itself, so that nothing is waited for and every run takes the same instructions; a second one is
-// there so that the direct path is open. Contiguous calls are counted twice: as long as no token
-// has come (docs/internals/direct.md), and when one has.
+// lacuna, and reads how many instructions each lacuna_counted_* took. The first rank sends to
+// itself, so that no call waits and every run has the same instructions. A second rank is needed
+// for the direct path to be open. Contiguous calls are counted twice: before the first token has
+// arrived (docs/internals/direct.md), and after it.
 //
 // Usage: lacuna-bench-calls-FAMILY TIMES
 #include <mpi.h>
@@ -20,7 +20,7 @@ constexpr int kWarmUps = 20;  // symbols are looked up in the first calls
 constexpr int kTag = 1;
 double g_from[kDoubles * kDoubles * kDoubles];
 double g_to[kMany];
-constexpr int kColumn = 8192;  // its data come by the direct path
+constexpr int kColumn = 8192;  // large enough for the direct path
 double g_matrix[2 * kColumn];
 
 template <int kCount>
@@ -139,7 +139,7 @@ namespace {
 struct Step {
   Call warm_up;
   Call counted;
-  Call counted_later;  // none: what it receives does not matter to it
+  Call counted_later;  // none: it does not depend on tokens
   MPI_Request (*other_side)();
 };
 constexpr Step kSteps[] = {
@@ -171,7 +171,7 @@ void repeat(Call Step::* call, int times) {
   }
 }
 
-// To the first rank: of a type with gaps, as which it is received, or not.
+// Rank 1 sends a message of a type with gaps to rank 0, which receives it without gaps.
 void send_column(int rank) {
   MPI_Datatype column;
   MPI_Type_vector(kColumn, 1, 2, MPI_DOUBLE, &column);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives with a vector between each two ranks, natively and with lacuna in turns, in one job:
-// what `lacuna bench preload` starts on each MPI library, and what the thresholds of rooms
-// (interpose/direct/rooms/room.cpp) are taken from. Ways have the names that they have in main.cpp.
+// Collectives with a vector between each two ranks, natively and with lacuna, interleaved in one
+// job. `lacuna bench preload` starts it on each MPI library, and the thresholds of rooms
+// (interpose/direct/rooms/room.cpp) are from its results. Ways are named as in main.cpp.
 //
 // Usage: lacuna-bench-collectives-FAMILY --out FILE [--seconds S] [--most BYTES] [--only
 // NAME[,...]]
@@ -49,7 +49,7 @@ constexpr Way kWays[] = {{"nn", false}, {"nn*", false}, {"ll", true}};
 int g_rank = 0;
 int g_size = 0;
 
-// What all calls are made of: a block for each rank.
+// The data of all calls: a block for each rank.
 struct Data {
   MPI_Datatype type;
   std::vector<char> from, to;
@@ -146,7 +146,7 @@ const Case kCases[] = {
      }},
 };
 
-// Until all ranks are through.
+// The time until all ranks have finished.
 double seconds_of(const std::function<void()>& call, int times) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
@@ -193,7 +193,7 @@ std::vector<Item> items(const Options& options) {
   return found;
 }
 
-// On a communicator of its own, that has no habits yet.
+// On a new communicator, so that no back-off from earlier calls is in effect.
 void measure(const Item& item, const Options& options, MPI_Comm topology, JsonLines& out) {
   MPI_Comm comm;
   MPI_Comm_dup(topology, &comm);

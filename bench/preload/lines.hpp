@@ -16,13 +16,13 @@
 
 namespace lacuna::bench {
 
-// What the preload library says about itself; nullptr without it.
+// A symbol of the preload library; nullptr without it.
 template <typename Symbol>
 Symbol preloaded(const char* name) {
   return reinterpret_cast<Symbol>(dlsym(RTLD_DEFAULT, name));
 }
 
-// How many calls of a function lacuna has taken in this rank.
+// How many calls of a function lacuna has handled in this rank.
 inline int64_t taken(const char* function) {
   static const auto calls = preloaded<int64_t (*)(const char*, int)>("lacuna_interposed_calls");
   return calls != nullptr ? calls(function, 1) : 0;
@@ -51,7 +51,7 @@ inline std::string header_line(size_t rows, const std::string& more) {
          ", \"rows\": " + std::to_string(rows) + "}";
 }
 
-// The times of a way, by round; `about` are fields of the program's own.
+// The times of a way, one for each round; `about` are fields of the program's own.
 inline std::string times_line(const std::string& id, const std::string& way,
                               const std::string& about, int iterations,
                               const std::vector<double>& seconds) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between two ranks, each sent and received in several ways that take turns in one job:
-// what `lacuna bench preload` and `lacuna tune` start on each MPI library.
+// Messages between two ranks, each sent and received in several ways, interleaved in one job.
+// `lacuna bench preload` and `lacuna tune` start it on each MPI library.
 //
 // A way is two letters, for the sending and the receiving side: n, a derived type, lacuna switched
-// off; l, the same with lacuna; c, contiguous data of the same size. `nn*` is nn once more: what
-// the same thing measured twice differs by. Both ranks send and receive, so that half the round
-// trip is one message. A row lacks the ways of which the library says that it cannot do them.
+// off; l, the same with lacuna; c, contiguous data of the same size. `nn*` is nn once more: it
+// shows the measurement error. Both ranks send and receive, and half of the round trip is one
+// message. A row lacks ways that the library cannot do.
 //
 // Usage: lacuna-bench-preload-FAMILY --rows FILE --out FILE --ways WAY[,WAY...] [--seconds S]
 //          [--rounds N]                                                            (two ranks)
@@ -35,12 +35,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Short enough that the machine is the same for all ways of a round, long enough that clock and
-// barrier do not show.
+// Short enough for the machine's state to be the same for all ways of a round, long enough for
+// clock and barrier not to matter.
 constexpr double kBatchSeconds = 4e-4;
 constexpr int kMostIterations = 2000;
 constexpr int kLeastRounds = 5;
-// Of rounds that take longer: some libraries send 64 MiB in runs of 8 bytes in seconds.
+// For slow rounds: some libraries take seconds for 64 MiB in runs of 8 bytes.
 constexpr int kLeastSlowRounds = 3;
 constexpr double kSlowRoundSeconds = 0.4;
 constexpr int kLeastSlowestRounds = 1;
@@ -59,7 +59,7 @@ struct Way {
   std::string name;
   Half out;
   Half in;
-  // lacuna must be switched between the sides: it is taken of a side, not of a rank.
+  // lacuna must be switched between send and receive, as `lacuna` belongs to a side, not to a rank.
   bool mixed() const {
     return out.form == Form::kDerived && in.form == Form::kDerived && out.lacuna != in.lacuna;
   }
@@ -129,7 +129,7 @@ void round_trip(const Message& message, const Way& way, int rank) {
   }
 }
 
-// Seconds of one message; the same number means something on rank 0 only.
+// Seconds of one message; valid on rank 0 only.
 double batch(const Message& message, const Way& way, int rank, int iterations) {
   switch_lacuna(way.out.lacuna || way.in.lacuna);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -138,12 +138,11 @@ double batch(const Message& message, const Way& way, int rank, int iterations) {
   return std::chrono::duration<double>(Clock::now() - begin).count() / iterations / 2;
 }
 
-// Small messages of a new type are the library's at first (interpose/types/record.cpp).
+// The first small messages of a new type are declined (interpose/types/record.cpp).
 constexpr int kMessagesToLearn = 16;
 
 // Whether the library can do it: MPICH 4.0.2 cannot receive long contiguous data into structs of
-// several basic types (docs/internals/defects.md). Then it says so; after that it goes on as
-// before.
+// several basic types (docs/internals/defects.md). It returns an error then, and works afterwards.
 bool is_possible(const Message& message, const Way& way, int rank) {
   if (way.out.form != Form::kContiguous || way.in.form != Form::kDerived || way.in.lacuna ||
       !message.is_mixed())
@@ -161,7 +160,7 @@ bool is_possible(const Message& message, const Way& way, int rank) {
   return possible != 0;
 }
 
-// A message of each way, checked on both ranks; how long it takes.
+// Sends a message of the way, which both ranks check; returns its seconds.
 double verify(const Message& message, const Way& way, int rank) {
   if (message.bytes() <= 64 * 1024) (void)batch(message, way, rank, kMessagesToLearn);
   message.clear();
@@ -171,7 +170,7 @@ double verify(const Message& message, const Way& way, int rank) {
   return seconds;
 }
 
-// `first`: what one has taken.
+// `first`: the seconds of one message.
 int iterations_for(const Message& message, const Way& way, int rank, double first) {
   int is_slow = first > kSlowSeconds;
   MPI_Bcast(&is_slow, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -228,8 +227,8 @@ void run(const Row& row, const Options& options, const PredefinedTypes& predefin
   const auto begin = Clock::now();
   for (int round = 0, more = 1; more != 0; ++round) {
     for (size_t turn = 0; turn < ways.size(); ++turn) {
-      // Another one begins each time, and every second time they go backwards: nobody always
-      // follows the same one.
+      // Each round begins with another way, and every second one goes backwards, so that no way
+      // always follows the same one.
       const size_t shifted = (turn + static_cast<size_t>(round)) % ways.size();
       const size_t i = round % 2 == 0 ? shifted : ways.size() - 1 - shifted;
       const int64_t sends = taken("MPI_Send");

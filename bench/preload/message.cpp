@@ -24,7 +24,7 @@ int64_t line_at_or_before(int64_t offset) {
   return offset - (rest < 0 ? rest + kLine : rest);
 }
 
-// From the line of the first data byte on.
+// The offset of the cache line of the first data byte.
 int64_t first_offset(const Type& type, int64_t count) {
   return line_at_or_before(data_span(type, count).low);
 }
@@ -32,7 +32,7 @@ size_t span(const Type& type, int64_t count) {
   return static_cast<size_t>(data_span(type, count).high - first_offset(type, count));
 }
 
-// Bytes that depend on their place; not on the rank, so that both know what the other has sent.
+// Bytes that depend on their offset, not on the rank, so that both know what the other has sent.
 void fill(const Pages& memory) {
   for (size_t i = 0; i < memory.bytes(); ++i)
     memory.data()[i] = static_cast<std::byte>((i * 0x9e3779b97f4a7c15U) >> 56);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Message: a row of `lacuna bench preload` made ready to be sent: the type as a program would build
-// it, the memory it describes on either side, and what must have come when it has been received.
+// Message: a row of `lacuna bench preload`: the type as a program would build it, the memory of
+// both sides, and the data that must have been received.
 #ifndef LACUNA_BENCH_PRELOAD_MESSAGE_HPP_
 #define LACUNA_BENCH_PRELOAD_MESSAGE_HPP_
 
@@ -19,7 +19,7 @@
 
 namespace lacuna::bench {
 
-// What one side of a message hands to MPI.
+// What one side of a message gives to MPI.
 enum class Form : uint8_t {
   kDerived,
   kContiguous,  // as many bytes without gaps
@@ -37,24 +37,24 @@ class Message {
   int64_t bytes() const { return bytes_; }
   const Plan& plan() const { return *plan_; }
   int64_t count() const { return count_; }
-  // Of its type (plan/pattern.hpp).
+  // The piece of its type (plan/pattern.hpp).
   int64_t piece_bytes() const { return piece_bytes_; }
-  // Of several basic types.
+  // Whether it has several basic types.
   bool is_mixed() const { return is_mixed_; }
 
   void send(Form form, int peer) const;
-  // What the library answers.
+  // Returns the library's error code.
   int receive(Form form, int peer) const;
-  // What a user does who packs by himself: MPI_Pack of what send() would send, into bytes() bytes.
+  // Packing by a user: MPI_Pack of what send() would send, into bytes() bytes.
   void pack(std::byte* packed) const;
-  // And the data of the same size without gaps.
+  // Contiguous data of the same size.
   const std::byte* flat() const { return flat_source_.data(); }
 
-  // Before a message that is to be checked: both sides of the receiver with what it may not keep.
+  // Before a message that is checked: fills the receiver's memory with other bytes.
   void clear() const;
-  // Whether what was received in that form is what the other side has sent in that form, by
-  // MPI_Pack and MPI_Unpack of the library alone (lacuna is switched off meanwhile), with every gap
-  // as it was. Empty, or what is wrong.
+  // Compares what was received in one form with what the other side has sent in the other, by the
+  // library's MPI_Pack and MPI_Unpack (lacuna is off meanwhile); gaps must be unchanged. Empty, or
+  // what is wrong.
   std::string check(Form sent, Form received) const;
 
  private:
@@ -68,7 +68,7 @@ class Message {
   int64_t bytes_;
   int64_t piece_bytes_;
   bool is_mixed_;
-  int64_t first_;  // the least offset of the typemap, less what keeps the buffer on a line
+  int64_t first_;  // the lowest offset of the typemap, rounded down to a cache line
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   Pages source_;
   Pages target_;

@@ -4,10 +4,10 @@
 // way; half the round trip is one transfer. And on rank 0 alone: MPI_Pack and MPI_Unpack of the
 // same type against memcpy of the same bytes.
 //
-// All methods run in this one job and take turns in every repetition, because two launches of one
-// program can differ by more than the methods do. switch_lacuna() switches lacuna off and on;
-// without the preload its rows are left out. Every method's result is checked, element by element,
-// before anything is timed.
+// All methods run interleaved in this one job, because two launches of one program can differ by
+// more than the methods do. switch_lacuna() switches lacuna off and on; without the preload, its
+// rows are left out. Every method's result is checked, element by element, before anything is
+// timed.
 //
 // Usage: lacuna-bench-transpose-FAMILY --out FILE --n N[,N...] [--repetitions R]      (two ranks)
 #include <mpi.h>
@@ -30,7 +30,7 @@ namespace lacuna::bench {
 namespace {
 
 constexpr double kMinSampleSeconds =
-    2e-3;  // shorter ones are repeated: the clock and the barrier must not show
+    2e-3;  // shorter ones are repeated, so that clock and barrier do not matter
 constexpr int kMaxIterations = 10000;
 constexpr int kMaxN = 16383;  // MPI_Pack counts bytes in an int
 constexpr int kTag = 1;
@@ -38,8 +38,8 @@ constexpr int kTag = 1;
 constexpr const char* kProgram = "lacuna-bench-transpose";
 [[noreturn]] void fail(const std::string& what) { fail_job(kProgram, what); }
 
-// What both ranks hold for one n. Every page is touched before it is timed: the constructors fill
-// them.
+// The memory of a rank for one n. The constructors fill it, so that every page is touched before it
+// is timed.
 struct Matrices {
   explicit Matrices(int order)
       : n(order),
@@ -150,7 +150,7 @@ void run_alone(Way way, Matrices& m) {
       return;
     default:
       std::memcpy(m.packed.data(), m.source.data(), m.bytes());
-      // The copy must happen each time though nobody reads it.
+      // Keeps the compiler from removing the copy.
       asm volatile("" : : "r"(m.packed.data()) : "memory");
       return;
   }
@@ -245,8 +245,8 @@ void run(const Options& options, const std::vector<Method>& methods, int rank, J
     const int repetitions = options.repetitions > 0 ? options.repetitions : default_repetitions(n);
     for (int repetition = 0; repetition < repetitions; ++repetition) {
       for (size_t turn = 0; turn < methods.size(); ++turn) {
-        // Another one begins each time, and every second time they go backwards: nobody always
-        // follows the same one.
+        // Each repetition begins with another method, and every second one goes backwards, so that
+        // no method always follows the same one.
         const size_t shifted = (turn + static_cast<size_t>(repetition)) % methods.size();
         const size_t index = repetition % 2 == 0 ? shifted : methods.size() - 1 - shifted;
         const double seconds = time_once(methods[index], m, rank, iterations[index]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives: the same bytes as natively, gaps included, whoever takes part with lacuna.
+// Collectives: the same bytes as natively, gaps included, whichever ranks have lacuna on.
 #include "tests/interpose/harness/collective_calls.hpp"
 
 using namespace test;
@@ -63,8 +63,8 @@ TOPIC(collectives_other_types) {
   }
   CHECK(to[0] == to[1]);
   CHECK(taken("MPI_Alltoallw") == 1);
-  // Packed at one end alone. Intel MPI 2021.19 gets this wrong by itself on an AMD processor (four
-  // ranks): what it is given then is not lacuna's to mend.
+  // Packed at one end alone. Intel MPI 2021.19 gets this wrong by itself on an AMD processor with
+  // four ranks; lacuna is not tested there.
   bool right[2] = {true, true};
   for (const bool on : {false, true}) {
     lacuna(on);
@@ -115,11 +115,11 @@ TOPIC(collectives_errors) {
        [&] { return MPI_Allgather(a.data(), 1, uncommitted, b.data(), 1, type, world); });
   same("communicator of neighbours",
        [&] { return MPI_Neighbor_alltoall(a.data(), 1, type, b.data(), 1, type, MPI_COMM_NULL); });
-#if !defined(LACUNA_MPI_FAMILY_OMPI)  // where the library looks for it
+#if !defined(LACUNA_MPI_FAMILY_OMPI)  // Open MPI does not check it
   same("one buffer for both",
        [&] { return MPI_Alltoall(b.data(), 1, type, b.data(), 1, type, world); });
 #endif
-  // Where errors are returned, Open MPI is given no packed data.
+  // With Open MPI, nothing is packed while errors are returned.
   MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
   CHECK(taken_by("MPI_Allgather",
                  [&] { MPI_Allgather(a.data(), 1, type, b.data(), 1, type, world); }) > 0);
@@ -133,8 +133,8 @@ TOPIC(collectives_mixed_job) {
   all_calls(collective_calls(), world(), g_rank % 2 == 1, false);
 }
 
-// What pays by the tables: lists of numbers do, where there are enough of them. Native, and with
-// lacuna in some ranks or in all.
+// Calls that pay by the tables: long lists of numbers. Natively, and with lacuna in some ranks or
+// in all.
 TOPIC(collectives_mixed_policy) {
   constexpr int kNumbers = 2048;  // 16 KiB
   std::vector<int> places;
@@ -168,7 +168,7 @@ TOPIC(collectives_mixed_policy) {
   MPI_Type_free(&type);
 }
 
-// Numbers into types that have several of them, as many more types as that.
+// Numbers are received as types that have several of them, so that the counts of both sides differ.
 TOPIC(collectives_unlike_counts) {
   MPI_Datatype type = column(4, 2);
   MPI_Datatype apart;

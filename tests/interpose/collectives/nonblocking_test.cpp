@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Nonblocking collectives: what comes is there when the request completes, whichever call completes
+// Nonblocking collectives: the data are there when the request completes, whichever call completes
 // it.
 #include "tests/interpose/harness/collective_calls.hpp"
 
@@ -21,7 +21,7 @@ TOPIC(nonblocking_collectives_mixed_job) {
   all_calls(collective_calls(), world(Way::kNonblocking), g_rank % 2 == 0, false);
 }
 
-// All kinds under way at once, messages between them, and the types freed before they arrive.
+// All kinds active at once, with messages between them, and the types freed before the data arrive.
 TOPIC(nonblocking_collectives_at_once) {
   std::vector<Buffer> results[2];
   for (const bool on : {false, true}) {
@@ -53,7 +53,7 @@ TOPIC(nonblocking_collectives_at_once) {
     MPI_Isend(from.base(), 1, type, right, 0, MPI_COMM_WORLD, &requests[calls.size() + 1]);
     MPI_Type_free(&scene.type);
     MPI_Type_free(&scene.same);
-    lacuna(true);  // what was taken finishes as taken
+    lacuna(true);  // calls that lacuna has begun are finished by it
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     results[on] = std::move(recv);
     results[on].push_back(to);
@@ -62,7 +62,7 @@ TOPIC(nonblocking_collectives_at_once) {
   CHECK(results[0] == results[1]);
 }
 
-// Complete at once, and with a request that others get, too.
+// On one rank: complete at once, and with a request whose handle other calls get, too.
 TOPIC(nonblocking_collectives_alone) {
   Scene scene = scene_of(MPI_COMM_SELF);
   scene.way = Way::kNonblocking;

@@ -29,8 +29,8 @@ TOPIC(persistent_collectives_alone) {
   all_calls(collective_calls(), scene, true, false);
 }
 
-// Two requests of one kind, started together, the second made while the first is under way. Open
-// MPI reads types that the program has freed (5.0.11): there they live as long as the requests.
+// Two requests of one kind, started together, the second made while the first is active. Open MPI
+// 5.0.11 reads types that the program has freed: there they are freed after the requests.
 TOPIC(persistent_collectives_at_once) {
   std::vector<Buffer> results[2];
   for (const bool on : {false, true}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is told of messages that are too long by calls that only ask, and by those that end some
-// requests of several; and callbacks of the library's that communicate.
+// How truncated messages are reported by MPI_Request_get_status, and by calls that complete several
+// requests; and callbacks that communicate.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -31,7 +31,7 @@ TOPIC(direct_truncation_asked) {
   std::vector<double> data(2 * kCount, 3);
   std::vector<int> told[2];
   return_errors(MPI_COMM_WORLD);
-  return_errors(MPI_COMM_SELF);  // which hears of it in MPICH
+  return_errors(MPI_COMM_SELF);  // MPICH raises the error there
   for (const bool on : {false, true}) {
     lacuna(on);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -61,8 +61,8 @@ TOPIC(direct_truncation_asked) {
   MPI_Type_free(&type);
 }
 
-// Of a type that the library packs itself (MPICH: for the padding). MPICH counts all of a message
-// that is too long, and calls it well where a handler of the program's has been told of it.
+// A type that the library packs itself (MPICH: because of padding). MPICH's status counts all bytes
+// of a truncated message, and its call succeeds if a handler of the program's was called.
 TOPIC(direct_truncation_by_library) {
   constexpr int kElements = 5000, kRoom = 2000;
   MPI_Datatype type;
@@ -84,13 +84,13 @@ TOPIC(direct_truncation_by_library) {
       while (flag == 0 && code == MPI_SUCCESS) code = MPI_Test(&request, &flag, &status);
       if (!tests) code = MPI_Wait(&request, &status);
       CHECK(code != MPI_SUCCESS || handled_errors() > before);
-      // Open MPI alone writes all (docs/internals/defects.md).
+      // Only Open MPI writes past the end (docs/internals/defects.md).
       const auto behind = data.begin() + 3 * kRoom;
       CHECK(is_open_mpi() || std::count(behind, data.end(), 1) == data.end() - behind);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  // Which lacuna takes: it is at work.
+  // A type that lacuna handles, to show that it is on.
   MPI_Datatype taken_type = column(kCount, 2);
   std::vector<double> from(2 * kCount), packed(kCount);
   int position = 0;
@@ -101,8 +101,8 @@ TOPIC(direct_truncation_by_library) {
   MPI_Type_free(&type);
 }
 
-// Of three receives one has ended well, one is too short and one is pending: where the status of
-// the first says success, its data are there.
+// Of three receives, one is complete, one is truncated and one is pending. If the status of the
+// first is success, its data are there.
 TOPIC(direct_testall_of_three) {
   MPI_Datatype type = column(kCount, 2), few = column(30, 2);
   std::vector<double> data(2 * kCount, 3);
@@ -149,7 +149,7 @@ namespace {
 
 int g_deleted = 0;
 
-// Within whatever call the last use of the type ends in.
+// Called within the MPI call that releases the last reference to the type.
 int receive_in_delete(MPI_Datatype, int, void*, void*) {
   int from = 1, to = 0;
   MPI_Request request;
@@ -161,8 +161,8 @@ int receive_in_delete(MPI_Datatype, int, void*, void*) {
 
 }  // namespace
 
-// With threads: a probe lets the library end a send that the program has freed, and the callback
-// of its type receives.
+// With threads: during a probe, the library completes a send that the program has freed, and the
+// delete callback of its type receives.
 TOPIC(direct_receives_in_callbacks) {
   constexpr int kRounds = 20, kLong = 400000;
   int keyval = 0;

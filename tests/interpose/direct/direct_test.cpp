@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What only the direct path can get wrong: messages that look like its own, pieces, and statuses
-// (probes: probe_test.cpp). The other topics run with LACUNA_DIRECT=1 as well.
+// What only the direct path can get wrong: messages that look like tokens, pieces, and statuses
+// (probes: probe_test.cpp). The other topics run with LACUNA_DIRECT=1, too.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -49,7 +49,7 @@ int receive_pairs(int way, std::vector<DoubleInt>& got, int count, MPI_Datatype 
 
 }  // namespace
 
-// Into a predefined type with gaps, which MPICH does not name as it names others.
+// Into a predefined type with gaps, whose handle in MPICH differs from other predefined ones.
 TOPIC(direct_pairs) {
   constexpr size_t kPairs = 20000;
   MPI_Datatype every_other, twice;
@@ -72,7 +72,7 @@ TOPIC(direct_pairs) {
       CHECK(same);
     }
   }
-  // One pair more, of which only the value comes.
+  // One pair more, of which only the value arrives.
   const int ones[] = {1, 1};
   const MPI_Aint places[] = {0, 2 * kPairs * sizeof(DoubleInt)};
   const MPI_Datatype parts[] = {every_other, MPI_DOUBLE};
@@ -95,8 +95,8 @@ TOPIC(direct_pairs) {
   MPI_Type_free(&twice);
 }
 
-// Of a request whose status does not say how much has come: types of several basic types, in
-// messages of all sizes, with room to spare.
+// MPI_Isendrecv, whose status does not say how much was received: types of several basic types,
+// messages of all sizes, receives that are longer than the message.
 TOPIC(direct_isendrecv_of_structs) {
   const int lengths[] = {1, 1};
   const MPI_Aint places[] = {0, 8};
@@ -179,7 +179,7 @@ TOPIC(direct_one_run) {
   }
 }
 
-// MPI_Request_get_status and the call that ends the request tell the same.
+// MPI_Request_get_status and the call that completes the request return the same status.
 TOPIC(direct_statuses) {
   MPI_Datatype type = column(kCount, 3);
   if (g_rank == 0) {
@@ -200,13 +200,14 @@ TOPIC(direct_statuses) {
   MPI_Type_free(&type);
 }
 
-// Too small for the payload, large enough for a token: the error is the payload's, in each form.
+// A receive too small for the payload, but large enough for a token: MPI_ERR_TRUNCATE from every
+// kind of receive.
 TOPIC(direct_truncation) {
   MPI_Datatype type = column(kCount, 3);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   return_errors(comm);
-  return_errors(MPI_COMM_WORLD);  // which hears of MPI_Waitall in MPICH
+  return_errors(MPI_COMM_WORLD);  // MPICH raises errors of MPI_Waitall there
   const auto class_of = [](int code) {
     int error_class = code;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
@@ -231,7 +232,7 @@ TOPIC(direct_truncation) {
         CHECK(class_of(MPI_Waitall(1, &request, &status)) == MPI_ERR_IN_STATUS);
         CHECK(class_of(status.MPI_ERROR) == MPI_ERR_TRUNCATE);
       }
-      // MPICH's and Intel MPI's statuses tell of what has been received.
+      // MPICH's and Intel MPI's statuses count the bytes that were received.
 #if defined(LACUNA_MPI_FAMILY_OMPI)
       CHECK(bytes_in(status) == kBytes);
 #else
@@ -307,7 +308,7 @@ TOPIC(direct_pieces) {
   }
 }
 
-// More than an arena holds, unread: what finds no room goes another way, and all of it arrives.
+// More unread messages than an arena holds: the rest are sent by the library, and all arrive.
 TOPIC(direct_many_unread) {
   constexpr int kMessages = 200;
   MPI_Datatype type = column(kCount, 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How receives of probed messages end that have too little room, and what is said of persistent
-// sends that the library takes for inactive.
+// How truncated receives of probed messages end, and the statuses of persistent sends that are
+// inactive for the library.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -54,14 +54,14 @@ int receive(Way way, char* to, int room, MPI_Comm comm) {
 
 }  // namespace
 
-// Of a token and of what is as long, both of which a probe takes out of the library's queue: the
-// program's error handler hears of it, once.
+// A token and a message as long, both of which a probe takes out of the library's queue: the
+// program's error handler is called once.
 TOPIC(direct_probe_truncation) {
   MPI_Datatype type = column(kCount, 3);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   return_errors(comm);
-  return_errors(MPI_COMM_WORLD);  // which hears of MPI_Mrecv in MPICH
+  return_errors(MPI_COMM_WORLD);  // MPICH raises errors of MPI_Mrecv there
   std::vector<double> data(3 * kCount, 5);
   for (const bool plain : {false, true}) {
     for (int way = 0; way <= static_cast<int>(Way::kImrecv); ++way) {
@@ -87,7 +87,7 @@ TOPIC(direct_probe_truncation) {
           CHECK(error_class == MPI_SUCCESS || error_class == MPI_ERR_IN_STATUS ||
                 error_class == MPI_ERR_TRUNCATE);
           CHECK(std::all_of(got.begin() + room, got.end(), [](char c) { return c == -1; }));
-          // MPICH 4 receives nothing of its own messages that are too long.
+          // MPICH 4 receives nothing of a truncated message.
           const auto size = static_cast<size_t>(room);
           const bool has_come = std::memcmp(got.data(), data.data(), size) == 0;
           CHECK(has_come || (plain && std::vector<char>(size, -1) ==
@@ -106,7 +106,7 @@ TOPIC(direct_probe_truncation) {
 
 namespace {
 
-// What an error handler has heard, of which communicator.
+// The calls of error handlers: on which communicator, with which error class, how often.
 struct Heard {
   int where, error_class, times;
   bool operator==(const Heard&) const = default;
@@ -138,8 +138,8 @@ void complete_several(int way, MPI_Request* requests) {
 
 }  // namespace
 
-// Calls that complete several requests, of which one has too little room: the same handler hears
-// the same as without lacuna.
+// Calls that complete several requests, one of them truncated: the same handler is called with the
+// same error as without lacuna.
 TOPIC(direct_truncation_of_several) {
   MPI_Datatype type = column(kCount, 3);
   const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
@@ -178,8 +178,7 @@ TOPIC(direct_truncation_of_several) {
   MPI_Type_free(&type);
 }
 
-// Who asks about such a request sees that it is complete, and the call that ends it is told so,
-// too.
+// MPI_Request_get_status reports such a request as complete, and so does the call that ends it.
 TOPIC(direct_persistent_asked) {
   using Any = int (*)(int, const MPI_Request*, int*, int*, MPI_Status*);
   using Some = int (*)(int, const MPI_Request*, int*, int*, MPI_Status*);
@@ -227,7 +226,7 @@ TOPIC(direct_persistent_asked) {
 
 #if !defined(LACUNA_MPI_FAMILY_OMPI)  // which does not look at handles, and ends the program
 
-// The program's error handler hears of a communicator that is gone as often as without lacuna.
+// For a freed communicator, the program's error handler is called as often as without lacuna.
 TOPIC(direct_bad_communicator) {
   return_errors(MPI_COMM_WORLD);
   return_errors(MPI_COMM_SELF);
@@ -260,7 +259,7 @@ TOPIC(direct_bad_communicator) {
   same("MPI_Iprobe", [&] { MPI_Iprobe(other, 0, gone, &flag, MPI_STATUS_IGNORE); });
   same("MPI_Improbe", [&] { MPI_Improbe(other, 0, gone, &flag, &message, MPI_STATUS_IGNORE); });
   same("MPI_Bcast", [&] { MPI_Bcast(data.data(), 1, type, 0, gone); });
-  // And those handlers are still the world's.
+  // The handler is still set on MPI_COMM_WORLD.
   same("MPI_Send to nobody", [&] { MPI_Send(data.data(), 1, type, 7, 0, MPI_COMM_WORLD); });
   CHECK(heard(true, [&] { MPI_Send(data.data(), 1, type, 7, 0, MPI_COMM_WORLD); }) == 1);
   MPI_Type_free(&type);
@@ -269,8 +268,8 @@ TOPIC(direct_bad_communicator) {
 static std::vector<int> g_classes;
 static void note_class(MPI_Comm*, int* code, ...) { g_classes.push_back(class_of(*code)); }
 
-// A message that is too long for its receive, on a communicator that the program has freed since:
-// the error is that, and not one of the communicator.
+// A truncated message on a communicator that the program has freed since: the error is
+// MPI_ERR_TRUNCATE, and not one of the communicator.
 TOPIC(direct_truncation_after_free) {
   MPI_Errhandler handler;
   MPI_Comm_create_errhandler(note_class, &handler);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The first token of all, which comes while others wait for what they have posted, and ask for no
-// status: nobody looks at receives before (interpose/messages/fast_receive.hpp). One job has one
-// such moment for each rank, so this has a job of its own. After it, others that come when nobody
-// looks again, as all before them have been landed.
+// The first token of a job. Until then, receives are not examined for tokens
+// (interpose/messages/fast_receive.hpp), and here it arrives while receives without a status wait.
+// This can happen once for each rank, so the test has a job of its own. Then tokens that arrive
+// when receives are not examined any more, as all tokens before have been received.
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -43,7 +43,7 @@ MPI_Request post(std::vector<double>* to, int source, int tag) {
   return request;
 }
 
-// Long enough that the others are in their calls; if not, less is tested.
+// Long enough for the others to enter their calls; if it is not, less is tested.
 void let_others_wait() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
 void wait_for_one() {
@@ -87,7 +87,7 @@ TOPIC(direct_first_token) {
       send_plain(250, 2);
       send_gaps(300, 3);
       CHECK(taken("MPI_Send") == 3 || !g_direct);
-      // What is no token, while somebody sends one elsewhere.
+      // A message that is no token, while a token goes to another receive.
       std::vector<double> plain(kCount, -1);
       MPI_Request request = post(&plain, 1, kPlain);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -114,8 +114,8 @@ TOPIC(direct_first_token) {
 
 namespace {
 
-// So many without a status that the receiver may have stopped asking: it asks 32 times at first,
-// and twice as often each time that it was too early.
+// Receives without a status, so many that the receiver may have stopped to examine them: it
+// examines 32 at first, and twice as many each time that it stopped too early.
 void pass_many(int messages) {
   for (int i = 0; i < messages; ++i) {
     if (g_rank == 0) send_plain(i, 1);
@@ -175,7 +175,7 @@ TOPIC(direct_settled_tokens) {
     send_gaps(way.first, 1);
     if (way.first == 200) send_plain(250, 1);
   }
-  // One that is landed by another call than those that look.
+  // A token that is received by another call than those that examine receives.
   if (g_rank == 0) send_gaps(600, 1);
   if (g_rank == 1) {
     std::vector<double> got(kCount, -1);

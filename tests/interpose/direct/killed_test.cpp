@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Programs to be killed (tests/cli/test_killed.py does, and looks at what is left).
+// Programs to be killed: tests/cli/test_killed.py kills them, and checks what is left behind.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ MPI_Datatype spread() {
   return type;
 }
 
-// To the launcher at once, whatever becomes of this process.
+// Written out at once, in case this process dies.
 void say(const char* what, int number) {
   std::printf("rank %d: %s %d\n", g_rank, what, number);
   std::fflush(stdout);
@@ -31,7 +31,7 @@ void say(const char* what, int number) {
 
 }  // namespace
 
-// Large messages round the ring of ranks, for ever.
+// Large messages around the ring of ranks, for ever.
 TOPIC(killed_endless) {
   const MPI_Datatype type = spread();
   const int right = (g_rank + 1) % g_size;
@@ -71,8 +71,8 @@ TOPIC(killed_in_the_middle) {
   _exit(3);  // MPI_Finalize would wait for the dead
 }
 
-// Rank 1 stops before it comes to a collective in which the others wait for it (test_doctor.py
-// looks at them meanwhile, and lets it go on).
+// Rank 1 stops before a collective in which the others wait for it (test_doctor.py examines them
+// meanwhile, and continues it).
 TOPIC(killed_stopped) {
   const MPI_Datatype type = spread();
   std::vector<double> data(2 * kDoubles, g_rank);

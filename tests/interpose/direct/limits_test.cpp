@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a process has little of: files may be of 32 MiB at most (`ulimit -f` counts 512 bytes; an
-// arena of the usual size would be a signal), and standard input is closed, so that what is opened
-// next gets its number. In a run of its own: address space.
+// Processes with limits. Files have at most 32 MiB (`ulimit -f` counts 512 bytes; making an arena
+// of the usual size would raise a signal). Standard input is closed, so that the next file that is
+// opened gets descriptor 0. In a run of its own: a limited address space.
 #include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using namespace test;
 
 namespace {
 
-// Open descriptors of what is called like this; a file in memory, not a path with the word in it.
+// Open descriptors of memory files with this name.
 int descriptors_of(const std::string& name) {
   int found = 0;
   DIR* directory = opendir("/proc/self/fd");
@@ -56,8 +56,8 @@ TOPIC(direct_limits) {
   MPI_Type_free(&type);
 }
 
-// Of what address space may be had, lacuna takes little, so that a program that goes near its limit
-// gets there (`ulimit -v`).
+// lacuna uses little of a limited address space (`ulimit -v`), so that a program that needs nearly
+// all of it still runs.
 TOPIC(direct_space) {
   rlimit limit{};
   getrlimit(RLIMIT_AS, &limit);
@@ -75,7 +75,7 @@ TOPIC(direct_space) {
   MPI_Type_free(&type);
 }
 
-// Where one rank says no, nothing of the arenas stays.
+// If one rank refuses the direct path, no arena is left.
 TOPIC(direct_refused) {
   CHECK(arenas().empty());
   each_line("/proc/self/maps", [&](const std::string& line) {
@@ -84,8 +84,8 @@ TOPIC(direct_refused) {
   CHECK(descriptors_of("/memfd:lacuna") == 0);
 }
 
-// The first token of the job comes when no descriptor is to be had, beside a receive from nobody
-// with an address at which nothing is.
+// The first token of the job arrives when no file descriptor can be opened, beside a receive from
+// MPI_PROC_NULL with an unmapped address.
 TOPIC(direct_unreadable) {
   constexpr int kCount = 512;
   MPI_Datatype type = column(kCount, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the log says of receives that stay the library's but for a token: not before it is known
-// whether one has come. (CMakeLists.txt reads the lines.)
+// The log lines of receives that are declined unless they match a token: they are written only when
+// that is known. (CMakeLists.txt reads the lines.)
 #include <vector>
 
 #include "tests/interpose/harness/harness.hpp"

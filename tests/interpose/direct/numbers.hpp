@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A column of numbers that is sent, and what comes of it: for the tests of the direct path.
+// A column of numbers to send, and a check of what is received: for the tests of the direct path.
 #ifndef LACUNA_TESTS_INTERPOSE_DIRECT_NUMBERS_HPP_
 #define LACUNA_TESTS_INTERPOSE_DIRECT_NUMBERS_HPP_
 

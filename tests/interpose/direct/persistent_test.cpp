@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Persistent requests by the direct path. Each start of a send has the data of its own moment, and
+// Persistent requests by the direct path. Each start of a send sends the data of that moment, and
 // completes whatever the receiver does.
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ using namespace test;
 
 namespace {
 
-// Longer than any library sends before the receiver asks for it.
+// Longer than any library's eager limit.
 constexpr int kCount = 1 << 16;
 constexpr int kTag = 5;
 
@@ -42,7 +42,7 @@ bool comes(int salt) {
 
 }  // namespace
 
-// Nobody receives before all are over; in every way to complete them.
+// Nothing is received before all sends are complete; all ways to complete them.
 TOPIC(direct_persistent) {
   MPI_Datatype type = column(kCount, 2);
   constexpr int kWays = static_cast<int>(How::kGetStatus) + 1;
@@ -96,7 +96,8 @@ TOPIC(direct_persistent) {
   MPI_Type_free(&type);
 }
 
-// More than fit into an arena at once, received one after the other: some go by the request itself.
+// More than fit into an arena, received one after the other: some are sent by the library's
+// request.
 TOPIC(direct_persistent_room) {
   MPI_Datatype type = column(kCount, 2);
   constexpr int kMessages = 40;
@@ -117,7 +118,7 @@ TOPIC(direct_persistent_room) {
   MPI_Type_free(&type);
 }
 
-// A token does not overtake what goes by the library and was started before it.
+// A token does not overtake a message that the library sends and that was started before it.
 TOPIC(direct_persistent_order) {
   MPI_Datatype type = column(kCount, 2);
   constexpr int kMessages = 4;
@@ -153,14 +154,15 @@ namespace {
 
 int g_heard = 0;
 
-// May call MPI, also where lacuna keeps other threads out of the library's queue.
+// An error handler that calls MPI, even while lacuna keeps other threads out of the library's
+// queue.
 void probe_in_handler(MPI_Comm*, int*, ...) {
   int flag = 0;
   ++g_heard;
   MPI_Iprobe(0, kTag + 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
-// A flag in shared memory: to look at it makes no progress.
+// A flag in shared memory: reading it makes no MPI progress.
 class Flag {
  public:
   Flag() {
@@ -197,8 +199,8 @@ class Flag {
 
 }  // namespace
 
-// A persistent receive of a message that a probe has held: the start waits for nobody, and what is
-// wrong with the message is told when it ends, once.
+// A persistent receive of a message that a probe holds: the start does not wait, and an error of
+// the message is reported once, at completion.
 TOPIC(direct_persistent_held) {
   MPI_Datatype type = column(kCount, 2);
   std::vector<double> data(static_cast<size_t>(kCount) * 2);
@@ -234,7 +236,7 @@ TOPIC(direct_persistent_held) {
   MPI_Comm_create_errhandler(probe_in_handler, &handler);
   MPI_Comm_set_errhandler(comm, handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);  // hears of matched receives in MPICH 4.0.2
-  for (const int plain : {200, 10}) {  // the second is as long as a token
+  for (const int plain : {200, 10}) {                // the second is as long as a token
     if (g_rank == 0) {
       MPI_Send(data.data(), plain, MPI_DOUBLE, 1, kTag, comm);
       MPI_Send(data.data(), 1, type, 1, kTag + 1, comm);

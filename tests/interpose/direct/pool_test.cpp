@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages through shared memory where all of LACUNA_POOL_MB (1) is lent: what may bring a token is
-// not left to the library for that.
+// Messages through shared memory while the whole pool (LACUNA_POOL_MB=1) is in use: a receive that
+// may match a token is handled all the same.
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -32,7 +32,7 @@ MPI_Datatype mixed() {
   return type;
 }
 
-// Holds all there is, by receives of what never comes.
+// Uses up the pool, by receives of messages that never come.
 class FullPool {
  public:
   FullPool() : type_(column(kCount, 2)), data_(size_t{2} * kCount) {
@@ -83,8 +83,8 @@ void receive_structs(bool blocking) {
   MPI_Type_free(&type);
 }
 
-// `exchange` receives from rank 0 what it sends with gaps, and sends it what was there before.
-// Its status is told of, if that is the receive's.
+// `exchange` receives what rank 0 sends with gaps, and sends what was in the memory before.
+// `has_status`: its status is that of the receive, and is checked.
 void replace(bool has_status,
              const std::function<void(double* data, MPI_Status* status)>& exchange) {
   MPI_Datatype type = column(kCount, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Probes of messages whose payload comes by the direct path, and what receives what they have seen.
+// Probes of messages whose payload takes the direct path, and the calls that receive them.
 #include <thread>
 #include <vector>
 
@@ -21,8 +21,8 @@ const auto Isendrecv_replace =
 
 }  // namespace
 
-// The size that a probe tells is the payload's; what it has seen is received in order, whichever
-// way and by whatever kind of receive.
+// A probe reports the size of the payload; the messages are received in order, by every kind of
+// receive.
 TOPIC(direct_probe) {
   MPI_Datatype type = column(kCount, 3);
   for (int way = 0; way < 10; ++way) {
@@ -42,7 +42,7 @@ TOPIC(direct_probe) {
           for (flag = 0; flag == 0;) MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status);
         }
       };
-      probe(MPI_ANY_SOURCE, 8);  // not the first that has come
+      probe(MPI_ANY_SOURCE, 8);  // not the first that arrived
       CHECK(bytes_in(status) == 80);
       for (int i = 0; i < 3; ++i) {
         got.assign(kCount, -1);
@@ -68,7 +68,7 @@ TOPIC(direct_probe) {
             MPI_Request_free(&request);
             break;
           }
-          case 3: {  // cancelled, which is too late
+          case 3: {  // cancelled too late
             MPI_Irecv(got.data(), kCount, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, &request);
             CHECK(MPI_Cancel(&request) == MPI_SUCCESS);
             MPI_Wait(&request, &received);
@@ -123,7 +123,7 @@ TOPIC(direct_matched) {
   MPI_Type_free(&type);
 }
 
-// What a probe has seen, received by the calls that send as well.
+// Probed messages, received by the calls that also send.
 TOPIC(direct_exchange) {
   MPI_Datatype type = column(kCount, 3);
   for (int way = 0; way < (Isendrecv != nullptr ? 5 : 2); ++way) {
@@ -181,7 +181,7 @@ TOPIC(direct_exchange) {
   MPI_Type_free(&type);
 }
 
-// One thread probes and holds what another is about to receive.
+// One thread probes, and so holds a message that another thread is about to receive.
 TOPIC(direct_probe_among_threads) {
   constexpr int kMessages = 300;
   MPI_Datatype type = column(kCount, 3);

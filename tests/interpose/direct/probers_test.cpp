@@ -13,10 +13,10 @@ using namespace test;
 
 namespace {
 
-constexpr int kMessages = 1500;  // more than lacuna has places for: some are packed
+constexpr int kMessages = 1500;  // more than the direct path has room for: some are packed
 constexpr int kMost = 300;
 
-// So that who is told of another message than the one that it gets can see it.
+// Each message has a length of its own, so that a probe that reports another message is found.
 int length_of(int message) { return 100 + message % (kMost - 100); }
 
 enum class Way { kProbe, kIprobe, kMprobe, kImprobe };
@@ -131,7 +131,7 @@ TOPIC(direct_handlers_in_threads) {
   std::vector<double> data(10);
   MPI_Request request;
   int flag = 0;
-  // A handler that returns may make the library's call succeed: nothing is waited for then.
+  // After a handler that returns, the library's call may succeed: then nothing is received.
   for (int way = 0; way < 6; ++way) {
     g_reacts = true;
     if (way == 0) MPI_Irecv(data.data(), 10, MPI_DOUBLE, g_size, 1, comm, &request);

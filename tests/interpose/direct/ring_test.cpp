@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Payloads of the direct path that are larger than what both ranks' caches share of them.
+// Payloads of the direct path that are too large for the caches that both ranks share.
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -11,8 +11,8 @@
 
 using namespace test;
 
-// Payloads that go through a ring as long as the receiver follows: one that waits already, one that
-// comes late, one that wants more at a time than the ring holds, one that has room for a part.
+// Payloads that go through a ring while the receiver follows. Receivers: one that waits already,
+// one that comes late, one that reads more at a time than the ring holds, one with a short buffer.
 TOPIC(direct_ring) {
   constexpr int kEdge = 640;
   constexpr int kMany = kEdge * kEdge;

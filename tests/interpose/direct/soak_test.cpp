@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Many messages of random sizes, kinds and orders through the arenas, each looked at; the memory of
-// the process stays what it was after the first tenth, and at the end the arenas are empty.
+// Many messages of random sizes, kinds and orders through the arenas, each checked. The memory of
+// the process does not grow after the first tenth, and at the end the arenas are empty.
 //
 // LACUNA_TEST_MESSAGES of them in the whole job (20 000), between ranks 0 and 1, 2 and 3, ...
 // Meant for LACUNA_ARENA_MB=1: many batches are larger than that before anything is received.
@@ -70,7 +70,7 @@ class Soak {
   Soak(const Soak&) = delete;
   Soak& operator=(const Soak&) = delete;
 
-  // As much at once as there will ever be: what buffers the library and lacuna need, they have.
+  // The largest batch first, so that the library and lacuna allocate their buffers now.
   void warm_up() {
     const std::vector<Letter> letters(kMostInBatch, {kMostDoubles, 0, kKinds});
     for (int i = 0; i < 3; ++i) {
@@ -87,8 +87,8 @@ class Soak {
     exchange(order, letters[me_], letters[1 - me_]);
     return static_cast<int64_t>(letters[0].size() + letters[1].size());
   }
-  // One message that fills an arena of 1 MiB but for its front, seen while it lies there: nothing
-  // else does.
+  // One message that fills an arena of 1 MiB but for its header. If it is found in the arena,
+  // nothing else was left there.
   void check_empty() {
     constexpr int kAll = ((1 << 20) - 8192 - 512) / 8;
     std::vector<double> all(2 * kAll), got(kAll);
@@ -241,8 +241,8 @@ TOPIC(soak_direct) {
   constexpr int64_t kMayGrowMappings = 8;
   const char* text = std::getenv("LACUNA_TEST_MESSAGES");
   const int64_t messages = (text != nullptr ? std::atoll(text) : 20000) / (g_size / 2);
-  // A tenth of few messages is too early: with Intel MPI 2021.19, 4.6 MiB came later (2.1 without
-  // lacuna); of a million, 1.7 MiB after the first 10^5.
+  // With few messages, the process grows after the first tenth: by 4.6 MiB with Intel MPI 2021.19
+  // (2.1 MiB without lacuna). With a million, by 1.7 MiB.
   const int64_t may_grow_kib = messages < 100000 ? 8 << 10 : 4 << 10;
   MPI_Comm pair;
   MPI_Comm_split(MPI_COMM_WORLD, g_rank / 2, g_rank, &pair);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is taken for a token, and when: copies of tokens that have been landed, synchronous sends
-// that are probed, and many messages that a probe holds.
+// Which messages are tokens: copies of tokens that have been received are not. Also synchronous
+// sends that are probed, and many messages that a probe holds.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ const auto Isendrecv =
     newer<int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int,
                   MPI_Comm, MPI_Request*)>("MPI_Isendrecv");
 
-// What rank 0 has sent in the place of a payload of kBytes to this rank, found in its arena.
+// The token that rank 0 has sent for a payload of kBytes to this rank, found in rank 0's arena.
 std::vector<char> stale_token() {
   for (const Mapping& arena : arenas()) {
     for (const char* at = arena.begin; at + sizeof(Region) <= arena.end; at += 64) {
@@ -82,7 +82,7 @@ const Case kCases[] = {
     {"as data for a column", kToken,
      [](std::vector<double>* got, MPI_Status* status) {
        MPI_Datatype type = column(64, 2);
-       for (int i = 0; i < 3; ++i) {  // from the second on by the short way
+       for (int i = 0; i < 3; ++i) {  // from the second on by the fast path
          std::vector<double> spread(128, -1);
          MPI_Recv(spread.data(), 1, type, 0, i == 2 ? 3 : 4, MPI_COMM_WORLD, status);
          for (size_t k = 0; k < kToken / 8; ++k) (*got)[k] = spread[2 * k];
@@ -103,8 +103,8 @@ const Case kCases[] = {
 
 }  // namespace
 
-// A token that has been landed is data, wherever a copy of it comes from; also while another one is
-// under way.
+// A copy of a token that has been received is data, wherever it comes from, even while another
+// token is in flight.
 TOPIC(direct_stale_tokens) {
   if (!g_direct) return;
   for (const Case& each : kCases) {
@@ -113,7 +113,7 @@ TOPIC(direct_stale_tokens) {
       send_numbers(1, 1);
       std::vector<char> token(kToken);
       MPI_Recv(token.data(), kToken, MPI_CHAR, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      send_numbers(2, 5);  // under way meanwhile
+      send_numbers(2, 5);  // in flight meanwhile
       if (std::strstr(each.name, "column") != nullptr) {
         const std::vector<double> plain(64);
         for (int i = 0; i < 2; ++i) MPI_Send(plain.data(), 64, MPI_DOUBLE, 1, 4, MPI_COMM_WORLD);
@@ -190,8 +190,8 @@ TOPIC(direct_probed_synchronous) {
   MPI_Type_free(&type);
 }
 
-// More than are ever held, from all the others and with several tags: each is received in its
-// turn, by its tag, its source, or whatever comes.
+// More messages than can be held, from all other ranks and with several tags: each is received in
+// order, by its tag, its source, or wildcards.
 TOPIC(direct_many_held) {
   constexpr int kMessages = 2000;
   constexpr int kTags = 3;

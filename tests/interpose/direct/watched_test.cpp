@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Posted receives into predefined types that bring tokens: however many there are, whoever
-// completes them, and whatever becomes of others meanwhile.
+// Posted receives into predefined types that match tokens: any number of them, completed by any
+// call, while other requests are freed or cancelled.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -88,7 +88,7 @@ void complete_one(MPI_Request* request, int way) {
   }
 }
 
-// Room for less than a token, for just one, and 80 bytes that are none.
+// Receives shorter than a token, as long as one, and 80 bytes that are not a token.
 void receive_short() {
   for (const int bytes : {0, 1, 79, 80, 81}) {
     context(std::to_string(bytes) + " bytes");
@@ -128,7 +128,7 @@ void receive_double(double* data, int count, int tag, int way) {
 
 }  // namespace
 
-// More than the table has room for side by side, completed last first.
+// More than the table has adjacent slots for, completed in reverse order.
 TOPIC(direct_watched_one_by_one) {
   constexpr int kMessages = 300;
   for (int way = 0; way < 5; ++way) {
@@ -145,7 +145,7 @@ TOPIC(direct_watched_one_by_one) {
   }
 }
 
-// With receives from nobody among them, for which a library may have one handle.
+// With receives from MPI_PROC_NULL among them, for which a library may use a single handle.
 TOPIC(direct_watched_arrays) {
   for (const int messages : {1, 30, 200}) {
     for (int way = 0; way < 3; ++way) {
@@ -183,8 +183,7 @@ TOPIC(direct_watched_arrays) {
   }
 }
 
-// Short ones; those that are freed, whose data come all the same, and those that are cancelled,
-// whose do not.
+// Short receives; freed ones, whose data arrive; and cancelled ones, whose data do not.
 TOPIC(direct_watched_others) {
   receive_short();
   constexpr int kMessages = 20;
@@ -211,8 +210,8 @@ TOPIC(direct_watched_others) {
   }
 }
 
-// Messages as long as a token, while tokens are under way and when all have been landed: whichever
-// was sent first, whichever is received first.
+// Messages as long as a token, while tokens are in flight and when all have been received: sent and
+// received in every order.
 TOPIC(direct_watched_alike) {
   constexpr int kAlike = 10;
   constexpr int kSteps = 120;

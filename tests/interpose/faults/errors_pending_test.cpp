@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What becomes of the requests behind one that has failed.
+// The requests that follow a failed one in the same call.
 #include <signal.h>
 #include <sys/time.h>
 
@@ -14,7 +14,7 @@ using namespace test;
 
 namespace {
 
-// How far two ranks are, in memory that they share: the first message has been sent, and the second
+// The progress of two ranks, in memory that they share: the first message was sent, and the second
 // one may be.
 struct Steps {
   std::atomic<int> is_first_out;
@@ -22,8 +22,8 @@ struct Steps {
 };
 Steps* g_steps = nullptr;
 
-// Of the time that this process works, not of that which passes: so whoever waits has looked for
-// messages all the while, however busy the machine is.
+// Counts CPU time, not wall time: so a rank that waits has tested for messages all that time,
+// however busy the machine is.
 volatile sig_atomic_t g_ticks = 0;
 void tick(int) {
   constexpr int kTicks = 3;
@@ -37,14 +37,14 @@ void tell_ticks(bool on) {
   setitimer(ITIMER_PROF, &interval, nullptr);
 }
 
-// Who wants no statuses finds all requests complete, also those behind one that has failed. The
-// second message goes out when the call that waits has had the first one, or is over.
+// Without statuses, all requests must be complete, also those that follow a failed one. The second
+// message is sent when the call that waits has received the first one, or has returned.
 void wait_without_statuses(int rounds) {
   MPI_Datatype type = column(8);
   std::vector<double> line(64, 3), packed(8);
   int position = 0;  // something is taken: under Open MPI these receives are not
   MPI_Pack(line.data(), 1, type, packed.data(), 64, &position, MPI_COMM_WORLD);
-  // A first one that is well: from then on lacuna looks at receives (fast_receive.hpp).
+  // A first receive without an error: from then on lacuna examines receives (fast_receive.hpp).
   for (int round = 0; round < rounds; ++round) {
     for (const bool gaps : {false, true}) {
       int null[2] = {-1, -1};
@@ -80,7 +80,7 @@ void wait_without_statuses(int rounds) {
       }
       context("round " + std::to_string(round) + (gaps ? ", gaps" : ""));
       CHECK(null[0] == null[1]);
-      // What is still pending may be there or not.
+      // The data of a pending request may be there or not.
       CHECK(there[0] == there[1] || null[1] == 0);
       context("");
     }
@@ -90,8 +90,8 @@ void wait_without_statuses(int rounds) {
 
 }  // namespace
 
-// Far too long a message, which a library may read out of the sender's memory: nothing but the
-// receive's own memory is written (Finalize looks at what lies behind that of packed data).
+// A message that is far too long, and that a library may read out of the sender's memory: nothing
+// outside the receive buffer is written (Finalize checks the memory behind packed data).
 TOPIC(errors_overrun) {
   return_errors(MPI_COMM_WORLD);
   constexpr int kRoom = 500, kLong = 2000;
@@ -108,7 +108,7 @@ TOPIC(errors_overrun) {
     const int before = handled_errors();
     return call() != MPI_SUCCESS || handled_errors() > before;
   };
-  for (int i = 0; i < 4; ++i) {  // the last one is too long, and it is known by then what to do
+  for (int i = 0; i < 4; ++i) {  // the last message is too long
     send(1, i < 3 ? kRoom : kLong, &requests[0]);
     const auto receive = [&] {
       return MPI_Recv(pairs.data(), 1, type, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -134,8 +134,8 @@ TOPIC(errors_overrun) {
   MPI_Type_free(&type);
 }
 
-// The same of what is sent with gaps into memory that has none, of matched messages and of
-// collectives, on a communicator that the world's handler says nothing of.
+// The same for data sent with gaps and received without, for matched messages and for collectives,
+// on a communicator with a handler of its own.
 TOPIC(errors_overrun_others) {
   constexpr int kRoom = 500, kLong = 2000;
   MPI_Datatype type = column(kRoom, 2), longer = column(kLong, 2);
@@ -149,7 +149,7 @@ TOPIC(errors_overrun_others) {
   int length = 0;
   MPI_Get_library_version(version, &length);
   const bool is_open = std::string(version).find("Open MPI") != std::string::npos;
-  if (!is_open) {  // one of these hears of matched messages there
+  if (!is_open) {  // these libraries raise errors of matched messages there
     return_errors(MPI_COMM_WORLD);
     return_errors(MPI_COMM_SELF);
   }
@@ -183,7 +183,7 @@ TOPIC(errors_overrun_others) {
         return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
       });
     }
-    if (!is_open) continue;  // others may wait for what does not come
+    if (!is_open) continue;  // others may wait for ever
     if (g_rank % 2 == 1) {
       MPI_Gatherv(line.data(), 1, longer, nullptr, nullptr, nullptr, type, 0, two);
     } else {
@@ -200,8 +200,8 @@ TOPIC(errors_overrun_others) {
   MPI_Type_free(&longer);
 }
 
-// The same where errors are survived only when the message comes, and in the receiver alone: of
-// receives that have been posted or made before, and of what is sent with gaps.
+// The same if the error handler is set only when the message comes, and in the receiver only: for
+// receives that were posted or made before, and data sent with gaps.
 TOPIC(errors_overrun_later) {
   constexpr int kRoom = 500, kLong = 20000;
   MPI_Datatype type = column(kRoom, 2), longer = column(kLong, 2);
@@ -258,7 +258,7 @@ TOPIC(errors_without_statuses) {
   action.sa_handler = tick;
   action.sa_flags = SA_RESTART;
   sigaction(SIGPROF, &action, &before);
-  // After a handler of the program's own MPICH 5 says that all is well: then only what is.
+  // After a handler of the program's own, MPICH 5 returns MPI_SUCCESS.
   with_each_handler([](bool own_handler) { wait_without_statuses(own_handler ? 1 : 2); });
   sigaction(SIGPROF, &before, nullptr);
   MPI_Win_free(&window);
@@ -268,8 +268,8 @@ namespace {
 
 constexpr int kFew = 40;  // doubles
 
-// What rank 1 receives in the end, and whether its requests are all gone, by calls out of which its
-// error handler throws: the second message is too long.
+// What rank 1 has received in the end, and whether all its requests are null, after calls out of
+// which its error handler throws: the second message is too long.
 struct Ending {
   bool all_gone = true;
   std::vector<double> first, third;
@@ -325,8 +325,8 @@ Ending end_by_throwing(int way, MPI_Comm comm) {
 
 }  // namespace
 
-// Of several requests, those that are well bring their data, though the handler throws because of
-// another one.
+// Of several requests, those without an error deliver their data, although the handler throws
+// because of another one.
 TOPIC(errors_thrown_of_several) {
   MPI_Errhandler handler, before[2];
   const MPI_Comm others[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
@@ -338,7 +338,7 @@ TOPIC(errors_thrown_of_several) {
     MPI_Comm_get_errhandler(others[i], &before[i]);
     MPI_Comm_set_errhandler(others[i], handler);
   }
-#if defined(LACUNA_MPI_FAMILY_MPIABI)  // where exceptions leave the program's array as it was
+#if defined(LACUNA_MPI_FAMILY_MPIABI)  // an exception leaves the program's array unchanged there
   const int ways = 0;
 #else
   const int ways = 8;
@@ -366,8 +366,8 @@ TOPIC(errors_thrown_of_several) {
   MPI_Comm_free(&comm);
 }
 
-// Two that are too long, of which lacuna finds one and the library the other: none is said to be
-// well.
+// Two truncated messages, of which lacuna finds one and the library the other: neither is reported
+// as successful.
 TOPIC(errors_of_two_kinds) {
   with_each_handler([](bool own) {
     MPI_Datatype type = column(2 * kFew, 3), shorter = column(kFew, 2);
@@ -375,7 +375,7 @@ TOPIC(errors_of_two_kinds) {
     int position = 0;  // something is taken: under Open MPI these messages need not be
     MPI_Pack(data.data(), 1, type, to.data(), 2 * kFew * 8, &position, MPI_COMM_WORLD);
     if (own) {
-      // After which MPICH 5 says that all is well.
+      // After that, MPICH 5 returns MPI_SUCCESS.
     } else if (g_rank == 0) {
       MPI_Recv(nullptr, 0, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       MPI_Send(data.data(), 1, type, 1, 1, MPI_COMM_WORLD);

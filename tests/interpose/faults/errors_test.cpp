@@ -54,7 +54,7 @@ TOPIC(errors_bad_arguments) {
   same("count of MPI_Send", [&] { return MPI_Send(a, -1, type, 0, 0, world); });
   same("type of MPI_Send", [&] { return MPI_Send(a, 1, MPI_DATATYPE_NULL, 0, 0, world); });
   same("uncommitted in MPI_Send", [&] { return MPI_Send(a, 1, uncommitted, 0, 0, world); });
-#if !defined(LACUNA_MPI_FAMILY_OMPI)  // where the library looks at it; Open MPI just reads there
+#if !defined(LACUNA_MPI_FAMILY_OMPI)  // Open MPI does not check it, and reads there
   same("buffer of MPI_Send", [&] { return MPI_Send(nullptr, 1, type, g_rank, 0, world); });
 #endif
   same("rank of MPI_Recv", [&] { return MPI_Recv(b, 1, type, 7, 0, world, &status); });
@@ -78,7 +78,7 @@ TOPIC(errors_bad_arguments) {
   same("uncommitted in MPI_Irsend",
        [&] { return MPI_Irsend(a, 1, uncommitted, 0, 0, world, &request); });
   same("uncommitted in MPI_Bsend", [&] { return MPI_Bsend(a, 1, uncommitted, 0, 0, world); });
-#if !defined(LACUNA_MPI_FAMILY_OMPI)  // which calls no handler, or that of no communicator
+#if !defined(LACUNA_MPI_FAMILY_OMPI)  // calls no handler, or that of another communicator
   same("no buffer for MPI_Bsend", [&] { return MPI_Bsend(a, 1, type, g_rank, 0, world); });
   MPI_Message message = MPI_MESSAGE_NULL;
   same("message of MPI_Mrecv", [&] { return MPI_Mrecv(b, 1, type, &message, &status); });
@@ -92,8 +92,8 @@ TOPIC(errors_bad_arguments) {
   MPI_Type_free(&uncommitted);
 }
 
-// A program that sets a handler on the world alone hears there of errors that are of no
-// communicator. The first topic of its job, as nobody may have set one on this process alone.
+// If a program sets a handler only on MPI_COMM_WORLD, errors that belong to no communicator call
+// it. It is the first topic of its job, as nobody may have set a handler on MPI_COMM_SELF before.
 TOPIC(errors_of_no_communicator) {
   MPI_Comm copy;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
@@ -106,7 +106,7 @@ TOPIC(errors_of_no_communicator) {
   const Seen seen = see([&] { return MPI_Type_vector(-1, 2, 3, MPI_INT, &none); });
   CHECK(seen.handled == 1);
 #if !defined(LACUNA_MPI_FAMILY_OMPI)
-  // Nor has anybody set one on this copy.
+  // Nor has this copy a handler of its own.
   CHECK(see([&] { return MPI_Send(a.data(), 1, type, 99, 0, copy); }).handled == 1);
 #endif
   MPI_Type_free(&type);
@@ -116,7 +116,7 @@ TOPIC(errors_of_no_communicator) {
 // Too long a message: MPI_ERR_TRUNCATE, whichever call completes the receive.
 TOPIC(errors_truncation) {
   return_errors(MPI_COMM_WORLD);
-  return_errors(MPI_COMM_SELF);  // where MPICH raises what concerns several requests
+  return_errors(MPI_COMM_SELF);  // MPICH raises errors of several requests there
   MPI_Datatype type = column(8);
   double line[64], matrix[64];
   for (int i = 0; i < 64; ++i) line[i] = i;
@@ -170,8 +170,8 @@ TOPIC(errors_truncation) {
       CHECK(requests[0] == MPI_REQUEST_NULL);
       if (way == kWaitall) {
         position_error[on] = class_of(statuses[0].MPI_ERROR);
-        // The other message of the call is there (a library may also leave it pending; then it
-        // comes now).
+        // The other message of the call has arrived. (A library may also leave it pending; then it
+        // is completed here.)
         if (requests[1] != MPI_REQUEST_NULL) MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
         bool right = true;
         for (int i = 0; i < 64; ++i) right = right && second[i] == (i % 8 == 0 ? i / 8 : 0);
@@ -194,7 +194,7 @@ TOPIC(errors_truncation) {
 
 namespace {
 
-// Each ends with an error, raised where the message is taken in or the call is checked.
+// Each ends with an error, raised when the message is received or the arguments are checked.
 struct Mistake {
   const char* name;
   bool truncates;  // a message of 20 doubles comes before it
@@ -275,7 +275,7 @@ TOPIC(errors_handlers) {
   MPI_Type_free(&type);
 }
 
-// Under MPI_ERRORS_ARE_FATAL the job ends (tests/cli/test_watch.py looks at how).
+// Under MPI_ERRORS_ARE_FATAL the job ends (tests/cli/test_watch.py checks how).
 TOPIC(errors_fatal) {
   MPI_Datatype type = column(8);
   std::vector<double> line(20, 1), matrix(64, 0);
@@ -294,7 +294,7 @@ namespace {
 
 void throw_error(MPI_Comm*, int* code, ...) { throw *code; }
 
-// While it lives, errors on the world, this process alone and `comm` are thrown.
+// While it lives, the handlers of MPI_COMM_WORLD, MPI_COMM_SELF and `comm` throw an exception.
 class Throwing {
  public:
   explicit Throwing(MPI_Comm comm) {
@@ -318,7 +318,7 @@ class Throwing {
 
 }  // namespace
 
-// C++ programs have handlers that throw, which MPI libraries in C let pass.
+// Error handlers of C++ programs may throw through MPI libraries, which are in C.
 TOPIC(errors_thrown) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -366,8 +366,8 @@ TOPIC(errors_thrown) {
       MPI_Sendrecv(a.data(), 1, type, other, 0, b.data(), 1, type, other, 0, comm, &status);
     for (size_t i = 0; is_paired && i < b.size(); i += 3)
       CHECK(b[i] == 1e6 * other + static_cast<double>(i));
-    // Open MPI 5.0.11 alone fails again in later calls when a handler has left a truncated receive
-    // of contiguous data.
+    // After an exception out of a truncated receive of contiguous data, later calls of Open MPI
+    // 5.0.11 fail, natively, too.
 #if defined(LACUNA_MPI_FAMILY_OMPI)
     const int ways = g_direct ? 4 : 0;
 #else

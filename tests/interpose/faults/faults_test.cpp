@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Faults: whatever lacuna is refused (memory, at each place where it asks for some; what it asks of
-// the library), calls succeed and bring the same bytes, and nothing is lost.
+// Faults: whichever of lacuna's allocations or calls of the library fail, the program's calls
+// succeed with the same bytes, and nothing is leaked.
 #include "tests/interpose/faults/faults.hpp"
 
 #include <atomic>
@@ -26,8 +26,8 @@ bool test::is_refused() {
   return true;
 }
 
-// LACUNA_TEST_REFUSED: in rank 1 lacuna gets so many pieces of memory, and then none, before its
-// start in MPI_Init and until faults_at_start.
+// LACUNA_TEST_REFUSED: in rank 1, so many of lacuna's allocations succeed, and then none, from
+// before MPI_Init until faults_at_start.
 __attribute__((constructor)) static void refuse_at_start() {
   const char* refused = std::getenv("LACUNA_TEST_REFUSED");
   const char* rank = std::getenv("PMI_RANK");
@@ -64,7 +64,7 @@ MPI_Datatype test::new_type() {
   MPI_Datatype element = g_mixed ? record_type() : MPI_DOUBLE;
   const MPI_Aint size = g_mixed ? 40 : 8;
   MPI_Datatype column_type, type;
-  const int wider = ++g_made % 40, later = g_made / 40;  // and so a small one
+  const int wider = ++g_made % 40, later = g_made / 40;  // so that the type stays small
   MPI_Type_create_hvector(g_rows, 1, (g_rows + 1 + wider) * size, element, &column_type);
   const int lengths[] = {1, 1};
   const MPI_Aint bytes[] = {later * size, (later + 1) * size};
@@ -169,7 +169,7 @@ bool test::anywhere(bool here) {
 
 namespace {
 
-// Runs a scenario with what `arm` has prepared; whether the bytes are what they must be.
+// Runs a scenario with the faults that `arm` sets; whether the bytes are right.
 bool brings_the_same(const Scenario& scenario, const std::function<void()>& arm,
                      const std::function<void()>& disarm) {
   MPI_Datatype type = new_type();
@@ -214,7 +214,7 @@ namespace {
 void refuse_memory_in_scenarios() {
   for (const Scenario& scenario : kScenarios) {
     for (const int way : {0, 1, 2, 3}) {
-      const bool here = way < 2 || g_rank == 1;  // else the other rank has what it asks for
+      const bool here = way < 2 || g_rank == 1;  // in both ranks, or in rank 1 only
       const int64_t rounds = refuse_each(
           std::string(scenario.name) + (way < 2 ? "," : ", in rank 1,"), way % 2 != 0, here, 2000,
           [&](const Arm& arm) { CHECK(brings_the_same(scenario, arm, disarm)); });
@@ -232,8 +232,8 @@ TOPIC(faults_memory) {
   refuse_memory_in_scenarios();
 }
 
-// MPICH receives no part of a basic element, Open MPI not all bytes of some: what is received as it
-// is may not be a token.
+// MPICH receives no part of a basic element, Open MPI not all bytes of some basic types: a receive
+// that cannot be packed must not get a token.
 TOPIC(faults_memory_of_records) {
   find_lacuna();
   g_mixed = true;
@@ -241,8 +241,8 @@ TOPIC(faults_memory_of_records) {
   g_mixed = false;
 }
 
-// More messages are probed than can be held: each probe returns, and each message is received as it
-// is; only its size may be that of a token.
+// More messages are probed than can be held: each probe returns, and each message is received; only
+// the size that is reported may be that of a token.
 TOPIC(faults_probes) {
   constexpr int kMessages = 80;
   MPI_Datatype type = column(kN, 3);
@@ -277,13 +277,11 @@ TOPIC(faults_probes) {
   MPI_Type_free(&type);
 }
 
-// A rank that lacuna cannot start in does not keep the others waiting, in MPI_Init or later.
+// A rank in which lacuna cannot start does not keep the others waiting, in MPI_Init or later.
 TOPIC(faults_at_start) {
   g_until.store(-1);
   CHECK(anywhere(g_failed.load() > 0));
-  for (const Scenario& scenario : kScenarios)
-    CHECK(brings_the_same(
-        scenario, [] {}, [] {}));
+  for (const Scenario& scenario : kScenarios) CHECK(brings_the_same(scenario, [] {}, [] {}));
 }
 
 TOPIC(faults_library_refuses) {
@@ -298,14 +296,12 @@ TOPIC(faults_library_refuses) {
     CHECK(faulty_refused > 0);
     faulty_refused = 0;
   }
-  // And all is well afterwards.
-  for (const Scenario& scenario : kScenarios)
-    CHECK(brings_the_same(
-        scenario, [] {}, [] {}));
+  // Afterwards, everything works.
+  for (const Scenario& scenario : kScenarios) CHECK(brings_the_same(scenario, [] {}, [] {}));
 }
 
-// Nothing stays behind: a million types, each sent once. What is counted is lacuna's alone, as some
-// libraries lose memory with each type.
+// No leaks: a million types, each sent once. Only lacuna's memory is counted, as some libraries
+// leak memory with each type.
 TOPIC(faults_no_leak) {
   constexpr int kCycles = 1000000;
   std::vector<double> from(4096, 1), to(64);

@@ -27,7 +27,8 @@ static bool refuses(int what, const void* caller) {
   return true;
 }
 
-// The first data byte of what a call has written, if it is long enough to be a message of the test.
+// Spoils the first data byte that a call has written, if it is long enough to be a message of the
+// test.
 static void spoil(void* data, int bytes, const void* caller) {
   if (faulty_wrong == 0 || bytes <= 16 || !is_lacuna(caller)) return;
   *static_cast<unsigned char*>(data) ^= 0xff;
@@ -95,7 +96,7 @@ EXPORT int MPI_Type_commit(MPI_Datatype* datatype) {
 
 EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                          int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  // (PMPI_Allgather would be lacuna's again, which counts the calls of a communicator.)
+  // (PMPI_Allgather would be lacuna's wrapper, which counts the calls on a communicator.)
   static const auto next =
       reinterpret_cast<decltype(&MPI_Allgather)>(dlsym(RTLD_NEXT, "MPI_Allgather"));
   const int code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);

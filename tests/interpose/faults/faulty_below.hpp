@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A library between lacuna and MPI that refuses, or gets a byte wrong, when it is told to and when
-// it is lacuna that calls.
+// A library between lacuna and MPI that, if told to, lets calls by lacuna fail or gets a byte wrong
+// in them.
 #ifndef LACUNA_TESTS_INTERPOSE_FAULTS_FAULTY_BELOW_HPP_
 #define LACUNA_TESTS_INTERPOSE_FAULTS_FAULTY_BELOW_HPP_
 
@@ -13,13 +13,13 @@ enum Refusal {
   kRefuseGetAttr,
   kRefuseEnvelope,
   kRefuseContents,
-  kRefuseContiguous,  // what packed data travel as, too, where it is a type of lacuna's own
+  kRefuseContiguous,  // also the types that lacuna makes for packed data
   kRefuseCommit,
   kRefusals,
-  kFailAllgather,  // once, and here alone: the others have what they need of this rank
+  kFailAllgather,  // once, and in this rank only: the others get their data from it
 };
-extern int faulty_refusal;  // what is refused
-extern int faulty_refused;  // how often it was
+extern int faulty_refusal;  // which calls fail
+extern int faulty_refused;  // how many failed
 extern int faulty_wrong;    // 1: MPI_Pack and MPI_Unpack get the first byte of more than 16 wrong
 extern int faulty_wrongs;   // how often they did
 }

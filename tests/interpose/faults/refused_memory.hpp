@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program whose malloc, aligned_alloc and mmap can refuse memory to callers in lacuna's code, and
-// to nobody else. So each allocation there is can be made to fail, without a hook in lacuna.
+// A program whose malloc, aligned_alloc and mmap can fail for callers in lacuna's code, and for no
+// others. So each of lacuna's allocations can be made to fail, without a hook in lacuna.
 #ifndef LACUNA_TESTS_INTERPOSE_FAULTS_REFUSED_MEMORY_HPP_
 #define LACUNA_TESTS_INTERPOSE_FAULTS_REFUSED_MEMORY_HPP_
 
@@ -9,14 +9,14 @@
 
 namespace test {
 
-// By the program: whether this allocation of lacuna's fails. Any thread.
+// Defined by the program: whether this allocation of lacuna's fails. Called by any thread.
 bool is_refused();
 
-// Where lacuna's code is: none is refused anything before.
+// Finds lacuna's code. Until then, no allocation fails.
 void find_lacuna();
 bool knows_lacuna();
 
-// Bytes that lacuna has allocated and not freed, since it was found.
+// Bytes that lacuna has allocated and not freed since find_lacuna().
 int64_t bytes_held();
 
 }  // namespace test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory that one rank is refused, and a library that fails in one rank alone, where all of a
-// communicator wait for each other: its first collective, and what ranks know of their neighbours.
+// Allocations or calls that fail in one rank only, where all ranks of a communicator wait for each
+// other: in its first collective, and when ranks query their neighbours.
 #include <thread>
 
 #include "tests/interpose/faults/faults.hpp"
@@ -12,8 +12,8 @@ using namespace test;
 
 namespace {
 
-// The first collective of a communicator, with `arm` in rank 1 alone: it ends, and brings the same
-// as without lacuna. So does the next one, by messages, too.
+// The first collective of a communicator, with faults by `arm` in rank 1 only: it ends, with the
+// same data as without lacuna. So do the next one, and messages.
 void meet_on_new_communicator(const std::function<void()>& arm,
                               const std::function<void()>& disarm) {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -41,7 +41,7 @@ void meet_on_new_communicator(const std::function<void()>& arm,
 
 }  // namespace
 
-// A rank that is refused memory does not let the others wait for it in a room.
+// A rank whose allocation fails does not make the others wait for it in a room.
 TOPIC(faults_rooms) {
   find_lacuna();
   for (const bool all : {false, true}) {
@@ -51,8 +51,8 @@ TOPIC(faults_rooms) {
   }
 }
 
-// Two threads of a rank that is refused memory, each in the first collective of a communicator:
-// what one tells does not get into what the library passes on for the other.
+// Two threads of a rank whose allocations fail, each in the first collective of a communicator:
+// what lacuna sends for one must not get into the library's data for the other.
 TOPIC(faults_rooms_of_threads) {
   constexpr int kRounds = 60;
   find_lacuna();
@@ -91,7 +91,7 @@ TOPIC(faults_rooms_of_threads) {
   CHECK(anywhere(g_failed.load() > 0));
 }
 
-// A rank that cannot learn who its neighbours are has not none of them.
+// A failed query of the neighbours must not count as a rank without neighbours.
 TOPIC(faults_neighbors) {
   find_lacuna();
   for (const bool all : {false, true}) {
@@ -119,7 +119,7 @@ TOPIC(faults_neighbors) {
   }
 }
 
-// The collective by which a room comes about fails in one rank alone, which has no room then.
+// The collective that makes a room fails in one rank only, which then has no room.
 TOPIC(faults_rooms_refused) {
   for (int i = 0; i < 3; ++i) {
     context("communicator " + std::to_string(i));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// LACUNA_VERIFY: a library that gets a byte wrong is told apart from lacuna, in every way that data
-// move, and its result is what the program gets. (Whether it is said on stderr, and how, is for
-// tests/cli/test_watch.py to see.)
+// LACUNA_VERIFY: if a library gets a byte wrong, the difference is found in every way that data
+// move, and the program gets the library's result. (tests/cli/test_watch.py checks what is logged.)
 #include <cstring>
 
 #include "tests/interpose/faults/faulty_below.hpp"

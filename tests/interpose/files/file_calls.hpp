@@ -26,7 +26,7 @@ struct FileCall {
   Ending ending;
   bool large = false;
 
-  // What lacuna counts it under.
+  // The name under which lacuna counts it.
   std::string counted() const;
   bool exists() const;
 };
@@ -34,17 +34,17 @@ struct FileCall {
 std::vector<FileCall> file_calls();
 
 std::string library_version();
-// MPICH's requests of files, and those under the standard ABI, are left alone
-// (interpose/policy/policy.cpp, files.cpp), and Intel MPI's of reading.
+// Whether nonblocking operations on files are handled: not MPICH's, not those under the standard
+// ABI, and not Intel MPI's reads (interpose/policy/policy.cpp, interpose/files/files.cpp).
 bool takes_requests(bool reads);
 
 // Makes the file return errors, by a handler of our own (as return_errors() in harness.hpp).
 void return_errors(MPI_File fh);
-// The class of the error that a call on such a file has ended in, by its code or, where that does
-// not tell, by what the handler has seen since the last question.
+// The error class of a call on such a file: of its code, or, if that is MPI_SUCCESS, of what the
+// handler has seen since the last call of this function.
 int file_error(int code);
 
-// Calls it from `offset` of the view on, and ends it.
+// Calls it at `offset` of the view, and completes it.
 int transfer(const FileCall& call, MPI_File fh, MPI_Offset offset, void* buf, int count,
              MPI_Datatype type, MPI_Status* status);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reading and writing files. What must be in the file, and what must be in memory, is computed from
-// the typemap (by the library's own packing) and the view. The library goes first, alone: what it
-// does not do itself, lacuna is not asked to.
+// Reading and writing files. What must be in the file, and in memory, is computed from the typemap
+// (by the library's own packing) and the view. Each call is first made natively: if the library
+// does it wrong, lacuna is not tested.
 #include "tests/interpose/files/file_calls.hpp"
 #include "tests/interpose/harness/harness.hpp"
 
@@ -12,18 +12,18 @@ namespace {
 
 constexpr int64_t kOffset = 40;  // in the view, of the first byte that is read or written
 
-// One call of each rank in a file of its own: where its bytes are.
+// One call of each rank: where its bytes are in the file.
 struct Scene {
   const FileCall& call;
   View view;
   int64_t from;  // the first byte in the view
-  bool acts;     // this rank calls at all
+  bool acts;     // this rank makes the call
 };
 
 Scene scene_of(const FileCall& call, bool strided, int64_t bytes) {
   const int64_t r = call.shared ? 0 : g_rank;
   const View view = strided ? View{8 + r * 24, 24, 24 * g_size} : View{r * 4096, 64, 64};
-  // Ranks follow each other at a shared pointer: by their order, or one alone.
+  // At a shared pointer, ranks follow each other in their order, or one acts alone.
   const bool ordered = call.shared && call.collective;
   return {call, view, kOffset + (ordered ? g_rank * bytes : 0),
           !call.shared || call.collective || g_rank == 0};
@@ -37,7 +37,7 @@ int act(const Scene& scene, const SharedFile& file, void* buf, int count, MPI_Da
   return transfer(scene.call, file.fh(), kOffset, buf, count, type, status);
 }
 
-// What the status says of the data.
+// The amount of data by the status.
 struct Amount {
   Amount(const MPI_Status& status, MPI_Datatype type) {
     MPI_Get_count(&status, type, &count);
@@ -48,7 +48,7 @@ struct Amount {
   int count, elements, bytes;
 };
 
-// What the library cannot read or write, without lacuna: Intel MPI under the standard ABI aborts.
+// Types that the library cannot read or write natively: Intel MPI under the standard ABI aborts.
 bool is_beyond_library(const Shape& shape) {
 #if defined(LACUNA_MPI_FAMILY_MPIABI)
   const bool named = shape.name == "dup" || shape.name.find("array") != std::string::npos;
@@ -114,8 +114,8 @@ bool try_write(const SharedFile& file, const Scene& scene, Buffer* from, int cou
   return true;
 }
 
-// The file ends after `length` bytes. Over its end, ROMIO leaves in memory and says in the status
-// what it likes where its way is not the plain one; there lacuna alone is looked at.
+// The file ends after `length` bytes. For a read over its end, ROMIO's memory and status are
+// unpredictable unless the read is a plain one; in that case only lacuna's result is checked.
 bool try_read(const SharedFile& file, const Scene& scene, Buffer* to, int count, MPI_Datatype type,
               int64_t length, bool ignore) {
   file.reset(length);
@@ -151,7 +151,7 @@ bool try_read(const SharedFile& file, const Scene& scene, Buffer* to, int count,
   return true;
 }
 
-// Whether a read over the end of the file is the plain one.
+// Whether a read over the end of the file is plain: contiguous view, blocking, not collective.
 bool is_plain(const FileCall& call, bool strided) {
   return !strided && !call.collective && call.ending == Ending::kBlocking;
 }
@@ -167,7 +167,7 @@ TOPIC(files_every_function) {
     for (const bool strided : {false, true}) {
       scene_of(call, strided, 0).view.set(file.fh());
       for (const Shape& shape : shapes) {
-        // All of them by one function of each kind, few by the others.
+        // All shapes by one function of each kind, a few by the others.
         const bool thorough = call.at && !call.large;
         if (!thorough && shape.name != "vector" && shape.name != "negative stride" &&
             shape.name != "struct") {

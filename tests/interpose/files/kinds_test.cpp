@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Files: requests, split collectives, kinds of data, mistakes.
+// Files: requests, split collectives, kinds of data, errors.
 #include <algorithm>
 
 #include "tests/interpose/files/file_calls.hpp"
@@ -83,7 +83,7 @@ TOPIC(files_request_free) {
 }
 
 // Two files with a split collective each, one of them begun before lacuna was switched off; then
-// the handle of a file that was closed serves again.
+// the handle of a closed file is used again.
 TOPIC(files_split) {
   MPI_Datatype type = column(16);
   std::vector<double> from(256, 7), to(256, 8);
@@ -106,7 +106,7 @@ TOPIC(files_split) {
     MPI_Get_count(&status, type, &count);
     CHECK(count == 1);
     for (size_t i = 0; i < to.size(); ++i) CHECK(to[i] == (i % 16 < 2 ? 7 : 8));
-    // One that is the library's after one that was not.
+    // A split collective that is declined after one that was handled.
     double line[2] = {0, 0};
     MPI_File_read_at_all_begin(one.fh(), 0, line, 2, MPI_DOUBLE);
     MPI_File_read_at_all_end(one.fh(), line, MPI_STATUS_IGNORE);
@@ -142,7 +142,7 @@ TOPIC(files_kinds_of_data) {
   CHECK(to[100] == from[0] && to[7] == from[512]);
   MPI_Type_free(&absolute);
   CHECK(taken("MPI_File_read_at") == 2 && taken("MPI_File_write_all") == 1);
-  // The library's way first.
+  // First by the library alone.
   if (view.set(file.fh(), "external32") == MPI_SUCCESS) {
     Bytes content[2];
     for (const bool on : {false, true}) {
@@ -161,7 +161,7 @@ TOPIC(files_kinds_of_data) {
   MPI_Type_free(&large);
 }
 
-// The file ends within an element: what is whole of it comes, and nothing behind it is touched.
+// The file ends within an element: its complete parts are read, and nothing behind is written.
 TOPIC(files_end_within_data) {
   const SharedFile file;
   constexpr int kWhole = 20;
@@ -169,7 +169,7 @@ TOPIC(files_end_within_data) {
   const Bytes content = file.content();
   MPI_Datatype type = column(32, 3);
   for (const bool waits : {true, false}) {
-#if defined(LACUNA_MPI_FAMILY_OMPI)  // whose request then never completes, without lacuna either
+#if defined(LACUNA_MPI_FAMILY_OMPI)  // its request then never completes, without lacuna either
     if (!waits) continue;
 #endif
     context(waits ? "MPI_File_read_at" : "MPI_File_iread_at");
@@ -189,7 +189,7 @@ TOPIC(files_end_within_data) {
   MPI_Type_free(&type);
 }
 
-// What is wrong is the library's to say, and nothing is touched.
+// Errors are reported by the library, and no data are changed.
 TOPIC(files_errors) {
   MPI_Datatype type = column(16), uncommitted;
   MPI_Type_vector(16, 1, 16, MPI_DOUBLE, &uncommitted);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Requests that C code makes and Fortran code completes: mpi_wait and its kin as a Fortran compiler
+// Requests that C code makes and Fortran code completes: mpi_wait and its like, as a Fortran
+// compiler
 // would call them. They end in MPI_Wait (MPICH) or PMPI_Wait (Open MPI), and lacuna sees both.
 // Programs in Fortran: fortran_test.F90.
 #include "tests/interpose/harness/harness.hpp"
@@ -60,7 +61,7 @@ TOPIC(fortran_completes_requests_of_c) {
         }) == 1);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   for (int i = 0; i < 16; ++i) CHECK(line[static_cast<size_t>(i)] == 16 * i);
-  // The rest of lacuna works as ever.
+  // Other calls are still handled.
   CHECK(taken_by("MPI_Sendrecv", [&] {
           MPI_Sendrecv(matrix.data(), 1, type, other, 0, line.data(), 16, MPI_DOUBLE, other, 0,
                        MPI_COMM_WORLD, MPI_STATUS_IGNORE);

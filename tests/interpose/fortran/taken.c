@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For Fortran: how many calls of an MPI function, in both its forms, lacuna has taken; -1 where
- * lacuna is not there. */
+ * For Fortran: how many calls of an MPI function, in both its forms, lacuna has handled; -1 if
+ * lacuna is not loaded. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arenas of the direct path as the system shows them, to see from outside what lies in them.
+// The arenas of the direct path, found in /proc, so that tests can read what is in them.
 #ifndef LACUNA_TESTS_INTERPOSE_HARNESS_ARENA_VIEW_HPP_
 #define LACUNA_TESTS_INTERPOSE_HARNESS_ARENA_VIEW_HPP_
 
@@ -16,7 +16,7 @@ namespace test {
 struct Mapping {
   const char* begin;
   const char* end;
-  const char* end_of_used;  // what is behind it has not been used yet, and cannot be read
+  const char* end_of_used;  // memory behind it was never used and cannot be read
 };
 
 // Calls `line` with each line of a file of /proc.
@@ -37,7 +37,7 @@ inline std::vector<Mapping> arenas() {
     if (line.find("memfd:lacuna-arena") == std::string::npos) return;
     if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) return;
     const auto* const last = reinterpret_cast<const char*>(end);
-    // What is only read is a page of this rank's arena once more.
+    // A read-only mapping is a page of this rank's arena, mapped twice.
     if (line.find(" rw-s ") != std::string::npos) {
       found.push_back({reinterpret_cast<const char*>(begin), last, last});
     } else if (line.find(" ---s ") != std::string::npos && !found.empty()) {

@@ -8,8 +8,8 @@
 
 namespace test {
 
-// Messages that stay under way from each rank to the next. Of an arena of 1 MiB (LACUNA_ARENA_MB=1)
-// they leave some 16 KiB: most of a program's messages go round and round in it, the others find no
+// Unreceived messages from each rank to the next. Of an arena of 1 MiB (LACUNA_ARENA_MB=1) they
+// leave some 16 KiB: most of a program's messages reuse that over and over, the others find no
 // room.
 class Ballast {
  public:

@@ -12,7 +12,7 @@ namespace {
 #else
 #define INIT(function, ...) function(__VA_ARGS__, MPI_INFO_NULL, request)
 #endif
-// The form that Count and the way say.
+// The form of the function for Count (int or MPI_Count) and the way (blocking, ...).
 #define WAY(name, iname, iinit, ...)            \
   switch (s.way) {                              \
     case Way::kNonblocking:                     \
@@ -33,11 +33,11 @@ namespace {
   }
 #endif
 
-// How many elements go between two ranks, either way, where counts vary.
+// How many elements go between two ranks, in each direction, if counts vary.
 int amount(const Scene& s, int one, int other) { return (one + other + s.count) % (s.count + 1); }
 
-// Counts and places, the last pair first and an element apart. They live as long as the test, as
-// nonblocking calls need them.
+// Counts and displacements, in descending order and an element apart. They live as long as the
+// test, as nonblocking calls need them.
 template <typename Count, typename Displacement>
 struct Lists {
   std::vector<Count> counts;
@@ -53,7 +53,7 @@ const Lists<Count, Displacement>& lists(const Scene& s, int pairs, bool zeros = 
   all.push_back(made);
   MPI_Aint lb = 0, extent = 0;
   MPI_Type_get_extent(s.type, &lb, &extent);
-  made->counts.reserve(1);  // Open MPI wants an address also where there are none
+  made->counts.reserve(1);  // Open MPI wants an address even if there are none
   made->places.reserve(1);
   made->bytes.reserve(1);
   made->types.reserve(1);
@@ -68,7 +68,7 @@ const Lists<Count, Displacement>& lists(const Scene& s, int pairs, bool zeros = 
   return *made;
 }
 
-// What may stand in arguments that have no meaning.
+// A value for arguments that must be ignored.
 void* garbage() { return reinterpret_cast<void*>(8); }
 
 template <typename Count>
@@ -155,7 +155,7 @@ int allgather_in_place(const Scene& s, MPI_Request* request) {
   FORM(Allgather, Iallgather, MPI_IN_PLACE, -7, MPI_DATATYPE_NULL, s.recv, count, s.type, s.comm);
 }
 
-// Each rank gives the same to all.
+// Each rank sends the same number of elements to all.
 template <typename Count, typename D>
 const Lists<Count, D>& gathered(const Scene& s) {
   auto& in = const_cast<Lists<Count, D>&>(lists<Count, D>(s, s.pairs));
@@ -231,7 +231,7 @@ int neighbor_allgather(const Scene& s, MPI_Request* request) {
        s.comm);
 }
 
-// The same number of elements for all neighbours, at places of their own.
+// The same number of elements for all neighbours, each at its own displacement.
 template <typename Count, typename D>
 const Lists<Count, D>& neighbors(const Scene& s, int pairs) {
   auto& each = const_cast<Lists<Count, D>&>(lists<Count, D>(s, pairs));

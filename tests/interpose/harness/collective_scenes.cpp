@@ -15,7 +15,8 @@ std::span<const Way> ways() {
     int length = 0;
     MPI_Get_library_version(version, &length);
     const std::string_view text(version, static_cast<size_t>(length));
-    // Those of others do not do at each start what they should, or do not exist.
+    // Persistent collectives of other libraries do not move all data at each start, or do not
+    // exist.
     const auto says = [&](const char* what) { return text.find(what) != std::string_view::npos; };
     return says("MPICH Version:      5") || says("Open MPI v5");
   }();
@@ -76,7 +77,7 @@ static void start_often(MPI_Request* request, Buffer* send, Buffer* recv) {
   for (unsigned round = 1; round <= 3; ++round) {
     send->fill(static_cast<unsigned>(g_rank) + 10 * round);
     recv->fill(static_cast<unsigned>(g_rank) + 10 * round + 101);
-    if (round == 2) lacuna(false);  // what was made to be packed is packed at each start
+    if (round == 2) lacuna(false);  // a request that was made with lacuna on is packed all the same
     CHECK((round == 1 ? MPI_Startall(1, request) : MPI_Start(request)) == MPI_SUCCESS);
     complete_somehow(request, true);
   }
@@ -104,8 +105,9 @@ void same_bytes(const CollectiveCall& call, Scene scene, bool with, bool large) 
   CHECK(recv[0] == recv[1]);
 }
 
-// Where elements lie backwards, some natively fail: Open MPI's MPI_Gather in its trees and between
-// groups, and its MPI_Ialltoall in place; Intel MPI's MPI_Allgather in place, from four ranks on.
+// With elements of negative extent, some fail natively: Open MPI's MPI_Gather in its tree
+// algorithms and on intercommunicators, and its MPI_Ialltoall in place; Intel MPI's MPI_Allgather
+// in place, from four ranks on.
 static bool library_can(const Shape& shape) {
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   const bool backwards = false;
@@ -115,7 +117,7 @@ static bool library_can(const Shape& shape) {
   return backwards || shape.name != "negative extent";
 }
 
-// Whether some rank has taken a call.
+// Whether lacuna has handled a call in some rank.
 bool taken_somewhere(const std::string& function) {
   int64_t mine = taken(function.c_str()), all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -123,7 +125,7 @@ bool taken_somewhere(const std::string& function) {
 }
 
 void all_calls(std::span<const CollectiveCall> calls, Scene scene, bool with, bool large) {
-  // More ranks than cores are slow: some shapes are enough for what two ranks cannot show.
+  // More ranks than cores are slow, so only some of the shapes are tested with them.
   const size_t every = g_size == 2 ? 1 : scene.way == Way::kPersistent ? 9 : 3;
   std::vector<Shape> shapes = all_shapes();
   for (size_t i = 0; i < shapes.size(); ++i) {

@@ -17,7 +17,7 @@ const GetStatusSome get_status_some =
 
 namespace {
 
-// Nothing was complete: the others may need this core.
+// Whether nothing was complete; then the core is yielded to the other ranks.
 bool is_vain(int completed) {
   if (completed == 0) sched_yield();
   return completed == 0;

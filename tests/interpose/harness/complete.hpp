@@ -27,8 +27,8 @@ enum class How {
   kCount
 };
 
-// The MPI 4.1 functions. Looked up, as programs do that must run on older libraries: there they
-// find lacuna's stand-ins, and under Open MPI nothing.
+// Functions of MPI 4.1. They are looked up, as in programs that must run on older libraries: there
+// lacuna has stand-ins, but not under Open MPI.
 using GetStatusAll = int (*)(int, const MPI_Request*, int*, MPI_Status*);
 using GetStatusAny = int (*)(int, const MPI_Request*, int*, int*, MPI_Status*);
 using GetStatusSome = int (*)(int, const MPI_Request*, int*, int*, MPI_Status*);

@@ -120,7 +120,7 @@ const std::vector<std::string>& data_functions() {
   return all;
 }
 
-// Calls taken before this topic began.
+// Calls that lacuna had handled before this topic began.
 std::map<std::string, int64_t> g_before;
 
 std::atomic<int> g_handled{0};
@@ -236,8 +236,8 @@ using namespace test;
 
 namespace {
 
-// What lacuna is expected to do: something, as a test in which it does nothing tests nothing; or
-// nothing; or whatever it may, where it depends on the launcher whether it is there.
+// What lacuna is expected to do: handle some call, as otherwise nothing is tested; or handle none;
+// or either, if it depends on the launcher whether lacuna is loaded.
 enum class Expect { kSomething, kNothing, kWhatever };
 
 // Runs one topic from a clean start and says how it went.
@@ -245,7 +245,7 @@ bool run_topic(const std::string& name, Expect expect) {
   g_checks = g_failures = 0;
   context("");
   lacuna(expect != Expect::kNothing);
-  static bool is_first = true;  // before which nobody has set any
+  static bool is_first = true;  // nobody has set an error handler before it
   for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
     if (!is_first) MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
   is_first = false;
@@ -276,9 +276,9 @@ bool run_topic(const std::string& name, Expect expect) {
 }  // namespace
 
 // Usage: interpose_test [--without | --perhaps] [--threads] TOPIC ...
-// More ranks than cores wait a tick of some milliseconds for each other, as Linux's own sched_yield
-// hardly gives way any more (6.6). So these stand before those of the libraries (CMakeLists.txt):
-// what lacuna and complete() call while they wait, and what MPICH does.
+// With more ranks than cores, a rank that waits holds its core for a tick of some milliseconds, as
+// sched_yield hardly gives up the core since Linux 6.6. So lacuna, complete() and MPICH, which call
+// these functions while they wait, find them here before those of the C library (CMakeLists.txt).
 extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
   static const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   if (g_size > cores) {

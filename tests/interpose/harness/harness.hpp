@@ -21,7 +21,7 @@ extern bool g_direct;  // LACUNA_DIRECT=1
 extern int g_size;
 
 void check(bool ok, const char* what, const char* file, int line);
-// Printed with the checks that fail from here on.
+// Sets a text that is printed with checks that fail from here on.
 void context(std::string text);
 
 #define CHECK(...) ::test::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
@@ -36,11 +36,11 @@ struct Topic {
 
 // lacuna on or off in this rank.
 void lacuna(bool on);
-// Calls of an MPI function that lacuna has taken in this rank since the topic began.
+// Calls of an MPI function that lacuna has handled in this rank since the topic began.
 int64_t taken(const char* function);
 // Calls of all functions.
 int64_t taken_in_all();
-// How many more calls of `function` are taken while `body` runs.
+// How many calls of `function` lacuna handles while `body` runs.
 int64_t taken_by(const char* function, const std::function<void()>& body);
 
 // Whether the library has a function (the large-count forms are in MPI 4.0).
@@ -58,11 +58,11 @@ Function newer(const char* name) {
 // not agree on the value of MPI_ERRORS_RETURN. handled_errors() counts what the handler has seen.
 void return_errors(MPI_Comm comm);
 int handled_errors();
-// Runs `body` with errors of the world and of this process alone returned by such a handler (own),
-// then by MPI_ERRORS_RETURN, where that may be relied on.
+// Runs `body` while errors on MPI_COMM_WORLD and MPI_COMM_SELF are returned by such a handler
+// (own), then by MPI_ERRORS_RETURN, if its value can be relied on.
 void with_each_handler(const std::function<void(bool own)>& body);
 
-// Whether MPI_Unpack of a type without data is safe; in MPICH 4.0 it divides by zero.
+// Whether MPI_Unpack of a type without data is safe: MPICH 4.0 divides by zero.
 bool unpacks_nothing();
 
 // ---- types to test with
@@ -71,7 +71,7 @@ bool unpacks_nothing();
 struct Shape {
   std::string name;
   MPI_Datatype type;
-  bool taken;  // lacuna is expected to take a message of several elements
+  bool taken;  // lacuna is expected to handle a message of several elements
 };
 // One of each constructor and of each oddity, committed. None of them overlaps itself, also when
 // repeated a few times.
@@ -101,7 +101,7 @@ class Buffer {
 // Data bytes of `count` elements.
 int64_t data_bytes(MPI_Datatype type, int count);
 
-// What a status says, to compare two of them.
+// The contents of a status, for comparison.
 struct StatusView {
   StatusView(const MPI_Status& status, MPI_Datatype type);
   bool operator==(const StatusView&) const = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The zoo: one of each constructor, and what is odd about MPI's types.
+// The types of the tests: one of each constructor, and unusual ones.
 #include <algorithm>
 #include <iterator>
 

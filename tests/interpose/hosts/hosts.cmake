@@ -1,5 +1,5 @@
-# Two hosts: what one test in `make test` and all of `make test-hosts` run over TCP. Skipped, with the reason, where nobody may
-# make network namespaces.
+# Tests on two hosts over TCP: one in `make test`, all of `make test-hosts`. Skipped, with the reason, where network namespaces
+# are not allowed.
 # lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] ARGS topic|@GROUP ...)
 function(lacuna_hosts_test name mpi family ranks)
   cmake_parse_arguments(arg "" "" "CONFIGURATIONS;ARGS" ${ARGN})

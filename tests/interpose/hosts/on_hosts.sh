@@ -4,7 +4,7 @@
 #
 #   on_hosts.sh LAUNCHER PRELOAD RANKS PROGRAM ARGS...
 #
-# Which options the launcher takes is read off its own version text. The environment is passed on to the ranks.
+# The launcher's options are chosen by its version text. The environment is passed on to the ranks.
 set -eu
 launcher=$1 preload=$2 ranks=$3
 shift 3

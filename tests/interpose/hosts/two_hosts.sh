@@ -8,11 +8,11 @@
 #     LACUNA_HOST_SHELL         a stand-in for ssh: `$LACUNA_HOST_SHELL [OPTIONS] ADDRESS WORDS...` runs WORDS on that host
 #   and what tells MPI libraries to use those cards alone.
 #
-# COMMAND runs on the first host. Exit codes: COMMAND's own; 77 where this machine lets nobody make namespaces (it says why:
-# root and the package iproute2 are needed), for a test to skip.
+# COMMAND runs on the first host. Exit codes: COMMAND's own; 77, for a test to skip, if namespaces cannot be made (it says why:
+# root and the package iproute2 are needed).
 set -eu
 
-# Becomes WORDS on a host. With a name of its own, or libraries would take both for one.
+# Executes WORDS on a host. The host has a name of its own, as libraries would otherwise take both for one.
 on_host() {  # HOST WORDS...
   host=$1
   shift
@@ -50,7 +50,7 @@ LACUNA_HOST_NAME=lacuna$$
 net=10.$((128 + $$ / 250 % 100)).$(($$ % 250))
 export LACUNA_HOST_NAME
 
-# What is left on a host ends with it.
+# Kills the processes that are left on a host, and removes it.
 remove() {  # NAME of a pair
   for host in "$1-1" "$1-2"; do
     if pids=$(ip netns pids "$host" 2>/dev/null) && [ -n "$pids" ]; then
@@ -87,7 +87,7 @@ set_up() {  # HOST ADDRESS
 }
 set_up "$first" "$net.1"
 set_up "$second" "$net.2"
-# The cards take a moment to find each other, and UCX takes none that is not ready.
+# The network cards take a moment to come up, and UCX uses none that is not ready.
 for host in "$first" "$second"; do
   for _ in $(seq 100); do
     case $(ip -n "$host" -o link show lacuna0) in *LOWER_UP*'state UP'*) break ;; esac
@@ -99,7 +99,7 @@ folder=$(mktemp -d)
 LACUNA_HOSTS=$net.1,$net.2
 LACUNA_HOST_SHELL=$folder/ssh
 export LACUNA_HOSTS LACUNA_HOST_SHELL
-# UCX would take the memory that both hosts of one machine share for a way between them.
+# UCX would communicate through the memory that both hosts share, as they are one machine.
 export UCX_TLS=tcp,self UCX_NET_DEVICES=lacuna0 FI_PROVIDER=tcp
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lacuna0
 printf '#!/bin/sh\nexec "%s" --ssh "$@"\n' "$(cd "$(dirname "$0")" && pwd)/$(basename "$0")" >"$LACUNA_HOST_SHELL"

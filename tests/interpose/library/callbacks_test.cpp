@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Callbacks whose last statement is a call of MPI. Compilers make a jump of it, so that the call
-// returns to the library that has run the callback; it is the program's all the same. Compiled with
-// -O2 for that.
+// Callbacks whose last statement is a call of MPI. With -O2, compilers make that a jump, so that
+// its return address is in the library that has run the callback. It is a call of the program's all
+// the same.
 #include <vector>
 
 #include "tests/interpose/harness/harness.hpp"
@@ -33,7 +33,7 @@ struct Cast {
 Cast* g_cast = nullptr;
 int g_calls = 0;
 
-// Inlined, so that what ends in this ends in a jump.
+// Inlined, so that a callback that ends in this call ends in a jump.
 inline __attribute__((always_inline)) int cast() {
   ++g_calls;
   return MPI_Bcast(g_cast->places.data(), 1, g_cast->type, 0, MPI_COMM_WORLD);

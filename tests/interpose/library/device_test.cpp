@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Device memory is the library's, from the moment on that a GPU runtime is loaded; host memory
-// stays lacuna's. (LACUNA_TEST_CUDA is the path of fake_cuda.c's library.)
+// Calls with device memory are declined as soon as a GPU runtime is loaded; calls with host memory
+// are still handled. (LACUNA_TEST_CUDA is the path of fake_cuda.c's library.)
 #include <dlfcn.h>
 
 #include <cstdlib>

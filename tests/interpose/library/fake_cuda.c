@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A libcuda.so.1 that calls every address inside fake_device_memory a device's. */
+ * A libcuda.so.1 for which every address inside fake_device_memory is a device's. */
 #include <stdint.h>
 
 __attribute__((visibility("default"))) double fake_device_memory[256];

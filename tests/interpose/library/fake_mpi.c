@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A library in the place of MPI that has very little of it: no large counts, no attributes. Under
- * it lacuna must stay off, pass everything through, and answer large-count calls by the int forms.
+ * A fake MPI library with few functions: no large counts, no attributes. With it, lacuna must stay
+ * off, pass everything through, and serve large-count calls by the int forms.
  */
 #include <mpi.h>
 

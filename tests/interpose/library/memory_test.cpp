@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What lacuna keeps of the memory of a process: little of what a large message has taken, nothing
-// twice of a long list, and none of what a program that locks its memory has never used. By what
-// the system says, with room for what the libraries do.
+// How much memory lacuna keeps: little after a large message, one copy of a long list, and in a
+// program that locks its memory, nothing that was never used. Measured in /proc, with a margin for
+// the libraries.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-// Bytes that /proc/self/status tells under this name.
+// The bytes of this field of /proc/self/status.
 int64_t status_of(const std::string& name) {
   int64_t kib = 0;
   each_line("/proc/self/status", [&](const std::string& line) {
@@ -28,7 +28,7 @@ int64_t status_of(const std::string& name) {
   return kib << 10;
 }
 
-// Of the mappings of arenas, bytes that /proc/self/smaps tells under this name.
+// The bytes of this field of /proc/self/smaps, over the mappings of arenas.
 int64_t of_arenas(const std::string& name) {
   int64_t kib = 0;
   bool is_arena = false;
@@ -60,7 +60,7 @@ bool send_large(int64_t bytes, int round) {
   return same;
 }
 
-// As programs do that must not wait for pages, before they begin.
+// Locks future memory before main(), as real-time programs do.
 __attribute__((constructor)) void lock_future() {
   if (std::getenv("LACUNA_TEST_LOCK") != nullptr) mlockall(MCL_FUTURE);
 }
@@ -113,7 +113,7 @@ TOPIC(memory_of_long_lists) {
   MPI_Type_free(&type);
 }
 
-// Arenas in a process that locks its memory, before or now.
+// Arenas in a process that locks its memory, before MPI_Init or here.
 TOPIC(memory_locked) {
   CHECK(arenas().size() == static_cast<size_t>(g_size));
   CHECK(send_large(kMiB, 0));
@@ -125,7 +125,7 @@ TOPIC(memory_locked) {
   if (!is_before) munlockall();
 }
 
-// What lies in arenas is nobody's to keep.
+// Arenas are not part of core dumps.
 TOPIC(memory_not_dumped) {
   CHECK(send_large(kMiB, 0));
   int mapped = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Threads of programs may have 16 KiB of stack. In all that lacuna does in a call it takes no more
-// than 4 KiB of it, beside what the library takes for a call like it.
+// Threads of programs may have 16 KiB of stack. In a call, lacuna uses at most 4 KiB of it more
+// than the library does for a similar call.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ using namespace test;
 namespace {
 
 constexpr int64_t kMost = 4096;
-constexpr size_t kStackBytes = size_t{512} << 10;  // MPICH takes 130 KiB of it for a vector
+constexpr size_t kStackBytes = size_t{512} << 10;  // MPICH uses 130 KiB of it for a vector
 
 MPI_Datatype committed(MPI_Datatype type) {
   MPI_Type_commit(&type);
@@ -84,7 +84,7 @@ std::vector<Made> all_types(int which) {
   return all;
 }
 
-// Bytes of stack that a call takes, in a thread, as deep as that of another one.
+// Compares the bytes of stack that two calls use in a thread.
 class Depths {
  public:
   explicit Depths(PaintedStack& stack) : stack_(stack) {}
@@ -103,7 +103,7 @@ class Depths {
     CHECK(second - native <= kMost);
   }
 
-  // What the library takes to tell of a type, when lacuna first sees it.
+  // The stack that the library uses for the queries with which lacuna analyses a type.
   void ask(MPI_Datatype type) {
     lacuna(false);
     for (int i = 0; i < 2; ++i) {
@@ -206,7 +206,7 @@ void check_collectives(Depths& depths, const Made& made) {
 
 }  // namespace
 
-// Of types that are known, and of those that are new, when others like them have been used.
+// For types that lacuna has analysed, and for new ones, after similar types were used.
 TOPIC(stack_of_calls) {
   PaintedStack stack(kStackBytes);
   CHECK(stack.run([&] {
@@ -217,7 +217,7 @@ TOPIC(stack_of_calls) {
         depths.ask(made.type);
         check_packs(depths, made);
         check_messages(depths, made);
-        // Packed collectives leave structs to the library.
+        // Collectives on structs are declined.
         if (made.name != "transpose" && made.name != "structs") check_collectives(depths, made);
         MPI_Type_free(&made.type);
       }

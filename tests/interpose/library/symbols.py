@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Looks at the dynamic symbols of a preload library.
+"""Checks the dynamic symbols of a preload library.
 
-Nothing of MPI may be undefined (the library must load into programs that load MPI late, or never),
-and what it shows is the table of functions, under both names of each, and the names of OWN.
+No symbol of MPI may be undefined: the library must load into programs that load MPI late, or never.
+It exports the functions of the table, under both names of each, and the names in OWN, nothing else.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A program that is linked to lacuna, before its MPI library: lacuna must take its calls, each
- * once, and deliver. Two ranks. */
+ * A program that is linked to lacuna, before its MPI library: lacuna must handle each of its calls
+ * once, and deliver the data. Two ranks. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What the library shows of itself (interpose/start/introspect.cpp). */
+/* Exported for introspection (interpose/start/introspect.cpp). */
 extern const char lacuna_interposed[];
 int64_t lacuna_interposed_calls(const char* function, int taken);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Sending and receiving in one call, in place and nonblocking; and partitioned communication, which
-// is the library's. What is newer than MPI 3.1 is looked up, so that one source serves all
+// lacuna passes on. What is newer than MPI 3.1 is looked up, so that one source serves all
 // libraries.
 #include "tests/interpose/harness/complete.hpp"
 #include "tests/interpose/harness/harness.hpp"
@@ -34,7 +34,7 @@ const struct {
 bool has_isendrecv() { return Isendrecv != nullptr && unpacks_nothing(); }
 bool exists(Way way) { return way == Way::kSendrecvReplace || has_isendrecv(); }
 
-// `to` holds what is sent, and then what has come.
+// `to` holds what is sent, and afterwards what was received.
 void transfer(Way way, Buffer* to, int count, MPI_Datatype type, int dest, int source,
               MPI_Status* status) {
   Buffer from = *to;
@@ -61,8 +61,8 @@ void compare(Way way, int count, MPI_Datatype type, int dest, int source) {
     lacuna(on);
     to[on].fill(static_cast<unsigned>(g_rank) + 1);
     MPI_Status status{};
-    // What must arrive is what the library's MPI_Sendrecv_replace makes of it: the nonblocking one
-    // of MPICH 5.0.2 and Intel MPI 2021.19 delivers wrong bytes of types with gaps.
+    // The right bytes are those of the library's MPI_Sendrecv_replace: with types with gaps, the
+    // nonblocking one of MPICH 5.0.2 and Intel MPI 2021.19 delivers wrong bytes.
     transfer(on ? way : Way::kSendrecvReplace, &to[on], count, type, dest, source, &status);
     seen.emplace_back(status, type);
   }
@@ -91,7 +91,7 @@ TOPIC(exchange_same_messages) {
   free_shapes(&shapes);
 }
 
-// In a row: the ends send to or receive from nobody. Large, and short.
+// Along a line of ranks, whose ends use MPI_PROC_NULL. Large and short messages.
 TOPIC(exchange_shift) {
   MPI_Datatype narrow = column(512), type;
   MPI_Type_create_resized(narrow, 0, sizeof(double), &type);
@@ -105,7 +105,7 @@ TOPIC(exchange_shift) {
     }
   }
   context("short");
-  // What comes is shorter than what is sent; the rest of the memory keeps what was there.
+  // What is received is shorter than what is sent; the rest of the memory stays unchanged.
   double matrix[64], line[3] = {-1, -2, -3};
   MPI_Datatype eight = column(8);
   for (int i = 0; i < 64; ++i) matrix[i] = i;
@@ -121,7 +121,7 @@ TOPIC(exchange_shift) {
   for (MPI_Datatype* each : {&narrow, &type, &eight}) MPI_Type_free(each);
 }
 
-// Several at once, in every way to complete them; the types are gone by then.
+// Several at once, in every way to complete them, after the types were freed.
 TOPIC(exchange_every_completion) {
   MPI_Datatype type = column(16);
   Buffer warm(type, 1);
@@ -164,7 +164,7 @@ TOPIC(exchange_partitioned) {
   MPI_Recv_init(to.base(), 1, type, other, 0, MPI_COMM_WORLD, &requests[0]);
   MPI_Send_init(from.base(), 1, type, other, 0, MPI_COMM_WORLD, &requests[1]);
   constexpr int kPartitions = 4;
-  // Not to oneself, and only where the library has it.
+  // Not to oneself, and only if the library has it.
   const bool partitioned = Psend_init != nullptr && Precv_init != nullptr;
   Buffer parts(type, 1), arrived(type, 1);
   double line[kPartitions * 8], into[kPartitions * 8];

@@ -70,7 +70,8 @@ TOPIC(matched_same_messages) {
         context(std::string(name) + " of " + shape.name + " x " + std::to_string(count));
         const int64_t before = taken(name);
         compare(way, count, shape.type, count, shape.type);
-        // By the direct path a message of a sender that is ahead is taken where lacuna is off.
+        // By the direct path, a message is handled even if lacuna is off here, as its sender had it
+        // on.
         if (g_rank == 1 && shape.taken && count > 1)
           CHECK(g_direct ? taken(name) > before : taken(name) - before == 1);
         compare(way, count, shape.type, count + 3, shape.type);
@@ -101,7 +102,7 @@ TOPIC(matched_short_and_large) {
 
 TOPIC(matched_truncation) {
   return_errors(MPI_COMM_WORLD);
-  return_errors(MPI_COMM_SELF);  // where MPICH raises what has no communicator
+  return_errors(MPI_COMM_SELF);  // MPICH raises errors without a communicator there
   MPI_Datatype type = column(8);
   double line[64] = {}, matrix[64];
   for (const auto& [way, name] : kWays) {
@@ -137,7 +138,7 @@ TOPIC(matched_truncation) {
   MPI_Type_free(&type);
 }
 
-// From nobody; and the type goes away, while the message is on its way.
+// From MPI_PROC_NULL; and the type is freed while the message is in flight.
 TOPIC(matched_nobody_and_freed_types) {
   MPI_Datatype type = column(16);
   Buffer from(type, 1), to(type, 1);

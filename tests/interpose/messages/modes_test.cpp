@@ -19,7 +19,7 @@ const struct {
               {Mode::kIssend, "MPI_Issend"},
               {Mode::kIrsend, "MPI_Irsend"}};
 
-// What the standard tells a program to attach for `messages` messages.
+// The size of the buffer that the standard requires for `messages` messages.
 int room_for(int messages, int count, MPI_Datatype type) {
   int bytes = 0;
   MPI_Pack_size(count, type, MPI_COMM_WORLD, &bytes);
@@ -31,7 +31,7 @@ class Attached {
   explicit Attached(int bytes) : memory_(static_cast<size_t>(bytes)) {
     MPI_Buffer_attach(memory_.data(), bytes);
   }
-  ~Attached() {  // when the messages are on their way
+  ~Attached() {  // when the messages were sent
     void* memory = nullptr;
     int bytes = 0;
     MPI_Buffer_detach(&memory, &bytes);
@@ -140,7 +140,7 @@ TOPIC(modes_bsend_room) {
   MPI_Type_vector(1 << 15, 1, 2, MPI_DOUBLE, &types[0]);
   MPI_Type_create_struct(2, lengths, places, members, &types[1]);
   const int counts[] = {1, 600};  // structs short enough for MPICH 4 (policy.cpp, breaks_structs)
-  // What there is no room for, Open MPI waits to find room for.
+  // If there is no room, Open MPI waits for some.
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   constexpr int kMost = kMessages;
 #else
@@ -180,15 +180,16 @@ TOPIC(modes_bsend_room) {
     }
     context("type " + std::to_string(i) + ", messages " + std::to_string(sent[0]) + " and " +
             std::to_string(sent[1]));
-    CHECK(sent[0] >= kMessages && sent[1] >= kMessages);  // more, where one has left already
+    CHECK(sent[0] >= kMessages && sent[1] >= kMessages);  // more, if one was delivered already
     context("");
     MPI_Type_free(&types[i]);
   }
 }
 
-// A message for which too little is attached, or nothing, is the library's error with lacuna, too.
+// If the attached buffer is too small, or there is none, the library's error is raised with lacuna,
+// too.
 TOPIC(modes_bsend_too_little) {
-  MPI_Comm comm;  // after that Open MPI's is of no more use
+  MPI_Comm comm;  // Open MPI's communicator is unusable after that
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   return_errors(comm);
   MPI_Datatype type = column(4096, 2);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Data received into a type that has a byte of memory twice. MPI forbids that; libraries write in
-// the order of the typemap, so that the last value stays, and programs that do it get the same
-// here.
+// Data received into a type that has a byte of memory twice. MPI forbids that. Libraries write in
+// the order of the typemap, so that the last value stays, and so must lacuna.
 #include <utility>
 
 #include "tests/interpose/harness/harness.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Blocking messages: whatever side runs lacuna, the bytes in the receiver's memory (gaps included)
+// Blocking messages: on whichever side lacuna is on, the bytes in the receiver's memory (gaps
+// included)
 // and its status are those of the library alone.
 #include <cstring>
 #include <tuple>
@@ -35,8 +36,7 @@ void send(Mode mode, void* buf, int count, MPI_Datatype type, int dest, int tag)
   }
 }
 
-// A ready send needs the receive posted: that is what MPI_Irecv is for; the others receive
-// blocking.
+// A ready send needs a posted receive, so MPI_Irecv is used; for other modes MPI_Recv.
 void receive(Mode mode, void* buf, int count, MPI_Datatype type, int source, int tag,
              MPI_Status* status) {
   if (mode != Mode::kRsend) {
@@ -92,7 +92,7 @@ TOPIC(p2p_same_messages) {
         const int64_t before = taken(name);
         compare(mode, count, shape.type, count, shape.type);
         if (g_rank == 0 && shape.taken && count > 1) CHECK(taken(name) - before == 2);
-        compare(mode, count, shape.type, count + 3, shape.type);  // the receiver would take more
+        compare(mode, count, shape.type, count + 3, shape.type);  // the receive is longer
       }
     }
   }
@@ -184,7 +184,7 @@ TOPIC(p2p_wildcards_and_null) {
       CHECK(status.MPI_ERROR == 4711);  // calls with one status leave it alone
     }
   }
-  // To and from nobody: the library's, and what it says is what it says without lacuna.
+  // MPI_PROC_NULL: declined, with the same status as without lacuna.
   const int64_t before = taken_in_all();
   std::vector<int> said[2];
   for (const bool on : {false, true}) {
@@ -201,7 +201,7 @@ TOPIC(p2p_wildcards_and_null) {
     MPI_Isend(buffer.base(), 2, type, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, &status);
     MPI_Irecv(buffer.base(), 2, type, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, &status);  // its status is not looked at: MPICH 4.0 leaves it as it was
+    MPI_Wait(&request, &status);  // the status is not checked: MPICH 4.0 does not write it
     MPI_Sendrecv(buffer.base(), 2, type, MPI_PROC_NULL, 0, buffer.base(), 2, type, MPI_PROC_NULL, 0,
                  MPI_COMM_WORLD, &status);
     look();
@@ -276,7 +276,7 @@ TOPIC(p2p_other_ways) {
   MPI_Type_free(&type);
 }
 
-// Both sides of MPI_Sendrecv, each lacuna's or not.
+// Both sides of MPI_Sendrecv, each handled or not.
 TOPIC(p2p_sendrecv) {
   std::vector<Shape> shapes = all_shapes();
   MPI_Datatype columns = column(9);
@@ -316,12 +316,12 @@ TOPIC(p2p_sendrecv) {
   free_shapes(&shapes);
 }
 
-// Bytes of a long double that are no part of the number: what arrives is what was sent, or what was
-// there, as with the library alone.
+// The padding of long double: what arrives is what was sent, or what was in memory before, as with
+// the library alone.
 TOPIC(p2p_padding) {
   constexpr int kElement = 16, kStep = 2 * kElement;
   if (sizeof(long double) != kElement) return;
-  // Elements without such bytes, too.
+  // Elements without padding, too.
   const std::tuple<MPI_Datatype, int> elements[] = {{MPI_LONG_DOUBLE, 10},
                                                     {MPI_C_DOUBLE_COMPLEX, kElement}};
   for (const auto& [element, number_bytes] : elements) {

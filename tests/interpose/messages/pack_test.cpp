@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Pack and MPI_Unpack: the packed form is the library's own, positions move as they should, and
-// what is wrong is left to the library.
+// MPI_Pack and MPI_Unpack: the packed form is the library's, positions are right, and errors are
+// left to the library.
 #include <climits>
 #include <cstring>
 #include <numeric>
@@ -153,8 +153,7 @@ TOPIC(pack_from_bottom) {
   MPI_Type_free(&type);
 }
 
-// What the library would reject, it rejects: the same error class with and without lacuna, and
-// nothing is written.
+// The library's errors: the same class with and without lacuna, and nothing is written.
 TOPIC(pack_errors) {
   MPI_Datatype type = column(8);
   MPI_Datatype uncommitted;
@@ -208,7 +207,7 @@ TOPIC(pack_errors) {
     CHECK(std::memcmp(to[0], to[1], sizeof(to[0])) == 0);
   }
   context("");
-  // Committed later, it is taken.
+  // Once it is committed, it is handled.
   MPI_Type_commit(&uncommitted);
   char to[64];
   int at = 0;
@@ -218,14 +217,14 @@ TOPIC(pack_errors) {
   MPI_Type_free(&type);
 }
 
-// The sizes of the wrappers' arguments at their ends.
+// Arguments at their limits.
 TOPIC(pack_limits) {
   MPI_Datatype type = column(8);
   Buffer from(type, 1);
   from.fill(1);
   std::vector<char> to(1 << 10);
   int position = 0;
-  // A buffer that is said to be larger than it is used.
+  // A size of the buffer far beyond what is used.
   CHECK(taken_by("MPI_Pack", [&] {
           MPI_Pack(from.base(), 1, type, to.data(), INT_MAX, &position, MPI_COMM_WORLD);
         }) == 1);
@@ -233,7 +232,8 @@ TOPIC(pack_limits) {
   MPI_Type_free(&type);
 }
 
-// Not all libraries move what the standard says of these. What they do is what the program gets.
+// Some libraries place these types otherwise than the standard says. The program gets what the
+// library does.
 TOPIC(pack_darrays) {
   constexpr int kBlock = MPI_DISTRIBUTE_BLOCK, kCyclic = MPI_DISTRIBUTE_CYCLIC,
                 kDefault = MPI_DISTRIBUTE_DFLT_DARG;
@@ -273,7 +273,7 @@ TOPIC(pack_darrays) {
   }
 }
 
-// Nor of rows of elements that each begin before the last, where several stand side by side.
+// The same for rows of several elements of negative extent.
 TOPIC(pack_backward_rows) {
   constexpr int kRows = 3;
   MPI_Datatype comb, backward, rows[5];
@@ -285,7 +285,7 @@ TOPIC(pack_backward_rows) {
   MPI_Type_vector(1, length, 7, backward, &rows[1]);
   MPI_Type_indexed(2, none, at, backward, &rows[2]);
   MPI_Type_create_struct(1, &length, &place, &backward, &rows[3]);
-  MPI_Type_vector(2, 1, 2, backward, &rows[4]);  // two rows of one: soundly moved by all
+  MPI_Type_vector(2, 1, 2, backward, &rows[4]);  // two rows of one: right in all libraries
   std::vector<int> numbers(1000);
   std::iota(numbers.begin(), numbers.end(), 0);
   for (MPI_Datatype& row : rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program whose calls are known one by one: what tests/cli/test_watch.py expects in its report.
+// Programs whose every call is known: tests/cli/test_watch.py compares their report with that.
 #include <unistd.h>
 
 #include <chrono>
@@ -26,8 +26,8 @@ MPI_Datatype made(int stride) {
 
 }  // namespace
 
-// Whoever may write to the folder has put links where the report is going to be written: to a file
-// that has to stay what it is, as the test looks afterwards.
+// Somebody else has put links where the report will be written, to a file that must not change: the
+// test checks it afterwards.
 TOPIC(report_beside_links) {
   MPI_Datatype type = made(kN);
   std::vector<double> from(kN * kN), to(kN);
@@ -85,7 +85,7 @@ TOPIC(report_calls) {
   MPI_Type_free(&type);
 }
 
-// Collectives without gaps, which come to lacuna for the vote alone.
+// Collectives without gaps, which pass the gate only because ranks vote.
 TOPIC(report_votes) {
   double word = g_rank;
   std::vector<double> all(g_size);
@@ -105,8 +105,8 @@ TOPIC(report_no_finalize) {
   std::exit(0);
 }
 
-// More types than are told apart, each packed once; two that are kept, one to pack and one to send;
-// and one that the library packs as fast.
+// More types than the report distinguishes, each packed once; two that are used often, one to pack
+// and one to send; and one that the library packs as fast.
 TOPIC(report_many_types) {
   std::vector<double> from(kN * 600), to(2048);
   MPI_Datatype rows;

@@ -42,10 +42,10 @@ TOPIC(switch_pcontrol) {
   MPI_Pcontrol(1);
   CHECK(work(type, 16));
   CHECK(taken_in_all() == start + 4);
-  MPI_Pcontrol(2);  // not lacuna's
+  MPI_Pcontrol(2);  // lacuna ignores it
   CHECK(work(type, 16));
   CHECK(taken_in_all() == start + 8);
-  // What was taken finishes as taken.
+  // Calls that lacuna has begun are finished by it.
   double to[256] = {}, from[16];
   for (double& value : from) value = 5;
   MPI_Request request;
@@ -58,7 +58,7 @@ TOPIC(switch_pcontrol) {
   MPI_Type_free(&type);
 }
 
-// Run with LACUNA_DISABLE=1: the program goes on, and main() checks that nothing was taken.
+// Run with LACUNA_DISABLE=1: the program works, and main() checks that nothing was handled.
 TOPIC(switch_disabled) {
   MPI_Datatype type = column(16);
   CHECK(work(type, 16));
@@ -98,8 +98,7 @@ TOPIC(switch_families) {
   MPI_Type_free(&type);
 }
 
-// Run with LACUNA_POOL_MB=1: what does not fit goes to the library, again and again, and what fits
-// is taken.
+// Run with LACUNA_POOL_MB=1: what does not fit is declined each time, and what fits is handled.
 TOPIC(switch_small_pool) {
   MPI_Datatype small = column(64);
   MPI_Datatype narrow = column(512), large;
@@ -117,7 +116,7 @@ TOPIC(switch_small_pool) {
     CHECK(to == from);
     CHECK(taken_in_all() == before);
   }
-  // Many small ones at once: some are taken, all arrive.
+  // Many small ones at once: some are handled, all arrive.
   std::vector<MPI_Request> requests(8000);
   std::vector<double> matrix(64 * 64, 0), line(64, 7);
   for (MPI_Request& request : requests) {

@@ -13,8 +13,8 @@ namespace {
 
 using lacuna::Random;
 
-// Libraries copy these by value (padding), or, Intel MPI, wrongly (cyclic darrays); the engine's
-// own differential test has them.
+// Without the types that libraries copy by value (padding) or Intel MPI places wrongly (cyclic
+// darrays); the engine's own differential test has them.
 bool is_plain(const lacuna::Type& type) {
   if (type.combiner == lacuna::Combiner::kDarray) return false;
   if (type.basic != nullptr && type.basic->size_bytes >= 16) return false;
@@ -24,7 +24,7 @@ bool is_plain(const lacuna::Type& type) {
   return true;
 }
 
-// Elements that lie between those before do not overlap, up to so many.
+// With up to so many elements, interleaved ones do not overlap.
 constexpr int64_t kInterleaved = 64;
 
 Drawn draw_type(Random* random) {
@@ -40,7 +40,7 @@ Drawn draw_type(Random* random) {
   }
 }
 
-// These may wait for the receive, which must be posted then.
+// Whether the send may wait for its receive, which must be posted then.
 bool may_wait(Sending how) {
   return how == Sending::kSend || how == Sending::kSsend || how == Sending::kIrsend ||
          how == Sending::kPack;
@@ -88,7 +88,7 @@ const CollectiveCall* draw_call(Random* random, std::span<const CollectiveCall> 
 
 Program draw_program(uint64_t seed) {
   Random random(seed * 2 + 1);
-  // Of their own, so that these change nothing else.
+  // Separate generators, so that these draws change nothing else.
   Random ways(~seed * 2 + 1), more((seed ^ uint64_t{0x9E3779B97F4A7C15}) * 2 + 1);
   Program program;
   program.seed = seed;
@@ -109,14 +109,14 @@ Program draw_program(uint64_t seed) {
       round.nonblocking = random.chance(50);
       round.type =
           static_cast<size_t>(random.between(0, static_cast<int64_t>(program.types.size()) - 1));
-      // More of them might lie between each other and overlap (kInterleaved).
+      // More elements might be interleaved and overlap (kInterleaved).
       round.count =
           static_cast<int>(random.chance(30) ? random.between(4, 12) : random.between(1, 3));
     } else {
       for (int64_t i = random.between(1, 8); i > 0; --i)
         round.messages.push_back(
             draw_message(&random, &ways, &more, program.types, static_cast<int>(i)));
-      // The only one between two ranks may have any tag.
+      // The only message between two ranks may be received with MPI_ANY_TAG.
       for (Message& m : round.messages) {
         int rivals = 0;
         for (const Message& other : round.messages) rivals += other.dest == m.dest ? 1 : 0;

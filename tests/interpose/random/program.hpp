@@ -26,8 +26,8 @@ enum class Receiving { kIrecv, kPersistent, kImrecv, kMrecv, kRecv, kProbed, kSe
 
 enum class Pairs { kNone, kShortInt, kFloatInt, k2Int, kLongInt, kDoubleInt };
 
-// Whose neighbours a collective is among; kNone: it is one of all ranks. In kTwice and in rings of
-// two, a rank is several times a neighbour of another one.
+// The topology of a neighbourhood collective; kNone: a collective of all ranks. In kTwice and in
+// rings of two, a rank is the neighbour of another one several times.
 enum class Topology { kNone, kLine, kRing, kRingAndSelf, kTwice, kStar };
 
 // Before the senders start; the others are begun once they have.
@@ -41,7 +41,7 @@ struct Message {
   Receiving receiving;
   bool any_source, any_tag;
   bool in_basics;  // received as elements of the one predefined type that the type is made of
-  // Not of `type`, but of pairs (MPI_DOUBLE_INT and kin) on one side, on the receiving one if
+  // Instead of `type`: pairs (MPI_DOUBLE_INT and its like) on one side, the receiving one if
   // `in_basics`, and structs of the same on the other.
   Pairs pairs;
   std::string text(const std::vector<Drawn>& types) const;

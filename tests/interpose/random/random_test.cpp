@@ -4,11 +4,10 @@
 // natively and with lacuna. Every byte of every buffer that a receive may write, gaps and margins
 // included, and every status must be the same.
 //
-// LACUNA_TEST_SEEDS programs from LACUNA_TEST_FIRST on; what differs is named with its seed, and
-// LACUNA_TEST_PRINT=1 prints the programs. With --threads, several run at once, each on a
-// communicator of its own.
-//
-// By the direct path, too (LACUNA_DIRECT=1), and with hardly any room left in the arenas.
+// LACUNA_TEST_SEEDS programs from LACUNA_TEST_FIRST on. A program that differs is reported with its
+// seed, and LACUNA_TEST_PRINT=1 prints the programs. With --threads, several run at once, each on a
+// communicator of its own. They run with the direct path, too (LACUNA_DIRECT=1), and with almost
+// full arenas.
 #include <cstdlib>
 #include <thread>
 

@@ -14,8 +14,7 @@ using namespace test;
 
 namespace {
 
-// This MPI's handle of it, committed; the same structure each time. Where it has no such type, a
-// vector.
+// A committed MPI type of this structure; a vector, if this MPI has no such type.
 MPI_Datatype handle_of(const Drawn& drawn) {
   static const lacuna::PredefinedTypes predefined;
   const auto built = lacuna::bench::build_mpi(*drawn.type, predefined);
@@ -272,7 +271,7 @@ class Run {
     note(m, status);
   }
 
-  // Statuses in an order that does not depend on which came first.
+  // Statuses in an order that does not depend on which request completed first.
   void finish(const Round& round, std::vector<MPI_Request> requests,
               const std::vector<const Message*>& of, std::vector<MPI_Request> persistent,
               const std::vector<const Message*>& of_persistent) {

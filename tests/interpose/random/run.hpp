@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One run of a random program (program.hpp), and what it leaves.
+// One run of a random program (program.hpp), and its results.
 #ifndef LACUNA_TESTS_INTERPOSE_RANDOM_RUN_HPP_
 #define LACUNA_TESTS_INTERPOSE_RANDOM_RUN_HPP_
 
@@ -12,7 +12,7 @@
 
 namespace test {
 
-// What a run leaves, to be compared.
+// The results of a run, for comparison.
 struct Trace {
   std::vector<std::string> names;
   std::vector<Buffer> buffers;

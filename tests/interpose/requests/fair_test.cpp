@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Persistent sends that are over as soon as they are started, beside a receive: whichever call
-// completes some of them, neither waits for ever for the others, however often these are started
-// again.
+// Persistent sends that complete as soon as they are started, beside a receive: no call that
+// completes some of several requests starves one of them, however often the others are restarted.
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace {
 constexpr int kCount = 4096;
 constexpr int kMost = 400;
 
-// What a call has completed, or, if it only asks, would complete.
+// The requests that a call has completed, or, for MPI_Request_get_status, reported as complete.
 using Completed = std::vector<int>;
 
 struct Way {
@@ -97,7 +96,7 @@ TOPIC(direct_persistent_fair) {
       int sent[3] = {1, 0, 1};
       int completed[3] = {0, 0, 0};
       int received_after = 0;
-      // As many sends in all as the other one receives, of either.
+      // As many sends, of both together, as the other rank receives.
       while (completed[0] + completed[2] < kMost) {
         for (const int index : way.call(requests)) {
           ++completed[index];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Requests that the program frees while they are under way: communicators that are disconnected
-// meanwhile, and all by which a program may hear that a freed receive has completed.
+// Requests that the program frees while they are active: communicators that are disconnected
+// meanwhile, and every way in which a program may find out that a freed receive has completed.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -75,13 +75,13 @@ void receive_matched(double* data, MPI_Datatype type, MPI_Comm comm) {
 
 }  // namespace
 
-#if defined(LACUNA_MPI_FAMILY_OMPI)  // which does not wait for what both sides have freed
+#if defined(LACUNA_MPI_FAMILY_OMPI)  // does not wait if both sides have freed their requests
 constexpr bool kWaits = false;
 #else
 constexpr bool kWaits = true;
 #endif
 
-// It ends, and what was freed has been completed by then.
+// MPI_Comm_disconnect returns, and the freed requests have completed by then.
 TOPIC(freed_disconnect) {
   const Case cases[] = {
       {"send", isend, receive},           {"persistent send", start_send, receive},
@@ -107,8 +107,8 @@ TOPIC(freed_disconnect) {
   context("");
 }
 
-// The sending half of MPI_Isendrecv_replace may be a request of lacuna's own, which nobody waits
-// for: the program's ends when the receiving half does.
+// The send of MPI_Isendrecv_replace may be a request of lacuna's own, for which nobody waits: the
+// program's request completes with the receive.
 TOPIC(freed_disconnect_isendrecv) {
   using Replace = int (*)(void*, int, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Request*);
   const auto replace = newer<Replace>("MPI_Isendrecv_replace");
@@ -140,8 +140,8 @@ TOPIC(freed_disconnect_isendrecv) {
   MPI_Type_free(&type);
 }
 
-// By whatever a program hears that the sender has gone on, also where lacuna is off, or has nothing
-// to do with that call.
+// Whichever call tells the program that the sender has gone on, even if lacuna is off, or has no
+// part in that call.
 TOPIC(freed_receive_is_there) {
   constexpr int kN = 40;
   MPI_Datatype type = column(kN, 3);
@@ -190,7 +190,7 @@ TOPIC(freed_receive_is_there) {
         Doubles data(3 * kN, g_rank == 0 ? turn : -1);
         if (g_rank == 1) irecv(data.data(), type, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);
-        lacuna(on || g_rank == 0);  // the sender's message is lacuna's in any case
+        lacuna(on || g_rank == 0);  // the send is handled in any case
         if (g_rank == 0) {
           send(data.data(), type, MPI_COMM_WORLD);
           way.of_sender();
@@ -209,7 +209,7 @@ TOPIC(freed_receive_is_there) {
   MPI_Type_free(&type);
 }
 
-// Also while another thread is about to unpack it.
+// The same while another thread is about to unpack it.
 TOPIC(freed_receive_of_threads) {
   constexpr int kN = 100000;
   constexpr int kRounds = 60;

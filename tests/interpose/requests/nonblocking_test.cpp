@@ -20,8 +20,8 @@ int below(int n) {
   return static_cast<int>((g_state >> 8) % static_cast<unsigned>(n));
 }
 
-// A round: every rank sends to and receives from the other, several messages of random shapes,
-// lacuna's and others mixed.
+// A round: every rank sends several messages of random shapes to the other one, and receives as
+// many; handled and declined ones are mixed.
 void round(How how, const std::vector<Shape>& shapes, int messages, bool ignore) {
   struct Message {
     MPI_Datatype type;
@@ -94,7 +94,7 @@ TOPIC(nonblocking_every_completion) {
       round(static_cast<How>(how), shapes, 1 + below(10), repeat % 3 == 0);
     }
     round(static_cast<How>(how), shapes, 90,
-          how % 2 == 0);  // more than the stack holds statuses for
+          how % 2 == 0);  // more statuses than lacuna keeps on the stack
   }
   free_shapes(&shapes);
 #if defined(LACUNA_MPI_FAMILY_OMPI)
@@ -182,7 +182,7 @@ TOPIC(nonblocking_request_free) {
       MPI_Request_free(&request);
       CHECK(request == MPI_REQUEST_NULL);
       MPI_Recv(line.data(), n, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      // Some later call finds that it is complete.
+      // A later call completes it.
       for (int i = 0; i < 1000 && matrix[0] != line[0]; ++i) {
         int flag;
         MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
@@ -197,7 +197,7 @@ TOPIC(nonblocking_request_free) {
     }
     MPI_Type_free(&type);
   }
-  // What came before that which a program has waited for is there.
+  // A message before the one that the program has waited for has arrived.
   MPI_Datatype type = column(16);
   for (int i = 0; i < 20; ++i) {
     std::vector<double> first(256, -1), second(256, -1);
@@ -220,7 +220,7 @@ TOPIC(nonblocking_request_free) {
     }
   }
   MPI_Type_free(&type);
-  // A receive that nothing ever comes for: MPI_Finalize must end.
+  // A receive that never matches: MPI_Finalize must end.
   if (g_rank == 1) {
     static double never[64];
     type = column(8);
@@ -258,8 +258,8 @@ TOPIC(nonblocking_cancel) {
   MPI_Type_free(&type);
 }
 
-// Once MPI_Request_get_status has said yes, the buffer is the program's: completing the request
-// later must not touch it.
+// Once MPI_Request_get_status has reported completion, the buffer is the program's: completing the
+// request later must not write to it.
 TOPIC(nonblocking_get_status_then_wait) {
   MPI_Datatype type = column(16);
   Buffer from(type, 1), to(type, 1), changed(type, 1);
@@ -278,7 +278,7 @@ TOPIC(nonblocking_get_status_then_wait) {
   MPI_Type_free(&type);
 }
 
-// More requests at once than the side table has buckets, completed in an order of their own.
+// More requests at once than the side table has buckets, completed in another order.
 TOPIC(nonblocking_many) {
   constexpr int kMany = 6000;
   MPI_Datatype type;

@@ -61,7 +61,7 @@ TOPIC(persistent_request_free) {
     }
     MPI_Type_free(&type);
   }
-  // A receive that nothing ever comes for: MPI_Finalize must end.
+  // A receive that never matches: MPI_Finalize must end.
   static double never[64];
   MPI_Datatype type = column(8);
   MPI_Request request = recv_init(never, 1, type, g_rank, 4242);
@@ -124,7 +124,7 @@ TOPIC(persistent_errors) {
     note([&] { return MPI_Send_init(line, 1, uncommitted, 0, 0, world, &request); });
     note([&] { return MPI_Recv_init(line, 1, type, 0, 0, MPI_COMM_NULL, &request); });
     CHECK(request == MPI_REQUEST_NULL);
-    // Too long a message, and then one that fits.
+    // A message that is too long, and then one that fits.
     request = recv_init(matrix, 1, type, g_rank, 0);
     for (const int sent : {20, 8, 20, 8}) {
       for (double& value : matrix) value = -1;
@@ -141,7 +141,7 @@ TOPIC(persistent_errors) {
     // Started twice.
     request = recv_init(matrix, 1, type, g_rank, 0);
     MPI_Start(&request);
-#if !defined(LACUNA_MPI_FAMILY_OMPI)  // does not look
+#if !defined(LACUNA_MPI_FAMILY_OMPI)  // does not check
     note([&] { return MPI_Start(&request); });
 #endif
     MPI_Send(line, 8, MPI_DOUBLE, g_rank, 0, MPI_COMM_WORLD);
@@ -155,7 +155,7 @@ TOPIC(persistent_errors) {
   MPI_Type_free(&uncommitted);
 }
 
-// What has failed brings nothing later, though other requests may have its handle (Open MPI 4.1.4
+// A failed request delivers nothing later, though other requests may get its handle (Open MPI 4.1.4
 // frees it).
 TOPIC(persistent_failed) {
   return_errors(MPI_COMM_WORLD);

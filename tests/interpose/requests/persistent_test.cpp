@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Persistent requests: what is in the buffer at each start is sent, what has come is in the buffer
-// at each completion, and an inactive request does nothing.
+// Persistent requests: what is in the buffer at each start is sent, what is received is in the
+// buffer at each completion, and an inactive request does nothing.
 #include <cstring>
 
 #include "tests/interpose/harness/complete.hpp"
@@ -45,7 +45,8 @@ MPI_Request recv_init(void* buf, int count, MPI_Datatype type, int source, int t
   return request;
 }
 
-// Open MPI's persistent buffered sends read the data when they please: not lacuna's, nor tested.
+// Open MPI's persistent buffered sends may read the data at any time: they are declined, and not
+// tested.
 bool is_passed(Mode mode) {
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   return mode == Mode::kBsend;
@@ -55,7 +56,7 @@ bool is_passed(Mode mode) {
 #endif
 }
 
-// As a Fortran part of the program would hold it.
+// Converts the handle to Fortran and back.
 MPI_Request there_and_back(MPI_Request request) {
 #if defined(LACUNA_MPI_FAMILY_MPIABI)
   return request;  // neither MPICH 5.0.2 nor Intel MPI 2021.19 has its conversions
@@ -70,7 +71,7 @@ bool is_empty(const MPI_Status& status) {
          view.cancelled == 0;
 }
 
-// Both ranks send to each other, three times with other data; what came, and the statuses.
+// Both ranks send to each other, three times with other data: the received data, and the statuses.
 struct Rounds {
   std::vector<Buffer> received;
   std::vector<StatusView> statuses;
@@ -219,7 +220,7 @@ TOPIC(persistent_every_completion) {
       for (const int i : {kFirst, kSecond, kInactive, kSend1, kSend2})
         CHECK(requests[static_cast<size_t>(i)] == made[static_cast<size_t>(i)]);
       CHECK(requests[kThird] == MPI_REQUEST_NULL && requests[kSend3] == MPI_REQUEST_NULL);
-      // All over: nothing is unpacked a second time.
+      // When all are complete, nothing is unpacked a second time.
       for (Buffer& buffer : to) buffer.fill(1234);
       const Buffer mine = to[0];
       MPI_Waitall(kRequests, requests.data(), MPI_STATUSES_IGNORE);
@@ -232,7 +233,7 @@ TOPIC(persistent_every_completion) {
   MPI_Type_free(&type);
 }
 
-// What every function says of an inactive request, before and after it has been active.
+// What every function returns for an inactive request, before and after it was active.
 TOPIC(persistent_inactive) {
   MPI_Datatype type = column(16);
   Buffer from(type, 1), to(type, 1);
@@ -279,7 +280,8 @@ TOPIC(persistent_inactive) {
   MPI_Type_free(&type);
 }
 
-// The type may go, the handle be converted, lacuna be switched off: what was made stays what it is.
+// A request that lacuna handles stays so if its type is freed, its handle converted, or lacuna
+// switched off.
 TOPIC(persistent_lives_on) {
   const int other = 1 - g_rank;
   MPI_Datatype type = column(16), next;
@@ -311,7 +313,7 @@ TOPIC(persistent_lives_on) {
   MPI_Type_free(&next);
 }
 
-// To and from nobody, next to others; contiguous types, too.
+// MPI_PROC_NULL beside other ranks; contiguous types, too.
 TOPIC(persistent_mixed) {
   MPI_Datatype type = column(16);
   Buffer from(type, 1), to(type, 1), untouched(type, 1);

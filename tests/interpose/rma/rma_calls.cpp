@@ -6,7 +6,7 @@
 namespace test {
 namespace {
 
-// Those who access and those who are accessed, in MPI_Win_start and MPI_Win_post.
+// The groups of MPI_Win_start and MPI_Win_post.
 MPI_Group neighbour(MPI_Win win, int rank) {
   MPI_Group all, one;
   MPI_Win_get_group(win, &all);

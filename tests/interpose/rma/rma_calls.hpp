@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One-sided communication between the ranks of a ring, in every mode of synchronisation, held
-// against what it must do: each rank knows what its neighbours' memory holds.
+// One-sided communication between the ranks of a ring, in every mode of synchronisation. Results
+// are compared with expected ones: each rank can compute what its neighbours' memory holds.
 #ifndef LACUNA_TESTS_INTERPOSE_RMA_RMA_CALLS_HPP_
 #define LACUNA_TESTS_INTERPOSE_RMA_RMA_CALLS_HPP_
 
@@ -28,13 +28,14 @@ enum class Epoch {
 inline bool is_passive(Epoch epoch) { return epoch >= Epoch::kLock; }
 
 void begin(Epoch epoch, MPI_Win win, int target);
-// After it the origin's memory is the program's, and holds what a get has brought.
+// Completes at the origin: afterwards its memory is the program's, and holds what a get has
+// fetched.
 void complete(Epoch epoch, MPI_Win win, int target);
-// After it the target's memory is the target's.
+// Completes at the target: afterwards its memory may be read there.
 void end(Epoch epoch, MPI_Win win);
 
 enum class Kind { kPut, kGet, kReplace, kSum, kFetch, kFetchAndReplace, kFetchAndSum, kCount };
-// Whether anything comes back.
+// Whether data are returned to the origin.
 inline bool brings(Kind kind) { return kind == Kind::kGet || kind >= Kind::kFetch; }
 // Without operations on numbers.
 inline bool is_move(Kind kind) { return kind != Kind::kSum && kind != Kind::kFetchAndSum; }
@@ -56,7 +57,7 @@ struct RmaCall {
 int issue(Kind kind, const RmaCall& call, MPI_Request* request, bool large = false);
 bool has_large_rma();
 
-// Memory of a rank: a pattern that tells every byte of every rank from others.
+// Memory of a rank: a pattern in which every byte of every rank differs.
 struct Region {
   static constexpr int kBytes = 1 << 14;
   static constexpr MPI_Aint kMiddle = kBytes / 2;
@@ -106,7 +107,7 @@ MPI_Datatype column_of_ints();
 inline bool is_older_mpich() { return !unpacks_nothing(); }
 bool is_open_mpi();
 
-// What becomes of the target's memory and the origin's, by MPI_Pack and MPI_Unpack of the library.
+// Computes the expected memory of target and origin, by MPI_Pack and MPI_Unpack of the library.
 void expect(Kind kind, MPI_Datatype type, int count, MPI_Datatype target_type, int target_count,
             Region* origin, Region* result, Region* target);
 

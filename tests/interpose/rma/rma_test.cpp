@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One-sided communication: in every mode of synchronisation the data are where they must be when
-// they must be there, and nothing else has changed.
+// One-sided communication: in every mode of synchronisation, the data are in place when they must
+// be, and nothing else has changed.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -33,8 +33,8 @@ struct Case {
   bool large = false;
 };
 
-// What a rank does to its right neighbour, while its left neighbour does the same to it. Whether
-// both memories are then as they must be.
+// A rank accesses its right neighbour, while its left neighbour does the same to it. Whether both
+// memories are right afterwards.
 bool is_right(Window* window, const Case& c) {
   const int right = (g_rank + 1) % g_size, left = (g_rank + g_size - 1) % g_size;
   Region origin(seed(g_rank, 1)), result(seed(g_rank, 2)), target(seed(right, 3));
@@ -63,7 +63,7 @@ bool is_right(Window* window, const Case& c) {
   expect(c.kind, c.type, kCount, c.target_type, c.target_count, &same_origin, &same_result,
          &target);
   good = good && result == same_result && origin == same_origin;
-  // The memory is the program's now; the second completion has nothing to do.
+  // The memory is the program's now; the second completion must not write to it.
   result.fill(99);
   origin.fill(99);
   if (waits_first) {
@@ -95,8 +95,8 @@ void all_epochs(Window* window, Case c, const std::string& name) {
   context("");
 }
 
-// What this rank's memory holds after operations by itself and a neighbour, with numbers that leave
-// the range of integers, or are none.
+// The contents of this rank's memory after operations by itself and a neighbour, with numbers that
+// overflow, or NaN.
 template <typename Number>
 std::vector<Number> results_of(MPI_Op op, MPI_Datatype number, bool fetch) {
   constexpr int kEach = 64;
@@ -205,7 +205,7 @@ TOPIC(rma_same_bytes) {
   Window window;
   std::vector<Shape> shapes = all_shapes();
   for (const Shape& shape : shapes) {
-    if (data_bytes(shape.type, 1) == 0) continue;  // for which Open MPI 5 waits without end
+    if (data_bytes(shape.type, 1) == 0) continue;  // Open MPI 5 hangs
     for (const Kind kind : {Kind::kPut, Kind::kGet}) {
       for (const Epoch epoch : {Epoch::kFence, Epoch::kLock, Epoch::kFlush}) {
         context(shape.name + ", " + function_of(kind, false, false) + " in epoch " +
@@ -217,8 +217,7 @@ TOPIC(rma_same_bytes) {
   free_shapes(&shapes);
 }
 
-// A library may work on what lies in one run by other instructions, which end at the largest number
-// or take NaN otherwise.
+// A library may use other instructions for contiguous data, which saturate, or treat NaN otherwise.
 TOPIC(rma_results) {
   same_results<uint8_t>("sum", MPI_SUM, MPI_UINT8_T);
   same_results<int16_t>("sum", MPI_SUM, MPI_INT16_T);
@@ -231,8 +230,8 @@ TOPIC(rma_results) {
   CHECK(taken("MPI_Accumulate") > 0);
 }
 
-// Several targets at once, one flushed after the other; what has been flushed may be read, and
-// freed types and other operations are of no consequence.
+// Several targets at once, flushed one after the other. What was flushed may be read; freed types
+// and other operations do not matter.
 TOPIC(rma_one_by_one) {
   Window window;
   window.memory.fill(seed(g_rank, 3));
@@ -262,7 +261,7 @@ TOPIC(rma_one_by_one) {
         CHECK(result == expected);
         result.fill(7);  // nobody writes there from now on
       }
-      // Flushing one target ends nothing of another.
+      // Flushing one target completes nothing of another.
       for (int i = 0; i < kEach * g_size; ++i) {
         if (i % g_size < target) CHECK(results[static_cast<size_t>(i)] == Region(seed(g_rank, 2)));
       }
@@ -287,7 +286,8 @@ TOPIC(rma_mixed_job) {
   MPI_Type_free(&type);
 }
 
-// Run with --threads: what one thread has begun, another synchronises, and both may look.
+// Run with --threads: one thread begins operations, another one synchronises them, and both may
+// read the results.
 TOPIC(rma_threads) {
   Window window;
   window.memory.fill(seed(g_rank, 3));

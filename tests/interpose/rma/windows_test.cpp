@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One-sided communication: every kind of window and origin, errors, and when it pays.
+// One-sided communication: every kind of window and origin, errors, and the rules of the policy.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -9,7 +9,7 @@
 
 using namespace test;
 
-// An origin at MPI_BOTTOM; nobody at the other end; nothing at all; lacuna switched off in between.
+// An origin at MPI_BOTTOM; MPI_PROC_NULL as the target; no data; lacuna switched off in between.
 TOPIC(rma_odd_calls) {
   Window window;
   window.memory.fill(seed(g_rank, 3));
@@ -39,8 +39,8 @@ TOPIC(rma_odd_calls) {
   MPI_Type_free(&type);
 }
 
-// Windows of every flavour. Memory that others may see through the same window the moment that the
-// library has synchronised it is the library's to fill.
+// Windows of every flavour. An origin that others can see through the window as soon as the library
+// has synchronised it must be written by the library.
 TOPIC(rma_windows) {
   MPI_Datatype type = column_of_ints();
   const int right = (g_rank + 1) % g_size;
@@ -74,8 +74,8 @@ TOPIC(rma_windows) {
     expect(Kind::kGet, type, kCount, type, kCount, &unused, &expected, &theirs);
     CHECK(result == expected);
     CHECK(taken("MPI_Get") - before == (flavour == MPI_WIN_FLAVOR_DYNAMIC ? 0 : 1));
-    // Into the window itself; each neighbour looks there as soon as it may. In shared memory the
-    // get is over when it returns.
+    // Into the window itself; each neighbour reads it as soon as it may. In shared memory, the get
+    // is complete when it returns.
     MPI_Get(memory, kCount, type, right, displacement, kCount, type, win);
     MPI_Win_fence(0, win);
     const int64_t all = flavour == MPI_WIN_FLAVOR_SHARED ? 2 : 1;
@@ -100,8 +100,8 @@ TOPIC(rma_windows) {
   MPI_Type_free(&type);
 }
 
-// In shared memory nothing is moved before the target lets it in: what it has done to its memory
-// until then comes first.
+// In shared memory, nothing is moved before the target has exposed its memory: what it has written
+// before that comes first.
 TOPIC(rma_shared_late) {
   Window window(Window::Memory::kShared);
   MPI_Datatype type = column_of_ints();
@@ -155,7 +155,7 @@ TOPIC(rma_shared_late) {
   MPI_Type_free(&type);
 }
 
-// Ranks that are none are refused by the library, and to MPI_PROC_NULL nothing goes.
+// Invalid ranks are an error of the library's, and with MPI_PROC_NULL nothing is moved.
 TOPIC(rma_shared_declined) {
   Window window(Window::Memory::kShared);
   MPI_Datatype type = column_of_ints();
@@ -190,7 +190,7 @@ TOPIC(rma_shared_declined) {
 
 static void ignore_error(MPI_Win*, int*, ...) {}
 
-// Errors are the library's, and an operation that has failed leaves nothing behind.
+// Errors are the library's, and a failed operation has no effect later.
 TOPIC(rma_errors) {
   Window window;
   const MPI_Win win = window.win;
@@ -265,7 +265,7 @@ TOPIC(rma_rules) {
   MPI_Put(result.data(), 8, transpose, right, 0, 8 * n, MPI_DOUBLE, win);  // not measured to pay
   MPI_Win_fence(0, win);
   CHECK(taken("MPI_Put") == (is_open_mpi() ? 1 : 0));
-  int position = 0;  // nothing else is taken with MPICH 4
+  int position = 0;  // nothing else is handled with MPICH 4
   MPI_Pack(result.data(), 8, transpose, memory.data(), 8 * n * 8, &position, MPI_COMM_WORLD);
   MPI_Win_free(&win);
   MPI_Type_free(&narrow);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Each collective that may go through shared memory (direct/rooms/room.hpp): even ranks have data with
-// gaps, odd ones have not, so that what the odd ones have taken has gone that way.
+// Each collective that may go through shared memory (direct/rooms/room.hpp): even ranks have data
+// with gaps, odd ones have not, so that calls that lacuna has handled in odd ranks went that way.
 #include <array>
 #include <functional>
 #include <vector>
@@ -90,11 +90,11 @@ class Blocks {
 struct Case {
   const char* name;
   bool rooted;
-  // Whether what came is right.
+  // Whether the received data are right.
   bool (*run)(MPI_Comm comm, int root, int n, bool gaps);
 };
 
-// All of them, from all ranks to all: block i is for rank i.
+// From all ranks to all: block i is for rank i.
 template <typename Exchange>
 bool all_to_all(int n, bool gaps, const Exchange& exchange) {
   Blocks out(g_size, n, gaps), in(g_size, n, gaps);
@@ -262,7 +262,7 @@ const Case kNeighborCases[] = {
      }},
 };
 
-// Few bytes, and more than a window has room for; odd ones in place.
+// Few bytes, and more than a window has room for; the odd sizes in place.
 constexpr int kSizes[] = {600, 601, 5000, 150001};
 
 void run(const Case& one, MPI_Comm comm, bool has_room) {
@@ -300,7 +300,7 @@ void run_all(bool has_room) {
 
 TOPIC(rooms_every_collective) { run_all(true); }
 
-// What is little is the library's, also where only some ranks know that it is.
+// Small calls are declined, even if only some ranks know that they are small.
 TOPIC(rooms_small) {
   for (const int n : {1, 7, 600, 7}) {
     for (const Case& one : kCases) {
@@ -313,11 +313,11 @@ TOPIC(rooms_small) {
   }
 }
 
-// Where there is no memory for some.
+// With arenas too small for some of the regions.
 TOPIC(rooms_every_collective_starved) { run_all(false); }
 
-// Ranks that do not want to, each for itself and each time others, some far ahead of the rest; and
-// kinds of calls that take turns.
+// Ranks that vote no, each time other ones, some far ahead of the rest; and different calls after
+// each other.
 TOPIC(rooms_each_for_itself) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -340,7 +340,7 @@ TOPIC(rooms_each_for_itself) {
   MPI_Comm_free(&comm);
 }
 
-// Only the library knows which message is for which where two ranks are neighbours twice.
+// If two ranks are neighbours twice, only the library knows which message is for which edge.
 TOPIC(rooms_neighbors_twice) {
   MPI_Comm comm;
   const int periodic = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Rooms that follow each other: communicators that are freed while a slow member is still in their
-// last collective, and others that are used at once (the model tests/model/rooms.pml).
+// last collective, and new ones that are used at once (the model is tests/model/rooms.pml).
 #include <signal.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ bool cast(Lots* lots, double value, MPI_Comm comm) {
          lots->holds(value);
 }
 
-// Of the world's rank 0 and another one; MPI_COMM_NULL in others.
+// A communicator of rank 0 and another rank; MPI_COMM_NULL in the others.
 MPI_Comm with_first(int other) {
   MPI_Comm pair = MPI_COMM_NULL;
   if (g_rank != 0 && g_rank != other) return pair;
@@ -60,8 +60,8 @@ MPI_Comm with_first(int other) {
 
 }  // namespace
 
-// Rank 1 waits in a collective and is stopped; rank 0 comes to it, frees the communicator and uses
-// another one, which rank 1 is no member of.
+// Rank 1 waits in a collective and is stopped. Rank 0 joins it, frees the communicator and uses
+// another one, of which rank 1 is no member.
 TOPIC(rooms_freed_while_read) {
   Lots lots(1);
   MPI_Comm first = with_first(1);

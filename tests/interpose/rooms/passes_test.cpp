@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives with arrays of counts that pass by (direct/rooms/repeat_decline.hpp) while they bring few bytes,
-// and are lacuna's as soon as they bring more: of the same types, from the same place; and those of
-// types whose handles are used again.
+// Collectives with arrays of counts that are declined without a vote
+// (direct/rooms/repeat_decline.hpp) while they have few bytes, and are handled as soon as they have
+// more, with the same types, from the same call site; and those of types whose handles are used
+// again.
 #include <functional>
 #include <numeric>
 #include <vector>
@@ -50,7 +51,7 @@ struct Data {
     counts.assign(static_cast<size_t>(g_size), count);
     to.assign(to.size(), kGap);
   }
-  // What rank i has for this one under `block`, and nothing else.
+  // Whether it holds what rank i has sent this rank in `block`, and nothing else.
   bool has_come(int count, const std::function<int(int)>& block) {
     bool right = true;
     for (int i = 0; i < g_size; ++i) {
@@ -99,7 +100,7 @@ const Case kCases[] = {
                      d.counts.data(), d.bytes.data(), d.types.data(), comm);
        return d.has_come(count, [](int) { return g_rank; });
      }},
-    // Among all others; what comes lies in the order of the sources.
+    // Among all ranks; the received blocks are in the order of the sources.
     {"MPI_Neighbor_alltoallv",
      [](Data& d, MPI_Comm comm, int count) {
        MPI_Neighbor_alltoallv(d.from.data(), d.counts.data(), d.places.data(), d.type, d.to.data(),
@@ -128,7 +129,7 @@ MPI_Comm everybody() {
 
 TOPIC(rooms_counts_grow) {
   constexpr int kPassing = 20;
-  constexpr int kUntilVoted = 100;  // votes that were in vain are not repeated for a while
+  constexpr int kUntilVoted = 100;  // after declined calls, ranks vote only now and then
   Data data;
   for (const Case& one : kCases) {
     MPI_Comm comm = everybody();
@@ -147,7 +148,7 @@ TOPIC(rooms_counts_grow) {
       };
       calls(kFew, kPassing);
       const int64_t at_once = calls(kMany, 1);
-      // All ranks know how many bytes these bring, and have not voted on the few.
+      // All ranks know how many bytes these calls have, and did not vote on the small ones.
       if (std::string(one.name) == "MPI_Allgatherv") CHECK(at_once == 1);
       CHECK(at_once + calls(kMany, kUntilVoted) > 0);
     }
@@ -155,7 +156,8 @@ TOPIC(rooms_counts_grow) {
   }
 }
 
-// A type without gaps, whose calls pass after a while; then another one, often with its handle.
+// A type without gaps, whose calls are declined without a vote after a while; then another type,
+// often with the same handle.
 TOPIC(rooms_handles) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Exchanges of all with all through shared memory (direct/rooms/room.hpp): taken where one rank has data
-// with gaps and none objects, and the same bytes either way.
+// Exchanges of all with all through shared memory (direct/rooms/room.hpp): handled if one rank has
+// data with gaps and none votes no, with the same bytes either way.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using namespace test;
 namespace {
 
 int64_t g_reads = 0;
-int64_t g_most_read = -1;  // bytes that the system gives; -1: all that are asked for
+int64_t g_most_read = -1;  // bytes that process_vm_readv() reads at most; -1: no limit
 
 }  // namespace
 
@@ -140,12 +140,11 @@ TOPIC(rooms_alltoallw) {
     for (int i = 0; i < 200; ++i) right = turns(MPI_COMM_WORLD, 16) && right;
   });
   CHECK(right);
-  CHECK(took >=
-        150);  // some of the first may still pass, as there was nothing to win in single doubles
+  CHECK(took >= 150);  // some of the first may be declined, as single doubles did not pay before
 }
 
-// After some calls in which there was nothing to win, some go to the library unasked, more and more
-// of them; on all ranks the same ones.
+// Back-off: after some calls that did not pay, calls are declined without a vote, in ever longer
+// series; on all ranks the same ones.
 TOPIC(rooms_passes) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -153,7 +152,7 @@ TOPIC(rooms_passes) {
     const int mine = static_cast<int>(taken_by("MPI_Alltoallw", [&] {
       for (int i = 0; i < calls; ++i) {
         CHECK(turns(comm, n));
-        MPI_Barrier(comm);  // nobody has gone on before all have heard that there is nothing to win
+        MPI_Barrier(comm);  // nobody goes on before all know that it does not pay
       }
     }));
     int least = 0, most = 0;
@@ -168,7 +167,7 @@ TOPIC(rooms_passes) {
   CHECK(taken_of(4, none) == 0);
   CHECK(taken_of(32, some) > 0);
   CHECK(taken_of(3, some) == 3);
-  // 4 votes, and one at each end of 32, 64, 128 and 256 turns.
+  // 4 votes, and one at the end of each series of 32, 64, 128 and 256 calls.
   CHECK(taken_of(4 + 32 + 64 + 128 + 1, none) == 0);
   CHECK(taken_of(100, some) < 100);
   CHECK(taken_of(256, some) > 0);
@@ -176,7 +175,7 @@ TOPIC(rooms_passes) {
   MPI_Comm_free(&comm);
 }
 
-// Calls without gaps, on which votes are in vain, say nothing of those with some.
+// Calls without gaps, which are always declined, cause no back-off for those with gaps.
 TOPIC(rooms_plain_calls) {
   const int n = 2048;
   MPI_Datatype gaps;
@@ -282,8 +281,8 @@ TOPIC(rooms_votes) {
   MPI_Type_free(&column);
 }
 
-// Long runs are read out of the other's memory; where the system then refuses, or gives a part
-// only, they come the other way, and nobody asks it again.
+// Long runs are read from the peer's memory. If the system refuses that, or reads only a part, they
+// go through the windows, and it is not tried again.
 TOPIC(rooms_reading) {
   const int n = 512 * g_size;
   Turned turned(MPI_COMM_WORLD, n);
@@ -307,7 +306,8 @@ TOPIC(rooms_reading) {
   g_most_read = -1;
 }
 
-// Of all that read one rank's runs, one may not: it gets them packed, when the others are done.
+// Of the ranks that read one rank's runs, one is not allowed to: it gets them packed when the
+// others have finished.
 TOPIC(rooms_reading_by_all) {
   constexpr int kRuns = 40, kRun = 600;
   MPI_Datatype rows;
@@ -331,8 +331,8 @@ TOPIC(rooms_reading_by_all) {
   MPI_Type_free(&rows);
 }
 
-// The same bytes for all, in columns on the one side and rows on the other; small ones are the
-// library's.
+// The same number of bytes for all, in columns on one side and rows on the other; small calls are
+// declined.
 TOPIC(rooms_alltoall) {
   for (const int n : {4, 511, 512, 513, 5000}) {
     context(std::to_string(n));
@@ -365,7 +365,7 @@ TOPIC(rooms_alltoall) {
   }
 }
 
-// A rank that comes late, as it is still in a call that needs the others' library to go on.
+// A rank that comes late, because it is still in a call that needs progress of the other ranks.
 TOPIC(rooms_progress) {
   const int n = 1 << 20;
   std::vector<double> data(n, g_rank);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives by shared memory among threads, each with a communicator of its own: all come to
-// their first one at once, and ranks to those of different threads first.
+// Collectives in shared memory among threads, each with a communicator of its own: all call their
+// first one at once, and different ranks begin with different threads.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -49,8 +49,8 @@ class Worker {
   }
 
  private:
-  // Met before there are threads: one that loses its core while it learns a type would leave all
-  // calls of another, milliseconds, to the library.
+  // Types are analysed before there are threads: while a thread that lost its core analyses a type,
+  // the calls of the others would be declined.
   void learn() {
     std::vector<double> data(size_t{kN} * static_cast<size_t>(g_size)), packed(kN);
     int position = 0;
@@ -106,7 +106,7 @@ TOPIC(rooms_among_threads) {
     }
     for (std::thread& thread : threads) thread.join();
   });
-  // In a room or packed.
+  // Handled: in a room, or packed.
   CHECK(took > kThreads * kRounds * kCalls / 2);
   for (Worker& worker : workers) {
     CHECK(worker.right());
@@ -114,9 +114,9 @@ TOPIC(rooms_among_threads) {
   }
 }
 
-// A communicator is met first by two threads at once, by a message and by a collective. Who has
-// nothing to do sleeps: threads that looked again and again took the cores from MPI_Comm_dup, and
-// each communicator 18 ms. Without a lock about what is learned, two of three runs do not end.
+// A communicator is first used by two threads at once, by a message and by a collective. Threads
+// that wait sleep: polling ones took the cores from MPI_Comm_dup, and each communicator took 18 ms.
+// Without the lock around what is learned of a communicator, two of three runs hang.
 TOPIC(rooms_met_by_two_threads) {
   constexpr int kComms = 150;
   MPI_Comm pair;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Receives whose requests are freed, and whose messages are sent while this rank is in
- * MPI_Finalize, which completes them in libraries that come together there. Two ranks; the exit
- * status of the first says whether all is where it belongs after MPI_Finalize. */
+ * MPI_Finalize, which completes them in libraries that synchronise there. Two ranks; the exit
+ * status of the first says whether all data are in place after MPI_Finalize. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     MPI_Send(long_data, 1, long_type, 0, 1, MPI_COMM_WORLD);
     MPI_Send(short_data, 1, short_type, 0, 2, MPI_COMM_WORLD);
     MPI_Send(part, kShort + kShort / 2, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD);
-    /* The last one tells that all are there: Open MPI, too, may leave some on their way else. */
+    /* The last message shows that all have arrived; without it, Open MPI may lose some. */
     MPI_Ssend(plain, 1, short_type, 0, 4, MPI_COMM_WORLD);
   }
   MPI_Type_free(&long_type);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A program that opens the MPI library itself and takes its functions from that handle, as Julia's
- * MPI.jl does: they are the library's own, lacuna does not see the calls, and everything works as
- * without it. For libraries of MPICH's ABI, whose handles are numbers. Two ranks. */
+ * MPI.jl does: lacuna does not see these calls, and everything works as without it. For libraries
+ * of MPICH's ABI, whose handles are numbers. Two ranks. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plugin of late_program.c: lacuna must find the library behind it, take a call, and pass
+ * The plugin of late_program.c: lacuna must find the MPI library behind it, handle a call, and pass
  * others on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

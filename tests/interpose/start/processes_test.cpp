@@ -29,8 +29,8 @@ bool has_column_of(const std::vector<double>& data, int seed) {
   return true;
 }
 
-// Every rank gives a column to each of the `pairs` ranks that it can reach, and gets theirs: as
-// messages, and as a collective.
+// Every rank sends a column to each of the `pairs` ranks of the (other) group, and receives theirs:
+// by messages, and by a collective.
 void exchange(MPI_Comm comm, int pairs, int seed, int seed_of_others) {
   MPI_Datatype type = column(kN);
   const std::vector<double> mine = matrix(seed);
@@ -109,7 +109,7 @@ TOPIC(processes_spawn_unlike) {
   talk(children, true);
 }
 
-// What the children do; nothing where nobody has spawned them.
+// Run by the children; does nothing in a job that was not spawned.
 TOPIC(processes_spawned) {
   MPI_Comm parents;
   MPI_Comm_get_parent(&parents);
@@ -117,7 +117,7 @@ TOPIC(processes_spawned) {
   if (parents != MPI_COMM_NULL) talk(parents, false);
 }
 
-// A child that a program makes beside MPI, to run a command or to end at once, takes nothing along.
+// A child made by fork(), to run a command or to end at once, disturbs nothing.
 TOPIC(processes_fork) {
   exchange(MPI_COMM_WORLD, g_size, g_rank, 0);
   for (const bool runs : {false, true}) {
@@ -132,7 +132,7 @@ TOPIC(processes_fork) {
           WEXITSTATUS(status) == 0);
     exchange(MPI_COMM_WORLD, g_size, g_rank, 0);
   }
-  // While messages are under way.
+  // While messages are in flight.
   MPI_Datatype type = column(kN);
   const std::vector<double> mine = matrix(g_rank);
   std::vector<double> theirs(kN * kN, -1);
@@ -150,7 +150,7 @@ TOPIC(processes_fork) {
 
 #if MPI_VERSION >= 4 || (defined(LACUNA_MPI_FAMILY_OMPI) && OMPI_MAJOR_VERSION >= 5)
 
-// A session beside the world: its communicators are like others, and lacuna is off until it ends.
+// A session beside MPI_COMM_WORLD: its communicators work, and lacuna is off until it ends.
 TOPIC(processes_session) {
   MPI_Session session;
   CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS);
@@ -174,7 +174,7 @@ TOPIC(processes_session) {
 
 namespace {
 
-// What is under way when MPI_Finalize is called.
+// Requests that are active when MPI_Finalize is called.
 struct Ending {
   MPI_Datatype type;
   std::vector<double> mine, early, late;

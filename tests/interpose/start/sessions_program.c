@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A program that never calls MPI_Init: its session is all the MPI it has. lacuna lets it be. Two
- * ranks exchange a column; the exit status says whether it is right. With an argument it calls
- * MPI_Init, too, and MPI_Finalize while a column is on its way in the session. */
+ * A program that uses a session and never calls MPI_Init: lacuna stays off. Two ranks exchange a
+ * column; the exit status says whether it is right. With an argument it calls MPI_Init, too, and
+ * MPI_Finalize while a column is in flight in the session. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,4 @@
-# cmake -DSCRIPT=cmake/source_id.cmake -DFOLDER=... -P: the number of sources is the same for the same, and another one for
-# others.
+# cmake -DSCRIPT=cmake/source_id.cmake -DFOLDER=... -P: equal sources have the same source id, different ones another id.
 function(number_of folder)
   execute_process(COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${FOLDER}/id.gen -P ${SCRIPT} RESULT_VARIABLE code)
   if(NOT code EQUAL 0)

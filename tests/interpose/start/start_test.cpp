@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where ranks of a node cannot share memory, or their communicators are not what they seem: lacuna
-// is out of the way, and nobody waits for who does not come.
+// Ranks of a node that cannot share memory, and communicators whose ranks are not processes: lacuna
+// declines, and no rank waits for one that never comes.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ std::vector<double> spread_values(int from) {
   return data;
 }
 
-// What a receiver of every kStride-th of them has.
+// Whether a receiver of every kStride-th of them has the right values.
 bool has_come(const std::vector<double>& got, int from) {
   const std::vector<double> sent = spread_values(from);
   for (size_t i = 0; i < got.size(); ++i) {
@@ -67,7 +67,8 @@ TOPIC(start_alone) {
   MPI_Type_free(&type);
 }
 
-// A rank that waits in a collective for one that never comes, as it has revoked the communicator.
+// A rank waits in a collective for one that never comes, because that one has revoked the
+// communicator.
 TOPIC(start_revoked) {
   const auto revoke = symbol<int (*)(MPI_Comm)>("MPIX_Comm_revoke");
   CHECK(revoke != nullptr);
@@ -116,8 +117,8 @@ TOPIC(start_threads_as_ranks) {
   free(&comm);
 }
 
-// What MPICH's stream communicators carry may be received by functions that lacuna does not wrap
-// (MPIX_Recv_enqueue, MPIX_Stream_recv; this one cannot make those that the latter is for).
+// Messages on MPICH's stream communicators may be received by functions that lacuna does not wrap
+// (MPIX_Recv_enqueue, MPIX_Stream_recv; this library cannot make communicators for the latter).
 TOPIC(start_streams) {
   using Stream = int;
   const auto make = symbol<int (*)(MPI_Info, Stream*)>("MPIX_Stream_create");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Callbacks that communicate while another thread does the same. The library may hold a lock of its
-// own around them (Intel MPI: those of generalized requests): what the callback waits for must not
-// be what a thread has that waits for this lock.
+// own around them (Intel MPI: those of generalized requests). So a callback must not wait for a
+// lock whose holder waits for the library's.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -81,7 +81,7 @@ void broadcast_on_new_communicator() {
 TOPIC(threads_callback_receives) {
   work_in_both(receive);
   CHECK(g_wrong == 0);
-  receive_new_type();  // which lacuna has a part in
+  receive_new_type();  // lacuna takes part in it
 }
 
 TOPIC(threads_callback_new_types) { work_in_both(receive_new_type); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Types that one thread frees while another is in a blocking call that uses them, as it may from
-// the call's beginning on, which another rank has told it of.
+// Types that one thread frees while another one is in a blocking call that uses them. It may do so
+// as soon as the call has begun, and knows that from another rank.
 #include <malloc.h>
 
 #include <array>
@@ -15,7 +15,7 @@ using namespace test;
 
 namespace {
 
-// So many places that nothing keeps what was made of the type but the type itself.
+// So many blocks that only the type itself keeps its plan.
 constexpr int kN = 1300000;
 constexpr int place(int i) { return 3 * i + i % 7 % 3; }
 
@@ -41,7 +41,7 @@ void freed_during(MPI_Datatype type, MPI_Comm notice, const std::function<void()
   freer.join();
 }
 
-// What is freed is given back to the system, so that nobody can go on using it.
+// Freed memory is returned to the system at once, so that a use after free crashes.
 class Notice {
  public:
   Notice() {
@@ -61,7 +61,7 @@ class Notice {
 
 }  // namespace
 
-// It is packed for as long as it takes the other thread to hear of it.
+// Packing takes longer than the message to the other thread.
 TOPIC(threads_type_freed_in_send) {
   constexpr int kCount = 8;
   const Notice notice;
@@ -84,7 +84,7 @@ TOPIC(threads_type_freed_in_send) {
   if (g_rank == 0) CHECK(taken("MPI_Send") >= 1);
 }
 
-// Rank 0 has much for itself, and little for the other one, who is through before.
+// Rank 0 sends much to itself, and little to the other rank, which finishes before.
 TOPIC(threads_type_freed_in_exchange) {
   const Notice notice;
   MPI_Datatype few = column(4096, 3);

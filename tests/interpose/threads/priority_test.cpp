@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two threads of different real-time priority on one core: where the higher one waits for something
-// that the lower one has, it must sleep, as to yield would not let the lower one run.
+// Two threads of different real-time priority on one core: if the higher one waits for a lock of
+// the lower one, it must sleep, because sched_yield() would not let the lower one run.
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -22,7 +22,7 @@ void sleep_us(long us) {
   nanosleep(&nap, nullptr);
 }
 
-// False: this user may not.
+// False: this user is not allowed to.
 bool run_at(int priority) {
   cpu_set_t mine, one;
   sched_getaffinity(0, sizeof(mine), &mine);
@@ -34,7 +34,7 @@ bool run_at(int priority) {
          pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) == 0;
 }
 
-// Sends a message of a type that is new to this thread itself.
+// Sends a message of a new type to this thread itself.
 void send_new_type(MPI_Comm comm, int round, double* data) {
   std::vector<int> lengths, places;
   for (int i = 0; i < 300 + round % 50; ++i) {

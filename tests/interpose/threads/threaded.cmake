@@ -1,5 +1,5 @@
-# The preload library under ThreadSanitizer, over an MPI library that is under it, too. Linked before that library, which does what
-# LD_PRELOAD does (the sanitizer's own library must come first).
+# The preload library and a fake MPI library, both built with ThreadSanitizer. lacuna is linked before the MPI library, which has
+# the effect of LD_PRELOAD (the sanitizer's own library must come first).
 add_library(threaded_mpi SHARED interpose/threads/threaded_mpi.cpp interpose/threads/threaded_messages.cpp)
 target_include_directories(threaded_mpi PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(threaded_mpi PRIVATE lacuna_mpi_mpich lacuna_flags)

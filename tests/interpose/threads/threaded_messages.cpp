@@ -90,7 +90,7 @@ bool is_done(MPI_Request handle) {
   return request.done || !request.active;
 }
 
-// Of one that is done.
+// Completes a request that is done.
 void finish(MPI_Request* handle, MPI_Status* status) {
   if (*handle == MPI_REQUEST_NULL) return write(status, nullptr);
   const std::shared_ptr<Request> request = g_requests.at(*handle);

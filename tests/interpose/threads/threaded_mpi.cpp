@@ -92,7 +92,7 @@ EXPORT int MPI_Win_get_errhandler(MPI_Win, MPI_Errhandler*) { return MPI_ERR_WIN
 EXPORT int MPI_Win_shared_query(MPI_Win, int, MPI_Aint*, int*, void*) { return MPI_ERR_WIN; }
 EXPORT int MPI_Comm_dup(MPI_Comm, MPI_Comm* copy) { return *copy = 0x1234, MPI_SUCCESS; }
 EXPORT int MPI_Comm_idup(MPI_Comm, MPI_Comm*, MPI_Request*) { return MPI_ERR_OTHER; }
-// What the direct path asks for at its start; it has no use for a job of one rank.
+// Used by the direct path at its start; with one rank it stays off.
 EXPORT int MPI_Comm_split_type(MPI_Comm, int, int, MPI_Info, MPI_Comm*) { return MPI_ERR_OTHER; }
 EXPORT int MPI_Comm_group(MPI_Comm, MPI_Group*) { return MPI_ERR_OTHER; }
 EXPORT int MPI_Comm_remote_group(MPI_Comm, MPI_Group*) { return MPI_ERR_OTHER; }
@@ -161,7 +161,7 @@ EXPORT int MPI_Type_free(MPI_Datatype* datatype) {
     type = type_of(*datatype);
     keyvals = g_keyvals;
   }
-  // As real libraries do: the attributes go before the handle is free for others.
+  // As in real libraries, attributes are deleted before the handle can be reused.
   for (const auto& [keyval, value] : type->attributes)
     keyvals.at(keyval).on_delete(*datatype, keyval, value, keyvals.at(keyval).extra);
   const Lock lock(g_mutex);

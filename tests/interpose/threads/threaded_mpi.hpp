@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // An MPI library of one rank in one process, as far as lacuna and threaded_test.cpp need it, built
-// with ThreadSanitizer: real libraries are not, so that under them every lock of theirs is
-// invisible. Under MPICH's ABI. One lock around everything; handles are reused at once; callbacks
-// are called without the lock. What is wrong in a call is not looked for.
+// with ThreadSanitizer. Real libraries are not, so that the sanitizer does not see their locks. It
+// has MPICH's ABI, and one lock around everything. Handles are reused at once; callbacks are called
+// without the lock. Arguments are not checked.
 //
 // threaded_mpi.cpp has start, end, communicators and types, threaded_messages.cpp the messages.
 #ifndef LACUNA_TESTS_INTERPOSE_THREADS_THREADED_MPI_HPP_

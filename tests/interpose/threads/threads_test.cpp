@@ -98,7 +98,7 @@ struct Worker {
   }
 };
 
-// Both ways at once, so that two buffers of one size are in use.
+// Both ranks send at once, so that two buffers of one size are in use.
 bool exchange_columns() {
   constexpr int kLong = 8000;
   const int other = 1 - g_rank;
@@ -120,7 +120,8 @@ void exchange_at_last(void* right) { *static_cast<bool*>(right) = exchange_colum
 
 }  // namespace
 
-// What a thread does when its own objects are gone, as the first one in functions of atexit().
+// Calls in a thread whose thread_local objects are destroyed, as in atexit() handlers of the main
+// thread.
 TOPIC(threads_last_messages) {
   bool right = false;
   bool right_at_last = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls that come out of C++ bindings are the program's: they are taken, and meet no tokens.
+// Calls from C++ bindings are the program's: they are handled, and never return a token.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -3,7 +3,8 @@
 // A library that is called as MPI's C++ bindings are (CMakeLists.txt), and calls MPI as they do.
 #include "tests/interpose/tools/like_bindings.hpp"
 
-// What follows a call keeps it from being a jump: then the program would be its caller.
+// A statement after the call keeps it from becoming a jump, which would make the program its
+// caller.
 #define RETURN_CODE_OF(call) \
   const int code = call;     \
   asm volatile("");          \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A tool in the program itself, before lacuna in the search order, that wraps MPI_Wait alone and
-// goes on to PMPI: lacuna cannot see those completions, so it must not take nonblocking calls.
+// calls PMPI: lacuna cannot see those completions, so it must decline nonblocking calls.
 #include "tests/interpose/harness/harness.hpp"
 
 using namespace test;

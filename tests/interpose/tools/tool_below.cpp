@@ -17,7 +17,7 @@ __attribute__((visibility("default"))) int MPI_Send(const void* buf, int count,
   return PMPI_Send(buf, count, datatype, dest, tag, comm);
 }
 
-// A function that lacuna watches: the PMPI name, which lacuna has too, must lead out of here.
+// A function that lacuna wraps, too, under its PMPI name: that call must leave this tool.
 __attribute__((visibility("default"))) int MPI_Type_commit(MPI_Datatype* datatype) {
   ++tool_commits;
   return PMPI_Type_commit(datatype);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Becomes its arguments; in the job's first rank with a tool after what is preloaded.
+# Executes its arguments; in the job's first rank with a tool preloaded after lacuna.
 #
 #   tool_on_first.sh TOOL.so COMMAND...
 tool=$1

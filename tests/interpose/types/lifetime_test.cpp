@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Types live and die: handles are reused at once, types are freed while messages are on their way,
-// inside other types, and after they have been copied. Plans must follow.
+// Lifetimes of types: handles are reused at once; types are freed while messages are in flight,
+// while they are parts of other types, and after they were copied. Each must get its own plan.
 #include <malloc.h>
 
 #include <cstring>
@@ -12,8 +12,9 @@ using namespace test;
 
 namespace {
 
-// What is allocated. (Resident memory also counts what a library's own leaks keep apart: Debian's
-// MPICH 4.0 loses 64 bytes for each of these types in about every other process, without lacuna.)
+// Allocated memory, in MiB. (Resident memory would also count fragmentation by leaks of the
+// library: Debian's MPICH 4.0 leaks 64 bytes for each of these types in every second process,
+// natively.)
 double allocated_mib() {
   const struct mallinfo2 info = mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd) / (1 << 20);
@@ -115,8 +116,7 @@ TOPIC(lifetime_parts_and_copies) {
   MPI_Type_free(&copy);
 }
 
-// The program's own attributes on types work as before; when the library calls back is its
-// business, and does not change.
+// The program's own attributes on types work as natively, with callbacks at the same moments.
 TOPIC(lifetime_with_attributes) {
   std::vector<int> seen[2];
   for (const bool on : {false, true}) {
@@ -176,7 +176,7 @@ TOPIC(lifetime_free_in_flight) {
   for (int i = 0; i < 64; ++i) CHECK(also[i] == (i % 4 == 0 && i < 32 ? i / 4 + 1 : 0));
 }
 
-// Nothing grows with the number of types: neither ours nor the library's (handles from
+// No memory grows with the number of types: neither lacuna's nor the library's (handles from
 // MPI_Type_get_contents).
 TOPIC(lifetime_no_leak) {
   const auto cycle = [](int times) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Types that are made anew: the first small messages of a type are the library's, large ones and
-// persistent requests are lacuna's at once; whoever takes them, they arrive. (LACUNA_ALWAYS=0.)
+// New types: their first small messages are declined, large ones and persistent requests are
+// handled at once; all arrive. (LACUNA_ALWAYS=0.)
 #include "tests/interpose/harness/harness.hpp"
 
 using namespace test;
@@ -9,7 +9,7 @@ using namespace test;
 namespace {
 
 constexpr int kRows = 16;
-constexpr int kMostUses = 20;  // by then lacuna has learned any type
+constexpr int kMostUses = 20;  // by then lacuna has analysed any type
 
 struct Matrix {
   std::vector<double> from = std::vector<double>(kRows * kRows, 3);
@@ -36,7 +36,7 @@ int uses_until_taken(MPI_Datatype type) {
 }  // namespace
 
 TOPIC(new_types_small_messages) {
-  // Made for a few messages and freed: never lacuna's, also where handles come again.
+  // Made for a few messages and freed: never handled, even if handles are reused.
   const int64_t before = taken_in_all();
   Matrix matrix;
   for (int i = 0; i < 50; ++i) {
@@ -45,14 +45,14 @@ TOPIC(new_types_small_messages) {
     MPI_Type_free(&type);
   }
   CHECK(taken_in_all() == before);
-  // Kept: lacuna's after a while, and from then on.
+  // Kept: handled after a while, and from then on.
   MPI_Datatype type = column(kRows);
   const int uses = uses_until_taken(type);
   CHECK(uses > 0 && uses < kMostUses);
   CHECK(taken_by("MPI_Pack", [&] { CHECK(matrix.pack(type)); }) == 1);
   MPI_Type_commit(&type);  // once more: it is not new again
   CHECK(taken_by("MPI_Pack", [&] { CHECK(matrix.pack(type)); }) == 1);
-  // A copy is never committed, and learned at once.
+  // A copy is never committed, and is analysed at once.
   MPI_Datatype copy;
   MPI_Type_dup(type, &copy);
   MPI_Type_free(&type);
@@ -89,7 +89,7 @@ TOPIC(new_types_large_and_persistent) {
   CHECK(from == to);
   MPI_Type_free(&type);
   MPI_Type_free(&narrow);
-  // An uncommitted type, a freed handle's place and MPI_DATATYPE_NULL are the library's business.
+  // An uncommitted type, a freed handle and MPI_DATATYPE_NULL are declined.
   MPI_Datatype null = MPI_DATATYPE_NULL;
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
@@ -101,8 +101,8 @@ TOPIC(new_types_large_and_persistent) {
   MPI_Comm_free(&comm);
 }
 
-// What is sent packed must be received by a library's own means. MPICH 5.0.2 cannot receive some
-// sizes into a struct unless it was sent by its own means, too (policy.cpp, breaks_structs).
+// A library must be able to receive what lacuna sends packed. MPICH 5.0.2 cannot receive some sizes
+// into a struct unless it has sent them itself (policy.cpp, breaks_structs()).
 TOPIC(new_types_structs_to_the_library) {
   const int peer = 1 - g_rank;
   for (const int doubles : {30, 1017, 1018, 1019, 1020, 1021, 1022, 4000}) {
@@ -139,8 +139,8 @@ TOPIC(new_types_structs_to_the_library) {
   }
 }
 
-// And to oneself, where it goes in pieces of another size; into pairs, which lacuna never receives
-// packed but for a token.
+// And to oneself, where MPICH sends pieces of another size; into pairs, which lacuna receives
+// packed only if a token may come.
 TOPIC(new_types_structs_to_oneself) {
   struct Pair {
     double number;

@@ -11,7 +11,7 @@ namespace lacuna {
 namespace {
 
 constexpr MPI_Request kFirst = 100;   // the program's handles
-constexpr MPI_Request kOther = 1000;  // of substitutes
+constexpr MPI_Request kOther = 1000;  // handles of substitutes
 
 // Persistent requests that are active, each perhaps with a substitute.
 class AskedTest : public ::testing::Test {
@@ -57,7 +57,7 @@ class AskedTest : public ::testing::Test {
     EXPECT_EQ(g_gate.pending.load(), 0);
   }
 
-  static inline int progress = 0;  // how often the library was given a chance to make some
+  static inline int progress = 0;  // how often the library could make progress
   std::vector<MPI_Request> requests;
   std::vector<PendingRequest*> entries;
 };
@@ -82,7 +82,7 @@ TEST_F(AskedTest, ASubstituteStandsInItsPlace) {
   ASSERT_TRUE(asked.ok());
   EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kFirst, kOther + 1, kFirst + 2}));
   EXPECT_FALSE(is_gone(*entries[1], requests[1]));
-  // The library ends the first two.
+  // The library completes the first two.
   asked.get()[0] = MPI_REQUEST_NULL;
   asked.get()[1] = MPI_REQUEST_NULL;
   asked.write_back(requests.data());
@@ -109,13 +109,13 @@ TEST_F(AskedTest, WhoGivesOneGivesEachItsTurn) {
     EXPECT_EQ(asked.given(MPI_UNDEFINED), MPI_UNDEFINED);
   }
   for (PendingRequest* entry : {entries[0], entries[2]}) put_back(entry);
-  entries[0]->passed_over = false;  // it was given, and is started again
+  entries[0]->passed_over = false;  // it was returned, and is started again
   const Claims claims(count(), requests.data());
   const Asked asked(claims, count(), requests.data(), Gives::kOne);
   EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kOther + 2, kFirst + 1, kOther}));
 }
 
-// A substitute is complete at once, and then libraries look no further.
+// A substitute is complete at once, and libraries then test no further requests.
 TEST_F(AskedTest, OthersMakeProgressBesideASubstitute) {
   add(1);
   add_foreign();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // For unit tests: the preload library without an MPI library. Every function of `Next` is null
-// until a test sets it, and nothing was learned in MPI_Init but some handles.
+// until a test sets it, and of the runtime only some handles are set.
 #ifndef LACUNA_TESTS_INTERPOSE_UNIT_FAKE_NEXT_HPP_
 #define LACUNA_TESTS_INTERPOSE_UNIT_FAKE_NEXT_HPP_
 
@@ -9,7 +9,7 @@
 
 namespace lacuna::test {
 
-// Open for tests to change.
+// The table, which tests may change.
 Next& fake_next() noexcept;
 
 }  // namespace lacuna::test

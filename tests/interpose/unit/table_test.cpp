@@ -28,7 +28,7 @@ TEST(Requests, AClaimedEntryIsFoundByNobodyElse) {
   EXPECT_EQ(g_gate.pending.load(), 0);
 }
 
-// The library has ended one, which is claimed, and has given its handle to another.
+// The library has completed a request whose entry is claimed, and has reused its handle.
 TEST(Requests, AHandleMayBeUsedAgainBeforeItsEntryIsFinished) {
   PendingRequest* first = pending(7);
   EXPECT_EQ(claim_pending(7), first);
