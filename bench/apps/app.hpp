@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // App: one test of [Schneider2012, table 1]: the loops with which the application packs and unpacks
-// by hand, and the calls that make its derived datatype. Both come from the numbers of its input (a
-// row of bench/corpus); the row's type text says, independently, which bytes they must move: every
-// run compares (way.hpp). A new test is one of these in the file of its application, a line in
-// apps.cpp and rows in the corpus; in Fortran, in the folder of that name.
+// by hand, and the calls that make its derived datatype. Both use the numbers of its input (a row
+// of bench/corpus). The row's type text says independently which bytes they must move; every run
+// compares (way.hpp). A new test is an App in the file of its application, a line in apps.cpp, and
+// rows in the corpus; for Fortran, in the folder of that name.
 #ifndef LACUNA_BENCH_APPS_APP_HPP_
 #define LACUNA_BENCH_APPS_APP_HPP_
 
@@ -17,19 +17,19 @@
 
 namespace lacuna::bench {
 
-// What an application knows of its arrays. They stand in one allocation, one after the other; every
-// memory pointer below is its first byte.
+// The arrays of an application. They are in one allocation, one after the other; every memory
+// pointer below is its first byte.
 struct Input {
-  std::vector<int> shape;               // array bounds and faces, in the order the app says
+  std::vector<int> shape;               // array bounds and faces, in the order of the application
   std::vector<std::vector<int>> lists;  // index lists, in blocks, in the order of the type text
 };
 
-// Where a transfer's data is, and who has the other end.
+// The data of a transfer, and the rank at the other end.
 struct Ends {
   void* mem;
   int partner;
   bool is_first;  // sends, then receives
-  // The receiver takes the data contiguous, as `elements` of this; none: as it was sent.
+  // The receiver gets the data contiguous, as `elements` of this type; null: as they were sent.
   MPI_Datatype element;
   int elements;
   void* packed;
@@ -58,13 +58,13 @@ struct App {
 
 // nullptr: no such test.
 const App* find_app(const std::string& test);
-// The same, compiled by lacuna-c++; nullptr where that was not there, too.
+// The same, compiled by lacuna-c++; nullptr also if that was not available.
 const App* find_specialised_app(const std::string& test);
 
 // The loops are compiled for each level of instruction set and chosen when the program starts, so
-// that packing by hand is as good as on a machine it was compiled for. Not under sanitizers, whose
-// runtime is not there yet when the choice is made; and not by lacuna-c++, whose loops nobody
-// calls.
+// that packing by hand is as fast as if it was compiled for this machine. Not under sanitizers,
+// whose runtime does not work yet at that moment; and not by lacuna-c++, whose loops are not
+// called.
 #if defined(LACUNA_BENCH_SPECIALISED) || defined(__SANITIZE_ADDRESS__) || \
     defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
 #define LACUNA_BY_HAND
@@ -73,7 +73,7 @@ const App* find_specialised_app(const std::string& test);
   __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
 #endif
 
-// Commits nothing, frees the inner type: for constructors one inside the other.
+// Frees the inner type and returns the outer one, uncommitted: for nested constructors.
 inline MPI_Datatype outer(MPI_Datatype made, MPI_Datatype inner) {
   MPI_Type_free(&inner);
   return made;

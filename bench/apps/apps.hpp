@@ -8,7 +8,7 @@
 
 #include "bench/apps/app.hpp"
 
-// Which compilation of the tests a file belongs to.
+// A file is compiled twice, plainly and by lacuna-c++, under different names.
 #ifdef LACUNA_BENCH_SPECIALISED
 #define LACUNA_APPS(name) name##_apps_specialised
 #else

@@ -22,7 +22,7 @@ class Evict : public Way {
   void round(Phases* phases) override {
     if (m_.rank != 0) return;
     read();
-    read();  // twice, so that the set is where it likes to be
+    read();  // twice, so that the set is in its steady place in the caches
     Laps laps(phases);
     pack();
     laps.end(&Phases::pack);
@@ -44,7 +44,7 @@ class Evict : public Way {
  private:
   void read() const {
     int64_t sum = 0;
-    for (size_t i = 0; i < set_.size(); i += 8) sum += set_[i];  // one number of each line
+    for (size_t i = 0; i < set_.size(); i += 8) sum += set_[i];  // one number of each cache line
     asm volatile("" : : "r"(sum) : "memory");
   }
   std::vector<int64_t> set_;

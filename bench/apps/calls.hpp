@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls of a transfer between partners: those of C, or, in the programs whose applications are
-// in Fortran, those of the Fortran binding (fortran/calls.f90), with Fortran's handles.
+// The MPI calls of a transfer between partners: C's, or, in programs whose applications are in
+// Fortran, those of the Fortran binding (fortran/calls.f90), with Fortran's handles.
 #ifndef LACUNA_BENCH_APPS_CALLS_HPP_
 #define LACUNA_BENCH_APPS_CALLS_HPP_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Apart from the messages that rows make: it needs no MPI, and the JSON library takes long to
-// compile.
+// In a file of its own: it needs no MPI, and the JSON library takes long to compile.
 #include "bench/apps/exchange_row.hpp"
 
 #include <fstream>
@@ -12,8 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A row of the file. A member of the wrong kind throws, which read_exchange_rows turns into an
-// error: the library's way.
+// A row of the file. For a member of the wrong kind the JSON library throws, which
+// read_exchange_rows() turns into an error.
 ExchangeRow read_row(const Json& json) {
   ExchangeRow row;
   row.id = json.at("id");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the program is told to run, as its file has it.
+// The rows and lanes that the program reads from its file.
 #ifndef LACUNA_BENCH_APPS_EXCHANGE_ROW_HPP_
 #define LACUNA_BENCH_APPS_EXCHANGE_ROW_HPP_
 
@@ -14,12 +14,12 @@ namespace lacuna::bench {
 struct LaneRow {
   std::string name;
   std::string way;
-  bool is_lacuna = false;  // switched on while it runs
-  bool has_costs = false;  // and calls counted and timed (LACUNA_COSTS)
+  bool is_lacuna = false;  // lacuna is on while it runs
+  bool has_costs = false;  // and its calls are counted and timed (LACUNA_COSTS)
   std::string type;        // text, with index lists as lists.hpp describes them
   int count = 1;
-  bool has_own_type = false;  // the type is made from the text, whatever the row's test is
-  std::string test;           // whose loops pack by hand, on numbers of its own: else the row's
+  bool has_own_type = false;  // the type is made from the text, not by the row's test
+  std::string test;           // its loops pack by hand, with the numbers below; empty: the row's
   std::vector<int> shape;
 };
 
@@ -29,14 +29,14 @@ struct ExchangeRow {
   std::vector<int> shape;
   bool receives_packed = false;  // for types alone; an App says it of itself
   bool needs_received = false;   // lanes send and receive at once
-  std::string partner_type;      // the odd ranks' type, where it is another
+  std::string partner_type;      // the odd ranks' type, if it differs
   int work_us = 0;
   int work_kib = 0;
   std::vector<LaneRow> lanes;
 };
 
-// A JSON list of objects with the members of ExchangeRow under their names, and type and count;
-// what a lane does not say it has from the row.
+// The file is a JSON list of objects with the members of ExchangeRow by name, and type and count. A
+// member that a lane lacks is the row's.
 Result<std::vector<ExchangeRow>> read_exchange_rows(const std::string& path);
 
 }  // namespace lacuna::bench

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The transpose between the two halves of a 2-d FFT [Schneider2012, 2.3 and figure 3]: an n x n
-// matrix of complex numbers, distributed by rows, becomes its own transpose in one alltoall. The
-// sending type gives each peer its columns one after the other; the receiving type puts what comes
-// from each peer beside the others'.
+// matrix of complex numbers, distributed by rows, is transposed by one alltoall. The sending type
+// has the columns for a peer one after the other; the receiving type places the data of the peers
+// side by side.
 #include <complex>
 #include <vector>
 
@@ -150,7 +150,7 @@ class ByHandFft : public Fft {
   }
 };
 
-// The blocks as they stand, without transposing them.
+// The same bytes, without a transpose.
 class ContiguousFft : public Fft {
  public:
   using Fft::Fft;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The exchange of an irregular graph among many ranks, future work of [Schneider2012, 4]: each rank
-// has vertices, and ghosts of those of its neighbours; who is a neighbour, how many vertices it
-// needs and which, is random, the same in every run. Messages of each neighbour, or one
-// neighborhood collective; indexed types, or by hand.
+// The exchange of an irregular graph among many ranks, future work of [Schneider2012, 4]. Each rank
+// has vertices, and ghosts of its neighbours' vertices. The neighbours, and the vertices that each
+// needs, are random but the same in every run. By messages to each neighbour, or one neighborhood
+// collective; with indexed types, or by hand.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kTag = 5;
 
-// Numbers that depend on `about` alone. Not std::shuffle, which every library draws in its own way.
+// A permutation that depends only on `about`. std::shuffle would differ between standard libraries.
 std::vector<int> shuffled(int n, int from, int to) {
   std::seed_seq about{n, from, to};
   std::mt19937_64 random(about);
@@ -31,7 +31,7 @@ uint64_t drawn(int from, int to) {
   return std::mt19937_64(about)();
 }
 
-// A ring, so that nobody is alone, and half of all other pairs.
+// A ring, so that each rank has a neighbour, and half of all other pairs.
 bool are_neighbors(int a, int b, int ranks) {
   if (a == b) return false;
   if ((a + 1) % ranks == b || (b + 1) % ranks == a) return true;
@@ -70,10 +70,10 @@ Graph::Graph(int vertices, int of_rank, int ranks) : n(vertices), rank(of_rank) 
     if (!are_neighbors(rank, other, ranks)) continue;
     neighbors.push_back(other);
     out.push_back(shared_vertices(n, rank, other));
-    in.push_back(shared_vertices(n, other, rank));  // the vertices there; their places come below
+    in.push_back(shared_vertices(n, other, rank));  // vertices of the other; ghost indices below
     received += in.back().size();
   }
-  // Ghosts are numbered as they were met, all neighbors' among each other, some for other uses.
+  // Ghosts of all neighbours are numbered in mixed order, and some numbers are not used here.
   const std::vector<int> places = shuffled(static_cast<int>(received + received / 4), rank, rank);
   size_t sent = 0;
   received = 0;
@@ -124,7 +124,7 @@ class GraphWay : public Way {
   GraphWay(Graph& graph, bool is_collective) : g_(graph), is_collective_(is_collective) {}
   int transfers() const override { return 1; }
 
-  // Every value says whose it is and where it stands there.
+  // Every value encodes its owner and its index there.
   std::string verify() override {
     for (size_t i = 0; i < g_.values.size(); ++i) g_.values[i] = value(g_.rank, int(i));
     g_.ghosts.assign(g_.ghosts.size(), -1);

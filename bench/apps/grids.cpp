@@ -20,7 +20,7 @@ struct Box {
   int elements() const { return size[0] * size[1] * size[2]; }
 };
 
-// What goes to a peer and what comes from it. Tags tell the messages of two ranks apart.
+// What is sent to a peer and received from it. Tags distinguish the messages of two ranks.
 struct Edge {
   int peer;
   Box out, in;
@@ -39,7 +39,7 @@ size_t place(const Three& bounds, int i, int j, int k) {
   return (size_t(i) * size_t(bounds[1]) + size_t(j)) * size_t(bounds[2]) + size_t(k);
 }
 
-// `move(element of the array, element of the buffer)`.
+// Calls move(element of the array, element of the buffer) for each element of the box.
 template <class Move>
 inline __attribute__((always_inline)) void elements(const Three& bounds, const Box& box,
                                                     const Move& move) {
@@ -63,7 +63,7 @@ LACUNA_BY_HAND void unpack_box(const double* __restrict buffer, const Three& bou
 }  // namespace
 
 struct Grid {
-  Three out_bounds, in_bounds;  // of the arrays that are sent from and received into
+  Three out_bounds, in_bounds;  // of the arrays that are sent and received
   std::vector<Edge> edges;
   bool is_alltoall = false;  // one edge for each rank, in their order
   std::vector<double> out, in;
@@ -97,7 +97,7 @@ std::shared_ptr<Grid> make_halo(int n) {
   const Three mine = {r / (dims[1] * dims[2]), r / dims[2] % dims[1], r % dims[2]};
   grid->out_bounds = grid->in_bounds = {n + 2, n + 2, n + 2};
   for (int direction = 0; direction < 27; ++direction) {
-    if (direction == 13) continue;  // oneself
+    if (direction == 13) continue;  // this rank itself
     const Three to = {direction / 9 - 1, direction / 3 % 3 - 1, direction % 3 - 1};
     Edge edge = {};
     int peer = 0;
@@ -116,7 +116,7 @@ std::shared_ptr<Grid> make_halo(int n) {
   return grid;
 }
 
-// An n^3 array in slabs along its first dimension; afterwards, along its second.
+// An n^3 array: from slabs along its first dimension to slabs along its second.
 std::shared_ptr<Grid> make_slabs(int n) {
   auto grid = std::make_shared<Grid>();
   int ranks = 1;
@@ -194,7 +194,7 @@ class GridWay : public Way {
   std::vector<MPI_Request> requests_;
 
  private:
-  // The box that the peer sent into edge.in: that of its edge whose tag is the one waited for.
+  // The box of the peer that was sent into edge.in: that of the peer's edge with this tag.
   Box sent_by_peer(const Edge& edge) const {
     if (g_.is_alltoall) return {edge.in.size, {0, g_.rank * edge.in.size[1], 0}};
     for (const Edge& other : g_.edges)

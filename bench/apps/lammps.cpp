@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// LAMMPS, molecular dynamics: the properties of the particles in a list, wherever they are in the
-// arrays [Schneider2012, 2.2]. The position is three doubles, each other property one; atomic
+// LAMMPS, molecular dynamics: the properties of the particles in an index list [Schneider2012,
+// 2.2]. The position is three doubles, each other property one; atomic
 // particles have three others (tag, type, mask), full ones also charge and molecule.
 #include <array>
 

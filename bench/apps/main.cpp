@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between ranks: for each row, every lane (a way to move the row's data, under lacuna or
-// not) verified and then timed, all lanes in this one job in turns. `lacuna bench apps` and its
-// kin write the rows, start this on each MPI library and read what comes out.
+// Messages between ranks: for each row, every lane (a way to move the row's data, with lacuna or
+// without) is verified and then timed, all lanes interleaved in this one job. `lacuna bench apps`
+// and its like write the rows, start this on each MPI library and read the results.
 //
 // Usage: lacuna-bench-apps-FAMILY (or -fortran-MPI) --rows FILE --out FILE [--samples N] [--seconds
 // S]
@@ -27,7 +27,7 @@
 namespace lacuna::bench {
 namespace {
 
-constexpr double kSampleSeconds = 2e-3;  // least: the clock and the barrier must not show
+constexpr double kSampleSeconds = 2e-3;  // at least, so that clock and barrier do not matter
 constexpr int kMaxRounds = 10000;
 constexpr int kTag = 2;
 
@@ -36,7 +36,7 @@ constexpr int kTag = 2;
 struct Options {
   std::string rows;
   std::string out;
-  int samples = 15;    // of each lane; fewer, but 3, where the seconds do not suffice
+  int samples = 15;    // of each lane; fewer if the seconds do not suffice, but at least 3
   double seconds = 3;  // for one row
   bool verify_only = false;
 };
@@ -60,7 +60,7 @@ struct Job {
   JsonLines out;
 };
 
-// A lane that is there, and how many rounds fill a sample.
+// A lane that this job can run, and how many rounds fill a sample.
 struct Runner {
   const LaneRow* lane;
   std::unique_ptr<Way> way;
@@ -70,7 +70,7 @@ struct Runner {
 struct Sample {
   double create = 0;
   double first = 0;     // of the first transfer after that
-  double transfer = 0;  // of one of those that follow
+  double transfer = 0;  // of a later transfer
   Phases phases;        // of one transfer, both sides' together
   double destroy = 0;
 };
@@ -101,8 +101,8 @@ double run(Way& way, int rounds) {
   return seconds;
 }
 
-// Of one transfer. What the partner spends packing and unpacking is not communication, though this
-// side waits for it.
+// The phases of one transfer. The time in which the partner packs and unpacks is not communication,
+// although this side waits for it.
 Phases run_phases(Way& way, int rounds, const Job& job) {
   Phases mine;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -137,7 +137,7 @@ Sample measure(const Runner& runner, const Job& job) {
   return sample;
 }
 
-// All lanes of the row that this job can run, verified. Fails the job where data arrives wrong.
+// All lanes of the row that this job can run, verified. Ends the job if data arrive wrong.
 std::vector<Runner> prepare(const ExchangeRow& row, const std::vector<Message>& messages,
                             const Job& job) {
   std::vector<Runner> runners;
@@ -161,9 +161,9 @@ int agreed(int value) {
   return value;
 }
 
-// Seconds of one round, out of so many that they fill a good part of a sample: of a few the first
-// are slow, and a lane that they have slowed down would have short samples from then on, of which
-// much is the way out of the barrier.
+// Seconds of one round, as the mean of so many that they fill a good part of a sample. The first
+// rounds are slow: from a few of them, too short samples would follow, in which the barrier
+// matters.
 double one_round(Way& way) {
   (void)run(way, 1);
   for (int rounds = 1;; rounds *= 4) {
@@ -209,8 +209,8 @@ void measure(const ExchangeRow& row, std::vector<Runner>& runners, const Options
       std::clamp(int(options.seconds / once), std::min(3, options.samples), options.samples));
   for (int repetition = 0; repetition < samples; ++repetition) {
     for (size_t turn = 0; turn < runners.size(); ++turn) {
-      // Another one begins each time, and every second time they go backwards: nobody always
-      // follows the same one.
+      // Each repetition begins with another lane, and every second one goes backwards, so that no
+      // lane always follows the same one.
       const size_t step = repetition % 2 == 0 ? turn : runners.size() - 1 - turn;
       const Runner& runner = runners[(step + size_t(repetition)) % runners.size()];
       write(row, runner, repetition, measure(runner, job), job.out);

@@ -20,7 +20,7 @@ struct Lattice {
         face(input.shape[0] * input.shape[1] / 2),
         slice(face * input.shape[2]) {}
   int nt;
-  int face;   // sites of one parity with the same z and t: they stand together
+  int face;   // sites of one parity with the same z and t: they are contiguous
   int slice;  // with the same t
 };
 

@@ -36,7 +36,7 @@ inline __attribute__((always_inline)) void points(const Face& f, const Move& mov
       move(row * f.row_stride + column * f.column_stride, row * f.columns + column);
 }
 
-// The compiler is told where the columns are next to each other, as the application's source does.
+// If the columns are contiguous, the compiler can see it, as in the application's source.
 template <class Move>
 inline __attribute__((always_inline)) void rows(Face f, const Move& move) {
   f.column_stride = 1;

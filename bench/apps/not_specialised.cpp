@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where there is no lacuna-c++.
+// Used if there is no lacuna-c++.
 #include "bench/apps/app.hpp"
 
 namespace lacuna::bench {

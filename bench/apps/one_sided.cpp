@@ -15,8 +15,8 @@ class Put : public Way {
     if (is_contiguous_) {
       MPI_Type_contiguous(int(m_.problem->packed_bytes()), MPI_BYTE, &type_);
     } else {
-      // From the first byte of the memory, which the window begins with, and not from offset 0 of
-      // the type, which may lie before it.
+      // The window begins with the first byte of the memory. Offset 0 of the type may lie before
+      // it.
       MPI_Datatype type = m_.make();
       const MPI_Aint at = m_.received->buffer() - m_.received->dense();
       MPI_Type_create_hindexed_block(m_.count, 1, displacements(type, at).data(), type, &type_);
@@ -49,7 +49,8 @@ class Put : public Way {
   }
 
  private:
-  // Of `count` elements one after the other, the first `at` bytes from the memory's first.
+  // The displacements of `count` consecutive elements, the first `at` bytes behind the memory's
+  // beginning.
   std::vector<MPI_Aint> displacements(MPI_Datatype type, MPI_Aint at) const {
     MPI_Aint lb = 0;
     MPI_Aint extent = 0;

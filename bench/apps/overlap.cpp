@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The overlap potential of a datatype engine, future work of [Schneider2012, 4]: both partners send
-// and receive at once and compute meanwhile. Where the messages move while the processor computes,
+// and receive at once and compute meanwhile. If the messages progress while the processor computes,
 // "nonblocking_work" takes no longer than the longer of "nonblocking" and "work".
 #include <algorithm>
 #include <array>
@@ -21,8 +21,8 @@ void compute(int64_t steps) {
   asm volatile("" : : "r"(x.data()) : "memory");
 }
 
-// Steps in a microsecond on this machine, measured once: the most of a few tries, since whatever
-// else runs only takes time away.
+// Steps in a microsecond on this machine, measured once: the most of a few tries, as other
+// processes can only make it slower.
 int64_t steps_per_us() {
   static const int64_t found = [] {
     constexpr int64_t kSteps = 200000;
@@ -38,7 +38,7 @@ int64_t steps_per_us() {
   return found;
 }
 
-// Both partners at once: one transfer each way in a round, counted as one.
+// Both partners at once: one transfer in each direction in a round, counted as one.
 class Overlap : public Way {
  public:
   Overlap(const Message& message, bool is_sending, bool is_computing)

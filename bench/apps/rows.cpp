@@ -22,7 +22,7 @@ void find_lists(const Type& type, std::vector<std::vector<int>>& lists) {
   for (const TypePtr& child : type.children) find_lists(*child, lists);
 }
 
-// The basic type at the leaves: the first, where there are several.
+// The basic type at the leaves: the first, if there are several.
 const Basic* leaf(const Type& type) {
   return type.children.empty() ? type.basic : leaf(*type.children[0]);
 }

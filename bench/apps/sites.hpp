@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls of an application around its own type, as they stand in its code: the type made, used,
-// freed. Each application has them for itself, so that a compiler can see the type at the call: in
-// the second compilation of its file, by lacuna-c++ (CMakeLists.txt).
+// The calls of an application with its own type, as in its code: the type is made, used and freed.
+// They are instantiated for each application, so that in the second compilation of its file
+// lacuna-c++ can see the type at the call (CMakeLists.txt).
 #ifndef LACUNA_BENCH_APPS_SITES_HPP_
 #define LACUNA_BENCH_APPS_SITES_HPP_
 
@@ -33,7 +33,7 @@ void receive_once(const Input& input, const Ends& ends) {
   MPI_Type_free(&type);
 }
 
-// `rounds` round trips with the type made before and freed after them; the seconds of all trips.
+// `rounds` round trips; the type is made before and freed after them. Returns the seconds of all.
 template <MPI_Datatype (*kMake)(const Input&)>
 double exchange(const Input& input, const Ends& ends, int rounds) {
   MPI_Datatype type = kMake(input);

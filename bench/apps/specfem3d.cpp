@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // SPECFEM3D_GLOBE, seismic waves: the acceleration of the grid points that two processes share, one
-// float each in the outer core (oc), three in crust, mantle and inner core (cm)
-// [Schneider2012, 2.2]; and the transpose of a distributed 3-d array (mt), of which one side wants
-// the data contiguous [2.3].
+// float each in the outer core (oc), three in crust, mantle and inner core (cm) [Schneider2012,
+// 2.2]; and the transpose of a distributed 3-d array (mt), which is contiguous on one side [2.3].
 #include "bench/apps/apps.hpp"
 #include "bench/apps/sites.hpp"
 
@@ -69,7 +68,7 @@ MPI_Datatype make_cm(const Input& input) {
   return outer(outer(made, types[0]), types[1]);
 }
 
-// shape: n1 n2 n3 of the array (n1, n2, n3), n1 the fastest: all of n3 at one place of n2.
+// shape: n1 n2 n3 of the array (n1, n2, n3), n1 the fastest; all of n3 at one index of n2.
 template <class Move>
 inline __attribute__((always_inline)) void pencil(const Input& input, const Move& move) {
   const auto n1 = size_t(input.shape[0]), n2 = size_t(input.shape[1]), n3 = size_t(input.shape[2]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The patterns of [Gropp1999] and [Byna2003]: two loops over doubles with a stride each, as a
-// strided vector, a face of a cube or the transpose of a matrix needs them; the same loops in
-// blocks, as Byna et al. pack by hand in their figure 1; and the index list of a graph or mesh.
+// The patterns of [Gropp1999] and [Byna2003]: two loops over doubles with a stride each, for a
+// strided vector, a face of a cube or the transpose of a matrix; the same loops in blocks, as Byna
+// et al. pack by hand in their figure 1; and the index list of a graph or mesh.
 #include <algorithm>
 
 #include "bench/apps/apps.hpp"

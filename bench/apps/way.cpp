@@ -25,8 +25,8 @@ class PairWay : public Way {
   }
 
   std::string verify() override {
-    // Each side's memory has bytes of its own, the second time others than the first: an old
-    // message cannot pass for a new one.
+    // The bytes differ between the sides and between the two messages, so that an old message
+    // cannot be taken for a new one.
     const std::string wrong = verify_one_way(is_first(), 1);
     const std::string wrong_back = verify_one_way(!is_first(), 3);
     return wrong.empty() ? wrong_back : wrong;
@@ -35,7 +35,8 @@ class PairWay : public Way {
  protected:
   virtual void send(Phases* phases) = 0;
   virtual void receive(Phases* phases) = 0;
-  // Whether what came is the data of memory filled with one salt, and all else that of the other.
+  // Whether the received data are those of memory filled with one salt, and everything else is of
+  // the other.
   virtual std::string check(unsigned data_salt, unsigned rest_salt) const {
     if (m_.receives_packed) return problem().check_packed(data_salt);
     if (m_.partners != nullptr) return problem().check_arrived(*m_.partners, data_salt);
@@ -45,7 +46,7 @@ class PairWay : public Way {
   const Message& message() const { return m_; }
   const Problem& problem() const { return *m_.problem; }
   int bytes() const { return bytes_; }
-  // What is packed to be sent; not where it came to, if the program wants that as it is.
+  // The buffer for packed data to send: not the receive buffer, if the program keeps that.
   std::byte* outgoing() const {
     return m_.receives_packed && aside_.data() != nullptr ? aside_.data() : problem().packed();
   }
@@ -211,7 +212,7 @@ class Specialised : public PairWay {
   Ends ends_ = {};
 };
 
-// As many bytes without gaps: what communication alone takes.
+// As many bytes without gaps: the communication alone.
 class Contiguous : public PairWay {
  public:
   using PairWay::PairWay;
@@ -334,7 +335,7 @@ class CopyAlone : public Alone {
  protected:
   void pack() override {
     std::memcpy(m_.problem->packed(), m_.problem->dense(), size_t(m_.problem->packed_bytes()));
-    // The copy must happen each time though nobody reads it.
+    // Keeps the compiler from removing the copy.
     asm volatile("" : : "r"(m_.problem->packed()) : "memory");
   }
 };

@@ -23,7 +23,7 @@ struct Phases {
   double unpack = 0;
 };
 
-// Adds the time since the last call to a phase; without phases it does not look at the clock.
+// Adds the time since the last call to a phase; without phases it does not read the clock.
 class Laps {
  public:
   explicit Laps(Phases* phases) : phases_(phases) {
@@ -48,15 +48,15 @@ struct FftArrays;
 struct Graph;
 struct Grid;
 std::shared_ptr<FftArrays> make_fft_arrays(int n);
-std::shared_ptr<Graph> make_graph(int n);  // collective, as its end is
+std::shared_ptr<Graph> make_graph(int n);  // creation and destruction are collective
 std::shared_ptr<Grid> make_halo(int n);
 std::shared_ptr<Grid> make_slabs(int n);
 
-// What is moved: a problem of the corpus between this rank and its partner. Lanes of one row share
-// its memory: what pages they got would otherwise show in their times.
+// The data to move: a problem of the corpus between this rank and its partner. The lanes of a row
+// share its memory, as different pages would have different times.
 struct Message {
   std::shared_ptr<Problem> problem;
-  std::shared_ptr<Problem> partners;  // where the partner's type is another than this rank's
+  std::shared_ptr<Problem> partners;  // if the partner's type differs from this rank's
   std::shared_ptr<Problem> received;  // as problem, for ways that send and receive at once
   std::shared_ptr<FftArrays> fft;     // instead of all of them
   std::shared_ptr<Graph> graph;
@@ -83,11 +83,11 @@ class Way {
   Way(const Way&) = delete;
   Way& operator=(const Way&) = delete;
 
-  virtual void create() {}  // types and windows: what a program does once
+  virtual void create() {}  // makes types and windows, as a program does once
   virtual void destroy() {}
   // One round of the benchmark, which holds `transfers()` transfers one after the other.
   virtual void round(Phases* phases) = 0;
-  // The seconds that many take.
+  // The seconds of `count` rounds.
   virtual double rounds(int count) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) round(nullptr);
@@ -103,7 +103,7 @@ class Way {
 
 // nullptr: there is no such way, or not for this message. The message outlives it.
 std::unique_ptr<Way> make_way(const std::string& name, const Message& message);
-// The ways of one file each, which make_way knows.
+// Called by make_way(): the ways of one file each.
 std::unique_ptr<Way> make_fft_way(const std::string& name, FftArrays& arrays);
 std::unique_ptr<Way> make_graph_way(const std::string& name, Graph& graph);
 std::unique_ptr<Way> make_grid_way(const std::string& name, Grid& grid);

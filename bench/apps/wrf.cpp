@@ -41,8 +41,8 @@ struct Grid {
   size_t plane, box;           // elements of a 2-d and a 3-d array
 };
 
-// Moves every element of the faces, in the order of the typemap, through `move(element of the
-// allocation, element of the message)`.
+// Calls move(element of the allocation, element of the message) for every element of the faces, in
+// the order of the typemap.
 template <class Move>
 inline __attribute__((always_inline)) void faces(const Grid& g, const Move& move) {
   size_t at = 0;

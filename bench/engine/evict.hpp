@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Takes lines out of every level of cache, so that what follows finds them in memory.
+// Evicts cache lines from every level of cache, so that the next access reads them from DRAM.
 #ifndef LACUNA_BENCH_ENGINE_EVICT_HPP_
 #define LACUNA_BENCH_ENGINE_EVICT_HPP_
 

@@ -44,8 +44,7 @@ class Draw {
   uint64_t state_;
 };
 
-// `n` different numbers of [0, range), ascending: each is taken with the probability that makes n
-// of all (Knuth, algorithm 3.4.2 S).
+// `n` different numbers of [0, range), ascending, by selection sampling (Knuth, algorithm 3.4.2 S).
 List choose(int64_t n, int64_t range, Draw& draw) {
   List chosen;
   chosen.reserve(static_cast<size_t>(n));
@@ -127,7 +126,7 @@ const Kind kKinds[] = {
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 
-// The numbers between the parentheses; nothing where it is not that.
+// The numbers between the parentheses; empty if it is not a list of numbers.
 std::optional<List> arguments(std::string_view text) {
   List found;
   while (true) {

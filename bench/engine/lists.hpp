@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Index lists of the corpus. A list of a million entries is not written out: in a row's type text
-// one of these stands for it, and is replaced by the list it describes before the text is parsed.
-// The same arguments give the same list on every machine.
+// Index lists of the corpus. A list of a million entries is not written out: a row's type text has
+// one of these terms instead, which is replaced by its list before the text is parsed. The same
+// arguments give the same list on every machine.
 //
 //   sorted(n, range, seed[, scale])              n different numbers of [0, range), ascending
 //   random(n, range, seed[, scale])              the same, in random order

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine alone, without messages: for each row of the corpus, the packing and unpacking of
-// lacuna, of this MPI library, of loops written by hand, and memcpy of the same bytes. `lacuna
-// bench engine` writes the rows, starts this on each MPI library and reads what comes out.
+// The engine alone, without messages: for each row of the corpus, packing and unpacking by lacuna,
+// by this MPI library and by loops written by hand, and memcpy of the same bytes. `lacuna bench
+// engine` writes the rows, starts this on each MPI library and reads the results.
 //
 // Usage: lacuna-bench-engine-FAMILY --rows FILE --out FILE [--isa NAME|all]... [--against LIBRARY]
 //          [--warm 0|1] [--cold 0|1] [--samples N] [--seconds S] [--check-only 0|1] (one process)

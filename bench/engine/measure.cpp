@@ -15,8 +15,9 @@ constexpr unsigned kMemSalt = 1;
 constexpr unsigned kPackedSalt = 1u << 20;
 constexpr int kLeastSamples = 3;
 constexpr double kMostCalls = 1e6;
-// Before a shorter call, one that is not timed: non-temporal stores to lines that the rival before
-// left dirty in a cache made the same kernel 2x slower. A longer call is longer than that matters.
+// Before a shorter call, there is one that is not timed: non-temporal stores to lines that the
+// rival before left dirty in a cache made the same kernel twice as slow. In longer calls that does
+// not matter.
 constexpr double kLongCallSeconds = 5e-3;
 
 using Clock = std::chrono::steady_clock;
@@ -42,7 +43,7 @@ class Turns {
       shuffle();
       for (Entrant* next : order_) {
         Entrant& entrant = *next;
-        // One that takes fewer samples takes them spread over all rounds.
+        // A rival with fewer samples has them spread over all rounds.
         const int64_t due = (int64_t{round} + 1) * entrant.samples / settings_.samples;
         if (static_cast<int64_t>(entrant.times.ns.size()) < due) {
           entrant.times.ns.push_back(sample(entrant) * 1e9);
@@ -63,7 +64,7 @@ class Turns {
   // How many calls make a sample, and how many samples fit into this rival's share of the time.
   Entrant prepared(Rival& rival) {
     call(rival, 1);
-    // Twice: the first guess is from a call that was slower than those after it.
+    // Twice, because the first call is slower than later ones.
     const int64_t guess = calls_for(timed(rival, 1), 1000);
     const double each = timed(rival, guess);
     Entrant entrant{&rival,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Checks every rival on a problem, then times them in turns.
+// Checks every rival on a problem, then times them, interleaved.
 //
-// A sample is one rival's time for one call: of enough calls in a row that the clock does not show
-// (warm: the same buffers again and again), or of one call after both buffers were taken out of all
-// caches (cold). In each round every rival gives one sample, in an order drawn anew, so that nobody
-// always follows the same one. A rival too slow for all its samples sits out rounds here and there:
-// its few are as spread in time as the others' many.
+// A sample is one rival's time for one call: the mean of so many calls that the clock does not
+// matter (warm: the same buffers again and again), or one call after both buffers were evicted from
+// all caches (cold). In each round every rival has one sample, in a new random order, so that no
+// rival always follows the same one. A rival that is too slow for all its samples skips some
+// rounds, so that its few samples are spread over the same time as the others'.
 #ifndef LACUNA_BENCH_ENGINE_MEASURE_HPP_
 #define LACUNA_BENCH_ENGINE_MEASURE_HPP_
 
@@ -22,9 +22,9 @@ namespace lacuna::bench {
 struct Settings {
   bool warm = true;
   bool cold = true;
-  int samples = 15;               // of each rival; fewer, but 3, where the seconds do not suffice
+  int samples = 15;               // of each rival; fewer if the seconds do not suffice, at least 3
   double seconds = 0.6;           // for one direction of one problem in one state of the caches
-  double sample_seconds = 20e-6;  // least
+  double sample_seconds = 20e-6;  // at least
 };
 
 struct Times {
@@ -35,8 +35,8 @@ struct Times {
   std::vector<double> ns;
 };
 
-// Packs and unpacks once with every rival and compares with the typemap's bytes, gaps included.
-// Empty, or which rival is wrong where.
+// Packs and unpacks once with every rival, and compares with the typemap's bytes, gaps included.
+// Empty, or which rival is wrong, and where.
 std::string verify(const Problem& problem, const std::vector<Rival*>& rivals);
 
 void measure(const Problem& problem, const std::vector<Rival*>& rivals, const Settings& settings,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Times lacuna alone, beside memcpy of the same bytes, and says what was predicted: what `lacuna
-// explain --measure` starts. Needs no MPI.
+// Times lacuna and memcpy of the same bytes, and prints the prediction. `lacuna explain --measure`
+// starts it. Needs no MPI.
 //
 // Usage: lacuna-measure --rows FILE --out FILE [--warm 0|1] [--cold 0|1] [--samples N]
 //                       [--seconds S]                  (--samples 0: predict only)

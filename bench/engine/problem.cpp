@@ -38,7 +38,8 @@ std::vector<Run> joined(const std::vector<TypemapEntry>& entries) {
   return runs;
 }
 
-// A byte for a place that neighbours and places a power of two away do not share.
+// A byte for an offset that differs from those of its neighbours and of offsets a power of two
+// away.
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15U;
 uint64_t mixed_at(int64_t place, unsigned salt) {
   return (static_cast<uint64_t>(place) + salt) * kMix;
@@ -46,15 +47,15 @@ uint64_t mixed_at(int64_t place, unsigned salt) {
 std::byte byte_of(uint64_t mixed) { return static_cast<std::byte>(mixed >> 56); }
 std::byte byte_at(int64_t place, unsigned salt) { return byte_of(mixed_at(place, salt)); }
 
-// Those of the places from `place` on. By adding up, which compilers make vectors of: byte by byte
-// it was half of the time that checking all rows takes.
+// Fills the bytes of the offsets from `place` on. By additions, which compilers vectorise: byte by
+// byte, it took half of the time of checking all rows.
 void fill(std::byte* to, int64_t bytes, int64_t place, unsigned salt) {
   uint64_t mixed = mixed_at(place, salt);
   for (int64_t i = 0; i < bytes; ++i, mixed += kMix) to[i] = byte_of(mixed);
 }
 
-// The first byte that is not as `fill` makes it; `bytes`: none. Blocks that are right are passed as
-// a whole, which compilers make vectors of.
+// The index of the first byte that differs from fill()'s; `bytes` if none does. Blocks are compared
+// as a whole first, which compilers vectorise.
 int64_t first_other(const std::byte* in, int64_t bytes, int64_t place, unsigned salt) {
   constexpr int64_t kBlock = 256;
   std::byte want[kBlock];
@@ -120,7 +121,7 @@ Problem::Problem(const Row& row, TypePtr type, std::vector<Run> runs, int64_t fi
       first_(round_down(first, kLine)),
       span_bytes_(end - first_),
       packed_bytes_(packed_bytes),
-      // memcpy takes packed_bytes of it, which may be more than the span.
+      // memcpy reads packed_bytes of it, which may be more than the span.
       mem_(static_cast<size_t>(std::max(span_bytes_, packed_bytes))),
       packed_(static_cast<size_t>(packed_bytes)) {
   find_lines();
@@ -223,7 +224,7 @@ std::string Problem::check_dense(unsigned mem_salt) const {
 }
 
 std::string Problem::compare_memory(bool by_place, unsigned data_salt, unsigned gap_salt) const {
-  // The memory as it must be, made in a second one: later runs win where a type overlaps itself.
+  // The expected memory, in a second buffer: where a type overlaps itself, later runs win.
   const Pages expected(static_cast<size_t>(span_bytes_));
   if (expected.data() == nullptr) return "no memory to check with";
   fill(expected.data(), span_bytes_, 0, gap_salt);

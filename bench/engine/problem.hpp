@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Problem: a row of the corpus made ready to be packed: its type, the memory it describes, and what
-// the packed bytes must be (from the typemap, the slow and obviously right way).
+// Problem: a row of the corpus, ready to be packed: its type, the memory it describes, and the
+// expected packed bytes (from the typemap, which is slow and obviously right).
 #ifndef LACUNA_BENCH_ENGINE_PROBLEM_HPP_
 #define LACUNA_BENCH_ENGINE_PROBLEM_HPP_
 
@@ -21,7 +21,7 @@ struct Row {
   int64_t count = 1;
   bool is_sliced = false;     // also packed in slices
   bool is_lifecycle = false;  // also made, packed and freed as one
-  bool is_far = false;        // out of the caches: its lines alone are timed, too
+  bool is_far = false;        // its data are in DRAM: touching its cache lines is timed, too
   std::string text;           // with index lists as lists.hpp describes them
 };
 
@@ -29,7 +29,7 @@ struct Row {
 // "-") and text, separated by tabs, one row a line.
 Result<std::vector<Row>> read_rows(const std::string& path);
 
-// Pages of its own, zero and touched.
+// Private pages, which are zero and have been touched.
 class Pages {
  public:
   explicit Pages(size_t bytes);
@@ -45,7 +45,7 @@ class Pages {
   size_t bytes_;
 };
 
-// One run of the typemap, runs that continue each other in both memory and stream joined.
+// One run of the typemap. Runs that continue each other in memory and in the stream are joined.
 struct Run {
   int64_t offset;
   int64_t bytes;
@@ -61,7 +61,7 @@ class Problem {
   int64_t packed_bytes() const { return packed_bytes_; }
 
   std::byte* packed() const { return packed_.data(); }
-  // Offset 0 of the typemap, the address a program hands to MPI.
+  // Offset 0 of the typemap, the address that a program passes to MPI.
   std::byte* buffer() const { return mem_.data() - first_; }
   // The memory's first packed_bytes(), for a copy without gaps.
   std::byte* dense() const { return mem_.data(); }
@@ -75,7 +75,7 @@ class Problem {
   int64_t mem_pages() const { return mem_pages_; }  // of 4 KiB
   int64_t span_bytes() const { return span_bytes_; }
 
-  // Data and gaps with bytes that depend on their place.
+  // Fills data and gaps with bytes that depend on their offset and the salt.
   void fill_memory(unsigned salt) const;
   void fill_packed(unsigned salt) const;
   // Whether packed() is what packing memory of that salt must give. Empty, or what is wrong.
@@ -89,20 +89,21 @@ class Problem {
   // Whether dense() is that of memory of that salt.
   std::string check_dense(unsigned mem_salt) const;
 
-  // Takes both sides' lines (and what memcpy takes of the memory) out of all caches.
+  // Evicts the cache lines of both sides (and those that memcpy reads) from all caches.
   void evict() const;
 
  private:
   Problem(const Row& row, TypePtr type, std::vector<Run> runs, int64_t first, int64_t end,
           int64_t packed_bytes);
-  // Against bytes that the data's place in the memory, or in the stream, and a salt give.
+  // Compares with bytes that depend on the offset in memory (`by_place`), or in the stream, and a
+  // salt.
   std::string compare_memory(bool by_place, unsigned data_salt, unsigned gap_salt) const;
   void find_lines();
 
   Row row_;
   TypePtr type_;
   std::vector<Run> runs_;
-  int64_t first_;       // the least offset, less what keeps the buffer on a line
+  int64_t first_;       // the lowest offset, rounded down to a cache line
   int64_t span_bytes_;  // from there to the end
   int64_t packed_bytes_;
   Pages mem_;

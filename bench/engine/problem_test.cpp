@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a row of the corpus becomes: its lists, its memory, and the loops an application would have.
+// The problem of a row of the corpus: its lists, its memory, and the loops an application would
+// have.
 #include "bench/engine/problem.hpp"
 
 #include <gtest/gtest.h>
@@ -137,10 +138,10 @@ TEST(Problem, SeesAWrongByteAndAWrittenGap) {
   EXPECT_NE(problem.check_memory(2, 1), "");
 }
 
-// The rival that touches lines alone: a byte of data in each line of the memory, and no gap; all of
-// the packed side.
+// The rival that only touches cache lines: a byte of data in each line of the memory, and no gap
+// byte; all of the packed side.
 TEST(Lines, TouchesEachLineOnce) {
-  // Steady strides, runs of several lines, lines that hold several runs, and a list without order.
+  // Constant strides, runs of several lines, lines with several runs, and a random list.
   for (const char* text :
        {"vector(1000, 1, 16, double)", "vector(20, 100, 133, int)", "vector(999, 1, 3, double)",
         "indexed_block(1, [900, 3, 500, 4, 77, 1203, 11, 640, 2, 300], double)"}) {

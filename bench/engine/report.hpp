@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the programs write of a problem and of its times, one JSON object a line.
+// The programs' output for a problem and its times, one JSON object a line.
 #ifndef LACUNA_BENCH_ENGINE_REPORT_HPP_
 #define LACUNA_BENCH_ENGINE_REPORT_HPP_
 
@@ -13,7 +13,7 @@
 
 namespace lacuna::bench {
 
-// The row's numbers, who packs it, and what the engine predicts for it (lacuna_plan_cost_json).
+// The row's numbers, its rivals, and the engine's prediction (lacuna_plan_cost_json).
 std::string describe(const Problem& problem, const std::vector<Rival*>& rivals);
 
 std::string line(const std::string& row, const Times& times);

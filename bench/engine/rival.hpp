@@ -28,14 +28,14 @@ class Rival {
   // Whether its result is the packed stream (memcpy's is not).
   virtual bool is_checked() const { return true; }
 
-  // False: nothing for this problem, it is left out. The problem outlives the release.
+  // False: the rival cannot do this problem and is left out. The problem lives until release().
   virtual bool prepare(const Problem& problem) = 0;
-  // `times` calls one after the other: the loop is inside, so that what a call costs is the
-  // rival's own and not this interface's. `mem` is offset 0 of the typemap.
+  // `times` calls one after the other. The loop is inside, so that this virtual call is not
+  // measured each time. `mem` is offset 0 of the typemap.
   virtual void pack(const std::byte* mem, std::byte* packed, int64_t times) = 0;
   virtual void unpack(const std::byte* packed, std::byte* mem, int64_t times) = 0;
-  // What the result is checked by: the same once, its bytes in `packed` even where a rival that is
-  // timed leaves them elsewhere.
+  // Used to check the result: the same once, with the bytes in `packed` even if the timed calls
+  // leave them elsewhere.
   virtual void pack_checked(const std::byte* mem, std::byte* packed) { pack(mem, packed, 1); }
   virtual void unpack_checked(const std::byte* packed, std::byte* mem) { unpack(packed, mem, 1); }
   virtual void release() {}
@@ -48,7 +48,7 @@ using Rivals = std::vector<std::unique_ptr<Rival>>;
 
 // rivals/memcpy.cpp: the same bytes without gaps.
 std::unique_ptr<Rival> memcpy_rival();
-// rivals/lines.cpp: the lines that must be touched, alone, for rows that are out of the caches.
+// rivals/lines.cpp: only touches the cache lines with data, for rows whose data are in DRAM.
 std::unique_ptr<Rival> lines_rival();
 // rivals/by_hand.cpp: loops as an application has them.
 std::unique_ptr<Rival> by_hand_rival();
@@ -56,15 +56,15 @@ std::unique_ptr<Rival> by_hand_rival();
 std::string by_hand_target();
 // rivals/mpi_pack.cpp: the library this program is linked to.
 std::unique_ptr<Rival> mpi_rival();
-// rivals/lacuna.cpp: through the C API; the same again, by which what chance makes can be told;
-// with the kernels of one instruction set.
+// rivals/lacuna.cpp: through the C API; the same again, which shows the measurement error; with the
+// kernels of one instruction set.
 std::unique_ptr<Rival> lacuna_rival();
 std::unique_ptr<Rival> lacuna_again_rival();
 std::unique_ptr<Rival> lacuna_isa_rival(const std::string& isa);
 // rivals/other_build.cpp: the shared library of another build, by its path.
 Result<std::unique_ptr<Rival>> other_build_rival(const std::string& path);
-// rivals/slices.cpp: slices of 8 KiB, for rows that are sliced: by a stream in order and in random
-// order, copied and lent, each alone; and what lent ones are held against.
+// rivals/slices.cpp: slices of 8 KiB, for rows that are sliced: by a stream, in order and in random
+// order, copied and lent, and each slice by itself; and what lent slices are compared with.
 Rivals lacuna_slices_rivals();
 // rivals/lifecycle.cpp: make the type, commit, pack (unpack), free.
 std::unique_ptr<Rival> mpi_lifecycle_rival();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lacuna-gpu-bench: how fast datatypes move in a device's memory, against what its own copy does
-// with as many bytes as the payload and the touched sectors of 32 bytes, and against rivals: the
-// copies of copies.hpp, the kernels of rivals.hpp and nests.hpp. Lacuna and each rival are checked
-// before they are timed. `lacuna bench gpu` starts it.
+// lacuna-gpu-bench: the speed of packing and unpacking in a device's memory. It is compared with
+// the device's own copy of as many bytes as the payload and the touched sectors of 32 bytes, and
+// with rivals: the copies of copies.hpp, the kernels of rivals.hpp and nests.hpp. Lacuna and each
+// rival are checked before they are timed. `lacuna bench gpu` starts it.
 //
 //   lacuna-gpu-bench [--out FILE] [--rows FILE] [--only PATTERN]... [--quick] [--own] [--sectors]
 //
-// --rows: these types, before the engine's families. --only: rows of a family, or that a pattern
-// fits. --own: no rivals. --sectors: asks the device to fetch single sectors into its cache.
+// --rows: types from a file, before the engine's families. --only: rows of a family, or that match
+// a pattern. --own: no rivals. --sectors: asks the device to fetch single sectors into its cache.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -49,8 +49,8 @@ class Measured {
   explicit Measured(const Case& c)
       : c_(c), span_(rounded(c.span)), stream_bytes_(rounded(c.payload)) {}
 
-  // Whether a way of moving the row gives what the reference does, whole memories compared.
-  // Nothing: it cannot. What moves a part alone is checked where it packs.
+  // Whether a way of moving the row gives the same as the reference; whole memories are compared.
+  // Empty: it cannot do the row. A way that moves only a part is checked when it packs.
   std::optional<bool> is_right(const Move& move, bool is_pack, int64_t moved) const {
     std::byte* const m = device.mem - c_.low;
     if (is_pack) {

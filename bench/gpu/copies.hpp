@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rivals that are copies of the CUDA runtime: one of two dimensions, one for each block.
+// Rivals that are copies of the CUDA runtime: one two-dimensional copy, or a copy for each block.
 #ifndef LACUNA_BENCH_GPU_COPIES_HPP_
 #define LACUNA_BENCH_GPU_COPIES_HPP_
 
@@ -10,7 +10,7 @@
 
 namespace lacuna::bench {
 
-// Of so many blocks each is copied; more would take minutes.
+// At most so many blocks are copied; more would take minutes.
 constexpr int64_t kMostBlocks = 64;
 
 struct Block {
@@ -27,7 +27,7 @@ inline Move copy_2d(int64_t n, int64_t run, int64_t stride, int64_t offset = 0) 
     const bool could = cudaMemcpy2DAsync(is_pack ? p : m, is_pack ? r : s, is_pack ? m : p,
                                          is_pack ? s : r, r, static_cast<size_t>(n),
                                          cudaMemcpyDeviceToDevice, device.stream) == cudaSuccess;
-    if (!could) cudaGetLastError();  // a pitch that is too large; forgotten
+    if (!could) cudaGetLastError();  // the pitch is too large: clears the error
     return could;
   };
 }

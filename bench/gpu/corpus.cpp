@@ -29,7 +29,7 @@ constexpr int64_t kLeastOfTiles = 8;
   std::exit(4);
 }
 
-// Runs of the typemap, those that continue each other joined.
+// Runs of the typemap; runs that continue each other are joined.
 std::vector<Block> runs_of(const std::string& name, const Type& type, int64_t count) {
   const auto entries = typemap(type, count);
   if (!entries) stop(name, entries.error().message);
@@ -70,7 +70,7 @@ void count_sectors(std::vector<Block> runs, Case& c) {
 // The device's form of a nest; `structs` repeats a field for each struct.
 struct Made {
   DeviceNest nest;
-  int64_t places = 0;  // all of its places and lengths, or-ed
+  int64_t places = 0;  // the bitwise or of all offsets and lengths
 };
 
 int64_t run_bytes(const Nest& nest) {
@@ -126,7 +126,7 @@ std::optional<Made> made_of(const Nest& from, const HandShape& shape, int64_t pa
   return made;
 }
 
-// The widest words that all places are multiples of, of at most `most` bytes.
+// The widest words, of at most `most` bytes, that divide all offsets.
 int width_of(int64_t places, int most) {
   int width = 1;
   while (2 * width <= most && places % (2 * width) == 0) width *= 2;
@@ -143,8 +143,8 @@ bool is_transpose(const HandShape& shape) {
          (nest.bytes == 4 || nest.bytes == 8 || nest.bytes == 16);
 }
 
-// A kernel that moves an array of structs by a table of the words of one. Null: they are too many
-// words, or a member is no run of bytes.
+// A kernel that moves an array of structs by a table of the words of one struct. Null: there are
+// too many words, or a member is not a run of bytes.
 Move hand_of_structs(const HandShape& shape) {
   int64_t places = shape.extent;
   for (const Nest& nest : shape.nests) places |= nest.offset | nest.bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The rows of the corpus as `lacuna bench gpu` has them, on the host: the rivals' loops, widths and
-// tables against runs from the typemap. Of the kernels the places are the same functions; what they
-// do with them is done here word by word.
+// The rows of the corpus as in `lacuna bench gpu`, on the host: the rivals' loops, widths and
+// tables are compared with runs from the typemap. The kernels' functions for offsets are used; the
+// copies are made here word by word.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -59,7 +59,7 @@ void move_nest_of(bool is_pack, std::byte* mem, std::byte* packed, const DeviceN
 
 }  // namespace
 
-// What corpus.cpp calls, in place of what is for a device.
+// Replacements on the host for functions of the device that corpus.cpp calls.
 const int64_t* keep_table(const std::vector<int64_t>& values) {
   kept_tables.push_back(std::make_unique<std::vector<int64_t>>(values));
   return kept_tables.back()->data();

@@ -39,14 +39,14 @@ struct Device {
   std::byte* mem = nullptr;
   std::byte* packed = nullptr;
   std::byte* other = nullptr;
-  std::byte* tables = nullptr;  // of the row at hand: lists of places
+  std::byte* tables = nullptr;  // lists of offsets of the current row
   size_t tables_used = 0;
   unsigned long long* differing = nullptr;
   int failures = 0;
 };
 inline Device device;
 
-// Ends the program, with a sentence and exit code 3, where there is no device.
+// Ends the program, with a message and exit code 3, if there is no device.
 cudaDeviceProp need_device(const char* program);
 void take_memory();
 // A copy of `values` on the device that lasts until the next row; null: no room.

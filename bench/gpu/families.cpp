@@ -13,7 +13,7 @@
 namespace lacuna::bench {
 namespace {
 
-// Larger ones have more entries of the typemap than it is worth to wait for.
+// The typemap of larger ones takes too long to make.
 constexpr int64_t kMostOddMib = 16;
 
 double sectors(int64_t runs, int64_t run, int64_t stride, double* partly) {
@@ -66,7 +66,7 @@ Case strided(int64_t run, int64_t stride, int64_t payload) {
   return c;
 }
 
-// Runs in ascending order, `mean` apart in the mean, at multiples of 8.
+// Runs in ascending order, at a mean distance of `mean`, at multiples of 8.
 Case listed(int64_t run, int64_t mean, int64_t payload) {
   Case c;
   c.payload = payload;
@@ -173,7 +173,7 @@ Case records(int64_t payload) {
   return c;
 }
 
-// A struct of two arrays' parts, in two pieces.
+// A struct of the parts of two arrays.
 Case parts(int64_t payload) {
   Case c;
   c.payload = payload;

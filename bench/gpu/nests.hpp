@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Rivals for the rows of the corpus, whose loops are those of an application's own code
-// (bench/engine/rivals/by_hand_shape.hpp): by hand, and a thread for each basic element that
-// divides by the counts of all loops, as yaksa's generated kernels do; a kernel for each nest.
+// (bench/engine/rivals/by_hand_shape.hpp): by hand; and with a thread for each basic element that
+// divides by the counts of all loops, as in yaksa's generated kernels. A kernel for each nest.
 #ifndef LACUNA_BENCH_GPU_NESTS_HPP_
 #define LACUNA_BENCH_GPU_NESTS_HPP_
 
@@ -15,9 +15,9 @@ namespace lacuna::bench {
 
 constexpr int kMostNestLoops = 8;
 
-// Runs of `bytes` at mem + loops + at[e]; their bytes at packed + loops + e * entry_packed, or
-// where there are starts, at starts[e], to starts[e + 1]. Outermost loop first. As a kernel gets
-// it.
+// A nest as a kernel gets it. Runs of `bytes` are at mem + loops + at[e], and their packed bytes at
+// packed + loops + e * entry_packed, or, if there are starts, from starts[e] to starts[e + 1].
+// Outermost loop first.
 struct DeviceNest {
   int loops = 0;
   int64_t counts[kMostNestLoops] = {};
@@ -45,8 +45,8 @@ void hand_structs(bool is_pack, std::byte* mem, std::byte* packed, int64_t struc
                   int width, int64_t extent, const int64_t* places, const int64_t* at,
                   cudaStream_t stream);
 
-// What all are checked against: run after run from a list, by a warp each; places and stream
-// offsets of n runs, and one more offset, the end.
+// The reference for all checks: moves runs of a list, a warp for each. `places` and `offsets` (in
+// the stream) of n runs, and one more offset, the end.
 void move_runs(bool is_pack, std::byte* mem, std::byte* packed, int64_t n, const int64_t* places,
                const int64_t* offsets, cudaStream_t stream);
 

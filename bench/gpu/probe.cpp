@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // lacuna-gpu-probe: the numbers of a CUDA device that `lacuna machine --gpu` shows and keeps: the
-// rate of its own copy by size, what a launch costs on the host and on the device, and the link to
-// the host and to other devices. One JSON object on stdout; what is being measured on stderr.
+// rate of its own copy by size, the cost of a launch on the host and on the device, and the links
+// to the host and to other devices. One JSON object on stdout; progress on stderr.
 //
 //   lacuna-gpu-probe [--facts | --quick]
 //
-// --facts: the device alone, nothing is measured. --quick: fewer sizes.
+// --facts: only describes the device, without measurements. --quick: fewer sizes.
 #include <cstring>
 #include <string>
 

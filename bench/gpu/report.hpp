@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the bench and the probe say: lines for people on stdout, JSON lines in a file.
+// The output of the bench and the probe: lines for people on stdout, JSON lines in a file.
 #ifndef LACUNA_BENCH_GPU_REPORT_HPP_
 #define LACUNA_BENCH_GPU_REPORT_HPP_
 
@@ -17,12 +17,12 @@ using Members = std::vector<std::pair<std::string, std::string>>;
 std::string quoted(const std::string& text);
 std::string number(double value);
 std::string object(const Members& members);
-// The device by name and what its driver tells of it.
+// The device's name and properties.
 Members facts(const cudaDeviceProp& properties);
 
 class Report {
  public:
-  // Null: people only.
+  // Null: no file.
   explicit Report(const char* path);
   ~Report();
   Report(const Report&) = delete;
@@ -30,7 +30,7 @@ class Report {
 
   void header(const cudaDeviceProp& properties, size_t rows);
   void copy(size_t bytes, double us);
-  // What lacuna and its rivals took, microseconds.
+  // The times of lacuna and its rivals, in microseconds.
   void row(const Case& c, bool is_pack, double own,
            const std::vector<std::pair<std::string, double>>& rivals);
   void left_out(const std::string& name, const std::string& why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What messages cost that are too small to fill a device, many of them in a launch, and packing
-// into memory of the host.
+// The cost of messages that are too small to fill a device; of many of them in one launch; and of
+// packing into host memory.
 #include "bench/gpu/small.hpp"
 
 #include <string>

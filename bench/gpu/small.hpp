@@ -6,9 +6,10 @@
 
 namespace lacuna::bench {
 
-// Messages of 4 and 64 KiB enqueued, over an empty launch; up to 480 of them in one launch.
+// Enqueues messages of 4 and 64 KiB, compared with an empty launch; up to 480 of them in one
+// launch.
 void small_messages(Report& report);
-// Packing into mapped memory of the host, over the copy engine.
+// Packing into mapped host memory, compared with the copy engine.
 void mapped_host(Report& report);
 
 }  // namespace lacuna::bench

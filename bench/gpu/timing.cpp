@@ -35,7 +35,7 @@ double time_of(const std::function<void(int)>& f, size_t bytes_touched) {
     need(cudaEventElapsedTime(&ms, begin, end), "event");
     return double{ms} * 1000;
   };
-  // Once alone: what takes long is not done often.
+  // Once by itself first, so that slow operations are not repeated often.
   const double alone = timed([&] { f(0); });
   double result = alone;
   if (alone <= 20000) {

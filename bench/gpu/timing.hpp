@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How operations on a device are timed: on the device by replays of a graph that goes round several
-// buffers, so that none is found in the cache; on the host by calls that only enqueue.
+// Timing of operations on a device. On the device: by replays of a graph that cycles through
+// several buffers, so that none is in the cache. On the host: by calls that only enqueue.
 #ifndef LACUNA_BENCH_GPU_TIMING_HPP_
 #define LACUNA_BENCH_GPU_TIMING_HPP_
 
@@ -11,15 +11,15 @@
 
 namespace lacuna::bench {
 
-constexpr size_t kBeyondCache = size_t{160} << 20;  // of all buffers that an operation goes round
+constexpr size_t kBeyondCache = size_t{160} << 20;  // bytes of all buffers of an operation
 
 double median(std::vector<double> values);
 double now_us();
-// f(i) enqueues the i-th of several equal operations on other buffers; microseconds for one.
+// f(i) enqueues the operation on the i-th buffer. Microseconds for one operation.
 double time_of(const std::function<void(int)>& f, size_t bytes_touched);
-// Microseconds that one call takes on the host, of as many as a queue takes.
+// Microseconds of one call on the host, without waiting for a full queue.
 double enqueue_time(const std::function<void()>& f);
-// Of the device's own copy of so many bytes; what is larger than 256 MiB at that size's rate.
+// Microseconds of the device's own copy of so many bytes; above 256 MiB at that size's rate.
 double copy_time(double bytes);
 
 }  // namespace lacuna::bench

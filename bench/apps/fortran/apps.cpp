@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The tests whose application is in Fortran, with its loops and constructors in Fortran: what
-// apps.cpp of the folder above is for those in C++. The loops are there once for each level of
-// instruction set; the best that this processor has is taken.
+// The tests whose application is in Fortran, with its loops and constructors in Fortran; for those
+// in C++ there is apps.cpp of the folder above. The loops are compiled once for each level of
+// instruction set; the best for this processor is used.
 #include <array>
 
 #include "bench/apps/app.hpp"
@@ -10,7 +10,7 @@
 namespace lacuna::bench {
 namespace {
 
-// What the Fortran procedures take: what they need of an Input, and then two addresses or a type.
+// Types of the Fortran procedures: first members of an Input, then two addresses or a type.
 using Grid = void(const int* bounds, const void* from, void* to);
 using Points = void(const int* points, const int* list, const void* from, void* to);
 using TwoLayers = void(const int* bounds, const int* mantle_points, const int* mantle_list,

@@ -35,7 +35,7 @@ bool to_ints(const std::vector<int64_t>& bytes, int64_t unit, std::vector<int>* 
   return true;
 }
 
-// The element to loop over: the type's own where everything is a multiple of it, else bytes.
+// The element to loop over: the type's own if everything is a multiple of it, else bytes.
 int64_t unit_of(const Nest& nest) {
   bool is_multiple = nest.bytes % nest.unit == 0 && nest.offset % nest.unit == 0;
   for (const Nest::Loop& loop : nest.loops) is_multiple &= loop.stride % nest.unit == 0;

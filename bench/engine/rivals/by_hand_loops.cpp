@@ -12,7 +12,7 @@
 namespace lacuna::bench {
 namespace {
 
-// An application's types, without the undefined behaviour of reading its memory as another one.
+// An application's types; may_alias makes it legal to read any memory as these.
 typedef unsigned char U1;
 typedef uint16_t __attribute__((may_alias)) U2;
 typedef uint32_t __attribute__((may_alias)) U4;
@@ -21,7 +21,7 @@ struct __attribute__((may_alias)) U16 {
   double re, im;
 };
 
-// The direction is a parameter so that pack and unpack cannot differ in what they do.
+// The direction is a parameter, so that pack and unpack are the same loop.
 template <bool kUnpack, typename T>
 inline void move(T& mem, T& packed) {
   if constexpr (kUnpack) {
@@ -31,7 +31,7 @@ inline void move(T& mem, T& packed) {
   }
 }
 
-// kBlock elements, or where it is 0 the part's number of them.
+// Blocks of kBlock elements; 0: as many as the part says.
 template <bool kUnpack, typename T, int kBlock>
 void box(const Part& part, char* mem_bytes, char* packed_bytes) {
   T* __restrict mem = reinterpret_cast<T*>(mem_bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the loops of by_hand_loops.cpp are told. Plain data: that file is compiled once for each
-// instruction set, and must bring no inline function of the standard library with it.
+// The parameters of the loops in by_hand_loops.cpp. Plain data: that file is compiled once for each
+// instruction set, and must not contain inline functions of the standard library.
 #ifndef LACUNA_BENCH_ENGINE_RIVALS_BY_HAND_LOOPS_HPP_
 #define LACUNA_BENCH_ENGINE_RIVALS_BY_HAND_LOOPS_HPP_
 
@@ -42,7 +42,7 @@ using PartFn = void (*)(const Part&, char* mem, char* packed);
 
 struct ByHandTarget {
   const char* name;
-  // Null: nobody has written such a loop.
+  // Null: there is no such loop.
   PartFn (*find)(const Part&, bool is_unpack);
 };
 

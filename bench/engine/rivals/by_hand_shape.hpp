@@ -13,9 +13,9 @@
 
 namespace lacuna::bench {
 
-// All in bytes. Runs of `bytes` at offset + at[e] + i0*stride0 + i1*stride1 + ..., entries of the
-// list innermost; without a list there is the one entry 0. A ragged list has lengths[e] for
-// `bytes`.
+// All in bytes. Runs of `bytes` at offset + at[e] + i0*stride0 + i1*stride1 + ..., with the entries
+// of the list innermost; without a list there is a single entry 0. A ragged list has lengths[e]
+// instead of `bytes`.
 struct Nest {
   struct Loop {
     int64_t count;
@@ -31,14 +31,14 @@ struct Nest {
 
 struct HandShape {
   std::vector<Nest> nests;  // one after the other
-  // Where structs > 1, the nests are fields, and it all is repeated for each struct: at every
-  // extent, or at those of a list.
+  // If structs > 1, the nests are fields, and all of them are repeated for each struct: at every
+  // extent, or at those in a list.
   int64_t structs = 1;
   int64_t extent = 0;
   std::vector<int64_t> at;
 };
 
-// Nothing for types that nobody packs by a simple loop.
+// Empty for types that no simple loop packs.
 std::optional<HandShape> hand_shape(const Type& type, int64_t count);
 
 }  // namespace lacuna::bench

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A type made for one message: create, commit, pack (or unpack), free; the library's calls, and the
-// same through lacuna's C API. The calls are spelled out for the three constructors that programs
-// use so, and applied to a predefined type; other problems are left out.
+// same through lacuna's C API. There are calls for the three constructors that programs use in this
+// way, of a predefined type; other problems are left out.
 #include <climits>
 #include <vector>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The lines that a problem must touch, and nothing else: one byte of each line of the memory, in
-// the order of the typemap, while the packed side is written whole (packing) or read (unpacking).
-// No packing, but what the machine gives for these lines in the minute in which the others are
-// timed: a profile of the machine is of another minute.
+// Only touches the cache lines of a problem: one byte of each line of the memory, in the order of
+// the typemap, while the packed side is written (packing) or read (unpacking) as a whole. That
+// shows what the machine can do for these lines while the rivals are timed; a profile was measured
+// at another time.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -14,17 +14,18 @@ namespace lacuna::bench {
 namespace {
 
 constexpr int64_t kLine = 64;
-// So many visits to the memory's side, then the packed side follows.
+// After so many accesses to the memory's side, the packed side follows.
 constexpr int64_t kTogether = 64;
 
-// Visits at equal steps.
+// Accesses at equal steps.
 struct Stretch {
   int64_t first;
   int64_t step;
   int64_t count;
 };
 
-// A byte of data in each line, lines that follow themselves once. Offset 0 begins a line.
+// The offset of a byte of data in each line; a line that follows itself is listed once. Offset 0
+// begins a line.
 std::vector<int64_t> visits_of(const Problem& problem) {
   std::vector<int64_t> visits;
   int64_t last_line = INT64_MIN;
@@ -71,7 +72,7 @@ class Lines : public Rival {
     listed_.clear();
     constexpr size_t kLeastMean = 4;
     if (stretches_.size() * kLeastMean > visits.size()) {
-      // A list of 4 bytes a visit, as packing reads one, too.
+      // A list of 4 bytes for each access, as packing reads one, too.
       stretches_.clear();
       for (const int64_t at : visits) {
         if (at != static_cast<int32_t>(at)) return false;
@@ -111,7 +112,8 @@ class Lines : public Rival {
   }
 
  private:
-  // touch(at) for each visit, and follow(begin, end) for as much of the packed side, whole lines.
+  // Calls touch(at) for each access, and follow(begin, end) for as much of the packed side, in
+  // whole lines.
   template <typename Touch, typename Follow>
   void visit(Touch touch, Follow follow) const {
     int64_t done = 0;
@@ -139,7 +141,7 @@ class Lines : public Rival {
 
   int64_t bytes_ = 0;
   int64_t visits_ = 0;
-  // One of the two.
+  // One of the two is used.
   std::vector<Stretch> stretches_;
   std::vector<int32_t> listed_;
 };

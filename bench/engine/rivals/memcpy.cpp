@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// memcpy of as many bytes as the problem has data: what packing would cost without gaps.
+// memcpy of as many bytes as the problem has data: the cost of packing without gaps.
 #include <algorithm>
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Pack and MPI_Unpack of the library this program runs on, with the type built by the library's
-// own constructors and committed once.
+// MPI_Pack and MPI_Unpack of the library that this program runs on, with the type made by the
+// library's constructors and committed once.
 #include <algorithm>
 #include <climits>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lacuna in slices of 8 KiB, as a library moves a message in fragments: copied to their place in a
-// packed buffer, or lent, in which case there is none.
+// lacuna in slices of 8 KiB, as a library moves a message in fragments: copied into a packed
+// buffer, or lent, without a packed buffer.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -35,8 +35,7 @@ class Sliced : public ThroughApi {
  protected:
   int64_t length(int64_t begin) const { return std::min(kSliceBytes, bytes_ - begin); }
 
-  // step(stream, begin, bytes) for each slice, by a stream that is sought in where the order asks
-  // for it.
+  // Calls step(stream, begin, bytes) for each slice, after a seek if the order requires it.
   template <typename Step>
   void packing(const std::byte* mem, Step step) {
     lacuna_pack_stream* stream = nullptr;
@@ -86,7 +85,7 @@ class Copied : public Sliced {
   }
 };
 
-// Each slice alone.
+// Each slice by itself, without a stream.
 class Alone : public Sliced {
  public:
   using Sliced::Sliced;
@@ -110,7 +109,7 @@ class Alone : public Sliced {
 };
 
 // A consumer (packing) or a producer (unpacking) that touches every byte of a slice: it copies
-// between the slice and one cell of 8 KiB, which stays in the first-level cache.
+// between the slice and one cell of 8 KiB, which stays in L1.
 class Cell {
  public:
   void take(const std::byte* from, int64_t bytes) {
@@ -126,7 +125,7 @@ class Cell {
   alignas(64) std::array<std::byte, kSliceBytes> bytes_{};
 };
 
-// Lent by a stream: nobody touches the slices (a device would), or the cell does.
+// Lent by a stream: the slices are not touched (as if a device read them), or copied by the cell.
 class Lent : public Sliced {
  public:
   Lent(std::string name, bool is_shuffled, bool is_touched)
@@ -186,8 +185,8 @@ class Lent : public Sliced {
   Cell cell_;
 };
 
-// What `Lent` that is touched is held against: the message in whole, and each slice of the packed
-// buffer by the same cell.
+// For comparison with a touched `Lent`: the whole message is packed, and then each slice of the
+// packed buffer is copied by the same cell.
 class WholeTouched : public Sliced {
  public:
   using Sliced::Sliced;
