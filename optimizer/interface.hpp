@@ -108,8 +108,8 @@ LACUNA_MEMBER_NUMBERS(ConstantsMember, LACUNA_CONSTANTS);
 LACUNA_MEMBER_NUMBERS(FortranTypeMember, LACUNA_FORTRAN_TYPE);
 LACUNA_MEMBER_NUMBERS(FortranSentinelMember, LACUNA_FORTRAN_SENTINEL);
 
-// Whom messages of a type and size are left to, as the tables of `lacuna tune --compiled` say: bits
-// of what a kernel's `weigh` function returns.
+// Who handles messages of a type and size, by the tables of `lacuna tune --compiled`: bits of the
+// result of a kernel's `weigh` function.
 enum Flag : int64_t {
   kSendIsLibrarys = 1,
   kReceiveIsLibrarys = 2,

@@ -143,7 +143,7 @@ struct BufferArg {
   void scatter(void* buffer, char* staged, const MPI_Status& status) const;
 };
 
-// That a struct is what the pass takes it for: a word of 8 bytes for each member, in the list's
+// Checks that a struct is what the pass assumes: a word of 8 bytes for each member, in the list's
 // order. A handle is 4 bytes on MPICH, padded to 8.
 constexpr bool is_size(interface::Kind kind, size_t bytes) {
   return bytes == 8 || (kind == interface::Kind::kHandle && bytes == 4);
@@ -160,8 +160,8 @@ LACUNA_BUFFER_ARG(LACUNA_CHECK)
 #undef LACUNA_CHECK
 static_assert(sizeof(BufferArg) == 8 * size_t(interface::BufferArgMember::kCount));
 
-// Where packed data stand during a call. `data` is null where there is no memory, and where
-// buffer and type stay as they are.
+// The memory for packed data during a call. `data` is null if there is none, or if buffer and type
+// stay as they are.
 class Staging {
  public:
   explicit Staging(const BufferArg& arg)

@@ -10,12 +10,13 @@
 
 #include "optimizer/templates/buffer_arg.hpp"
 
-// What a call becomes whose type is not known at compile time. A file that makes no types calls the
-// one of another file by this name (optimizer/pass/calls/lookup.cpp). With another layout of the
-// registry the number in the name must change.
+// The function that replaces a call whose type is not known at compile time. A file that makes no
+// types calls that of another file by this name (optimizer/pass/calls/lookup.cpp). If the layout of
+// the registry changes, the number in the name must change, too.
 #define LACUNA_LOOKUP(name) extern "C" [[gnu::noinline]] int lacuna_lookup_1_##name
-// What that one calls if the type is registered. It has the same arguments, so that they stay in
-// their registers. Every file that registers types has a copy: compiled to be small.
+// The function that LACUNA_LOOKUP calls if the type is registered. It has the same arguments, so
+// that they stay in their registers. Every file that registers types has a copy, so it is compiled
+// for size.
 #define LACUNA_LOOKUP_FOUND(name) \
   extern "C" [[gnu::noinline, clang::minsize]] int lacuna_lookup_1_found_##name
 
@@ -24,7 +25,7 @@ namespace lacuna::compiled {
 // Moves the first `bytes` packed bytes, and no more.
 using CountedPrefix = int(const int64_t* numbers, char* mem, int64_t count, char* packed,
                           int64_t bytes);
-// Whom messages of `bytes` in runs of mean length `run` are left to: bits of interface::Flag.
+// Who handles messages of `bytes` in runs of mean length `run`: bits of interface::Flag.
 using Weigh = int64_t(int64_t run, int64_t bytes);
 
 // One for each place of the program that commits types. The pass makes it: its members are those of
@@ -43,7 +44,7 @@ LACUNA_KERNELS(LACUNA_CHECK)
 #undef LACUNA_CHECK
 static_assert(sizeof(Kernels) == 8 * size_t(interface::KernelsMember::kCount));
 
-// What is known of one type.
+// The layout of a registered type.
 struct Layout {
   const Kernels* kernels;
   int64_t bytes;  // packed, of one element

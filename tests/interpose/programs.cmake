@@ -58,7 +58,7 @@ set(lacuna_interpose_sources
   types/decode_test.cpp
   types/lifetime_test.cpp
   types/new_types_test.cpp)
-# As compilers make jumps of last calls.
+# With -O2, compilers make a jump of a tail call.
 set_source_files_properties(library/callbacks_test.cpp PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 
 # lacuna_interpose_program(NAME FAMILY file ...)
@@ -109,7 +109,7 @@ foreach(family mpich ompi mpiabi debian_ompi)
     target_link_libraries(interpose_random_${family} PRIVATE lacuna_build_mpi_${family} lacuna_random)
     lacuna_interpose_program(interpose_soak ${family} direct/soak_test.cpp direct/killed_test.cpp)
     target_link_libraries(interpose_soak_${family} PRIVATE lacuna_random lacuna_static)
-    # A library that refuses, and a program that refuses memory.
+    # A library whose calls fail, and a program whose allocations fail.
     add_library(interpose_faulty_${family} SHARED faults/faulty_below.cpp)
     target_include_directories(interpose_faulty_${family} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(interpose_faulty_${family} PRIVATE lacuna_mpi_${family}_link lacuna_flags ${CMAKE_DL_LIBS})

@@ -11,11 +11,11 @@ set(lacuna_interpose_mpis
   "debian-mpich mpich debian_mpich"
   "debian-openmpi debian_ompi debian_ompi")
 
-# On MPICH, Open MPI and Intel MPI everything runs in `make test`. By the standard's binary interface the same libraries run,
-# and of older releases most is the same. DEPTH says what these leave to `make test-conformance`:
-# - VARIATION: how a topic goes otherwise (forced ways, little memory, other numbers of ranks, more seeds);
-# - LOCKS: the same of threads, for which older releases have locks of their own;
-# - REPETITION: what another test of the same kind shows, of Intel MPI by that interface, whose parts are each tested.
+# On MPICH, Open MPI and Intel MPI everything runs in `make test`. With the standard ABI the same libraries run, and older
+# releases differ little. DEPTH names the tests that these leave to `make test-conformance`:
+# - VARIATION: a topic under other conditions (forced ways, little memory, other numbers of ranks, more seeds);
+# - LOCKS: the same with threads, for which older releases have other locks;
+# - REPETITION: what another test of the same kind shows; left out for Intel MPI with the standard ABI, as both are tested.
 set(deep_VARIATION mpiabi intelmpi-mpiabi debian-mpich debian-openmpi)
 set(deep_LOCKS mpiabi intelmpi-mpiabi)
 set(deep_REPETITION intelmpi-mpiabi)
@@ -88,8 +88,8 @@ endfunction()
 
 # lacuna_interpose_test(NAME option ...): the test interpose.NAME on each MPI.
 #   TOPICS name|@GROUP ...   what the program runs           WITH --option ...      before the topics
-#   ARGS word ...            where it has no topics          PROGRAM name           interpose_test_FAMILY if none is named
-#   THROUGH word ...         starts the program              SHELL script           does so, too; "$0" is the program
+#   ARGS word ...            if it has no topics             PROGRAM name           interpose_test_FAMILY if none is named
+#   THROUGH word ...         a command that starts it        SHELL script           the same; "$0" is the program
 #   ENV NAME=VALUE ...       the environment                 RANKS n                2 if nothing is said
 #   ON mpi ...               on these alone                  DEPTH class            see above
 #   QUIET                    lacuna prints nothing           PASS regex, FAIL regex what must be printed, what must not

@@ -1,4 +1,4 @@
-# The tests of this folder, a row each (rows.cmake). What is otherwise on some MPI library is in quirks.txt.
+# The tests of this folder, a row each (rows.cmake). Differences of MPI libraries are in quirks.txt.
 set(LACUNA_MESSAGES 20000 CACHE STRING "Messages of the soak through shared memory, for each MPI")
 set(LACUNA_PROGRAMS 60 CACHE STRING "Random programs for each MPI and 2 ranks; a fourth of it for 4, which share few cores")
 
@@ -26,20 +26,20 @@ lacuna_interpose_test(persistent_collectives QUIET DEPTH VARIATION TOPICS @persi
 lacuna_interpose_test(persistent_collectives QUIET RANKS 4 DEPTH REPETITION TOPICS @persistent_collectives)
 lacuna_interpose_test(neighborhoods QUIET DEPTH VARIATION TOPICS @neighborhoods)
 lacuna_interpose_test(neighborhoods QUIET RANKS 4 DEPTH REPETITION TOPICS @neighborhoods)
-# Groups of two: between groups of one, Intel MPI's MPI_Allgather waits for itself.
+# Groups of two ranks: between groups of one, Intel MPI's MPI_Allgather deadlocks.
 lacuna_interpose_test(collectives.groups RANKS 4 DEPTH REPETITION TOPICS collectives_between_groups)
-# What pays by the shipped table, each rank for itself.
+# By the shipped table; each rank decides by itself.
 lacuna_interpose_test(collectives.policy DEPTH VARIATION ENV LACUNA_ALWAYS=0 LACUNA_TABLE=
   TOPICS collectives_mixed_policy)
 
-# One-sided. More ranks than cores: the whole would take long, as targets must help.
+# One-sided. With more ranks than cores only some topics run: they are slow, as the targets must make progress.
 lacuna_interpose_test(rma RANKS 4 DEPTH REPETITION TOPICS rma_one_by_one rma_odd_calls rma_windows)
 lacuna_interpose_test(rma.threads DEPTH VARIATION
   WITH --threads TOPICS rma_threads rma_every_synchronization rma_one_by_one)
-# What pays by the rules.
+# By the rules for one-sided operations.
 lacuna_interpose_test(rma.policy DEPTH VARIATION ENV LACUNA_ALWAYS=0 TOPICS rma_rules)
 
-# Messages through shared memory: with much of it and with little, and with locks.
+# Messages through shared memory: with large and small arenas, and with threads.
 lacuna_interpose_test(direct ENV LACUNA_DIRECT=1
   TOPICS @matched @direct @watched @p2p @nonblocking @modes @persistent @exchange @lifetime @errors @large
     direct_ring direct_persistent direct_persistent_room direct_persistent_order direct_persistent_held
@@ -49,7 +49,7 @@ lacuna_interpose_test(direct ENV LACUNA_DIRECT=1
 lacuna_interpose_test(direct.first RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1
   TOPICS direct_first_token direct_settled_tokens direct_many_held)
 lacuna_interpose_test(direct.handlers DEPTH REPETITION ENV LACUNA_DIRECT=1 TOPICS errors_of_no_communicator)
-# As payloads cross from close by and from afar, wherever the ranks are.
+# Each way to copy a payload (close, far, alternating), wherever the ranks are.
 foreach(distance close far turns)
   lacuna_interpose_test(direct.${distance} DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_DISTANCE=${distance}
     TOPICS @direct direct_ring direct_persistent p2p_same_messages p2p_large_messages nonblocking_many)
@@ -61,16 +61,16 @@ lacuna_interpose_test(direct.threads DEPTH LOCKS ENV LACUNA_DIRECT=1
   TOPICS threads_multiple nonblocking_every_completion direct_probe direct_exchange freed_receive_of_threads
     direct_probe_among_threads direct_probers @handlers direct_receives_in_callbacks @callbacks rooms_among_threads
     rooms_met_by_two_threads threads_type_freed_in_send threads_type_freed_in_exchange threads_of_two_priorities)
-# Where all memory for packed data is lent.
+# While the whole pool for packed data is in use.
 lacuna_interpose_test(direct.pool DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_POOL_MB=1 TOPICS direct_small_pool)
 lacuna_interpose_test(direct.pool_threads DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_POOL_MB=1
   WITH --threads TOPICS direct_small_pool)
-# Where files may not be large, nor are standard streams open.
+# With a limit on the size of files, and standard input closed.
 lacuna_interpose_test(direct.limits DEPTH VARIATION ENV LACUNA_DIRECT=1
   SHELL "ulimit -f 65536 && exec 0<&- && exec \"$0\" direct_unreadable direct_limits")
 lacuna_interpose_test(direct.space DEPTH VARIATION ENV LACUNA_DIRECT=1
   SHELL "ulimit -v 2097152 && exec \"$0\" direct_space")
-# Where lacuna is disabled in one rank.
+# With lacuna disabled in one rank.
 lacuna_interpose_test(direct.refused DEPTH VARIATION ENV LACUNA_DIRECT=1
   SHELL "export LACUNA_DISABLE=\${PMI_RANK:-$OMPI_COMM_WORLD_RANK} && exec \"$0\" --perhaps direct_refused")
 # Each rank in a PID namespace of its own.
@@ -78,7 +78,7 @@ lacuna_interpose_test(direct.namespaces DEPTH REPETITION TIMEOUT 60 ENV LACUNA_D
   THROUGH ${CMAKE_CURRENT_SOURCE_DIR}/start/own_namespace.sh TOPICS p2p_same_messages collectives_same_bytes)
 lacuna_interpose_test(direct.log DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_LOG=1 TOPICS direct_matched
   PASS "lacuna.0.: vector.4096, 1, 3, double.: handled: through shared memory")
-# Of receives, when it is known whose they were.
+# The log of receives, which is written when it is known whether lacuna handled them.
 lacuna_interpose_test(direct.log_of_receives DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_LOG=1 TOPICS direct_log
   PASS "lacuna.1.: contiguous.4096, double.: handled: through shared memory.*lacuna.1.: contiguous.100, double.: declined: it is contiguous"
   FAIL "contiguous.4096, double.: declined")
@@ -100,27 +100,27 @@ lacuna_interpose_test(rooms.packed DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_RE
 lacuna_interpose_test(rooms.starved DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_ARENA_MB=1
   TOPICS rooms_alltoallw rooms_communicators rooms_alltoall rooms_every_collective_starved rooms_each_for_itself)
 lacuna_interpose_test(rooms.freed RANKS 3 ENV LACUNA_DIRECT=1 TOPICS rooms_freed_while_read)
-# What pays by the thresholds.
+# By the thresholds of rooms.
 lacuna_interpose_test(rooms.policy DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_ALWAYS=0
   TOPICS rooms_small rooms_each_for_itself rooms_counts_grow)
 # Long, and the same in all libraries.
 lacuna_interpose_test(rooms.neighborhoods ON mpich openmpi RANKS 4 ENV LACUNA_DIRECT=1 TOPICS neighborhoods_in_graphs)
 
-# How programs start and end: without lacuna in one rank; ranks that may outlive others; ranks that are threads.
+# Start and end: without lacuna in one rank; with fault tolerance (ULFM); with threads as ranks.
 lacuna_interpose_test(start.alone DEPTH LOCKS TIMEOUT 60 ENV LACUNA_DIRECT=1 LACUNA_DIRECT_WAIT=1
   SHELL "[ \${PMI_RANK:-$OMPI_COMM_WORLD_RANK} != 1 ] || unset LD_PRELOAD && exec \"$0\" --perhaps start_alone")
 lacuna_interpose_test(start.ulfm ON openmpi TIMEOUT 60 ENV LACUNA_DIRECT=1 OMPI_MCA_mpi_ft_enable=1
   WITH --perhaps TOPICS start_revoked)
 lacuna_interpose_test(start.threads ON mpich TIMEOUT 60 ENV LACUNA_DIRECT=1 MPIR_CVAR_CH4_RESERVE_VCIS=1
   WITH --threads TOPICS start_threads_as_ranks start_streams)
-# Children of fork, spawned jobs, sessions. Intel MPI spawns nothing over its shared memory alone.
+# Children of fork, spawned jobs, sessions. Intel MPI cannot spawn over shared memory alone.
 set(fabrics I_MPI_FABRICS=shm:ofi FI_PROVIDER=tcp)
 lacuna_interpose_test(processes DEPTH REPETITION ENV ${fabrics} TOPICS @processes)
 lacuna_interpose_test(processes.direct DEPTH VARIATION ENV ${fabrics} LACUNA_DIRECT=1 TOPICS @processes)
 lacuna_interpose_test(sessions ON mpich intelmpi PROGRAM interpose_sessions_mpich)
 # A session beside MPI_COMM_WORLD that ends after it; in the others it cannot.
 lacuna_interpose_test(sessions.outlive ON mpich PROGRAM interpose_sessions_mpich ENV LACUNA_DIRECT=1 ARGS outlive)
-# Of these libraries, whose ranks come together in MPI_Finalize: what arrives there is delivered.
+# In these libraries, ranks synchronise in MPI_Finalize, and messages that arrive there are delivered.
 foreach(direct 0 1)
   lacuna_interpose_test(finalize.${direct} ON openmpi debian-openmpi PROGRAM interpose_finalize_FAMILY TIMEOUT 60
     ENV LACUNA_DIRECT=${direct})
@@ -131,8 +131,7 @@ lacuna_interpose_test(handle ON mpich intelmpi PROGRAM interpose_handle_program 
 lacuna_interpose_test(fortran ON debian-mpich debian-openmpi PROGRAM interpose_fortran_FAMILY
   ARGS fortran_completes_requests_of_c)
 
-# Other tools in the process. One after lacuna in one rank alone: then the ranks do not agree on what comes next, and not on
-# the direct path.
+# Other tools in the process. With a tool after lacuna in one rank only, ranks do not agree on the direct path.
 lacuna_interpose_test(tool_above PROGRAM interpose_tool_above_FAMILY DEPTH REPETITION TOPICS tool_above)
 lacuna_interpose_test(tool_below PROGRAM interpose_tool_below_FAMILY DEPTH REPETITION TOPICS tool_below)
 lacuna_interpose_test(tool_on_first ENV LACUNA_DIRECT=1
@@ -141,7 +140,7 @@ lacuna_interpose_test(tool_on_first ENV LACUNA_DIRECT=1
 lacuna_interpose_test(bindings.0 PROGRAM interpose_bindings_FAMILY DEPTH REPETITION ENV LACUNA_DIRECT=0 TOPICS bindings)
 lacuna_interpose_test(bindings.1 PROGRAM interpose_bindings_FAMILY DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS bindings)
 
-# Types that are made anew. A report changes nothing.
+# New types. A report makes no difference.
 lacuna_interpose_test(new_types DEPTH REPETITION ENV LACUNA_ALWAYS=0
   TOPICS new_types_small_messages new_types_large_and_persistent)
 lacuna_interpose_test(new_types.reported ON mpich ENV LACUNA_ALWAYS=0 LACUNA_REPORT=1
@@ -150,7 +149,7 @@ lacuna_interpose_test(structs DEPTH REPETITION TOPICS new_types_structs_to_the_l
 lacuna_interpose_test(decode WITH --without
   TOPICS decode_every_combiner decode_predefined decode_f90 decode_shared_parts)
 
-# What a process keeps of its memory and takes of its stack; memory of a device.
+# How much memory lacuna keeps, and how much stack it uses; memory of a device.
 lacuna_interpose_test(memory DEPTH VARIATION ENV LACUNA_DIRECT=1
   TOPICS memory_locked memory_not_dumped memory_of_large_regions)
 lacuna_interpose_test(memory.locked DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_TEST_LOCK=1 TOPICS memory_locked)
@@ -161,13 +160,13 @@ lacuna_interpose_test(stack.1 DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS stack_o
 lacuna_interpose_test(device DEPTH REPETITION ENV LACUNA_TEST_CUDA=$<TARGET_FILE:interpose_fake_cuda>
   TOPICS device_memory)
 
-# The same again with locks.
+# Topics with threads.
 lacuna_interpose_test(threads DEPTH REPETITION
   WITH --threads
   TOPICS threads_multiple threads_last_messages nonblocking_every_completion lifetime_handles_are_reused
     nonblocking_collectives_at_once freed_receive_of_threads)
 
-# The switches: everything passes through, one family does, memory is short.
+# The switches: everything off, one family off, little memory.
 lacuna_interpose_test(switch DEPTH REPETITION TOPICS switch_pcontrol)
 lacuna_interpose_test(switch.all ENV LACUNA_DISABLE=1 WITH --without TOPICS switch_disabled)
 foreach(family pack p2p collectives files rma)
@@ -176,7 +175,7 @@ foreach(family pack p2p collectives files rma)
 endforeach()
 lacuna_interpose_test(switch.pool DEPTH VARIATION ENV LACUNA_POOL_MB=1 TOPICS switch_small_pool)
 
-# Both ways, with the library's own packing right: no difference. The log. A report does not follow links.
+# Verification finds no difference. The log. A report does not follow links.
 lacuna_interpose_test(verify ENV LACUNA_VERIFY=1 LACUNA_REPORT=1
   TOPICS pack_same_bytes p2p_same_messages p2p_short_messages p2p_sendrecv nonblocking_every_completion
     persistent_same_messages collectives_same_bytes rma_every_synchronization
@@ -186,7 +185,7 @@ lacuna_interpose_test(log DEPTH REPETITION ENV LACUNA_LOG=1 TOPICS switch_pcontr
 lacuna_interpose_test(report.links ON mpich ENV LACUNA_REPORT=${CMAKE_CURRENT_BINARY_DIR}/links.json
   SHELL "\"$0\" report_beside_links && (test $PMI_RANK != 0 || (test \"$(cat $LACUNA_REPORT.victim)\" = kept && test ! -L $LACUNA_REPORT && test -s $LACUNA_REPORT))")
 
-# Refused memory, and a library that fails.
+# Failing allocations, and a library that fails.
 lacuna_interpose_test(faults PROGRAM interpose_faults_FAMILY DEPTH REPETITION
   TOPICS faults_memory faults_memory_of_records faults_library_refuses faults_no_leak)
 lacuna_interpose_test(faults.direct PROGRAM interpose_faults_FAMILY DEPTH VARIATION ENV LACUNA_DIRECT=1
@@ -204,7 +203,7 @@ lacuna_interpose_test(random PROGRAM interpose_random_FAMILY RANKS 4 DEPTH VARIA
   ENV LACUNA_TEST_SEEDS=${fewer} LACUNA_TEST_FIRST=${LACUNA_PROGRAMS} TOPICS random_programs)
 lacuna_interpose_test(random_threads PROGRAM interpose_random_FAMILY DEPTH VARIATION
   ENV LACUNA_TEST_SEEDS=${fewer} WITH --threads TOPICS random_programs_in_threads)
-# Through shared memory, with much of it and with hardly any, other programs than those above.
+# Through shared memory, with large and with almost full arenas; other programs than those above.
 foreach(ranks 2 4)
   math(EXPR seeds "${LACUNA_PROGRAMS} / 2 / ${ranks}")
   set(environment LACUNA_DIRECT=1 LACUNA_DISTANCE=turns LACUNA_TEST_FIRST=${ranks}000 LACUNA_TEST_SEEDS=${seeds})

@@ -149,8 +149,8 @@ const llvm::CallBase* foreign_call(const llvm::Instruction& instruction) {
                                                                                      : call;
 }
 
-// Whether the frame may be left in the middle of a block. Fortran does not throw, but flang does
-// not mark its functions so: its calls are not asked.
+// Whether the frame may be left in the middle of a block. Calls of Fortran functions are not
+// checked: Fortran does not throw, but flang does not mark its functions accordingly.
 bool may_leave(const llvm::Instruction& instruction, bool jumps) {
   const llvm::CallBase* call = foreign_call(instruction);
   if (call == nullptr || jumps) return call != nullptr;

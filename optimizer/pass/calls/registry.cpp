@@ -103,7 +103,8 @@ void define(llvm::Function*& result, llvm::Function* kernel, size_t numbers, siz
   made.push_back(result);
 }
 
-// A function of a message's size that says what the tables leave to whom: bits of interface::Flag.
+// A function of a message's size that looks up in the tables who handles it: bits of
+// interface::Flag.
 llvm::Function* weigh(options::Pattern pattern, llvm::Module& module) {
   const std::string name = "lacuna.kernel.weigh." + std::to_string(int(pattern));
   if (llvm::Function* made = module.getFunction(name)) return made;

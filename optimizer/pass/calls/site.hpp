@@ -20,7 +20,8 @@ enum class CommSize { kStaticShort, kStaticLong, kShapeStatic, kDynamic };
 // The length of the runs of a shape in bytes: the mean of a struct's fields; otherwise the length
 // of the first run.
 llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder);
-// Whether the tables leave a message to that taker; nullptr: to no message of this pattern.
+// Whether the tables leave a message to that taker (options::Taker), as a value of the run time;
+// nullptr: they leave no message of this pattern to it.
 llvm::Value* is_left(options::Pattern pattern, options::Side side, options::Taker to_whom,
                      llvm::Value* bytes, llvm::Value* run, llvm::IRBuilder<>& builder);
 

@@ -115,7 +115,7 @@ void free_ierror(llvm::CallBase& call) {
   builder.CreateAlignedStore(builder.CreateLoad(builder.getInt32Ty(), slot), error, kAnywhere);
 }
 
-// Whether an address may be a sentinel: not if it is in a variable that is none.
+// Whether an address may be a sentinel: not if it is that of another variable.
 bool may_be_sentinel(const llvm::Value* buffer, const Library& library) {
   const llvm::Value* object = llvm::getUnderlyingObject(buffer);
   if (llvm::isa<llvm::AllocaInst>(object)) return false;

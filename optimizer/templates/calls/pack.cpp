@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pack and Unpack: no MPI call is left. Where the arguments may be an error, the library is called,
+// Pack and Unpack: no MPI call is left. If the arguments may be an error, the library is called,
 // which reports it.
 #include "optimizer/templates/registry.hpp"
 

@@ -64,7 +64,7 @@ contains
     call MPI_Type_free(part, error)
   end subroutine
 
-  ! All at once; the type is freed while they are on their way.
+  ! All at once; the type is freed while they are active.
   subroutine nonblocking_collectives()
     DATATYPE :: part, parts(2)
     integer :: counts(2) = 1, places(2) = [1, 0], bytes(2) = [0, 8 * line]

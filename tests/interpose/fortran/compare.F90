@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Runs an operation by the library alone and with lacuna, in one job: the same bytes must be in memory, the statuses
-! must say the same, and lacuna must have taken exactly the calls that the operation names.
+! Runs an operation by the library alone and with lacuna, in one job: memory and statuses must be the same, and lacuna
+! must have handled exactly the calls that the operation names.
 #include "binding.h"
 
 module compare
@@ -53,7 +53,7 @@ contains
     taken = calls_taken(trim(name)//c_null_char)
   end function
 
-  ! Notes what a status says, for the comparison.
+  ! Records a status for the comparison.
   subroutine look(status)
     STATUS(status)
     integer :: count, parts

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! One-sided operations. Bindings call some synchronisations by their PMPI_ names; what a get has brought must be there all
-! the same.
+! One-sided operations. Bindings call some synchronisations by their PMPI_ names; the data of a get must be there all the
+! same.
 #include "binding.h"
 
 module one_sided
@@ -19,7 +19,7 @@ contains
     call MPI_Win_create(shown, int(8 * room, MPI_ADDRESS_KIND), 8, MPI_INFO_NULL, MPI_COMM_WORLD, win, error)
   end subroutine
 
-  ! What has come at once, what has arrived after all.
+  ! What is there at once, and what has arrived in the end.
   subroutine finish_window(win)
     WINDOW, intent(inout) :: win
     call MPI_Win_free(win, error)

@@ -268,7 +268,7 @@ contains
     call MPI_Wait(request, MPI_STATUS_IGNORE, error)
   end subroutine
 
-  ! Sections of arrays: the compiler copies them, or the binding gets a descriptor of them. The type counts on top.
+  ! Sections of arrays: the compiler copies them, or the binding gets a descriptor. The type is applied to that.
   subroutine sections()
     real(r8) :: matrix(64, 64), also(64, 64)
     DATATYPE :: every_other
