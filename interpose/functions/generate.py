@@ -42,6 +42,7 @@ def main() -> int:
             "next.gen.hpp": next_functions.next_header(functions),
             "next.gen.cpp": next_functions.next_source(functions),
             "telling.gen.hpp": next_functions.telling_header(functions),
+            "function_facts.gen.hpp": next_functions.facts_header(functions),
             **wrappers.wrappers_sources(functions),
             "profiling.gen.cpp": wrappers.profiling_source(functions),
             "exports.map": wrappers.exports(functions),

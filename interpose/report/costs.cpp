@@ -33,8 +33,8 @@ int64_t at(const CostCurve& curve, int64_t bytes) {
 // Whether it is a message between two ranks. For a collective, network and library cannot be
 // separated.
 bool is_one_message(std::string_view function) {
-  return function.find("end") != std::string_view::npos ||
-         function.find("ecv") != std::string_view::npos;
+  const FunctionFacts& facts = facts_of(function);
+  return facts.group == FunctionGroup::kP2p && (facts.packs || facts.unpacks);
 }
 
 }  // namespace

@@ -9,10 +9,14 @@
 #include <numeric>
 #include <tuple>
 
+#include "function_facts.gen.hpp"
+
 namespace lacuna {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr FunctionFacts kUnknown{"", FunctionGroup::kCollectives, true, true};
 
 // Where each type of `other` is in `types`, which grows.
 std::vector<size_t> joined(const std::vector<ReportType>& other, std::vector<ReportType>* types) {
@@ -79,6 +83,11 @@ void bound(Report* report) {
 }
 
 }  // namespace
+
+const FunctionFacts& facts_of(std::string_view function) {
+  const auto found = std::ranges::find(kFunctionFacts, function, &FunctionFacts::name);
+  return found != std::end(kFunctionFacts) ? *found : kUnknown;
+}
 
 int64_t ReportRow::calls() const {
   return std::accumulate(outcomes.begin(), outcomes.end(), int64_t{0});

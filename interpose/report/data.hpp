@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interpose/policy/outcome.hpp"
@@ -33,6 +34,28 @@ struct ReportType {
   int64_t learn_ns = 0;
   PackSpeeds speeds;  // with LACUNA_COSTS, on rank 0 in the end
 };
+
+// The groups of functions.ini.
+enum class FunctionGroup : uint8_t {
+  kInit,
+  kPack,
+  kP2p,
+  kCollectives,
+  kFiles,
+  kRma,
+  kCompletion,
+  kTypes
+};
+
+// What functions.ini says of a wrapped function.
+struct FunctionFacts {
+  std::string_view name;
+  FunctionGroup group;
+  bool packs;    // data of the program
+  bool unpacks;  // into data of the program
+};
+// Of one that this build does not know: a collective that does both.
+const FunctionFacts& facts_of(std::string_view function);
 
 struct ReportRow {
   std::string function;

@@ -133,17 +133,13 @@ void drop_kept_types() noexcept try {
 }
 
 // What lacuna moved would have taken the library's time, and what it declined would have taken
-// lacuna's. Whether a declined call packs or unpacks is known from its name; for what lacuna moved,
-// from which times were measured.
+// lacuna's. Whether a declined call packs or unpacks is known from the function; for what lacuna
+// moved, from which times were measured.
 Savings savings_of(const Report& report, const ReportRow& row) {
   Savings savings;
   const PackSpeeds& speeds = report.types[row.type].speeds;
   if (speeds.native_pack <= 0 || speeds.native_unpack <= 0) return savings;
-  const auto holds = [&](const char* part) { return row.function.find(part) != std::string::npos; };
-  const bool receives = holds("ecv") || holds("Unpack") || holds("File_read");
-  const bool sends = holds("end") || holds("MPI_Pack") || holds("File_write");
-  const bool packs = sends || !receives;
-  const bool unpacks = receives || !sends;
+  const FunctionFacts& facts = facts_of(row.function);
   const auto taken = static_cast<double>(row.bytes_taken);
   const auto declined = static_cast<double>(row.bytes_declined);
   if (row.bytes_taken > 0 && row.pack_ns + row.unpack_ns > 0) {
@@ -151,8 +147,8 @@ Savings savings_of(const Report& report, const ReportRow& row) {
         (row.pack_ns > 0 ? speeds.native_pack : 0) + (row.unpack_ns > 0 ? speeds.native_unpack : 0);
     savings.saved_ns = static_cast<int64_t>(taken * native) - row.pack_ns - row.unpack_ns;
   }
-  const double gain = (packs ? speeds.native_pack - speeds.pack : 0) +
-                      (unpacks ? speeds.native_unpack - speeds.unpack : 0);
+  const double gain = (facts.packs ? speeds.native_pack - speeds.pack : 0) +
+                      (facts.unpacks ? speeds.native_unpack - speeds.unpack : 0);
   savings.would_save_ns = std::max<int64_t>(0, static_cast<int64_t>(declined * gain));
   // No more can be saved than these pieces of the calls.
   const Pieces pieces = pieces_of(report, row);

@@ -75,8 +75,11 @@ std::string type_text(const Report& report, const ReportRow& row) {
 // Whether to handle a receive is decided before its message arrives. So there are receives that
 // were declined, and whose data lacuna has unpacked nevertheless, from shared memory.
 bool has_receives_of_shared_memory(const ReportRow& row) {
+  const FunctionFacts& facts = facts_of(row.function);
+  const bool sends_and_receives =
+      facts.group == FunctionGroup::kP2p && facts.packs && facts.unpacks;
   return row.unpack_ns > 0 && count(row, Note::kLongRuns) > 0 &&
-         (row.taken() == 0 || row.function.find("endrecv") != std::string::npos);
+         (row.taken() == 0 || sends_and_receives);
 }
 
 // "12 contiguous, 3 no memory for packed data". Without receives of the kind above.
@@ -92,10 +95,6 @@ std::string reasons(const ReportRow& row) {
                    outcome_name(i));
   }
   return text;
-}
-
-bool is_of_messages(const ReportRow& row) {
-  return row.function.find("ack") == std::string::npos;  // neither MPI_Pack nor MPI_Unpack
 }
 
 constexpr double kLongRun = 512;
@@ -161,12 +160,13 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
         static_cast<long long>(count(row, Note::kLongRuns)));
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
-  if (run < kLongRun && is_of_messages(row) && row.function.find("end") == std::string::npos &&
-      row.function.find("ecv") == std::string::npos) {
+  const FunctionGroup group = facts_of(row.function).group;
+  if (run < kLongRun && group == FunctionGroup::kCollectives) {
     return "the library is as fast for single messages of this type; for collectives that is not "
            "measured: LACUNA_ALWAYS=1 shows what packing first would gain";
   }
-  if (report.flavour == Flavour::kOpenMpi && is_of_messages(row) && run < 1024) {
+  if (report.flavour == Flavour::kOpenMpi && run < 1024 &&
+      (group == FunctionGroup::kP2p || group == FunctionGroup::kCollectives)) {
     return "Open MPI pipelines this itself: it packs one part while the receiver unpacks another, "
            "and packing first would be slower; nothing to do";
   }

@@ -75,6 +75,23 @@ void for_each_telling(const Visit& visit) {
 #endif  // LACUNA_INTERPOSE_TELLING_GEN_HPP_
 """
 
+FACTS_HEADER = """\
+#ifndef LACUNA_INTERPOSE_FUNCTION_FACTS_GEN_HPP_
+#define LACUNA_INTERPOSE_FUNCTION_FACTS_GEN_HPP_
+
+#include "interpose/report/data.hpp"
+
+namespace lacuna {
+
+// All wrapped functions.
+inline constexpr FunctionFacts kFunctionFacts[] = {
+@rows@};
+
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_FUNCTION_FACTS_GEN_HPP_
+"""
+
 # The first call of any function resolves the table.
 FIRST = """\
 int first_@symbol@(@declaration@) {
@@ -119,6 +136,15 @@ def telling_header(functions: list[Function]) -> str:
     visit = "  visit.template operator()<&Next::@symbol@>();\n"
     visits = [fill(visit, **f.texts()) for f in telling]
     return NOTICE + fill(TELLING_HEADER, visits="".join(visits))
+
+
+def facts_header(functions: list[Function]) -> str:
+    rows = []
+    for f in filter(lambda f: f.wrapped, functions):
+        group = "".join(word.capitalize() for word in f.entry["group"].split("_"))
+        packs, unpacks = (str(way in f.moves).lower() for way in ("packs", "unpacks"))
+        rows.append(f'    {{"{f.symbol}", FunctionGroup::k{group}, {packs}, {unpacks}}},\n')
+    return NOTICE + fill(FACTS_HEADER, rows="".join(rows))
 
 
 def missing(function: Function) -> str:

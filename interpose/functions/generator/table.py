@@ -77,6 +77,15 @@ class Function:
         return self.version in ("3.1", "4.0") and not self.large
 
     @property
+    def moves(self) -> set[str]:
+        """What it does to the program's data: packs, unpacks."""
+        named = self.entry.get("moves")
+        if named:
+            return {"packs", "unpacks"} if named == "both" else {named}
+        ways = {"const void*": "packs", "void*": "unpacks"}
+        return {ways[p.type] for p in self.parameters if p.type in ways}
+
+    @property
     def symbol(self) -> str:
         return self.name + ("_c" if self.large else "")
 
@@ -114,6 +123,8 @@ def read_table(path: Path) -> list[Function]:
         for key in ("params", *POLICIES[policy]):
             if key not in entry:
                 sys.exit(f"{path}: [{name}]: `{key}` is needed where policy is {policy}")
+        if entry.get("moves", "both") not in ("packs", "unpacks", "both"):
+            sys.exit(f"{path}: [{name}]: moves must be packs, unpacks or both")
         texts = (text.strip() for text in entry["params"].split(","))
         parameters = tuple(read_parameter(text) for text in texts if text)
         functions.append(Function(name, parameters, entry))
