@@ -158,7 +158,8 @@ class Transposer : private TransposePieces<kWidth> {
         }
       }
       // With shifts the ends are moved element by element: a line combined from two columns' tiles
-      // was wrong at -O1 (gcc 12), for a reason not found, and no faster.
+      // was no faster. (GCC 12 dropped its stores, by a defect of its own:
+      // docs/experiments/2026-11-27-transposes-at-O1.md.)
       const bool dense = !kShift && dst_pitch_ == rows_ * kWidth;
       // Columns of whole lines have no ends; checking each column would take longer than a short
       // column takes.
