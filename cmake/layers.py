@@ -34,9 +34,9 @@ INTERPOSE = (
     "report",
     "observe",
     "types",
+    "direct/rooms",
     "direct/messages",
     "requests",
-    "direct/rooms",
     "direct/agreement",
     "messages",
     "rma",
@@ -44,16 +44,6 @@ INTERPOSE = (
     "files",
     "start",
 )
-# What goes the other way all the same, and should not. Only taken from, never added to.
-STILL_UP = {
-    ("direct/messages/receive.cpp", "direct/rooms/waiter.hpp"),
-    ("direct/node/peers.cpp", "direct/rooms/repeat_decline.hpp"),
-    ("direct/node/peers.cpp", "direct/rooms/room.hpp"),
-    ("library/communicator.cpp", "direct/node/peers.hpp"),
-    ("library/communicator.cpp", "direct/rooms/room.hpp"),
-    ("requests/table.hpp", "collectives/side.hpp"),
-    ("requests/table.hpp", "rma/held_operations.hpp"),
-}
 # The other folders; tests/ may use everything and is not listed.
 OUTER = {
     "include": {"public"},
@@ -82,8 +72,8 @@ PYTHON = (
     "tune",
     "cli",
 )
-# As STILL_UP. The engine of Python programs loads what it needs for a device when it meets one; a
-# page shows results of all kinds.
+# What goes the other way all the same; only taken from, never added to. The engine of Python
+# programs loads what it needs for a device when it meets one; a page shows results of all kinds.
 PYTHON_STILL_UP = {
     ("costs/machine.py", "report"),
     ("engine/__init__.py", "gpu"),
@@ -143,13 +133,11 @@ def folder_of_include(path: str) -> str | None:
 def check_order(top: str, name: str, included: str) -> list[str]:
     """What is broken by one #include, in a file of a folder whose subfolders have an order."""
     order = ORDERED[top]
-    here, there = (PurePosixPath(path).relative_to(top) for path in (name, included))
-    folders = [path.parent.as_posix() for path in (here, there)]
+    folders = [PurePosixPath(path).relative_to(top).parent.as_posix() for path in (name, included)]
     for folder in folders:
         if folder not in order:
             return [f"{top}/{folder} has no place in cmake/layers.py"]
-    is_up = order.index(folders[1]) > order.index(folders[0])
-    if is_up and not (top == "interpose" and (here.as_posix(), there.as_posix()) in STILL_UP):
+    if order.index(folders[1]) > order.index(folders[0]):
         return [f"{(PurePosixPath(top) / folders[0]).as_posix()} must not include {included}"]
     return []
 
@@ -237,19 +225,7 @@ def check(root: Path) -> tuple[int, list[str]]:
             if path.suffix in CODE:
                 text = data.decode("utf-8", "replace")
                 found += [f"{name}:{number}: {what}" for number, what in check_code(name, text)]
-    return count, found + check_still_up(root)
-
-
-def check_still_up(root: Path) -> list[str]:
-    """Exceptions that are needed no more."""
-    found = []
-    for name, included in sorted(STILL_UP):
-        path = root / "interpose" / name
-        if path.is_file() and f'#include "interpose/{included}"' not in path.read_text("utf-8"):
-            found.append(
-                f"interpose/{name}: {included} is no exception of cmake/layers.py any more"
-            )
-    return found
+    return count, found
 
 
 def main(argv: list[str]) -> int:

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/requests/freed.hpp"
@@ -45,7 +46,7 @@ namespace {
 bool ask(MPI_Comm comm, const Start& start, Group* group, Shares* shares) {
   if (!may_begin(start)) return false;
   int code = 0;
-  if (ask_group(comm, group, &code)) return true;
+  if (direct::group_of(comm, group, &code)) return true;
   shares->answer = taken(code);
   return false;
 }
@@ -115,39 +116,13 @@ Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) {
 PendingRequest* new_pending_exchange(Exchange* exchange) {
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return nullptr;
-  entry->exchange.reset(new (std::nothrow) Exchange(std::move(*exchange)));
-  if (entry->exchange != nullptr) {
-    entry->receive = entry->exchange->in.comes_in();
+  entry->completion.reset(new (std::nothrow) Exchange(std::move(*exchange)));
+  if (entry->completion != nullptr) {
+    entry->receive = exchange_of(*entry).in.comes_in();
     return entry;
   }
   drop_pending(entry);
   return nullptr;
-}
-
-int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request, int code) {
-  if (started == runtime().request_null) {
-    drop_pending(entry);
-    return code;
-  }
-  *request = started;
-  Side& in = entry->exchange->in;
-  if (is_complete(started)) {
-    if (entry->receive) in.unpack_all();
-    drop_pending(entry);
-    return code;
-  }
-  add_pending(entry, started);
-  return code;
-}
-
-int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) {
-  if (made == runtime().request_null) {
-    drop_pending(entry);
-    return code;
-  }
-  *request = made;
-  add_persistent(entry, made);
-  return code;
 }
 
 }  // namespace lacuna

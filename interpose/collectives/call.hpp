@@ -232,7 +232,7 @@ Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
   if (start.blocking()) {
     exchange->pack();
     const int code = std::apply(forms.blocking, arguments);
-    if (code == MPI_SUCCESS && exchange->in.comes_in()) exchange->in.unpack_all();
+    exchange->finish(code == MPI_SUCCESS);
     return taken(code);
   }
   PendingRequest* entry = new_pending_exchange(exchange);
@@ -243,7 +243,7 @@ Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
                                 std::tuple_cat(arguments, std::make_tuple(start.info(), &given)));
     return taken(settle_made(entry, given, start.request(), code));
   }
-  entry->exchange->pack();
+  entry->completion->pack();
   const int code =
       std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&given)));
   return taken(settle_started(entry, given, start.request(), code));

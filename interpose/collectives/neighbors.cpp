@@ -13,7 +13,7 @@ Shares share_neighbors(MPI_Comm comm, const Start& start, Neighbors* neighbors) 
   Shares shares;
   if (!may_begin(start)) return shares;
   int code = 0;
-  if (!ask_neighbors(comm, neighbors, &code)) {
+  if (!direct::neighbors_of(comm, neighbors, &code)) {
     shares.answer = taken(code);
     return shares;
   }

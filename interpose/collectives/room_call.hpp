@@ -10,6 +10,7 @@
 #include "interpose/collectives/uniform.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/rooms/exchange.hpp"
+#include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
 #include "interpose/library/communicator.hpp"
 #include "interpose/library/gate.hpp"
@@ -145,7 +146,7 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
   if (!direct::known_room(comm, &room)) {
     Group group;
     int code = 0;
-    if (!ask_group(comm, &group, &code)) return taken(code);
+    if (!direct::group_of(comm, &group, &code)) return taken(code);
     room = direct::room_on(comm);
   }
   if (room == nullptr) return std::nullopt;

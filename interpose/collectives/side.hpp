@@ -15,6 +15,7 @@
 #include "interpose/library/answer.hpp"
 #include "interpose/library/staging.hpp"
 #include "interpose/policy/policy.hpp"
+#include "interpose/requests/table.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna {
@@ -104,16 +105,27 @@ class Side {
 };
 
 // The two sides. Lives until the call has completed.
-struct Exchange {
+struct Exchange : Completion {
   Side out;
   Side in;
-  bool of_file = false;  // a file operation (files.hpp): the program may free its request
-  // Packs what is sent. `in` has some, too, if data stay in place.
-  void pack() const noexcept {
+  bool of_file = false;  // a file operation (files.hpp)
+
+  // `in` has data to send, too, if they stay in place.
+  void pack() const noexcept override {
     if (out.taken()) out.pack_all();
     if (in.taken()) in.pack_all();
   }
+  void finish(bool success) noexcept override {
+    if (success && in.comes_in()) in.unpack_all();
+  }
+  bool may_be_freed() const noexcept override { return of_file; }
 };
+
+// Moves the exchange to the heap until the call has completed. Null: out of memory.
+PendingRequest* new_pending_exchange(Exchange* exchange);
+inline Exchange& exchange_of(const PendingRequest& entry) noexcept {
+  return static_cast<Exchange&>(*entry.completion);
+}
 
 // Whether the arguments of a side that is left to the library are valid. Checked if the other side
 // is to be unpacked: libraries do not always return an error that the program's handler has seen.

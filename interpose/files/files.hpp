@@ -61,7 +61,7 @@ Answer take_file_start(Function Next::* function, Memory* buf, Count count, MPI_
   if (!take_memory(buf, count, datatype, false, &exchange)) return kDeclined;
   PendingRequest* entry = new_pending_exchange(&exchange);
   if (entry == nullptr) return kDeclined;
-  const Side& side = side_of<Memory>(*entry->exchange);
+  const Side& side = side_of<Memory>(exchange_of(*entry));
   MPI_Request started = MPI_REQUEST_NULL;
   const int code =
       (next_functions().*function)(where..., side.buffer(), count, side.datatype(), &started);

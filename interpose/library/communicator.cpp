@@ -4,11 +4,8 @@
 // MPI_SUCCESS may also follow an error that the program's own error handler has seen.
 #include "interpose/library/communicator.hpp"
 
-#include <algorithm>
 #include <iterator>
 
-#include "interpose/direct/node/peers.hpp"
-#include "interpose/direct/rooms/room.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
@@ -70,28 +67,6 @@ bool ask_dist_graph(MPI_Comm comm, Neighbors* neighbors) {
   return next_functions().MPI_Dist_graph_neighbors_count(
              comm, &neighbors->sources, &neighbors->targets, &weighted) == MPI_SUCCESS &&
          neighbors->sources >= 0 && neighbors->targets >= 0;
-}
-
-// Which of them are absent; empty: none.
-std::vector<char> absent(const std::vector<int>& ranks) {
-  const auto is_absent = [](int rank) { return rank == MPI_PROC_NULL; };
-  std::vector<char> found;
-  if (std::none_of(ranks.begin(), ranks.end(), is_absent)) return found;
-  for (const int rank : ranks) found.push_back(is_absent(rank) ? 1 : 0);
-  return found;
-}
-
-// From the communicator's room (direct/rooms/room.hpp), which has queried them before.
-bool recall(const direct::Room& room, Neighbors* neighbors) noexcept try {
-  neighbors->sources = static_cast<int>(room.sources.size());
-  neighbors->targets = static_cast<int>(room.targets.size());
-  neighbors->absent_sources = absent(room.sources);
-  neighbors->absent_targets = absent(room.targets);
-  neighbors->is_known = true;
-  return true;
-} catch (...) {
-  *neighbors = Neighbors{};
-  return false;
 }
 
 // While it lives, errors of an invalid communicator call no handler of the program's: libraries
@@ -177,11 +152,6 @@ MPI_Comm hears_of_none() {
 }
 
 bool ask_group(MPI_Comm comm, Group* group, int* code) {
-  direct::Room* room = nullptr;
-  if (receives_direct() && direct::known_room(comm, &room) && room != nullptr) {
-    *group = {false, static_cast<int>(room->rank), static_cast<int>(room->members.size())};
-    return true;
-  }
   const Next& next = next_functions();
   int inter = 0;
   if (!ask(next.MPI_Comm_test_inter, comm, &inter, code) ||
@@ -194,11 +164,6 @@ bool ask_group(MPI_Comm comm, Group* group, int* code) {
 }
 
 bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) {
-  direct::Room* room = nullptr;
-  if (receives_direct() && direct::known_room(comm, &room) && room != nullptr &&
-      room->neighborhood != direct::Neighborhood::kUnasked && recall(*room, neighbors)) {
-    return true;
-  }
   int topology = MPI_UNDEFINED;
   if (!ask(next_functions().MPI_Topo_test, comm, &topology, code)) return false;
   bool known = false;

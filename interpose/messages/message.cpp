@@ -11,6 +11,7 @@
 #include "interpose/direct/messages/send.hpp"
 #include "interpose/direct/node/arena.hpp"
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/communicator.hpp"
 #include "interpose/library/device.hpp"
 #include "interpose/library/gate.hpp"

@@ -302,8 +302,7 @@ Answer take_request_free(MPI_Request* request) {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {
-    const bool may = entry->exchange == nullptr || entry->exchange->of_file;
-    if (may && entry->held == nullptr) {
+    if (entry->completion == nullptr || entry->completion->may_be_freed()) {
       keep_freed(entry);
       *request = runtime().request_null;
       return taken(MPI_SUCCESS);

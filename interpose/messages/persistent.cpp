@@ -72,8 +72,8 @@ bool begin(PendingRequest* entry) {
   // Active and incomplete: the program's mistake, left to the library. Active but complete: an
   // earlier start has failed.
   if (entry->active && (entry->substituted != 0 || !is_complete(entry->request))) return true;
-  if (entry->exchange != nullptr) {
-    entry->exchange->pack();
+  if (entry->completion != nullptr) {
+    entry->completion->pack();
     activate(entry);
     return true;
   }

@@ -77,7 +77,7 @@ void end(PendingRequest* entry, MPI_Status* status) noexcept {
 
 // Whether the request may belong to `comm`. The communicator of a matched message is unknown.
 bool may_be_on(const PendingRequest& entry, MPI_Comm comm) noexcept {
-  if (entry.exchange != nullptr) return false;  // of a file
+  if (entry.completion != nullptr) return false;  // of a file
   if (!entry.receive) return handle_bits(entry.source.comm) == handle_bits(comm);
   return entry.incoming.matched || handle_bits(entry.incoming.comm) == handle_bits(comm);
 }
@@ -193,7 +193,7 @@ bool remember(Incoming& incoming, Staging* before) noexcept {
 
 void return_to_library(PendingRequest* entry) noexcept {
   const Next& next = next_functions();
-  const bool receives = entry->receive && entry->exchange == nullptr;
+  const bool receives = entry->receive && entry->completion == nullptr;
   const bool is_held = entry->substituted != 0;
   if (receives && (is_held || has_begun(entry->incoming))) {  // data have come, so it will complete
     MPI_Status status;

@@ -63,8 +63,8 @@ void count_pending(int64_t change) noexcept {
 }  // namespace
 
 int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
-  if (entry.exchange == nullptr) return deliver(entry.incoming, status);
-  entry.exchange->in.unpack_all();
+  if (entry.completion == nullptr) return deliver(entry.incoming, status);
+  entry.completion->finish(true);
   return MPI_SUCCESS;
 }
 
@@ -229,10 +229,10 @@ void put_back(PendingRequest* entry) noexcept {
 
 int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   int code = MPI_SUCCESS;
-  if (entry->held != nullptr) {
-    end_with_request(entry->held, status != nullptr);
+  if (entry->completion != nullptr) {
+    entry->completion->finish(status != nullptr);
   } else if (entry->receive && status != nullptr) {
-    code = hand_over(*entry, status);
+    code = deliver(entry->incoming, status);
   }
   count_pending(-1);
   if (entry->persistent) {
@@ -248,8 +248,7 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 }
 
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
-  const bool brings =
-      entry->receive && status != nullptr && entry->exchange == nullptr && entry->held == nullptr;
+  const bool brings = entry->receive && status != nullptr && entry->completion == nullptr;
   if (!brings && entry->substituted == 0) return finish_pending(entry, status);
   Incoming& incoming = entry->incoming;
   const int code = brings ? deliver(incoming, status) : MPI_SUCCESS;
@@ -262,6 +261,31 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
     return tells_when_it_ends(runtime().flavour) ? MPI_SUCCESS : code;
   }
   finish_pending(entry, nullptr);
+  return code;
+}
+
+int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request, int code) {
+  if (started == runtime().request_null) {
+    drop_pending(entry);
+    return code;
+  }
+  *request = started;
+  if (is_complete(started)) {
+    entry->completion->finish(true);
+    drop_pending(entry);
+    return code;
+  }
+  add_pending(entry, started);
+  return code;
+}
+
+int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code) {
+  if (made == runtime().request_null) {
+    drop_pending(entry);
+    return code;
+  }
+  *request = made;
+  add_persistent(entry, made);
   return code;
 }
 

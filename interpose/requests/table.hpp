@@ -14,12 +14,11 @@
 #include <cstdint>
 #include <memory>
 
-#include "interpose/collectives/side.hpp"
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
-#include "interpose/rma/held_operations.hpp"
+#include "interpose/types/record.hpp"
 
 namespace lacuna {
 
@@ -30,13 +29,27 @@ struct SendSource {
   MPI_Count count = 0;
   int64_t bytes = 0;
   Account account;
-  // Sends a token instead, while life_of(comm) is this (direct/node/peers.hpp). 0: never.
+  // Sends a token instead, while life_of(comm) is this (direct/rooms/ranks.hpp). 0: never.
   uint64_t life = 0;
   const direct::Peer* peer = nullptr;
   SendMode mode = SendMode::kStandard;
   int dest = 0;
   int tag = 0;
   MPI_Comm comm;
+};
+
+// What lacuna does for a request of a collective, a file or a one-sided operation.
+class Completion {
+ public:
+  Completion() = default;
+  Completion(Completion&&) = default;
+  virtual ~Completion() = default;
+  // Before each start of a persistent request.
+  virtual void pack() const noexcept {}
+  // After the request has completed. `success` false: nothing is unpacked.
+  virtual void finish(bool success) noexcept = 0;
+  // Whether MPI allows the program to free the request while it is active.
+  virtual bool may_be_freed() const noexcept { return false; }
 };
 
 struct PendingRequest {
@@ -51,11 +64,10 @@ struct PendingRequest {
   bool passed_over = false;  // see requests/asked.hpp
   int from = 0;              // a persistent receive: source and tag
   int tag = 0;
-  Incoming incoming;                   // a receive
-  Staging outgoing;                    // packed data of a send
-  SendSource source;                   // a persistent send; of other sends only `comm` is set
-  std::unique_ptr<Exchange> exchange;  // a collective; `receive` says whether anything comes in
-  HeldOperation* held = nullptr;       // a one-sided operation; `receive` as for a collective
+  Incoming incoming;                       // a receive
+  Staging outgoing;                        // packed data of a send
+  SendSource source;                       // a persistent send; of other sends only `comm` is set
+  std::unique_ptr<Completion> completion;  // not of a message; `receive`: whether data come in
 
   PendingRequest* next = nullptr;  // in its bucket, or in the list of freed requests (freed.hpp)
   std::atomic<bool> claimed{false};
@@ -87,10 +99,8 @@ bool is_gone(const PendingRequest& entry, MPI_Request now) noexcept;
 // one either: libraries use one shared handle for all such requests.
 bool is_complete(MPI_Request request) noexcept;
 
-// Moves the exchange to the heap until the call has completed. Null: out of memory. In
-// collectives/call.cpp.
-PendingRequest* new_pending_exchange(Exchange* exchange);
-// Call after the library has started it, or failed to. Returns the code for the program.
+// Call after the library has started a request with a Completion, or failed to. Returns the code
+// for the program.
 int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request, int code);
 // The same for a persistent request.
 int settle_made(PendingRequest* entry, MPI_Request made, MPI_Request* request, int code);

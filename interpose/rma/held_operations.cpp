@@ -67,15 +67,11 @@ void hold(HeldOperation* operation, MPI_Win window, int target) {
   g_gate.held.fetch_add(1, std::memory_order_release);
 }
 
-void end_with_request(HeldOperation* operation, bool success) {
-  if (operation->window == 0) {
-    give_back(operation, success);
-  } else {
-    List& list = list_of(operation->window);
-    const auto locked = lock(list);
-    if (operation->listed) end(list, operation, success);
-  }
-  delete operation;
+void HeldOperation::finish(bool success) noexcept {
+  if (window == 0) return give_back(this, success);
+  List& list = list_of(window);
+  const auto locked = lock(list);
+  if (listed) end(list, this, success);
 }
 
 Synchronization::Synchronization(MPI_Win window, int target)

@@ -13,11 +13,12 @@
 #include <cstdint>
 
 #include "interpose/library/staging.hpp"
+#include "interpose/requests/table.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna {
 
-struct HeldOperation {
+struct HeldOperation : Completion {
   Staging outgoing;
   Staging incoming;  // packed data for `count` elements at `buf`
   PlanPtr plan;
@@ -30,18 +31,17 @@ struct HeldOperation {
   int target = 0;
   uint64_t number = 0;       // later ones have greater numbers
   bool listed = false;       // held, and not ended yet
-  bool has_request = false;  // lives as long as its request
+  bool has_request = false;  // its request owns it
   HeldOperation* next = nullptr;
   HeldOperation* previous = nullptr;
+
+  // Its request has completed. A synchronisation may have ended it before.
+  void finish(bool success) noexcept override;
 };
 
 // Adds an operation, which a synchronisation of the window then ends. The list owns it, unless it
 // has a request.
 void hold(HeldOperation* operation, MPI_Win window, int target);
-
-// Ends and deletes an operation whose request has completed. If it was never held, unpacks and
-// gives back its buffers here.
-void end_with_request(HeldOperation* operation, bool success);
 
 inline constexpr int kAllTargets = -1;
 // The operations that a synchronisation of a window ends if it succeeds: those that are held when

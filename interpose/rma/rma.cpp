@@ -4,6 +4,7 @@
 // it are unpacked by the call that completes the operation, before that returns
 // (held_operations.hpp). The target's arguments stay as they are, as only the target knows its
 // memory.
+#include <memory>
 #include <new>
 
 #include "interpose/library/bodies.hpp"
@@ -157,7 +158,8 @@ bool may_hold(const TypeRecord& record) {
 }
 
 // Handles the sides that can be handled, and replaces their arguments. Null: none.
-HeldOperation* take_sides(const Place& place, Source* source, Destination* destination) {
+std::unique_ptr<HeldOperation> take_sides(const Place& place, Source* source,
+                                          Destination* destination) {
   if (place.target == MPI_PROC_NULL || place.win == runtime().win_null) return nullptr;
   Job out, in;
   bool gives = source != nullptr && examine_side(*source, place.access, &out);
@@ -169,13 +171,11 @@ HeldOperation* take_sides(const Place& place, Source* source, Destination* desti
   gets = gets && pays(place, flavour, destination->count, in) &&
          !is_exposed(place.win, flavour, destination->data, destination->count, *in.record);
   if ((!gives && !gets) || !tells_errors(place.win)) return nullptr;
-  auto* operation = new (std::nothrow) HeldOperation;
+  std::unique_ptr<HeldOperation> operation(new (std::nothrow) HeldOperation);
   if (operation == nullptr) return nullptr;
-  gives = gives && give(out, source, operation);
-  gets = gets && expect(in, destination, operation);
-  if (gives || gets) return operation;
-  delete operation;
-  return nullptr;
+  gives = gives && give(out, source, operation.get());
+  gets = gets && expect(in, destination, operation.get());
+  return gives || gets ? std::move(operation) : nullptr;
 }
 
 // Puts and gets in shared windows. One of `source` and `destination` is null.
@@ -194,14 +194,10 @@ template <typename Call>
 Answer start(const Place& place, Source* source, Destination* destination, const Call& call) {
   if (const Answer moved = move_shared(place, source, destination, nullptr); moved.taken)
     return moved;
-  HeldOperation* operation = take_sides(place, source, destination);
+  auto operation = take_sides(place, source, destination);
   if (operation == nullptr) return kDeclined;
   const int code = call();
-  if (code == MPI_SUCCESS) {
-    hold(operation, place.win, place.target);
-  } else {
-    delete operation;
-  }
+  if (code == MPI_SUCCESS) hold(operation.release(), place.win, place.target);
   return taken(code);
 }
 
@@ -218,7 +214,7 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
     return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
-  HeldOperation* operation = take_sides(place, source, destination);
+  auto operation = take_sides(place, source, destination);
   if (operation == nullptr) {
     drop_pending(entry);
     return kDeclined;
@@ -227,19 +223,18 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
   MPI_Request started = runtime().request_null;
   const int code = call(&started);
   if (code != MPI_SUCCESS || started == runtime().request_null) {
-    delete operation;
     drop_pending(entry);
     return taken(code);
   }
   *request = started;
   if (is_complete(started)) {
-    end_with_request(operation, true);
+    operation->finish(true);
     drop_pending(entry);
     return taken(code);
   }
   entry->receive = static_cast<bool>(operation->incoming);
-  entry->held = operation;
-  if (entry->receive) hold(operation, place.win, place.target);
+  if (entry->receive) hold(operation.get(), place.win, place.target);
+  entry->completion = std::move(operation);
   add_pending(entry, started);
   return taken(code);
 }

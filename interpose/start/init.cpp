@@ -12,9 +12,11 @@
 #include <string_view>
 
 #include "base/options.hpp"
+#include "interpose/direct/agreement/agreement.hpp"
 #include "interpose/direct/agreement/launched.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/waits.hpp"
+#include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
@@ -230,6 +232,7 @@ void stop() noexcept {
   time_calls(true);
   if (g_started) {
     stop_watching();
+    direct::stop_ranks();
     direct::stop_peers();
     stop_types(g_runtime.type_keyval);
     stop_guard();

@@ -134,6 +134,8 @@ lacuna_interpose_test(fortran ON debian-mpich debian-openmpi PROGRAM interpose_f
 # Other tools in the process. With a tool after lacuna in one rank only, ranks do not agree on the direct path.
 lacuna_interpose_test(tool_above PROGRAM interpose_tool_above_FAMILY DEPTH REPETITION TOPICS tool_above)
 lacuna_interpose_test(tool_below PROGRAM interpose_tool_below_FAMILY DEPTH REPETITION TOPICS tool_below)
+lacuna_interpose_test(tool_below_promises PROGRAM interpose_tool_below_FAMILY ENV LACUNA_DIRECT=1 TIMEOUT 60
+  TOPICS tool_below_promises)
 lacuna_interpose_test(tool_on_first ENV LACUNA_DIRECT=1
   THROUGH ${CMAKE_CURRENT_SOURCE_DIR}/tools/tool_on_first.sh ${LACUNA_PRELOAD_FOLDER}/libinterpose_tool_FAMILY.so
   TOPICS collectives_same_bytes)

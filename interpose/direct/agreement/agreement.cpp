@@ -2,6 +2,8 @@
 //
 // The agreement of a node's ranks in MPI_Init. It ends with a vote, so a failure in one rank is a
 // failure in all.
+#include "interpose/direct/agreement/agreement.hpp"
+
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/waits.hpp"
 #include "interpose/direct/rooms/peer_read.hpp"
+#include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/limits.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -76,6 +79,7 @@ bool open_all(std::span<const Card> cards, int own, Node* node) noexcept try {
 
 // Undoes open_all(). Nothing of it has been used yet.
 void close_all(const Node& node) noexcept {
+  stop_ranks();
   forget_peers();
   if (node.peers != nullptr) {
     for (Peer& peer : *node.peers) {
@@ -128,7 +132,7 @@ bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
   const std::span<const Card> cards = told.all();
   bool ok = true;
   for (const Card& other : cards) ok = ok && is_same(cards[0], other);
-  ok = ok && open_all(cards, others->place(), node) && start_peers(*node);
+  ok = ok && open_all(cards, others->place(), node) && start_peers(*node) && start_ranks();
   constexpr int32_t kTakesPart = 1;
   constexpr int32_t kReads = 2;
   const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, others->place());

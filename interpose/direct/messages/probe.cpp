@@ -12,8 +12,8 @@
 #include "interpose/direct/messages/held.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/bodies.hpp"
-#include "interpose/library/communicator.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
@@ -185,7 +185,7 @@ bool is_tag(int tag) noexcept {
 bool can_match(int source, int tag, MPI_Comm comm) {
   Group group;
   int code = MPI_SUCCESS;
-  return comm != MPI_COMM_NULL && is_tag(tag) && ask_group(comm, &group, &code) &&
+  return comm != MPI_COMM_NULL && is_tag(tag) && group_of(comm, &group, &code) &&
          (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
 }
 

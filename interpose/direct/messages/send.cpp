@@ -19,14 +19,8 @@
 namespace lacuna::direct {
 namespace {
 
-// Size of a piece: an eighth of the payload within these limits. With many pieces the receiver
-// stays close behind; but each piece costs a transfer of the line with `published`. A piece should
-// fit in a cache. Numbers for all constants here:
-// docs/experiments/2026-11-27-direct-message-pieces.md.
-constexpr int64_t kLeastPiece = 2 << 10;
-constexpr int64_t kMostPiece = 64 << 10;
-constexpr int64_t kPieces = 8;
-
+// Numbers for all constants here: docs/experiments/2026-11-27-direct-message-pieces.md.
+//
 // A transpose writes to many lines at once, none of which is in this core's cache. So it is packed
 // into a buffer first, and copied from there line by line. Pieces of large transposes are larger,
 // as a piece of few columns reads little of each row.
@@ -157,10 +151,6 @@ bool is_through(const Region& region, int64_t bytes) noexcept {
 }
 
 }  // namespace
-
-int64_t piece_of(int64_t payload_bytes) noexcept {
-  return std::clamp(payload_bytes / kPieces, kLeastPiece, kMostPiece);
-}
 
 void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept {
   const uint64_t id = announce_token(to);

@@ -12,13 +12,6 @@
 
 namespace lacuna::direct {
 
-// How many bytes of a payload are packed and published at a time.
-int64_t piece_of(int64_t payload_bytes) noexcept;
-// `bytes`, rounded up to a multiple of `granule`: there packing can resume without a search.
-inline int64_t whole_granules(int64_t bytes, int64_t granule) noexcept {
-  return (bytes + granule - 1) / granule * granule;
-}
-
 // Writes the token, and announces it to the peer (announce_token()).
 void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept;
 

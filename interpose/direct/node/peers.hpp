@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Peers: the ranks of this node that take part in the direct path, as all of them agreed in
-// MPI_Init; and which peer a rank of a communicator is.
+// MPI_Init.
 #ifndef LACUNA_INTERPOSE_DIRECT_NODE_PEERS_HPP_
 #define LACUNA_INTERPOSE_DIRECT_NODE_PEERS_HPP_
 
@@ -23,18 +23,6 @@ struct Peer {
   mutable std::atomic<uint64_t> landed{0};  // its tokens that have arrived here
 };
 
-enum class Agreement : uint8_t {
-  kReached,     // all ranks are willing, have the same build, and map each other's arenas
-  kAlone,       // no other rank of the job is on this node
-  kUnknownJob,  // the launcher does not tell which ranks belong to the job
-  kNotMet,      // not all have come within LACUNA_DIRECT_WAIT
-  kRefused,     // a rank is unwilling, has another build, or cannot open an arena
-};
-// Waits for the other ranks of this node, without calling the MPI library (meeting.hpp). So ranks
-// of other nodes and ranks without lacuna need not take part. All ranks of the node get the same
-// answer.
-Agreement agree(bool willing) noexcept;
-
 // What a rank knows of its node once all have exchanged their cards (agreement/card.hpp).
 struct Node {
   std::vector<Peer>* peers = nullptr;  // this process too; never freed after an agreement
@@ -42,8 +30,8 @@ struct Node {
   Secret secret = {};
   bool threads = false;  // some peer uses MPI_THREAD_MULTIPLE
 };
-// Called by the agreement. Makes the MPI handles that the path needs; none of these calls is
-// collective. False: the library refused one.
+// Called by the agreement. Makes the MPI handle that let_library_work() needs. False: the library
+// refused it.
 bool start_peers(const Node& node) noexcept;
 void read_peers() noexcept;    // the agreement found that peers can read each other's memory
 void forget_peers() noexcept;  // undoes start_peers(), if the agreement failed
@@ -77,24 +65,6 @@ bool peers_read() noexcept;
 bool has_ended(int32_t pid) noexcept;
 // Null: no such peer.
 const Peer* peer_at(uint32_t index) noexcept;
-
-// The peer that this rank of `comm` is (of its remote group, for an intercommunicator). Null: it is
-// on another node, or is this process itself.
-const Peer* peer_of(MPI_Comm comm, int rank) noexcept;
-
-// Whether a message from this rank of `comm` may be a token: a token from there is on its way. True
-// in doubt.
-bool may_send_token(MPI_Comm comm, int rank) noexcept;
-
-// A number for the lifetime of `comm`, different for communicators that have the same handle one
-// after the other. 0: not known (it was freed, or has not been used lately).
-uint64_t life_of(MPI_Comm comm) noexcept;
-
-// The room of `comm`. Null: some of its ranks are not peers, or it is an intercommunicator. Found
-// out once and kept as an attribute until `comm` is freed. All ranks get the same answer.
-struct Room* room_on(MPI_Comm comm) noexcept;
-// The same without a library call. False: not known, as `comm` has not been used lately.
-bool known_room(MPI_Comm comm, struct Room** room) noexcept;
 
 }  // namespace lacuna::direct
 

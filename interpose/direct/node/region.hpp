@@ -13,6 +13,7 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_NODE_REGION_HPP_
 #define LACUNA_INTERPOSE_DIRECT_NODE_REGION_HPP_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,17 @@ struct Region {
   alignas(kLine) Token token;                 // the send buffer of the token
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
+
+// How many bytes of a payload are packed and published at a time: an eighth of it. With many pieces
+// the receiver stays close behind; but each piece costs a transfer of the line with `published`. A
+// piece should fit in a cache (docs/experiments/2026-11-27-direct-message-pieces.md).
+inline int64_t piece_of(int64_t payload_bytes) noexcept {
+  return std::clamp<int64_t>(payload_bytes / 8, 2 << 10, 64 << 10);
+}
+// `bytes`, rounded up to a multiple of `granule`: there packing can resume without a search.
+inline int64_t whole_granules(int64_t bytes, int64_t granule) noexcept {
+  return (bytes + granule - 1) / granule * granule;
+}
 
 inline std::byte* payload(Region* region) noexcept {
   return reinterpret_cast<std::byte*>(region) + sizeof(Region);

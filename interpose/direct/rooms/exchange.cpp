@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <new>
 
-#include "interpose/direct/messages/send.hpp"
 #include "interpose/direct/node/arena.hpp"
 #include "interpose/direct/node/distance.hpp"
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/node/region.hpp"
 #include "interpose/direct/rooms/waiter.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/library/staging.hpp"

@@ -8,7 +8,6 @@
 #include "exec/copy.hpp"
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
-#include "interpose/direct/messages/send.hpp"
 #include "interpose/direct/node/nontemporal_copy.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/prefetch.hpp"

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whether the ranks of this node take part in the direct path, on which all of them agree.
+#ifndef LACUNA_INTERPOSE_DIRECT_AGREEMENT_AGREEMENT_HPP_
+#define LACUNA_INTERPOSE_DIRECT_AGREEMENT_AGREEMENT_HPP_
+
+#include <cstdint>
+
+namespace lacuna::direct {
+
+enum class Agreement : uint8_t {
+  kReached,     // all ranks are willing, have the same build, and map each other's arenas
+  kAlone,       // no other rank of the job is on this node
+  kUnknownJob,  // the launcher does not tell which ranks belong to the job
+  kNotMet,      // not all have come within LACUNA_DIRECT_WAIT
+  kRefused,     // a rank is unwilling, has another build, or cannot open an arena
+};
+// Waits for the other ranks of this node, without calling the MPI library (meeting.hpp). So ranks
+// of other nodes and ranks without lacuna need not take part. All ranks of the node get the same
+// answer.
+Agreement agree(bool willing) noexcept;
+
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_AGREEMENT_AGREEMENT_HPP_
