@@ -23,14 +23,15 @@ struct Geometry {
 class Lru {
  public:
   explicit Lru(const Geometry& geometry)
-      : sets_(static_cast<uint64_t>(geometry.sets())),
+      : unit_(static_cast<uint64_t>(geometry.unit)),
+        sets_(static_cast<uint64_t>(geometry.sets())),
         ways_(static_cast<size_t>(geometry.ways)),
         kept_(sets_ * ways_) {}
 
-  // Whether the unit of that number was held. Afterwards it is the most recently used one.
-  bool use(uint64_t unit) {
-    const uint64_t mark = unit + 1;  // 0: empty
-    uint64_t* const first = kept_.data() + unit % sets_ * ways_;
+  // Whether the unit with this address was held. Afterwards it is the most recently used one.
+  bool use(uint64_t address) {
+    const uint64_t mark = mark_of(address);
+    uint64_t* const first = set_of(address);
     uint64_t* const last = first + ways_;
     uint64_t* const found = std::find(first, last, mark);
     const bool is_hit = found != last;
@@ -38,8 +39,22 @@ class Lru {
     *first = mark;
     return is_hit;
   }
+  // A non-temporal store evicts its line.
+  void evict(uint64_t address) {
+    uint64_t* const first = set_of(address);
+    uint64_t* const last = first + ways_;
+    uint64_t* const found = std::find(first, last, mark_of(address));
+    if (found == last) return;
+    std::copy(found + 1, last, found);
+    last[-1] = kEmpty;
+  }
 
  private:
+  static constexpr uint64_t kEmpty = 0;
+  uint64_t mark_of(uint64_t address) const { return address / unit_ + 1; }
+  uint64_t* set_of(uint64_t address) { return kept_.data() + address / unit_ % sets_ * ways_; }
+
+  uint64_t unit_;
   uint64_t sets_;
   size_t ways_;
   std::vector<uint64_t> kept_;  // of each set, the most recently used first
@@ -57,16 +72,17 @@ class Levels {
  public:
   explicit Levels(const std::vector<Geometry>& geometries) : misses_(geometries.size()) {
     for (const Geometry& one : geometries) levels_.emplace_back(one);
-    unit_ = geometries.empty() ? 1 : geometries.front().unit;
   }
 
-  // An access within one unit.
+  // An access within one unit of each level.
   void use(uint64_t address, bool is_write) {
-    const uint64_t unit = address / static_cast<uint64_t>(unit_);
     for (size_t i = 0; i < levels_.size(); ++i) {
-      if (levels_[i].use(unit)) return;
+      if (levels_[i].use(address)) return;
       ++(is_write ? misses_[i].writes : misses_[i].reads);
     }
+  }
+  void evict(uint64_t address) {
+    for (Lru& level : levels_) level.evict(address);
   }
 
   const std::vector<Misses>& misses() const { return misses_; }
@@ -74,7 +90,6 @@ class Levels {
   void count_anew() { std::fill(misses_.begin(), misses_.end(), Misses{}); }
 
  private:
-  int64_t unit_;
   std::vector<Lru> levels_;
   std::vector<Misses> misses_;
 };

@@ -61,6 +61,7 @@ namespace {
 
 constexpr int64_t kAlign = int64_t{2} << 20;  // of the memory: cache sets are the same in each run
 constexpr int64_t kLikelyWays = 8;            // if hwloc does not say
+constexpr int64_t kLeastUnit = 64;            // accesses are cut where these end (accesses.cpp)
 constexpr int kCountedTurns = 20;
 
 [[noreturn]] void fail(const std::string& what) {
@@ -105,7 +106,8 @@ Geometry geometry(const std::string& text) {
   Geometry found;
   if (text == "0") return {0, 1, 64};
   if (std::sscanf(text.c_str(), "%ld,%ld,%ld", &found.bytes, &found.ways, &found.unit) != 3 ||
-      found.ways < 1 || found.unit < 1 || found.bytes < found.ways * found.unit) {
+      found.ways < 1 || found.unit < kLeastUnit || found.unit % kLeastUnit != 0 ||
+      found.bytes < found.ways * found.unit) {
     fail("bad cache: " + text);
   }
   return found;
@@ -189,6 +191,7 @@ class Simulation : public Accesses {
   void read(const std::byte* at, int64_t) override { use(at, false); }
   void write(std::byte* at, int64_t) override { use(at, true); }
   void write_past(std::byte* at, int64_t) override {
+    caches.evict(reinterpret_cast<uintptr_t>(at));
     tlbs.use(reinterpret_cast<uintptr_t>(at), true);
     ++accesses;
   }

@@ -209,11 +209,11 @@ template <typename F>
     return [](std::byte* dst, const std::byte* src)
                LACUNA_INLINE { std::memcpy(dst, src, decltype(bytes)::value); };
   };
-  // `moves` moves of 16 bytes, and one that ends with the run. Unrolled: a loop takes 1.5 times as
+  // `number` moves of 16 bytes, and one that ends with the run. Unrolled: a loop takes 1.5 times as
   // long.
-  const auto sixteens = [width](auto moves) {
+  const auto sixteens = [width](auto number) {
     return [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
-      constexpr int kMoves = decltype(moves)::value;
+      constexpr int kMoves = decltype(number)::value;
 #pragma GCC unroll 8
       for (int i = 0; i < kMoves; ++i) copy_vector<16>(dst + 16 * i, src + 16 * i);
       copy_vector<16>(dst + width - 16, src + width - 16);

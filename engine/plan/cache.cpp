@@ -61,7 +61,8 @@ PlanPtr PlanCache::find_or_make(const TypePtr& type, uint64_t hash, const Kernel
   }
   // Without the lock: making a plan takes long, and may throw std::bad_alloc.
   PlanPtr made = make_plan(type, kernels, host);
-  if (made->memory_bytes() > most_bytes_ / 8) return made;
+  if (made->memory_bytes() > most_bytes_ / 8)
+    return large == Keeps::kType ? made : make_plan(type, kernels, host, large);
   PlanPtr dropped;  // destroyed after the lock is given back
   {
     const Lock lock(set);

@@ -29,8 +29,8 @@ class PlanCache {
   PlanCache(size_t sets, int64_t most_bytes);
 
   // The plan of this structure for these kernels and this machine (compared by address); made if it
-  // is not there. Equal types get the same plan until the cache evicts it. `large`: what the plan
-  // of a type too large for the cache keeps.
+  // is not there. Equal types get the same plan until the cache evicts it. `large`: what a plan
+  // keeps that, or whose type, is too large for the cache.
   PlanPtr find_or_make(const TypePtr& type, const KernelTable& kernels, const Machine& host,
                        Keeps large = Keeps::kType) {
     return find_or_make(type, type->hash, kernels, host, large);

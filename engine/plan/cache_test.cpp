@@ -151,6 +151,11 @@ TEST(PlanCache, OutlinesHaveTheNumbersAlone) {
   EXPECT_EQ(plan->type().extent(), type->extent());
   EXPECT_LT(plan->memory_bytes(), whole->memory_bytes() - 8000);
   EXPECT_TRUE(equal(*plan->layout().element.node, *whole->layout().element.node));
+  // The type fits into an eighth of this cache, and its plan does not.
+  PlanCache larger(1, 8 * type->tree_bytes);
+  EXPECT_TRUE(larger.find_or_make(type, default_kernels(), machine(), Keeps::kOutline)
+                  ->type()
+                  .displacements.empty());
 }
 
 // A tree of over a million nodes, few of them distinct: comparing two such must not walk them all.

@@ -45,9 +45,9 @@ class Naive:
             self.misses[i] += 1
 
 
-def naive(pairs, turns):
+def naive(pairs, turns, levels=(L1, L2, L3)):
     """Misses by level, of the last of so many turns, of (memory, packed) places of 8 bytes."""
-    caches = Naive([L1, L2, L3])
+    caches = Naive(levels)
     tlbs = Naive([(TLB * PAGE, TLB, PAGE), (TLB2 * PAGE, TLB2, PAGE)])
     for _ in range(turns):
         for one in (caches, tlbs):
@@ -72,6 +72,20 @@ def test_the_levels_are_those_of_an_lru_that_is_written_out(count, stride):
             assert [costs_misses.total(found[name]) for name in costs_misses.LEVELS] == naive(
                 way, turns
             )
+
+
+def test_each_level_has_lines_of_its_own_length():
+    count, stride = 700, 16
+    words = ["--l2", "32768,8,128", "--l3", "131072,16,256"]
+    _, (packing, _) = costs_misses.measure(
+        [("x", 1, f"vector({count}, 1, {stride}, double)")], [*WORDS, *words]
+    )
+    span = -(-((count - 1) * stride * 8 + 8) // PAGE) * PAGE
+    pairs = [(i * stride * 8, span + i * 8) for i in range(count)]
+    found = packing["simulated"]["cold"]
+    assert [costs_misses.total(found[name]) for name in costs_misses.LEVELS] == naive(
+        pairs, 1, (L1, (32 << 10, 8, 128), (128 << 10, 16, 256))
+    )
 
 
 def test_lists_are_read_in_the_order_of_the_list():
