@@ -62,14 +62,14 @@ int32_t pid_behind(int socket) noexcept {
   return peer.uid == geteuid() ? std::max<int32_t>(peer.pid, 1) : 0;
 }
 
-// Whether `event` has happened at the socket before the limit.
-bool wait_until(Clock::time_point limit, int socket, short event) noexcept {
+// Whether something has happened at one of the sockets before the limit.
+bool wait_until(Clock::time_point limit, pollfd* sockets, int count) noexcept {
   for (;;) {
     const auto left = limit - Clock::now();
     if (left <= Clock::duration::zero()) return false;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1;
-    pollfd there{socket, event, 0};
-    const int found = poll(&there, 1, static_cast<int>(std::min<int64_t>(ms, 1 << 20)));
+    const int found =
+        poll(sockets, static_cast<nfds_t>(count), static_cast<int>(std::min<int64_t>(ms, 1 << 20)));
     if (found > 0) return true;
     if (found < 0 && errno != EINTR) return false;
   }
@@ -86,20 +86,34 @@ Got take(int socket, void* data, size_t bytes) noexcept {
   return got == static_cast<ssize_t>(bytes) ? Got::kAll : Got::kEnd;
 }
 
+// The system refuses messages that are larger than the socket's send buffer (net.core.wmem_default,
+// of at least 4608 bytes). So more than this is sent as several messages. A node of 512 ranks has
+// 36 KiB of cards.
+constexpr size_t kMostInMessage = 4 << 10;
+
 bool take_within(Clock::time_point limit, int socket, void* data, size_t bytes) noexcept {
-  for (;;) {
-    const Got got = take(socket, data, bytes);
-    if (got != Got::kNothing) return got == Got::kAll;
-    if (!wait_until(limit, socket, POLLIN)) return false;
+  for (size_t done = 0; done < bytes;) {
+    const size_t part = std::min(bytes - done, kMostInMessage);
+    const Got got = take(socket, static_cast<std::byte*>(data) + done, part);
+    if (got == Got::kEnd) return false;
+    pollfd there{socket, POLLIN, 0};
+    if (got == Got::kAll)
+      done += part;
+    else if (!wait_until(limit, &there, 1))
+      return false;
   }
+  return true;
 }
 
 // False: the other end is closed. Waits while its buffer is full.
 bool give(int socket, const void* data, size_t bytes) noexcept {
-  for (;;) {
-    const ssize_t sent = send(socket, data, bytes, MSG_NOSIGNAL);
-    if (sent >= 0) return true;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+  for (size_t done = 0; done < bytes;) {
+    const size_t part = std::min(bytes - done, kMostInMessage);
+    const ssize_t sent =
+        send(socket, static_cast<const std::byte*>(data) + done, part, MSG_NOSIGNAL);
+    if (sent >= 0) {
+      done += part;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       pollfd there{socket, POLLOUT, 0};
       poll(&there, 1, -1);
     } else if (errno == ENOBUFS || errno == ENOMEM) {
@@ -108,6 +122,7 @@ bool give(int socket, const void* data, size_t bytes) noexcept {
       return false;
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -120,7 +135,8 @@ void Meeting::end() noexcept {
   for (int i = 0; i < count_; ++i) {
     if (guests_.data()[i].socket >= 0) close(guests_.data()[i].socket);
   }
-  count_ = 0;
+  for (int i = 0; i < silent_count_; ++i) close(silent_[i].socket);
+  count_ = silent_count_ = 0;
   for (int* socket : {&listener_, &host_}) {
     if (*socket >= 0) close(*socket);
     *socket = -1;
@@ -160,32 +176,57 @@ bool Meeting::find_others() noexcept {
   return false;
 }
 
-// False: the time limit is over.
-bool Meeting::accept_guest(Clock::time_point limit) noexcept {
-  if (!wait_until(limit, listener_, POLLIN)) return false;
+// False: there can be no more guests.
+bool Meeting::accept_guest() noexcept {
   const int came =
       above_standard_streams(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (came < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
-  Guest guest{came, 0, pid_behind(came)};
-  Hello hello{};
-  if (guest.pid == 0 || !take_within(limit, came, &hello, sizeof(hello)) ||
-      std::memcmp(hello.name, kName, sizeof(hello.name)) != 0) {
+  const int32_t pid = pid_behind(came);
+  if (pid == 0)
     close(came);
+  else
+    silent_[silent_count_++] = {came, 0, pid};
+  return true;
+}
+
+void Meeting::hear_guest(Guest* guest) noexcept {
+  Hello hello{};
+  const Got got = take(guest->socket, &hello, sizeof(hello));
+  if (got == Got::kNothing) return;
+  guest->rank = hello.rank;
+  if (got == Got::kAll && std::memcmp(hello.name, kName, sizeof(hello.name)) == 0)
+    guests_.data()[count_++] = *guest;
+  else
+    close(guest->socket);
+  *guest = silent_[--silent_count_];
+}
+
+// A guest may be stopped before it says who it is, or be a stranger that never does. So all are
+// waited for at once. False: the time limit is over.
+bool Meeting::wait_for_guest(Clock::time_point limit) noexcept {
+  pollfd polled[kMostSilent + 1];
+  for (int i = 0; i < silent_count_; ++i) polled[i] = {silent_[i].socket, POLLIN, 0};
+  // If there is no place for another one, it stays in the listener's queue.
+  const bool has_place = silent_count_ < kMostSilent;
+  if (has_place) polled[silent_count_] = {listener_, POLLIN, 0};
+  if (!wait_until(limit, polled, silent_count_ + (has_place ? 1 : 0))) return false;
+  for (int i = 0; i < silent_count_; ++i) {
+    if (polled[i].revents == 0) continue;
+    hear_guest(&silent_[i]);
     return true;
   }
-  guest.rank = hello.rank;
-  guests_.data()[count_++] = guest;
-  return true;
+  return accept_guest();
 }
 
 bool Meeting::receive_guests() noexcept {
   const auto limit = Clock::now() + rules_.limit;
   guests_.data()[count_++] = {-1, rules_.rank, static_cast<int32_t>(getpid())};
   while (count_ < rules_.ranks) {
-    if (accept_guest(limit)) continue;
+    if (wait_for_guest(limit)) continue;
     tell_who_came();
     return false;
   }
+  while (silent_count_ > 0) close(silent_[--silent_count_].socket);
   close(listener_);
   listener_ = -1;
   Guest* const begin = guests_.data();
@@ -267,12 +308,18 @@ void Meeting::tell_who_came() noexcept {
     length += static_cast<size_t>(std::snprintf(who + length, sizeof(who) - length, "%s%d",
                                                 i > 0 ? ", " : "", guests_.data()[i].rank));
   }
-  char sentence[400];
+  char silent[80] = "";
+  if (silent_count_ > 0) {
+    std::snprintf(silent, sizeof(silent), ", and process %d, which is perhaps stopped",
+                  silent_[0].pid);
+  }
+  char sentence[480];
   std::snprintf(sentence, sizeof(sentence),
                 "direct path off: of %d ranks on this node only %d came to the agreement in "
-                "MPI_Init within %lld s (%s); remedy: start all of them with lacuna, or set "
+                "MPI_Init within %lld s (%s%s); remedy: start all of them with lacuna, or set "
                 "LACUNA_DIRECT=0, or a longer LACUNA_DIRECT_WAIT",
-                rules_.ranks, count_, static_cast<long long>(seconds_of(rules_.limit)), who);
+                rules_.ranks, count_, static_cast<long long>(seconds_of(rules_.limit)), who,
+                silent);
   rules_.tell(sentence);
 }
 

@@ -54,7 +54,9 @@ class Meeting {
 
   bool find_others() noexcept;
   bool receive_guests() noexcept;
-  bool accept_guest(Clock::time_point limit) noexcept;
+  bool wait_for_guest(Clock::time_point limit) noexcept;
+  bool accept_guest() noexcept;
+  void hear_guest(Guest* guest) noexcept;
   bool ask_for_place() noexcept;
   bool wait_for_host(void* data, size_t bytes) noexcept;
   void end() noexcept;
@@ -64,6 +66,10 @@ class Meeting {
   const Rules rules_;
   OfAll<Guest> guests_;  // kept by the host, which is one of them
   int count_ = 0;
+  // Connected, but have not yet said who they are. Most do so at once.
+  static constexpr int kMostSilent = 16;
+  Guest silent_[kMostSilent] = {};
+  int silent_count_ = 0;
   int place_ = 0;
   int listener_ = -1;
   int host_ = -1;  // a guest's socket to it

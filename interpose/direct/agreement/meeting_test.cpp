@@ -4,11 +4,16 @@
 #include "interpose/direct/agreement/meeting.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdio>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,7 +25,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 std::atomic<int> g_told{0};
-void tell(const char*) { ++g_told; }
+std::mutex g_mutex;
+std::string g_sentence;  // the last one
+void tell(const char* sentence) {
+  ++g_told;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_sentence = sentence;
+}
 
 // A job number that no other test and no other run has.
 uint64_t new_job() {
@@ -99,6 +110,74 @@ TEST(Meeting, TwoOfOneRankAreNoJob) {
     begun += meeting.begin() ? 1 : 0;
   });
   EXPECT_EQ(begun, 0);
+}
+
+// Connects as a guest does that is stopped before it says who it is, as soon as there is a host.
+int connect_silently(uint64_t job) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int chars = std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+                                  "lacuna-%u-%016llx", geteuid(), 0ULL + job);
+  const size_t length = offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(chars);
+  const int made = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  while (connect(made, reinterpret_cast<const sockaddr*>(&address),
+                 static_cast<socklen_t>(length)) != 0) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return made;
+}
+
+TEST(Meeting, WhoSaysNothingKeepsNobodyWaiting) {
+  const uint64_t job = new_job();
+  std::atomic<int> begun{0};
+  std::thread host([&] {
+    Meeting meeting(rules(job, 0, 3, seconds(60)));
+    begun += meeting.begin() ? 1 : 0;
+  });
+  const int silent = connect_silently(job);
+  in_threads(2, [&](int i) {
+    Meeting meeting(rules(job, i + 1, 3, seconds(60)));
+    begun += meeting.begin() ? 1 : 0;
+  });
+  host.join();
+  close(silent);
+  EXPECT_EQ(begun, 3);
+}
+
+TEST(Meeting, WhoIsStoppedDoesNotHideThoseBehind) {
+  const uint64_t job = new_job();
+  std::thread host([&] {
+    Meeting meeting(rules(job, 0, 4, milliseconds(1500)));
+    EXPECT_FALSE(meeting.begin());
+  });
+  const int silent = connect_silently(job);
+  in_threads(2, [&](int i) {
+    Meeting meeting(rules(job, i + 1, 4, seconds(60)));
+    EXPECT_FALSE(meeting.begin());
+  });
+  host.join();
+  close(silent);
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  EXPECT_NE(g_sentence.find("only 3 came"), std::string::npos) << g_sentence;
+  EXPECT_NE(g_sentence.find("process " + std::to_string(getpid())), std::string::npos)
+      << g_sentence;
+}
+
+// Of thousands of ranks, what all have brought is more than the system takes as one message.
+TEST(Meeting, ExchangesMoreThanASocketsBuffer) {
+  constexpr size_t kBytes = size_t{1} << 20;
+  const uint64_t job = new_job();
+  std::atomic<int> right{0};
+  in_threads(3, [&](int i) {
+    Meeting meeting(rules(job, i, 3, seconds(60)));
+    const std::vector<char> own(kBytes, static_cast<char>('a' + i));
+    std::vector<char> told(3 * kBytes);
+    ASSERT_TRUE(meeting.begin());
+    ASSERT_TRUE(meeting.exchange(own.data(), told.data(), kBytes));
+    const bool ok = told[0] == 'a' && told[kBytes] == 'b' && told[3 * kBytes - 1] == 'c';
+    right += ok ? 1 : 0;
+  });
+  EXPECT_EQ(right, 3);
 }
 
 // The host, or a guest, dies between two rounds: nobody gets a second answer, and all end.
