@@ -165,7 +165,9 @@ Agreement agree(bool willing) noexcept try {
   close_arena();
   if (!agreed) close_all(node);
   return agreed ? Agreement::kReached : Agreement::kRefused;
-} catch (const std::bad_alloc&) {  // nothing has been exchanged yet
+} catch (const std::bad_alloc&) {
+  // Nothing has been exchanged yet, and the meeting is over: the others have noticed.
+  drop_arena();
   return Agreement::kRefused;
 }
 
