@@ -192,6 +192,8 @@ lacuna_interpose_test(faults PROGRAM interpose_faults_FAMILY DEPTH REPETITION
   TOPICS faults_memory faults_memory_of_records faults_library_refuses faults_no_leak)
 lacuna_interpose_test(faults.direct PROGRAM interpose_faults_FAMILY DEPTH VARIATION ENV LACUNA_DIRECT=1
   TOPICS faults_memory faults_memory_of_records faults_probes faults_rooms faults_neighbors faults_rooms_refused)
+lacuna_interpose_test(faults.access PROGRAM interpose_faults_FAMILY RANKS 4 DEPTH VARIATION TIMEOUT 120
+  ENV LACUNA_DIRECT=1 TOPICS faults_no_access faults_rooms_no_access)
 lacuna_interpose_test(faults.threads PROGRAM interpose_faults_FAMILY RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1
   WITH --threads TOPICS faults_rooms_of_threads faults_rooms faults_rooms_refused)
 lacuna_interpose_test(faults.start PROGRAM interpose_faults_FAMILY DEPTH VARIATION TIMEOUT 60

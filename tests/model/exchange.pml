@@ -8,6 +8,8 @@
  * once; then nobody takes part. Each member begins its next call (turn) when it has finished this
  * one.
  *
+ * Left out: a member that dies, or gives up after the vote (kGaveUp in seat.hpp).
+ *
  * Every interleaving is checked, with sequentially consistent memory, as in handover.pml.
  *
  * Asserted: all members come to the same decision in each turn; each piece that is read is that of

@@ -294,7 +294,11 @@ void cut_whole(Incoming& incoming, MPI_Status* status) noexcept {
 bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
   const Peer& peer = *peer_at(token.sender);
   Region* const region = region_of(token);
-  if (region == nullptr) return false;
+  if (region == nullptr) {  // the system refuses access: the payload is lost, and not the token
+    set_landed(0, incoming, status);
+    *code = MPI_ERR_OTHER;
+    return true;
+  }
   // First, as the measurement needs a line that this core has not read yet.
   const Distance news = look_along(*region, token.sender);
   if (!is_outstanding(*region, token)) return false;

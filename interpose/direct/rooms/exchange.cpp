@@ -114,9 +114,11 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
   return true;
 }
 
-// Opens the windows of the others that send to this rank. Returns an error class.
+// Opens the windows of the others that send to this rank. Returns an error class. MPI_ERR_OTHER:
+// the system refuses access to a region, so this rank cannot even leave it.
 int open_inflows(Room* room, const Call& call) noexcept {
   int error_class = MPI_SUCCESS;
+  bool is_refused = false;
   for (size_t i = 0; i < room->members.size(); ++i) {
     Member& member = room->members[i];
     if (i == room->rank) continue;
@@ -126,14 +128,18 @@ int open_inflows(Room* room, const Call& call) noexcept {
     const OpenArena& arena = peer_at(member.peer)->arena;
     Region* region = enter_region(arena, member.offset, 0);
     if (region != nullptr) region = enter_region(arena, member.offset, region->bytes);
-    if (region == nullptr) return MPI_ERR_OTHER;
+    if (region == nullptr) {
+      member.comes = false;
+      is_refused = true;
+      continue;
+    }
     Lane* lanes = lanes_of(region);
     Lane* own = &lanes[room->rank];
     member.inflow.open(member.in, gives_one(call.kind) ? &lanes[i] : own, own, payload(region),
                        distance_of(*room, member));
     if (member.inflow.is_truncated()) error_class = MPI_ERR_TRUNCATE;
   }
-  return error_class;
+  return is_refused ? MPI_ERR_OTHER : error_class;
 }
 
 void leave(Region* region) noexcept {
@@ -170,13 +176,22 @@ size_t first_late(const Room& room, bool one) noexcept {
   return room.rank;
 }
 
-// Moves all data. `region`: this rank's, or null. Returns an error class.
-int run(Room* room, const Call& call, Region* region) noexcept {
+// Whether data were read from the memory of a member that has given up, and may have left the call
+// before.
+bool has_read_in_vain(const Room& room) noexcept {
+  for (size_t i = 0; i < room.members.size(); ++i) {
+    const Member& member = room.members[i];
+    const bool is_read = i != room.rank && member.comes && member.inflow.is_read();
+    if (is_read && has_given_up(room, member)) return true;
+  }
+  return false;
+}
+
+// Moves all data. False: a member that is waited for has died, or some member has given up.
+bool move_all(Room* room, const Call& call) noexcept {
   const size_t n = room->members.size();
   const size_t own = room->rank;
   const bool one = gives_one(call.kind);
-  const int error_class = open_inflows(room, call);
-  if (error_class == MPI_ERR_OTHER) return error_class;
   bool to_all = false;
   for (size_t i = 0; one && i < n; ++i) to_all = to_all || has_window(*room, i);
   const Staging aside = side_of(*room, to_all, one);
@@ -210,10 +225,23 @@ int run(Room* room, const Call& call, Region* region) noexcept {
     copied = true;
     if (moved) {
       waiter.reset();
-    } else if (!over && !waiter.wait(late)) {
-      return MPI_ERR_OTHER;
+    } else if (!over && (!waiter.wait(late) || (waiter.is_long() && any_has_given_up(*room)))) {
+      return false;
     }
   }
+  return !has_read_in_vain(*room);
+}
+
+// Does the call that all have voted for. `region`: this rank's, or null. Returns an error class. If
+// it fails, what a dead member or one without access has not left stays reserved: nobody knows what
+// it has left.
+int run(Room* room, const Call& call, Region* region) noexcept {
+  int error_class = open_inflows(room, call);
+  if (error_class == MPI_ERR_OTHER)
+    leave_rooms();  // else each call might leave a region reserved
+  else if (!move_all(room, call))
+    error_class = MPI_ERR_OTHER;
+  if (error_class == MPI_ERR_OTHER) give_up_call(*room);
   leave_all(*room, region);
   return error_class;
 }
@@ -256,19 +284,27 @@ bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noe
   const bool is_little = has_counts_of_root(call.kind) && is_root(*room, call) && !own.enough;
   Region* region = nullptr;
   willing = willing && !is_little && (!self.goes || self.out.bytes == self.in.bytes) &&
-            prepare(room, call, &region);
+            (room->is_broken || prepare(room, call, &region));
   if (region != nullptr) own.offset = offset_of(region);
   bool alive = true;
-  if (vote(room, call, willing ? &own : nullptr, &alive)) {
+  const bool all_agree = vote(room, call, willing ? &own : nullptr, &alive);
+  if (room->is_broken && all_agree) alive = false;  // this rank has no region
+  if (all_agree && alive) {
     for_each_lot(*room, call, [](const Lot& lot) {
       if (lot.with_gaps != nullptr) log_type(*lot.with_gaps, Note::kDirect, lot.bytes);
     });
     *error_class = run(room, call, region);
     return true;
   }
-  if (region != nullptr) release(region);
   *error_class = MPI_ERR_OTHER;
-  return !alive;
+  if (alive) {
+    if (region != nullptr) release(region);
+    return false;
+  }
+  // Members that see the rest of the votes may still use the region.
+  give_up_call(*room);
+  if (region != nullptr) leave(region);
+  return true;
 }
 
 }  // namespace lacuna::direct

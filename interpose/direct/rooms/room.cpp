@@ -98,10 +98,6 @@ constinit std::atomic<bool> g_left{false};
 bool has_left(uint32_t member) noexcept {
   return token_page(arena_of(member)).left_rooms.load(std::memory_order_acquire) != 0;
 }
-void leave_rooms() noexcept {
-  g_left.store(true, std::memory_order_relaxed);
-  token_page(own_arena()).left_rooms.store(1, std::memory_order_release);
-}
 
 // Exchanges offers. A failure here may be a success elsewhere: the others then have a room, and
 // would wait for this rank's votes. So it leaves all rooms.
@@ -242,6 +238,11 @@ Gain of_intel(Kind kind, bool is_far) noexcept {
 
 }  // namespace
 
+void leave_rooms() noexcept {
+  g_left.store(true, std::memory_order_relaxed);
+  token_page(own_arena()).left_rooms.store(1, std::memory_order_release);
+}
+
 constinit LastRoom g_last_rooms[1U << kLastRoomBits] = {};
 
 Gain gain_of(const Room& room, Kind kind) noexcept {
@@ -328,7 +329,10 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
     while (room->members[i].heard) ++i;
     return i;
   };
+  // What the last wait has found. The votes are looked at once more, as what it found may have
+  // come after them.
   bool is_in_vain = false;
+  bool has_died = false;
   for (size_t left = room->members.size(); left > 0 && !refused;) {
     const size_t before = left;
     for (Member& member : room->members) {
@@ -340,7 +344,9 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
       if (turn_of(word) < room->turn) continue;
       if (looks) see(member.peer, LookClock::now() - begin);
       // A member that is in a later turn has voted no in this one, or has read another's no.
-      if ((word | kGaps | kEnough) != word_of(room->turn, call, kYes | kGaps | kEnough)) {
+      // One that has given up since has voted as it did.
+      constexpr uint64_t kAny = kGaps | kEnough | kGaveUp;
+      if ((word | kAny) != word_of(room->turn, call, kYes | kAny)) {
         refused = true;
         break;
       }
@@ -350,11 +356,15 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
       --left;
     }
     if (left != before) {
-      is_in_vain = false;
+      is_in_vain = has_died = false;
     } else if (!refused) {
-      refused = is_in_vain;  // looked once more for its vote before it left
-      *alive = waiter.wait(late);
-      if (!*alive) return false;
+      if (has_died) {
+        room->is_broken = true;
+        *alive = false;
+        return false;
+      }
+      refused = is_in_vain;
+      has_died = !waiter.wait(late);
       is_in_vain = waiter.is_long() && has_left(room->members[late()].peer);
     }
   }
@@ -362,6 +372,22 @@ bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept
   if (taken) room->taken = room->turn;
   record_vote(room, call, taken, refused);
   return taken;
+}
+
+void give_up_call(const Room& room) noexcept {
+  room.own->seats[room.turn % kSeats].word.fetch_or(kGaveUp, std::memory_order_acq_rel);
+}
+
+// A seat is used again only when all have read it, or when some member has died
+// (wait_for_readers()).
+bool has_given_up(const Room& room, const Member& member) noexcept {
+  const uint64_t word = seat(member.peer, room, room.turn).word.load(std::memory_order_acquire);
+  return turn_of(word) != room.turn || (word & kGaveUp) != 0;
+}
+
+bool any_has_given_up(const Room& room) noexcept {
+  return std::any_of(room.members.begin(), room.members.end(),
+                     [&](const Member& member) { return has_given_up(room, member); });
 }
 
 }  // namespace lacuna::direct

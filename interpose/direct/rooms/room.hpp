@@ -137,6 +137,7 @@ struct Room {
   Outflow outflow_to_all;
   Habit habits[2][kKinds];  // second row: calls in which this rank's types are predefined
   uint64_t shut_until = 0;  // calls like the current one need no vote before this turn
+  bool is_broken = false;   // a member has died before it voted: no call will be done here
   Passed passed[kKinds];
   // Neighbours of a topology, once known.
   std::vector<int> sources;
@@ -180,6 +181,14 @@ struct Ballot {
 // Writes this rank's vote (`own` null: no) and reads the others'. True: nobody said no, somebody
 // has gaps, and somebody has enough data. `alive`: false if a member has died.
 bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept;
+// Call where a call fails here that all have voted for. The others may wait for this rank's data,
+// or for it to consume theirs: they learn of it from its seat.
+void give_up_call(const Room& room) noexcept;
+// Whether this member has done so in the current call.
+bool has_given_up(const Room& room, const Member& member) noexcept;
+bool any_has_given_up(const Room& room) noexcept;
+// Votes no in all rooms from now on.
+void leave_rooms() noexcept;
 
 }  // namespace lacuna::direct
 

@@ -17,7 +17,8 @@ namespace lacuna::direct {
 inline constexpr uint64_t kYes = 1;
 inline constexpr uint64_t kGaps = 2;
 inline constexpr uint64_t kEnough = 4;
-inline constexpr int kCallShift = 3;
+inline constexpr uint64_t kGaveUp = 8;  // after the vote (give_up_call())
+inline constexpr int kCallShift = 4;
 inline constexpr int kRootShift = 8;
 inline constexpr int kTurnShift = 24;
 static_assert(kKinds <= 1 << (kRootShift - kCallShift));

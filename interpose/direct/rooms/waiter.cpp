@@ -69,8 +69,8 @@ const Peer& Waiter::peer_of(size_t late) const noexcept {
   return found != nullptr ? *found : own_peer();
 }
 
-bool Waiter::all_live() const noexcept {
-  if (room_ == nullptr) return !has_ended(peer_->pid);
+bool Waiter::all_live(const Peer& late) const noexcept {
+  if (room_ == nullptr || what_ == Wait::kData) return !has_ended(late.pid);
   return std::none_of(room_->members.begin(), room_->members.end(), [](const Member& member) {
     return member.peer != own_index() && has_ended(peer_at(member.peer)->pid);
   });
@@ -120,7 +120,7 @@ bool Waiter::wait_longer(size_t late) noexcept {
   }
   if (now - asked_ns_ < kBetweenAsks) return true;
   asked_ns_ = now;
-  return all_live();
+  return all_live(peer);
 }
 
 void Waiter::end() noexcept {

@@ -26,7 +26,8 @@ enum class Wait : uint8_t {
 
 class Waiter {
  public:
-  // Waits for the members of a room, in a call of this kind. Ends if any member has died.
+  // Waits for the members of a room, in a call of this kind. Ends if any member has died; kData: if
+  // the member has died that is waited for, as others may have done their part and ended.
   Waiter(Wait what, const Room& room, Kind kind) noexcept
       : room_(&room), what_(what), kind_(kind) {}
   // Waits for a sender in the middle of its call, which needs nothing of the library.
@@ -66,7 +67,7 @@ class Waiter {
   }
   bool wait_longer(size_t late) noexcept;
   const Peer& peer_of(size_t late) const noexcept;
-  bool all_live() const noexcept;
+  bool all_live(const Peer& late) const noexcept;
   void tell(const Peer& late, int64_t ns) const noexcept;
   void describe(char* text, int bytes) const noexcept;
   void end() noexcept;

@@ -97,6 +97,8 @@ class Inflow {
   bool is_expected() const noexcept { return lane_->bytes != Lane::kNobody; }
   bool is_truncated() const noexcept { return lane_->bytes > lot_->bytes; }
   bool over() const noexcept { return got_ >= lane_->bytes; }
+  // Whether the sender has listed its runs, for this rank to read from its memory.
+  bool is_read() const noexcept { return lane_->runs > 0; }
   bool step() noexcept;
 
  private:

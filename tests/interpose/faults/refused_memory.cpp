@@ -22,6 +22,7 @@ namespace {
 uintptr_t g_begin = 0;  // lacuna's code
 uintptr_t g_end = 0;
 std::atomic<int64_t> g_held{0};
+std::atomic<bool> g_refuses_access{false};
 
 int look_at(dl_phdr_info* info, size_t, void*) {
   if (std::strstr(info->dlpi_name, "liblacuna-") == nullptr) return 0;
@@ -55,10 +56,13 @@ void* counted(void* memory, const void* caller) {
 
 void test::find_lacuna() { dl_iterate_phdr(look_at, nullptr); }
 bool test::knows_lacuna() { return g_begin < g_end; }
+void test::refuse_access(bool refuses) { g_refuses_access.store(refuses); }
 int64_t test::bytes_held() { return g_held.load(); }
 
 #define CALLER __builtin_return_address(0)
 
+// Programs are compiled with hidden symbols.
+#pragma GCC visibility push(default)
 extern "C" {
 
 void* malloc(size_t bytes) noexcept {
@@ -80,4 +84,13 @@ void* mmap(void* address, size_t length, int protection, int flags, int file,
   return reinterpret_cast<void*>(
       syscall(SYS_mmap, address, length, protection, flags, file, offset));
 }
+
+int mprotect(void* address, size_t length, int protection) noexcept {
+  if (g_refuses_access.load() && is_lacuna(CALLER)) {
+    errno = ENOMEM;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_mprotect, address, length, protection));
 }
+}
+#pragma GCC visibility pop

@@ -12,6 +12,9 @@ namespace test {
 // Defined by the program: whether this allocation of lacuna's fails. Called by any thread.
 bool is_refused();
 
+// Whether mprotect() fails for lacuna from now on.
+void refuse_access(bool refuses);
+
 // Finds lacuna's code. Until then, no allocation fails.
 void find_lacuna();
 bool knows_lacuna();

@@ -119,6 +119,57 @@ TOPIC(faults_neighbors) {
   }
 }
 
+// A rank that gets no access to another rank's memory. Both topics need ranks that have not read
+// from each other yet. Here: a payload. It is lost, but the program does not get the token instead.
+TOPIC(faults_no_access) {
+  find_lacuna();
+  MPI_Datatype type = column(4096, 3);
+  Buffer from(type, 1);
+  from.fill(1);
+  return_errors(MPI_COMM_WORLD);
+  if (g_rank == 2) MPI_Send(from.base(), 1, type, 3, 1, MPI_COMM_WORLD);
+  if (g_rank == 3) {
+    std::vector<double> got(4096);
+    refuse_access(true);
+    const int code =
+        MPI_Recv(got.data(), 4096, MPI_DOUBLE, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    refuse_access(false);
+    CHECK(class_of(code) == MPI_ERR_OTHER);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&type);
+}
+
+// In a collective through shared memory: it ends in all ranks, and the next ones bring the same
+// bytes as without lacuna.
+TOPIC(faults_rooms_no_access) {
+  constexpr int kElements = 50;
+  find_lacuna();
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  return_errors(comm);
+  MPI_Datatype type = new_type();
+  Buffer from(type, kElements * g_size), to(type, kElements * g_size);
+  Buffer expected(type, kElements * g_size);
+  from.fill(static_cast<unsigned>(g_rank));
+  to.fill(8);
+  expected.fill(8);
+  lacuna(false);
+  MPI_Alltoall(from.base(), kElements, type, expected.base(), kElements, type, MPI_COMM_WORLD);
+  lacuna(true);
+  if (g_rank == 1) refuse_access(true);
+  const int code = MPI_Alltoall(from.base(), kElements, type, to.base(), kElements, type, comm);
+  refuse_access(false);
+  CHECK(class_of(code) == MPI_ERR_OTHER);
+  for (int i = 0; i < 12; ++i) {
+    to.fill(8);
+    MPI_Alltoall(from.base(), kElements, type, to.base(), kElements, type, comm);
+    CHECK(to == expected);
+  }
+  MPI_Type_free(&type);
+  MPI_Comm_free(&comm);
+}
+
 // The collective that makes a room fails in one rank only, which then has no room.
 TOPIC(faults_rooms_refused) {
   for (int i = 0; i < 3; ++i) {
