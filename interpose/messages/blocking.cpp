@@ -36,6 +36,7 @@ Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype d
   if (!may_send(mode)) return kDeclined;
   Outgoing outgoing;
   outgoing.mode = mode;
+  outgoing.tag = tag;
   if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing)) return kDeclined;
   return taken(send_packed(mode, &outgoing, dest, tag, comm));
 }
@@ -158,9 +159,10 @@ int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatyp
 
 // The message to receive is held already, so the receive cannot wait: it is done first, then the
 // sending half, which may.
-int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                 int sendtag, MPI_Comm comm, const Incoming& incoming, int source, int recvtag,
-                 MPI_Comm where, MPI_Status* status, direct::Detour* detour) {
+int led_sendrecv(Outgoing* outgoing, const void* sendbuf, MPI_Count sendcount,
+                 MPI_Datatype sendtype, int dest, int sendtag, MPI_Comm comm,
+                 const Incoming& incoming, int source, int recvtag, MPI_Comm where,
+                 MPI_Status* status, direct::Detour* detour) {
   int code = MPI_SUCCESS;
   if (MPI_Message* held = detour->message()) {
     code = receive_held(held, incoming, status, detour);
@@ -175,6 +177,7 @@ int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
     detour->finish();
   }
   const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  if (sent != MPI_SUCCESS) outgoing->give_up();
   return code != MPI_SUCCESS ? code : sent;
 }
 
@@ -183,8 +186,7 @@ int led_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
 Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                        int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                        int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  const bool sends =
-      direct::can_match(dest, sendtag, comm) && dest != MPI_ANY_SOURCE && sendtag != MPI_ANY_TAG;
+  const bool sends = direct::can_send(dest, sendtag, comm);
   if ((!sends && dest != MPI_PROC_NULL) || !direct::can_match(source, recvtag, comm))
     return kDeclined;  // the library reports the error
   Outgoing outgoing;
@@ -217,6 +219,7 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   }
   Incoming incoming;
   Outgoing outgoing;
+  outgoing.tag = sendtag;
   const bool receives = make_incoming(recvbuf, recvcount, recvtype, source, comm, true, &incoming);
   const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
   if (!receives && !sends) return kDeclined;
@@ -231,16 +234,17 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
     recvbuf = incoming.data;
     recvcount = incoming.wire.count;
     recvtype = incoming.wire.type;
-    status = own.get();
   }
-  if (direct::any_held() && receives) {
+  // If the sending half is invalid, the library finds the error, and receives nothing.
+  if (direct::any_held() && receives &&
+      (dest == MPI_PROC_NULL || direct::can_send(dest, sendtag, comm))) {
     direct::Detour detour;
     MPI_Comm where = comm;
     detour.start(&source, &recvtag, &where);
     incoming.lead(detour);
     if (detour.taken()) {
-      const int received = led_sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, comm, incoming,
-                                        source, recvtag, where, status, &detour);
+      const int received = led_sendrecv(&outgoing, sendbuf, sendcount, sendtype, dest, sendtag,
+                                        comm, incoming, source, recvtag, where, own.get(), &detour);
       return taken(own.finish(incoming, received));
     }
   }
@@ -248,11 +252,16 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   const int code = fits_int(sendcount) && fits_int(recvcount)
                        ? next.MPI_Sendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest,
                                            sendtag, recvbuf, static_cast<int>(recvcount), recvtype,
-                                           source, recvtag, comm, status)
+                                           source, recvtag, comm, own.get())
                        : next.MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
-                                             recvcount, recvtype, source, recvtag, comm, status);
-  if (sends && code != MPI_SUCCESS) outgoing.give_up();
-  const int result = receives ? own.finish(incoming, code) : code;
+                                             recvcount, recvtype, source, recvtag, comm, own.get());
+  // An error of the receiving half comes when the token has been sent.
+  if (sends && !own.is_written()) outgoing.give_up();
+  int result = code;
+  if (receives)
+    result = own.finish(incoming, code);
+  else if (own.is_written())
+    own.tell();
   return sends || !incoming.is_only_watched() ? taken(result) : watched(result);
 }
 

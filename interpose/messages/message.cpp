@@ -76,7 +76,7 @@ bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
                  Outgoing* outgoing) noexcept {
   Job job;
   const direct::Peer* peer = find_peer(buf, count, datatype, dest, comm, &job);
-  if (peer == nullptr ||
+  if (peer == nullptr || !direct::is_tag_of_send(outgoing->tag) ||
       !promise(job.record->plan, buf, count, job.bytes, account_of(*job.record), *peer, outgoing)) {
     return false;
   }

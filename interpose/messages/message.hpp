@@ -32,6 +32,9 @@ struct Outgoing {
   MPI_Count count = 0;
   Account account;
   SendMode mode = SendMode::kStandard;
+  // If it is invalid, no token is sent: the library reports the error, and may return MPI_SUCCESS
+  // after the program's handler has seen it.
+  int tag = 0;
 
   // Packs the payload of a token; does nothing for packed data. Call before a send that may wait
   // for the peer, else after it, so that the receiver unpacks meanwhile. `is_out`: the token has

@@ -27,13 +27,14 @@ namespace {
 // `start` posts the send of packed data or a token, and sets the request.
 template <typename Start>
 Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                  MPI_Comm comm, MPI_Request* request, const Start& start) {
+                  int tag, MPI_Comm comm, MPI_Request* request, const Start& start) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Outgoing outgoing;
   outgoing.mode = mode;
+  outgoing.tag = tag;
   if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
     drop_pending(entry);
     return kDeclined;
@@ -128,7 +129,7 @@ Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
                                 : (next.*send.nonblocking_c)(packed, wire.count, wire.type, dest,
                                                              tag, comm, started);
   };
-  return start_send(mode, buf, count, datatype, dest, comm, request, start);
+  return start_send(mode, buf, count, datatype, dest, tag, comm, request, start);
 }
 
 Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
@@ -170,6 +171,7 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Outgoing outgoing;
+  outgoing.tag = sendtag;
   if (dest != MPI_PROC_NULL &&
       !make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing) &&
       !pack_aside(sendbuf, sendcount, sendtype, &outgoing)) {
@@ -234,6 +236,7 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Outgoing outgoing;
+  outgoing.tag = sendtag;
   const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing);
   entry->receive = watch_receive(recvbuf, recvcount, recvtype, source, comm, &entry->incoming);
   if (!sends && !entry->receive) {

@@ -58,7 +58,7 @@ bool send_token(PendingRequest* entry) {
   const int code = (next_functions().*send_functions(source.mode).nonblocking)(
       outgoing.data, static_cast<int>(outgoing.wire.count), outgoing.wire.type, source.dest,
       source.tag, source.comm, &entry->substitute);
-  if (code != MPI_SUCCESS) {
+  if (code != MPI_SUCCESS || entry->substitute == runtime().request_null) {
     outgoing.give_up();
     return false;
   }

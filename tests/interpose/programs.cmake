@@ -8,6 +8,7 @@ set(lacuna_interpose_sources
   direct/direct_test.cpp
   direct/ends_test.cpp
   direct/first_test.cpp
+  direct/given_up_test.cpp
   direct/limits_test.cpp
   direct/log_test.cpp
   direct/persistent_test.cpp

@@ -45,7 +45,7 @@ lacuna_interpose_test(direct ENV LACUNA_DIRECT=1
     direct_ring direct_persistent direct_persistent_room direct_persistent_order direct_persistent_held
     direct_persistent_asked direct_persistent_fair direct_truncation_asked direct_truncation_by_library
     direct_testall_of_three @freed direct_probe_truncation direct_truncation_of_several direct_bad_communicator
-    direct_truncation_after_free)
+    direct_truncation_after_free direct_sendrecv_truncated direct_failed_sends)
 lacuna_interpose_test(direct.first RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1
   TOPICS direct_first_token direct_settled_tokens direct_many_held)
 lacuna_interpose_test(direct.handlers DEPTH REPETITION ENV LACUNA_DIRECT=1 TOPICS errors_of_no_communicator)

@@ -189,6 +189,12 @@ bool can_match(int source, int tag, MPI_Comm comm) {
          (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
 }
 
+bool is_tag_of_send(int tag) noexcept { return tag != MPI_ANY_TAG && is_tag(tag); }
+
+bool can_send(int dest, int tag, MPI_Comm comm) {
+  return dest != MPI_ANY_SOURCE && tag != MPI_ANY_TAG && can_match(dest, tag, comm);
+}
+
 bool is_posting() noexcept { return t_holds_taking; }
 
 Posting::Posting(bool locks) noexcept {

@@ -21,6 +21,9 @@ inline bool any_held() noexcept { return g_gate.held_back.load(std::memory_order
 
 // Whether these arguments are valid, so that the library raises no error for a receive with them.
 bool can_match(int source, int tag, MPI_Comm comm);
+// The same for a send, not to MPI_PROC_NULL.
+bool can_send(int dest, int tag, MPI_Comm comm);
+bool is_tag_of_send(int tag) noexcept;
 
 // A shared lock for MPI_THREAD_MULTIPLE. While it is held, no thread takes messages out of the
 // library's queue: a receive looks at the held messages, then posts to the library, and would miss
