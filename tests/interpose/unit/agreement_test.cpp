@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The agreement of many ranks in MPI_Init, of which one is out of memory. Threads play the others.
+#include "interpose/direct/agreement/agreement.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,7 +17,6 @@
 #include "interpose/direct/agreement/launched.hpp"
 #include "interpose/direct/agreement/meeting.hpp"
 #include "interpose/direct/node/arena.hpp"
-#include "interpose/direct/node/peers.hpp"
 #include "tests/interpose/unit/fake_next.hpp"
 
 namespace {
