@@ -76,10 +76,10 @@ Result<TypePtr> Decoder::descend(MPI_Datatype handle, int depth, std::forward_li
   for (;; ++depth) {
     if (depth > kMaxDepth) return decline("it is nested deeper than 128 constructors");
     if (const Predefined* known = predefined_.find(handle)) return build_named(*known, handle);
-    if (++parts_ > kMaxParts) return decline("it has more than 32768 parts that are derived types");
+    if (++parts_ > kMaxParts) return decline("it is made of more than 32768 derived types");
     Link& link = links->emplace_front(mpi_, predefined_, handle);
     Contents& contents = link.contents;
-    if (!contents.ok()) return decline("the library does not tell its contents");
+    if (!contents.ok()) return decline("the MPI library returned an error for its contents");
     const auto leaf = [&](Result<TypePtr> type) {
       Result<TypePtr> held = checked(std::move(type), link);
       links->pop_front();
@@ -104,12 +104,12 @@ Result<TypePtr> Decoder::descend(MPI_Datatype handle, int depth, std::forward_li
 
 Result<TypePtr> Decoder::checked(Result<TypePtr> type, const Link& link) {
   if (!type) return type;
-  if (link.contents.failed()) return decline("its contents are not what the standard says");
+  if (link.contents.failed()) return decline("its contents differ from what the MPI standard says");
   return hold_against_library(std::move(type).value(), link.handle);
 }
 
 Result<TypePtr> Decoder::build_named(const Predefined& known, MPI_Datatype handle) {
-  if (known.basic == nullptr) return decline("a marker of MPI-1 stands where data must be");
+  if (known.basic == nullptr) return decline("it uses MPI_LB or MPI_UB as a data type");
   if (predefined_.is_verified(known)) return make_named(*known.basic);
   Result<TypePtr> type = hold_against_library(make_named(*known.basic), handle);
   // Not remembered for a part whose bounds the library gives differently: it is resized each time.
@@ -192,7 +192,7 @@ Result<TypePtr> Decoder::construct(Contents& contents, TypePtr child) {
       return make_resized(lb, extent, std::move(child));
     }
     default:
-      return decline("its combiner is not known");
+      return decline("lacuna does not know its combiner");
   }
 }
 
@@ -203,7 +203,7 @@ Result<TypePtr> Decoder::build_struct(Contents& contents, int depth) {
   const std::vector<int64_t> blocklengths = contents.counts(count);
   const std::vector<int64_t> displacements = contents.addresses(count);
   if (contents.failed() || contents.children() != count) {
-    return decline("its contents are not what the standard says");
+    return decline("its contents differ from what the MPI standard says");
   }
   std::vector<int64_t> kept_blocklengths;
   std::vector<int64_t> kept_displacements;
@@ -238,7 +238,7 @@ Result<TypePtr> Decoder::build_f90(Contents& contents, MPI_Datatype handle) {
   has_f90_ = true;
   MPI_Count size = 0;
   if (mpi_.type_size_x(handle, &size) != MPI_SUCCESS)
-    return decline("the library does not tell its size");
+    return decline("the MPI library returned an error for its size");
   const std::string bytes = std::to_string(static_cast<long long>(size));
   if (contents.combiner() == Combiner::kF90Integer) {
     const int64_t range = contents.integer();
@@ -260,13 +260,13 @@ Result<TypePtr> Decoder::hold_against_library(TypePtr type, MPI_Datatype handle)
   if (mpi_.type_size_x(handle, &size) != MPI_SUCCESS ||
       mpi_.type_get_extent_x(handle, &lb, &extent) != MPI_SUCCESS ||
       mpi_.type_get_true_extent_x(handle, &true_lb, &true_extent) != MPI_SUCCESS) {
-    return decline("the library does not tell its size");
+    return decline("the MPI library returned an error for its size or extent");
   }
   if (size != type->size_bytes) {
-    return decline("the library gives a part of it another size");
+    return decline("the MPI library gives one of its types another size than the standard");
   }
   if (size > 0 && (true_lb != type->true_lb || true_extent != type->true_extent())) {
-    return decline("the library gives a part of it another true extent");
+    return decline("the MPI library gives one of its types another true extent than the standard");
   }
   if (lb == type->lb && extent == type->extent()) return type;
   return make_resized(lb, extent, std::move(type));

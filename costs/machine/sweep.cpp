@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kStream = 16;  // messages before the receiver replies
 constexpr useconds_t kPoll = 2000;
-constexpr double kRequestTimeoutSeconds = 600;  // without a request for so long, the program ends
+constexpr int kRequestTimeoutSeconds = 600;  // without a request for so long, the program ends
 
 struct Size {
   int bytes = 0;
@@ -100,7 +100,8 @@ Request next_request(const std::string& folder, int number, int rank) {
     const std::string path = folder + "/" + std::to_string(number);
     const auto begin = Clock::now();
     while (access(path.c_str(), R_OK) != 0) {
-      if (seconds_since(begin) > kRequestTimeoutSeconds) fail("no request came");
+      if (seconds_since(begin) > kRequestTimeoutSeconds)
+        fail("no request within " + std::to_string(kRequestTimeoutSeconds) + " s");
       usleep(kPoll);
     }
     std::ifstream file(path);

@@ -88,7 +88,7 @@ Counted count_one(const Event& event, int turns, const std::function<void()>& wo
   const bool is_read = read(file, &told, sizeof told) == sizeof told;
   close(file);
   if (!is_read || told.running == 0) {
-    counted.why = "the counter never ran: somebody else has it";
+    counted.why = "the counter never ran: it is in use by another process";
     return counted;
   }
   // Scaled, if the counter was multiplexed and ran only part of the time.
@@ -104,7 +104,7 @@ std::string why_not(int error, int paranoid) {
     case ENOENT:
     case EOPNOTSUPP:
     case ENODEV:
-      return "this machine has no such counter (virtual machines seldom have any)";
+      return "this machine has no such counter (few virtual machines have any)";
     case EACCES:
     case EPERM:
       return "not allowed: kernel.perf_event_paranoid is " + std::to_string(paranoid) +

@@ -113,7 +113,7 @@ void measure(const char* name, int rounds, const Step& step) {
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 61;
   g_rank = lacuna::bench::begin_pair("lacuna-overhead", &argc, &argv);
-  if (rounds < 1) lacuna::bench::fail_job("lacuna-overhead", "how many rounds?");
+  if (rounds < 1) lacuna::bench::fail_job("lacuna-overhead", "ROUNDS must be at least 1");
   if (g_rank == 0) {
     std::printf("%-20s %9s %9s %9s   %8s %8s\n", "ns", "native", "lacuna", "timed", "/native",
                 "/lacuna");

@@ -138,7 +138,7 @@ TEST_F(Api, CopiesFromOneLayoutToAnother) {
   EXPECT_EQ(std::vector<int>(out, out + 3), (std::vector<int>{5, 3, 1}));
   EXPECT_EQ(lacuna_copy(from, nullptr, 0, to, nullptr, 0), LACUNA_OK);
   EXPECT_EQ(lacuna_copy(from, mem, 1, to, out, 2), LACUNA_INVALID_ARGUMENT);
-  EXPECT_STREQ(lacuna_last_error(), "a has 12 bytes of data and b 24; they must have as many");
+  EXPECT_STREQ(lacuna_last_error(), "a has 12 bytes of data and b 24; they must be equal");
   EXPECT_EQ(lacuna_copy(from, nullptr, 1, to, out, 1), LACUNA_INVALID_ARGUMENT);
   EXPECT_NE(std::strstr(lacuna_last_error(), "mem_a is NULL"), nullptr);
   EXPECT_EQ(lacuna_copy(from, mem, 1, nullptr, out, 1), LACUNA_INVALID_ARGUMENT);
@@ -216,7 +216,7 @@ TEST_F(Api, Streams) {
   ASSERT_EQ(lacuna_unpack_stream_create(plan, back, 1, &in), LACUNA_OK);
   lacuna_plan_destroy(plan);  // the streams keep the plan alive
   ASSERT_EQ(lacuna_pack_stream_next(out, 6, packed), LACUNA_OK);
-  expect_wrong(lacuna_pack_stream_next(out, 7, packed), LACUNA_INVALID_ARGUMENT, "6 are left");
+  expect_wrong(lacuna_pack_stream_next(out, 7, packed), LACUNA_INVALID_ARGUMENT, "6 bytes left");
   expect_wrong(lacuna_pack_stream_next(out, 1, nullptr), LACUNA_INVALID_ARGUMENT, "packed");
   expect_wrong(lacuna_pack_stream_next(nullptr, 1, packed), LACUNA_INVALID_ARGUMENT, "stream");
   expect_wrong(lacuna_pack_stream_seek(out, 13), LACUNA_INVALID_ARGUMENT, "12 bytes");
@@ -246,11 +246,11 @@ TEST_F(Api, LentPieces) {
   const void* from = nullptr;
   void* to = nullptr;
   expect_wrong(lacuna_pack_stream_lend(nullptr, 1, &from), LACUNA_INVALID_ARGUMENT, "stream");
-  expect_wrong(lacuna_pack_stream_lend(out, 13, &from), LACUNA_INVALID_ARGUMENT, "12 are left");
+  expect_wrong(lacuna_pack_stream_lend(out, 13, &from), LACUNA_INVALID_ARGUMENT, "12 bytes left");
   expect_wrong(lacuna_pack_stream_lend(out, -1, &from), LACUNA_INVALID_ARGUMENT, "bytes is -1");
   expect_wrong(lacuna_pack_stream_lend(out, 1, nullptr), LACUNA_INVALID_ARGUMENT, "packed");
   EXPECT_EQ(from, nullptr);
-  expect_wrong(lacuna_unpack_stream_filled(in, 0), LACUNA_INVALID_ARGUMENT, "no place");
+  expect_wrong(lacuna_unpack_stream_filled(in, 0), LACUNA_INVALID_ARGUMENT, "no buffer");
   expect_wrong(lacuna_unpack_stream_filled(nullptr, 0), LACUNA_INVALID_ARGUMENT, "stream");
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(lacuna_pack_stream_lend(out, 8, &from), LACUNA_OK);
@@ -259,18 +259,18 @@ TEST_F(Api, LentPieces) {
   }
   ASSERT_EQ(lacuna_unpack_stream_lend(in, 8, &to), LACUNA_OK);
   std::memcpy(to, (const int[]){7, 8}, 8);
-  // While a place is lent, other calls are refused and nothing is lost.
+  // While a buffer is lent, other calls are refused and nothing is lost.
   void* second = nullptr;
   const int packed[3] = {4, 4, 4};
   expect_wrong(lacuna_unpack_stream_lend(in, 4, &second), LACUNA_INVALID_ARGUMENT, "is lent");
   expect_wrong(lacuna_unpack_stream_next(in, 4, packed), LACUNA_INVALID_ARGUMENT, "is lent");
   expect_wrong(lacuna_unpack_stream_seek(in, 0), LACUNA_INVALID_ARGUMENT, "is lent");
   expect_wrong(lacuna_unpack_stream_flush(in), LACUNA_INVALID_ARGUMENT, "is lent");
-  expect_wrong(lacuna_unpack_stream_filled(in, 9), LACUNA_INVALID_ARGUMENT, "8 were lent");
-  expect_wrong(lacuna_unpack_stream_filled(in, -1), LACUNA_INVALID_ARGUMENT, "8 were lent");
+  expect_wrong(lacuna_unpack_stream_filled(in, 9), LACUNA_INVALID_ARGUMENT, "buffer has 8");
+  expect_wrong(lacuna_unpack_stream_filled(in, -1), LACUNA_INVALID_ARGUMENT, "buffer has 8");
   EXPECT_EQ(second, nullptr);
   ASSERT_EQ(lacuna_unpack_stream_filled(in, 8), LACUNA_OK);
-  expect_wrong(lacuna_unpack_stream_filled(in, 0), LACUNA_INVALID_ARGUMENT, "no place");
+  expect_wrong(lacuna_unpack_stream_filled(in, 0), LACUNA_INVALID_ARGUMENT, "no buffer");
   ASSERT_EQ(lacuna_unpack_stream_lend(in, 0, &to), LACUNA_OK);
   ASSERT_EQ(lacuna_unpack_stream_filled(in, 0), LACUNA_OK);
   ASSERT_EQ(lacuna_unpack_stream_next(in, 4, packed), LACUNA_OK);
@@ -294,9 +294,9 @@ TEST_F(Api, AListLongerThanAnyMemoryIsNoDefect) {
   ASSERT_EQ(lacuna_type_named("int", &oldtype), LACUNA_OK);
   const int64_t one = 1;
   expect_wrong(lacuna_type_indexed(INT64_MAX, &one, &one, oldtype, &type), LACUNA_OUT_OF_MEMORY,
-               "more entries");
+               "too many entries");
   expect_wrong(lacuna_type_struct(INT64_MAX, &one, &one, &oldtype, &type), LACUNA_OUT_OF_MEMORY,
-               "more entries");
+               "too many entries");
   EXPECT_EQ(type, nullptr);
   lacuna_type_destroy(oldtype);
 }

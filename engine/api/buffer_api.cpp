@@ -35,8 +35,8 @@ lacuna_status lacuna_buffer_acquire(int64_t bytes, void** buffer) {
     lacuna::Buffer* const got = lacuna::acquire_buffer(bytes, cap_mb << 20);
     if (got == nullptr) {
       return fail(LACUNA_OUT_OF_MEMORY, "no buffer of " + std::to_string(bytes) +
-                                            " bytes: memory was refused, or all "
-                                            "buffers would take more than LACUNA_POOL_MB=" +
+                                            " bytes: out of memory, or all buffers "
+                                            "together would exceed LACUNA_POOL_MB=" +
                                             std::to_string(cap_mb));
     }
     try {

@@ -11,10 +11,11 @@ lacuna_status lacuna_plan_cost_json(const lacuna_plan* plan, int64_t count, size
   if (status != LACUNA_OK) return status;
   return lacuna::api::guarded([&] {
     if (!lacuna::has_cost(lacuna::api::plan_of(plan), count)) {
-      return lacuna::api::fail(
-          LACUNA_OVERFLOW, "cost: " + std::to_string(count) + " elements of this type lie within " +
-                               "more than " + std::to_string(lacuna::kMostCostBytes) +
-                               " bytes of memory; that is the limit of what is reckoned");
+      return lacuna::api::fail(LACUNA_OVERFLOW,
+                               "cost: " + std::to_string(count) +
+                                   " elements of this type span more than " +
+                                   std::to_string(lacuna::kMostCostBytes) +
+                                   " bytes of memory; costs are predicted up to that");
     }
     return lacuna::api::give_text(lacuna::cost_json(lacuna::api::plan_of(plan), count), capacity,
                                   text, needed);

@@ -205,7 +205,7 @@ lacuna_status lacuna_copy(const lacuna_plan* plan_a, const void* mem_a, int64_t 
   if (from != to) {
     return guarded([&] {
       return invalid("a has " + std::to_string(from) + " bytes of data and b " +
-                     std::to_string(to) + "; they must have as many");
+                     std::to_string(to) + "; they must be equal");
     });
   }
   status = check_memory(plan_a, mem_a, from, "mem_a");

@@ -48,21 +48,21 @@ const char* lacuna_status_message(lacuna_status status) {
     case LACUNA_OK:
       return "done";
     case LACUNA_INVALID_ARGUMENT:
-      return "an argument breaks the rule stated for it";
+      return "an argument is not valid";
     case LACUNA_PARSE_ERROR:
-      return "the type text is not one";
+      return "the text is not a valid type";
     case LACUNA_UNSUPPORTED:
-      return "not for lacuna";
+      return "lacuna does not support this";
     case LACUNA_OVERFLOW:
       return "a size, extent or offset does not fit into 64 bits";
     case LACUNA_TRUNCATED:
-      return "the given space is too small";
+      return "the given buffer is too small";
     case LACUNA_OUT_OF_MEMORY:
-      return "memory was refused";
+      return "out of memory";
     case LACUNA_INTERNAL:
       return "a defect in lacuna: please report it";
   }
-  return "no status of lacuna";
+  return "unknown status";
 }
 
 const char* lacuna_last_error(void) { return lacuna::api::last_error().c_str(); }

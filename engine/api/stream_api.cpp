@@ -19,9 +19,10 @@ using lacuna::api::plan_of;
 Stream<true>* of(lacuna_pack_stream* stream) { return reinterpret_cast<Stream<true>*>(stream); }
 Stream<false>* of(lacuna_unpack_stream* stream) { return reinterpret_cast<Stream<false>*>(stream); }
 
-constexpr const char* kNoStream = "stream is NULL; give one that was created";
+constexpr const char* kNoStream =
+    "stream is NULL; give one from lacuna_pack_stream_create or lacuna_unpack_stream_create";
 constexpr const char* kIsLent =
-    "a place of the stream is lent; give it back by lacuna_unpack_stream_filled";
+    "a buffer of the stream is lent; call lacuna_unpack_stream_filled first";
 
 template <bool kPack>
 bool is_lent(const Stream<kPack>* stream) {
@@ -51,8 +52,8 @@ template <bool kPack>
     if (stream == nullptr) return invalid(kNoStream);
     if (is_lent(stream)) return invalid(kIsLent);
     if (bytes < 0 || bytes > stream->left()) {
-      return invalid("bytes is " + std::to_string(bytes) + "; " + std::to_string(stream->left()) +
-                     " are left of the stream");
+      return invalid("bytes is " + std::to_string(bytes) + "; the stream has " +
+                     std::to_string(stream->left()) + " bytes left");
     }
     return invalid("packed is NULL; give a buffer for the packed stream");
   });
@@ -79,7 +80,7 @@ lacuna_status lend(Stream<kPack>* stream, int64_t bytes, Place** packed) {
     return guarded([&] {
       return fail(LACUNA_OUT_OF_MEMORY,
                   "no buffer for a piece of " + std::to_string(bytes) +
-                      " bytes; LACUNA_POOL_MB is the most that all buffers take together");
+                      " bytes: out of memory, or all buffers together would exceed LACUNA_POOL_MB");
     });
   }
   *packed = place;
@@ -142,9 +143,10 @@ lacuna_status lacuna_unpack_stream_filled(lacuna_unpack_stream* stream, int64_t 
   if (mine == nullptr || bytes < 0 || bytes > mine->lent()) [[unlikely]] {
     return guarded([&] {
       if (mine == nullptr) return invalid(kNoStream);
-      if (!is_lent(mine)) return invalid("no place of the stream is lent");
-      return invalid("bytes is " + std::to_string(bytes) + "; " + std::to_string(mine->lent()) +
-                     " were lent");
+      if (!is_lent(mine))
+        return invalid("no buffer of the stream is lent; call lacuna_unpack_stream_lend first");
+      return invalid("bytes is " + std::to_string(bytes) + "; the lent buffer has " +
+                     std::to_string(mine->lent()));
     });
   }
   mine->filled(bytes);

@@ -19,7 +19,7 @@ lacuna_status guarded_by(const Fail& fail, const Body& body) noexcept {
   } catch (const std::bad_alloc&) {
     return fail(LACUNA_OUT_OF_MEMORY, std::string());
   } catch (const std::length_error&) {  // a list longer than memory: its count is wrong
-    return fail(LACUNA_OUT_OF_MEMORY, "a list has more entries than fit into memory");
+    return fail(LACUNA_OUT_OF_MEMORY, "out of memory: a list has too many entries");
   } catch (const std::exception& e) {
     return fail(LACUNA_INTERNAL, e.what());
   } catch (...) {

@@ -53,10 +53,10 @@ Result<std::string> read_small_file(const std::string& path) {
     filled += static_cast<size_t>(got);
   }
   close(file);
-  if (!is_file) return unreadable("it is not a file");
+  if (!is_file) return unreadable("it is not a regular file");
   if (!is_small) {
-    return unreadable("it has " + std::to_string(about.st_size) + " bytes, more than the " +
-                      std::to_string(kMostBytes) + " of such a file");
+    return unreadable("it has " + std::to_string(about.st_size) + " bytes; at most " +
+                      std::to_string(kMostBytes) + " are read");
   }
   if (filled < text.size()) return unreadable("it cannot be read");
   return text;

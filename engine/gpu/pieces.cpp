@@ -350,13 +350,14 @@ Result<DevicePlan> make_device_plan(const Type& type, int64_t count) {
   if (!Lowering(plan).walk(*all.node, root)) {
     clear(plan);
     if (!Lowering(plan).spell(*all.node, root))
-      return Error{LACUNA_UNSUPPORTED,
-                   "the type has more loops within each other than a kernel takes, and more runs "
-                   "than fit a list"};
+      return Error{
+          LACUNA_UNSUPPORTED,
+          "the type has more nested loops than a kernel supports, and more runs than fit a "
+          "list"};
   }
   if (plan.rows.size() > 1) plan.whole = add_whole(plan, layout, count);
   if (!count_tiles(plan))
-    return Error{LACUNA_UNSUPPORTED, "the message is too large for one launch"};
+    return Error{LACUNA_UNSUPPORTED, "the message is too large for one kernel launch"};
   return plan;
 }
 

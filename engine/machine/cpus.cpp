@@ -84,13 +84,14 @@ constexpr CpuHabits kZen5 = [] {
 // Events that count L2 misses: L2_RQSTS.MISS (Intel SDM, since Skylake); L2_CACHE_REQ_STAT, data
 // misses (AMD PPR, since Zen 2).
 constexpr Cpu kRows[] = {
-    {"generic", "nothing: what is safe anywhere", nullptr, {}},
+    {"generic", "not measured: safe defaults", nullptr, {}},
     {"golden-cove", "Sapphire, Emerald and Granite Rapids; also for Intel's other CPUs",
      is_golden_cove, kGoldenCove, 0x3f24},
-    {"zen3", "Zen 3 (shuffles), else as zen4; also for AMD's older CPUs", is_zen3, kZen4, 0x0864},
-    {"zen4", "Zen 4; masks, lists and strides on Zen 5", is_zen4, kZen4, 0x0864},
+    {"zen3", "Zen 3 (byte shuffles), Zen 4 (the rest); also for AMD's older CPUs", is_zen3, kZen4,
+     0x0864},
+    {"zen4", "Zen 4; masked moves, lists and strides on Zen 5", is_zen4, kZen4, 0x0864},
     {"zen5", "Zen 5; also for AMD's newer CPUs", is_zen5, kZen5, 0x0864},
-    {"neoverse", "nothing: as generic; for all of AArch64", is_arm, {}},
+    {"neoverse", "not measured: as generic; for all AArch64 CPUs", is_arm, {}},
 };
 
 std::string described(const CpuId& id) {

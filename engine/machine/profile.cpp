@@ -67,7 +67,7 @@ std::string contradiction(const Machine& m, const Machine& base) {
            std::to_string(base.page_bytes) + " bytes";
   }
   if (!is_power(m.line_bytes) || m.page_bytes % m.line_bytes != 0)
-    return "line_bytes is " + std::to_string(m.line_bytes) + ", which is no power of two";
+    return "line_bytes is " + std::to_string(m.line_bytes) + ", which is not a power of two";
   if (m.l1_bytes > m.l2_bytes || m.l2_bytes > m.l3_bytes)
     return "the cache sizes are not in order (l1_bytes <= l2_bytes <= l3_bytes)";
   if (m.tlb_entries > m.tlb2_entries)
@@ -91,8 +91,8 @@ Result<Profile> parse_profile(std::string_view text, const Profile& base) {
   }
   const std::string cpu = string_member(file, "cpu");
   if (cpu != base.cpu) {
-    return malformed("it is of another CPU (\"" + shown(cpu) + "\", and this is \"" + base.cpu +
-                     "\")");
+    return malformed("it was measured on another CPU, \"" + shown(cpu) + "\"; this one is \"" +
+                     base.cpu + "\"");
   }
   const auto numbers = file.find("numbers");
   if (numbers == file.end() || !numbers->is_object())

@@ -165,11 +165,11 @@ TEST_F(ProfileFile, ThatIsNotThere) {
 }
 
 TEST_F(ProfileFile, ThatIsNoFile) {
-  expect_unread(folder_, LACUNA_PARSE_ERROR, "not a file");
-  expect_unread("/dev/zero", LACUNA_PARSE_ERROR, "not a file");
+  expect_unread(folder_, LACUNA_PARSE_ERROR, "not a regular file");
+  expect_unread("/dev/zero", LACUNA_PARSE_ERROR, "not a regular file");
   const std::string pipe = folder_ + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  expect_unread(pipe, LACUNA_PARSE_ERROR, "not a file");
+  expect_unread(pipe, LACUNA_PARSE_ERROR, "not a regular file");
 }
 
 TEST_F(ProfileFile, ThatMayNotBeRead) {
@@ -181,7 +181,7 @@ TEST_F(ProfileFile, ThatMayNotBeRead) {
 
 TEST_F(ProfileFile, OfTheWrongSize) {
   expect_unread(write(""), LACUNA_PARSE_ERROR, "not JSON");
-  expect_unread(write(with("") + std::string(2 << 20, ' ')), LACUNA_PARSE_ERROR, "more than");
+  expect_unread(write(with("") + std::string(2 << 20, ' ')), LACUNA_PARSE_ERROR, "at most");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string loop_text(const Loop& loop, bool open) {
 
 std::string moves_text(const FewMoves& few, int64_t elements) {
   return std::to_string(few.moves(elements)) + (few.is_permuted(elements)
-                                                    ? " permutes of a vector's bytes"
+                                                    ? " byte permutes of vectors"
                                                 : few.is_wide() ? " moves of 32 bytes"
                                                                 : " moves of 1 to 16 bytes");
 }
@@ -123,14 +123,14 @@ std::string explain(const Plan& plan, int64_t count) {
   out += count == 1 ? "plan for one element\n" : "plan for n = " + number(count) + " elements\n";
   if (plan.is_run(count)) {
     // A small run is moved by FewMoves; for people that is memcpy all the same.
-    out += "  memcpy\n  why: the packed stream is the memory\n";
+    out += "  memcpy\n  why: the data have no gaps and are in packed order\n";
     return out;
   }
   if (!plan.is_disjoint(count))
-    out += "  some bytes are at one place: unpacked run by run, in the order of the stream\n";
+    out += "  some bytes of memory appear twice: unpacked run by run, in packed order\n";
   if (count > 0 && count <= plan.few().most_elements()) {
     out += "  " + moves_text(plan.few(), count) +
-           "\n  why: fewer than pay for a kernel; slices go by this:\n";
+           "\n  why: too few for a kernel; slices are moved as follows:\n";
   }
   std::set<const PlanNode*> seen;
   describe(plan.root(count), count != 1, 1, seen, out);

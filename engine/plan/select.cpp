@@ -100,12 +100,12 @@ bool can_gather(int64_t width, const Loop& inner, const KernelTable& kernels,
       sweep.tile_rows == 0 || sweep.tile_rows >= sweep.inner.count ? "all" : text(sweep.tile_rows);
   return "columns are neighbours in memory (stride = width = " + text(sweep.width) +
          "): tiles read and write whole lines; a column touches " + text(pages) +
-         " pages against " + text(machine.tlb_entries) + " TLB entries; " +
-         (is_gathered ? "strips of columns gather in a buffer, or loops of runs take " + rows +
-                            " rows at a time"
-                      : "tiles take " + rows + " rows by one page of columns") +
-         "; outputs from " + text(machine.stream_transpose_bytes) +
-         " bytes on leave by non-temporal stores";
+         " pages, the TLB has " + text(machine.tlb_entries) + " entries; " +
+         (is_gathered ? "strips of columns are gathered in a buffer, or loops of runs move " +
+                            rows + " rows at a time"
+                      : "a tile is " + rows + " rows by one page of columns") +
+         "; outputs of at least " + text(machine.stream_transpose_bytes) +
+         " bytes use non-temporal stores";
 }
 
 // A loop over neighbours in memory, outside a loop with a stride, is a transpose. If both are
@@ -158,15 +158,15 @@ void select_strided(Sweep& sweep, Nest& nest, const KernelTable& kernels, const 
     const Footprint touched = footprint_of(sweep.inner, sweep.width, machine);
     if (shares_lines) sweep.block_inner = touched.cached_iterations;
     if (sweep.block_inner > 0) {
-      sweep.why = "neighbouring iterations share lines, and the inner loop touches " +
+      sweep.why = "neighbouring iterations share cache lines, and the inner loop touches " +
                   text(touched.pages) + " pages (TLB " + text(machine.tlb_entries) + ") and " +
-                  text(touched.lines) + " lines: blocks of " + text(sweep.block_inner) +
-                  " inner iterations";
+                  text(touched.lines) + " lines: the loops are blocked by " +
+                  text(sweep.block_inner) + " inner iterations";
     } else if (shares_lines) {
       sweep.why = "the inner loop's " + text(touched.pages) + " pages and " + text(touched.lines) +
-                  " lines stay mapped and cached";
+                  " lines stay in the TLB and the cache";
     } else {
-      sweep.why = "no two iterations share a line: order kept";
+      sweep.why = "iterations share no cache line: the loop order is kept";
     }
     place_outer(sweep, nest, outer);
     place_rest(sweep, nest);
@@ -220,7 +220,7 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
                                       : "a pass per field";
     if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;
     const bool is_all = table.steps.empty() && found.words == nullptr;
-    return "one permute for each element" + (is_all ? "" : ", far away by " + otherwise);
+    return "one permute for each element" + (is_all ? "" : ", beyond the L1 by " + otherwise);
   };
   return (single ? "runs of " + text(found.size) + " bytes at a stride of "
                  : "elements of " + text(static_cast<int64_t>(found.fields.size())) + " fields, " +
@@ -229,8 +229,7 @@ bool runs_of(const Nest& nest, size_t first, std::vector<Field>& runs) {
          way(found.gather, found.gather_permuted,
              (found.gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
                  text(found.gather.steps_per_store) + " loads") +
-         ", unpacked by " +
-         way(found.scatter, found.scatter_permuted, "vectors stored under masks");
+         ", unpacked by " + way(found.scatter, found.scatter_permuted, "masked vector stores");
 }
 
 // Records of a few small runs: moved by vector tables where these are faster, else run by run. A
@@ -329,9 +328,9 @@ void select_listed(Sweep& sweep, Nest& nest, const KernelTable& kernels, const M
   }
   sweep.why = list.kind == Kind::kBlocks ? "a list of equal runs"
               : sweep.places != nullptr
-                  ? "a list of runs of unequal lengths, taken as " +
+                  ? "a list of runs of unequal lengths, cut into " +
                         text(static_cast<int64_t>(sweep.places->size())) + " runs of " +
-                        text(sweep.width) + " bytes: no length to guess wrong"
+                        text(sweep.width) + " bytes: avoids branch mispredictions on the length"
                   : "a list of runs of unequal lengths";
   const bool equal_runs = list.kind == Kind::kBlocks || sweep.places != nullptr;
   if (equal_runs) {
@@ -385,7 +384,7 @@ void select_sweep(PlanNode& node, const KernelTable& kernels, const Machine& mac
   } else if (leaf.kind == Kind::kRuns) {
     select_listed(sweep, nest, kernels, machine);
   } else {
-    sweep.why = "pieces of different shapes, one by one";
+    sweep.why = "parts of different shapes, each moved by its own kernel";
   }
   prepare_moves(sweep, kernels, machine);
 }

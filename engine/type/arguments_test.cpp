@@ -38,7 +38,7 @@ TEST(Arguments, CountsAndBlocklengthsAreNotNegative) {
 
 TEST(Arguments, ListsHaveEquallyManyEntries) {
   const TypePtr t = named("int");
-  const std::string rule = "; they must have equally many";
+  const std::string rule = "; they must have the same number";
   expect_invalid(make_indexed({1}, {0, 0}, t),
                  "indexed: blocklengths has 1 entries, displacements has 2" + rule);
   expect_invalid(make_hindexed({1, 1}, {}, t),
@@ -124,7 +124,7 @@ TEST(Arguments, PredefinedOnes) {
   expect_invalid(make_value_index(t, nullptr), "value_index: index is null; it must be a type");
   expect_invalid(make_f90_real(kUndefined, kUndefined),
                  "f90_real: precision is -32766; precision and range must not both be undefined");
-  const std::string most = ", what gfortran's widest real has";
+  const std::string most = ", as in gfortran's widest real";
   expect_invalid(make_f90_real(34, 10),
                  "f90_real: precision is 34; it must be undefined or from 0 to 33" + most);
   expect_invalid(make_f90_complex(6, 4932),
@@ -161,8 +161,8 @@ TEST(Arguments, PartsHaveALimitHoweverTheyAreShared) {
     type = must(make_struct({1, 1}, {0, 2 * type->extent() + 4}, {type, type}));
   EXPECT_EQ(type->parts, kMaxParts - 1);
   const std::string rule =
-      ": the type would have more than 4194304 parts, each as often as it stands in it; that is "
-      "the limit";
+      ": the type would have more than 4194304 constructors, shared ones counted each time; that "
+      "is the limit";
   expect_refused(make_struct({1, 1}, {0, 0}, {type, type}), LACUNA_UNSUPPORTED, "struct" + rule);
   type = must(make_dup(type));
   EXPECT_EQ(type->parts, kMaxParts);
@@ -197,7 +197,7 @@ TEST(Arguments, WhatDoesNotFit64BitsIsOverflow) {
                                   {1, 1}, {1, 1}, Order::kFortran, named("byte"))}}) {
     expect_refused(type, LACUNA_OVERFLOW,
                    name +
-                       ": the size or a bound of the type does not fit 64 bits "
+                       ": the size or a bound of the type does not fit into 64 bits "
                        "(at most 9223372036854775807 bytes)");
   }
   // The same numbers where they do fit: no copy uses them, or they end at the last valid byte.

@@ -206,7 +206,7 @@ Result<int> real_kind(std::string_view constructor, int64_t precision, int64_t r
     if (value < 0 || value > most) {
       return f90_error(constructor, argument, value,
                        "it must be undefined or from 0 to " + std::to_string(most) +
-                           ", what gfortran's widest real has");
+                           ", as in gfortran's widest real");
     }
   }
   // kUndefined is negative and below every limit, so the other argument decides.

@@ -96,7 +96,7 @@ Error unequal_lists(std::string_view constructor, std::string_view first, size_t
   return {LACUNA_INVALID_ARGUMENT,
           std::string(constructor) + ": " + std::string(first) + " has " +
               std::to_string(first_entries) + " entries, " + std::string(second) + " has " +
-              std::to_string(second_entries) + "; they must have equally many"};
+              std::to_string(second_entries) + "; they must have the same number"};
 }
 
 Error null_child(std::string_view constructor, std::string_view argument) {
@@ -105,9 +105,10 @@ Error null_child(std::string_view constructor, std::string_view argument) {
 }
 
 Error too_large(std::string_view constructor) {
-  return {LACUNA_OVERFLOW, std::string(constructor) +
-                               ": the size or a bound of the type does not fit 64 bits (at most " +
-                               std::to_string(INT64_MAX) + " bytes)"};
+  return {LACUNA_OVERFLOW,
+          std::string(constructor) +
+              ": the size or a bound of the type does not fit into 64 bits (at most " +
+              std::to_string(INT64_MAX) + " bytes)"};
 }
 
 Error too_deep(std::string_view constructor) {
@@ -117,9 +118,10 @@ Error too_deep(std::string_view constructor) {
 }
 
 Error too_many_parts(std::string_view constructor) {
-  return {LACUNA_UNSUPPORTED, std::string(constructor) + ": the type would have more than " +
-                                  std::to_string(kMaxParts) +
-                                  " parts, each as often as it stands in it; that is the limit"};
+  return {LACUNA_UNSUPPORTED,
+          std::string(constructor) + ": the type would have more than " +
+              std::to_string(kMaxParts) +
+              " constructors, shared ones counted each time; that is the limit"};
 }
 
 Result<Ref<Type>> draft(Combiner combiner, std::string_view constructor, TypePtr child) {

@@ -76,9 +76,9 @@ TEST(TextErrors, PointAtThePlace) {
       {"vector(3, 1, 4, int, int)", kParse, "expected ')' in " LACUNA_VECTOR ", found ','", 19},
       {"vector(3, 1, 4, dup(int) 5)", kParse, "expected ')' in " LACUNA_VECTOR ", found '5'", 25},
       {"vector(9223372036854775808, 1, 4, int)", kParse,
-       "count does not fit 64 bits, -9223372036854775808 to 9223372036854775807", 7},
+       "count does not fit into 64 bits, -9223372036854775808 to 9223372036854775807", 7},
       {"vector(1, 1, -9223372036854775809, int)", kParse,
-       "stride does not fit 64 bits, -9223372036854775808 to 9223372036854775807", 13},
+       "stride does not fit into 64 bits, -9223372036854775808 to 9223372036854775807", 13},
       {"indexed(1, [0], int)", kParse,
        "expected '[' of the list blocklengths in indexed(blocklengths, displacements, oldtype), "
        "found '1'",
@@ -112,7 +112,7 @@ TEST(TextErrors, PointAtThePlace) {
       {"dup(vector(-3, 1, 4, int))", LACUNA_INVALID_ARGUMENT,
        "vector: count is -3; it must be 0 or more", 4},
       {"contiguous(2, contiguous(9223372036854775807, int))", LACUNA_OVERFLOW,
-       "contiguous: the size or a bound of the type does not fit 64 bits (at most "
+       "contiguous: the size or a bound of the type does not fit into 64 bits (at most "
        "9223372036854775807 bytes)",
        14},
   };

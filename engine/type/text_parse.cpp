@@ -329,7 +329,7 @@ class Parser {
     }
     at_ = begin;
     if (good) {
-      fail(name + " does not fit 64 bits, " + std::to_string(INT64_MIN) + " to " +
+      fail(name + " does not fit into 64 bits, " + std::to_string(INT64_MIN) + " to " +
            std::to_string(INT64_MAX));
     } else {
       fail_expecting_in("an integer, " + name + ",");

@@ -184,8 +184,8 @@ Result<std::vector<TypemapEntry>> typemap(const Type& type, int64_t count, int64
   if (count == 0 || type.size_bytes == 0) return std::vector<TypemapEntry>();
   const Checked last = Checked(count - 1) * type.extent();
   if (!(last + type.true_lb).ok() || !(last + type.true_ub).ok()) {
-    return Error{LACUNA_OVERFLOW,
-                 "typemap: offsets of " + std::to_string(count) + " elements do not fit 64 bits"};
+    return Error{LACUNA_OVERFLOW, "typemap: offsets of " + std::to_string(count) +
+                                      " elements do not fit into 64 bits"};
   }
   // Every basic has at least one entry, so most types with too many are found without a walk.
   if (limit < 0 || type.signature.length > limit / count) return too_many(limit);

@@ -41,13 +41,13 @@ extern "C" {
 /* What a call can answer. New codes are only ever appended. */
 typedef enum lacuna_status {
   LACUNA_OK = 0,               /* done */
-  LACUNA_INVALID_ARGUMENT = 1, /* an argument breaks the rule stated for it */
-  LACUNA_PARSE_ERROR = 2,      /* a type text is not one; lacuna_last_error() shows where */
-  LACUNA_UNSUPPORTED = 3, /* not for lacuna ("decline"); the reason is in lacuna_last_error() */
+  LACUNA_INVALID_ARGUMENT = 1, /* an argument is not valid */
+  LACUNA_PARSE_ERROR = 2,      /* a text is not a valid type; lacuna_last_error() shows where */
+  LACUNA_UNSUPPORTED = 3, /* lacuna does not support this; the reason is in lacuna_last_error() */
   LACUNA_OVERFLOW = 4,    /* a size, extent or offset does not fit into int64_t */
   LACUNA_TRUNCATED =
-      5, /* the given space is too small; the needed size is in lacuna_last_error() */
-  LACUNA_OUT_OF_MEMORY = 6, /* memory was refused */
+      5, /* the given buffer is too small; the needed size is in lacuna_last_error() */
+  LACUNA_OUT_OF_MEMORY = 6, /* out of memory */
   LACUNA_INTERNAL = 7       /* a defect in lacuna: please report it */
 } lacuna_status;
 

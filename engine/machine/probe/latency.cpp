@@ -51,7 +51,7 @@ std::vector<Point> chase_sizes(const Effort& effort, const Region& region, int64
 void measure_cycle(const Effort& effort, Survey* survey) {
   double ns = cycle_ns(effort.samples);
   for (int round = 1; round < effort.rounds; ++round) ns = std::min(ns, cycle_ns(effort.samples));
-  survey->measured("cycle_ns", ns, "additions that each need the one before");
+  survey->measured("cycle_ns", ns, "a chain of dependent additions");
 }
 
 void measure_tlb(const Effort& effort, Survey* survey) {
@@ -92,9 +92,9 @@ void measure_tlb(const Effort& effort, Survey* survey) {
   survey->curves.push_back({"tlb", "small", stride, pages});
   survey->curves.push_back({"tlb", "small", line, envelope(packed)});
   const std::string how =
-      "loads of one line from each of n small pages against n lines side by side: ";
+      "loads of one line from each of n small pages, compared with n adjacent lines: ";
   if (!found.entries) {
-    survey->evidence["tlb_entries"] = {how + "no step seen", 0};
+    survey->evidence["tlb_entries"] = {how + "no step found", 0};
     return;
   }
   survey->measured("tlb_entries", static_cast<double>(*found.entries),
@@ -135,7 +135,7 @@ void measure_caches(const Effort& effort, int64_t most_bytes, Survey* survey) {
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string saw = "latency steps up at " + kib(found[i].bytes);
     if (found[i].bytes == 0) {
-      survey->evidence[sizes[i]] = {"no step of the latency near it, up to " + kib(most), 0};
+      survey->evidence[sizes[i]] = {"the latency has no step near it, up to " + kib(most), 0};
     } else if (found[i].agrees) {
       survey->evidence[sizes[i]] = {saw, told[i]};
     } else if (found[i].bytes > below) {
@@ -158,7 +158,8 @@ void measure_caches(const Effort& effort, int64_t most_bytes, Survey* survey) {
     const int64_t bytes = bytes_inside(m, static_cast<Level>(i), most_bytes);
     if (static_cast<Level>(i) == Level::kMemory && bytes < 2 * m.l3_bytes) {
       survey->evidence[names[i]] = {
-          "not measured: no set beyond the last cache, up to " + kib(most), 0};
+          "not measured: the largest working set, " + kib(most) + ", is smaller than twice the L3",
+          0};
       continue;
     }
     survey->measured(names[i], value_at(sorted, static_cast<double>(bytes)),

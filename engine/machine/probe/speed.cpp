@@ -97,7 +97,9 @@ void measure_speeds(const Effort& effort, Level level, int64_t most_bytes, Surve
   if (level == Level::kMemory && bytes < 2 * m.l3_bytes) {
     for (const Number& number : machine_numbers()) {
       if (number.speed != nullptr && number.level == level)
-        survey->evidence.insert({number.name, {"not measured: no set beyond the last cache", 0}});
+        survey->evidence.insert(
+            {number.name,
+             {"not measured: the largest working set is smaller than twice the L3", 0}});
     }
     return;
   }
@@ -146,7 +148,7 @@ void measure_speeds(const Effort& effort, Level level, int64_t most_bytes, Surve
     const double plain = median(touch_ns(base, Order::kSame, is_store, bytes, m, samples));
     const double asked = median(touch_ns<true>(base, Order::kSame, is_store, bytes, m, samples));
     survey->measured(is_store ? "memory_same_store_ns" : "memory_same_load_ns",
-                     std::min(plain, asked), lines + (asked < plain ? ", asked for ahead" : ""));
+                     std::min(plain, asked), lines + (asked < plain ? ", with prefetches" : ""));
   }
 }
 
@@ -184,13 +186,14 @@ void measure_streaming(const Effort& effort, int64_t most_bytes, Survey* survey)
   while (first > 0 && sizes[first - 1].streamed_ns < sizes[first - 1].stored_ns) --first;
   if (first == sizes.size()) {
     survey->evidence.insert(
-        {"stream_run_bytes", {"not quicker at " + std::to_string(most >> 20) + " MiB"}});
+        {"stream_run_bytes",
+         {"non-temporal copies are not faster at " + std::to_string(most >> 20) + " MiB"}});
     return;
   }
   const double from = static_cast<double>(sizes[first].bytes) / std::pow(2.0, 0.25);
   survey->measured("stream_run_bytes", std::floor(from),
-                   "copies are quicker so from " + std::to_string(sizes[first].bytes >> 10) +
-                       " KiB on, " + survey->isa);
+                   "non-temporal copies are faster from " +
+                       std::to_string(sizes[first].bytes >> 10) + " KiB on, " + survey->isa);
 }
 
 }  // namespace lacuna::probe

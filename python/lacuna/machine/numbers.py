@@ -177,10 +177,9 @@ def _print_tables(found: dict[str, Any]) -> None:
     console = terminal.console(_WIDTH)
     console.print(found["cpu"], markup=False)
     row = found["row"]
-    origin = found["rows"][row["name"]]
-    console.print(
-        f"row      {row['name']} ({row['why']}), measured on {origin}", markup=False, soft_wrap=True
-    )
+    origin = found["rows"][row["name"]]  # "not measured: ...", or the CPUs
+    how = origin if origin.startswith("not measured") else f"measured on {origin}"
+    console.print(f"row      {row['name']} ({row['why']}), {how}", markup=False, soft_wrap=True)
     if found["profile"]:
         date = found["provenance"].get("date") or "no date"
         console.print(f"profile  {found['profile']} ({date})", markup=False, soft_wrap=True)
@@ -192,7 +191,7 @@ def _print_tables(found: dict[str, Any]) -> None:
     console.print(_first_table(numbers, {name for row in by_level.values() for name in row}))
     console.print(_level_table(numbers, by_level))
     if any(number["source"] == "default" for number in numbers.values()):
-        console.print("in parentheses: not measured here, a default", markup=False)
+        console.print("in parentheses: a default, not measured on this machine", markup=False)
 
 
 def _by_level(numbers: Iterable[str]) -> dict[str, list[str]]:

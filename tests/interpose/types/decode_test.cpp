@@ -144,6 +144,6 @@ TOPIC(decode_shared_parts) {
   MPI_Datatype line = column(4, 2);
   combine(pair[0], line, &type);
   MPI_Type_commit(&type);
-  CHECK(text_of(type).find("more than 32768 parts") != std::string::npos);
+  CHECK(text_of(type).find("more than 32768 derived types") != std::string::npos);
   for (MPI_Datatype part : {pair[0], pair[1], line, type}) MPI_Type_free(&part);
 }
