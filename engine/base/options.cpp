@@ -20,30 +20,30 @@ constexpr Option kTable[] = {
     {OptionId::kDisable, "LACUNA_DISABLE", OptionKind::kFlag, "0",
      "All MPI calls go to the MPI library unchanged, as if lacuna were not loaded."},
     {OptionId::kDisablePack, "LACUNA_DISABLE_PACK", OptionKind::kFlag, "0",
-     "The same for MPI_Pack and MPI_Unpack only."},
+     "As LACUNA_DISABLE, for MPI_Pack and MPI_Unpack only."},
     {OptionId::kDisableP2p, "LACUNA_DISABLE_P2P", OptionKind::kFlag, "0",
-     "The same for point-to-point communication only (MPI_Send, MPI_Recv, MPI_Isend and kin)."},
+     "As LACUNA_DISABLE, for point-to-point communication only (MPI_Send, MPI_Isend, ...)."},
     {OptionId::kDisableCollectives, "LACUNA_DISABLE_COLLECTIVES", OptionKind::kFlag, "0",
-     "The same for collectives only (MPI_Bcast, MPI_Alltoallw, MPI_Neighbor_alltoall and kin)."},
+     "As LACUNA_DISABLE, for collectives only (MPI_Bcast, MPI_Neighbor_alltoall, ...)."},
     {OptionId::kDisableFiles, "LACUNA_DISABLE_FILES", OptionKind::kFlag, "0",
-     "The same for files only (MPI_File_read, MPI_File_write_all and kin)."},
+     "As LACUNA_DISABLE, for files only (MPI_File_read, MPI_File_write_all, ...)."},
     {OptionId::kDisableRma, "LACUNA_DISABLE_RMA", OptionKind::kFlag, "0",
-     "The same for one-sided communication only (MPI_Put, MPI_Get, MPI_Accumulate and kin)."},
+     "As LACUNA_DISABLE, for one-sided communication only (MPI_Put, MPI_Accumulate, ...)."},
     {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
      "The instruction set that packing uses, e.g. `reference`, `ssse3`, `avx2`, `avx3` "
-     "(AVX-512). Unset, or one that this machine does not have: the best it has."},
+     "(AVX-512). Unset, or one that this CPU does not have: the best it has."},
     {OptionId::kCpu, "LACUNA_CPU", OptionKind::kText, "",
      "The CPU for which lacuna chooses how to pack: `generic`, `golden-cove`, `zen3`, `zen4`, "
      "`zen5` or `neoverse` (docs/internals/machine.md). Unset, or another name: this CPU's own "
      "row, which `lacuna machine` names."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
      "The most memory, in MiB, that one rank holds for packed data. A call that would need more "
-     "goes to the MPI library. Receives that may bring a message through shared memory are an "
-     "exception: they must be packed.",
+     "goes to the MPI library. Receives whose message may come through shared memory may exceed "
+     "it: only lacuna can unpack them.",
      0, int64_t{1} << 24},
     {OptionId::kStreamMb, "LACUNA_STREAM_MB", OptionKind::kInteger, "16",
-     "The most memory, in MiB and out of LACUNA_POOL_MB, that a stream of the engine (lacuna.h) "
-     "keeps when its slices are taken out of order.",
+     "The most memory, in MiB, that a stream of the C interface (lacuna.h) keeps when its slices "
+     "are taken out of order. It counts toward LACUNA_POOL_MB.",
      0, int64_t{1} << 24},
     {OptionId::kThreads, "LACUNA_THREADS", OptionKind::kInteger, "1",
      "The most threads that pack one message. Each gets 1 MiB or more of it. They are the "
@@ -56,19 +56,19 @@ constexpr Option kTable[] = {
      "lacuna, unless it is set."},
     {OptionId::kDirectWait, "LACUNA_DIRECT_WAIT", OptionKind::kInteger, "30",
      "With LACUNA_DIRECT: how many seconds the ranks of a node wait in MPI_Init for a rank that "
-     "runs without lacuna. Then they say so on stderr and go on without shared memory.",
+     "runs without lacuna. Then they report it on stderr and go on without shared memory.",
      1, 86400},
     {OptionId::kArenaMb, "LACUNA_ARENA_MB", OptionKind::kInteger, "128",
-     "The most shared memory, in MiB, that one rank fills with messages on their way. A message "
-     "for which there is no room goes as without LACUNA_DIRECT.",
+     "The most shared memory, in MiB, for the messages in transit that one rank has sent. A "
+     "message that does not fit is sent without it.",
      1, int64_t{1} << 20},
     {OptionId::kReadPeers, "LACUNA_READ_PEERS", OptionKind::kFlag, "1",
      "With LACUNA_DIRECT: in blocking collectives, ranks read long runs directly from each "
      "other's memory (process_vm_readv), if the system allows it to all ranks of a node."},
     {OptionId::kDistance, "LACUNA_DISTANCE", OptionKind::kText, "",
      "With LACUNA_DIRECT: `close` or `far` says how far apart the cores of ranks are, which "
-     "decides how messages are copied; `turns` alternates between the two. Unset: it is "
-     "measured. For tests and experiments."},
+     "decides how messages are copied; `alternate` changes it from message to message. Unset: it "
+     "is measured. For tests and experiments."},
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
      "lacuna handles every call that it can, also where this is not expected to be faster. For "
      "tests and experiments."},
@@ -76,22 +76,22 @@ constexpr Option kTable[] = {
      "Prints on stderr that lacuna is on (rank 0), and a line `lacuna[rank]: ...` for each type "
      "with what lacuna did with calls on it: handled, or declined and why."},
     {OptionId::kPatience, "LACUNA_PATIENCE", OptionKind::kInteger, "0",
-     "If a rank waits inside lacuna for another rank for so many seconds, it says on stderr for "
-     "which rank and in which call, again whenever the time has doubled. It goes on waiting. 0: "
-     "never. `lacuna doctor` asks from outside.",
+     "If a rank has waited inside lacuna for another rank for so many seconds, it reports on "
+     "stderr for which rank and in which call, and again each time the wait has doubled. It goes "
+     "on waiting. 0: no report. `lacuna doctor` shows the same from outside.",
      0, 86400},
     {OptionId::kProfile, "LACUNA_PROFILE", OptionKind::kText, "",
      "The file with this machine's numbers, which `lacuna machine --measure` writes. Unset: the "
-     "file for this CPU in the user's cache folder, if there is one. `none`: no file, but what "
-     "the system says, and defaults."},
+     "file for this CPU in the user's cache folder, if there is one. `none`: no file; lacuna uses "
+     "what the system reports, and defaults."},
     {OptionId::kTable, "LACUNA_TABLE", OptionKind::kText, "",
-     "The file that says which messages to pack first, which `lacuna tune` writes. Unset: the "
-     "file for this MPI library and CPU in the user's cache folder, if there is one. `none`: no "
-     "file, but the table that comes with lacuna."},
+     "The file that says which messages lacuna packs before sending; `lacuna tune` writes it. "
+     "Unset: the file for this MPI library and CPU in the user's cache folder, if there is one. "
+     "`none`: no file; lacuna uses the table that it was shipped with."},
     {OptionId::kReport, "LACUNA_REPORT", OptionKind::kText, "",
      "1: at the end, a table on stderr of the calls of all ranks, by function and type: which "
-     "lacuna handled, why it declined others, and what to do. Any other text that is no flag: "
-     "the file to which rank 0 writes the same as JSON."},
+     "lacuna handled, why it declined others, and what to do. A file name: rank 0 writes the same "
+     "to this file as JSON."},
     {OptionId::kReportWait, "LACUNA_REPORT_WAIT", OptionKind::kInteger, "120",
      "How many seconds a rank waits in MPI_Finalize for the numbers of the other ranks. After "
      "that rank 0 reports only its own.",

@@ -28,7 +28,7 @@ std::string_view sentence_of(Note note) {
     case Note::kPredefined:
       return "declined: it is predefined";
     case Note::kUndecoded:
-      return "declined: it cannot be decoded";
+      return "declined: lacuna cannot decode it";
     case Note::kEmpty:
       return "declined: it has no data";
     case Note::kContiguous:
@@ -36,7 +36,7 @@ std::string_view sentence_of(Note note) {
     case Note::kLongRuns:
       return "declined: packing first is not expected to be faster";
     case Note::kNoMemory:
-      return "declined: the pool is full (LACUNA_POOL_MB), or the system has no memory";
+      return "declined: the pool of buffers is full (LACUNA_POOL_MB), or out of memory";
     case Note::kHiddenCompletion:
       return "declined in nonblocking calls: requests may be completed where lacuna cannot see it "
              "(Fortran bindings inside the library, or a tool preloaded before lacuna)";
@@ -45,8 +45,9 @@ std::string_view sentence_of(Note note) {
     case Note::kOnDevice:
       return "declined: its data may be in the memory of an accelerator";
     case Note::kMayOverrun:
-      return "declined: there are too many lengths of messages (each needs a type of its own, so "
-             "that Open MPI does not write past the end of a buffer that is too short)";
+      return "declined: too many different message lengths (for each, lacuna makes a type that "
+             "keeps "
+             "Open MPI from writing past the end of a buffer; the table of these types is full)";
     case Note::kDirect:
       return "handled: through shared memory";
     case Note::kMixed:

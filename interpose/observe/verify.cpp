@@ -59,7 +59,7 @@ MPI_Datatype kept_type(const Plan& plan) noexcept {
 void leave_out(const char* why) noexcept {
   if (g_left_out.exchange(true, std::memory_order_relaxed)) return;
   try {
-    log_line(std::string("LACUNA_VERIFY: not all is verified: ") + why);
+    log_line(std::string("LACUNA_VERIFY: some data were not compared: ") + why);
   } catch (...) {
   }
 }
@@ -72,7 +72,7 @@ void tell(const Account& account, const Plan& plan, int64_t count, const char* v
   log_line("LACUNA_VERIFY: " + std::string(wrapped_names()[account.function]) + ": " + verb +
            " byte " + number(at) + " of " + number(bytes) + " as " + number(ours) +
            ", the library as " + number(theirs) +
-           "; the library's is used. Again: lacuna bench engine --check-only --count " +
+           "; the library's is used; reproduce: lacuna bench engine --check-only --count " +
            number(count) + " --type '" + print_type(plan.type()) + "'");
 } catch (...) {
 }
@@ -130,7 +130,7 @@ bool unpack_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, 
 // The library's type to compare with; the null type where there is none.
 MPI_Datatype comparable(const Plan& plan) noexcept {
   if (elements_at_once(plan) == 0) {
-    leave_out("elements above 2 GiB");
+    leave_out("elements larger than 2 GiB");
     return runtime().datatype_null;
   }
   return kept_type(plan);
@@ -182,7 +182,7 @@ void keep_for_verification(const PlanPtr& plan, MPI_Datatype datatype) noexcept 
   {
     const std::lock_guard<std::mutex> lock(everything.mutex);
     if (everything.kept.count(plan.get()) != 0) return;
-    if (everything.kept.size() >= kMostKept) return leave_out("more types than are kept");
+    if (everything.kept.size() >= kMostKept) return leave_out("more than 4096 types");
   }
   // Not a dup, which would copy the program's attributes.
   const Next& next = next_functions();
@@ -210,11 +210,11 @@ void stop_verification() noexcept try {
   const auto number = [](int64_t value) { return std::to_string(value); };
   const int64_t compared = g_compared.load(std::memory_order_relaxed);
   const char* remedy = compared > 0 ? ""
-                                    : "; the calls were the library's, as it is as fast: "
+                                    : "; lacuna has handled no call, as the library is as fast: "
                                       "LACUNA_ALWAYS=1 handles and compares them";
-  log_line("LACUNA_VERIFY: " + number(compared) + " times packed or unpacked, " +
-           number(g_bytes.load(std::memory_order_relaxed)) + " bytes in all, both ways, " +
-           number(different) + " differences" + (runtime().always ? "" : remedy));
+  log_line("LACUNA_VERIFY: compared " + number(compared) + " packs and unpacks with the library (" +
+           number(g_bytes.load(std::memory_order_relaxed)) + " bytes): " + number(different) +
+           " differences" + (runtime().always ? "" : remedy));
 } catch (...) {
 }
 
@@ -224,8 +224,9 @@ void verify_packed(const Account& account, const Plan& plan, const void* mem, in
   if (type == runtime().datatype_null) return;
   const int64_t bytes = count * plan.size();
   const Memory theirs = memory_of(bytes);
-  if (!theirs) return leave_out("no memory");
-  if (!pack_there(plan, type, mem, count, theirs.get())) return leave_out("MPI_Pack refuses");
+  if (!theirs) return leave_out("out of memory");
+  if (!pack_there(plan, type, mem, count, theirs.get()))
+    return leave_out("MPI_Pack returned an error");
   count_comparison(bytes);
   const std::byte* at = std::mismatch(packed, packed + bytes, theirs.get()).first;
   if (at == packed + bytes) return;
@@ -248,13 +249,13 @@ bool unpack_verified(const Account& account, const Plan& plan, const std::byte* 
   const Shadow ours(span), theirs(span);
   const Memory filled = memory_of(elements * plan.size());
   if (!ours || !theirs || !filled) {
-    leave_out("no memory");
+    leave_out("out of memory");
     return false;
   }
   std::memset(filled.get(), static_cast<int>(kPoison), static_cast<size_t>(elements * plan.size()));
   std::memcpy(filled.get(), packed, static_cast<size_t>(bytes));
   if (!unpack_there(plan, type, filled.get(), elements, theirs.base())) {
-    leave_out("MPI_Unpack refuses");
+    leave_out("MPI_Unpack returned an error");
     return false;
   }
   unpack_slice(plan, packed, elements, 0, bytes, ours.base());

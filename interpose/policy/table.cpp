@@ -68,7 +68,7 @@ std::string read_side(const Json& object, const char* transport, const char* sid
         patterns != nullptr && patterns->is_object() ? member(*patterns, pattern) : nullptr;
     if (read_rules(list, &(*rules)[static_cast<size_t>(i)])) continue;
     return std::string(transport) + "." + side + "." + pattern +
-           " is not a list of [most bytes, most bytes of a run] with growing sizes";
+           " is not a list of [most bytes, most bytes of a run] with ascending sizes";
   }
   return "";
 }
@@ -114,11 +114,11 @@ Result<Table> parse(std::string_view text, std::string_view library, std::string
   if (!is_shipped) {
     const std::string mpi = text_member(file, "mpi");
     if (mpi != library)
-      return malformed("it is of " + shown(mpi) + ", and this is " + shown(library));
+      return malformed("it was measured for " + shown(mpi) + "; this library is " + shown(library));
     const std::string other = text_member(file, "cpu");
     if (other != cpu)
-      return malformed("it is of another CPU (\"" + shown(other) + "\", and this is \"" +
-                       std::string(cpu) + "\")");
+      return malformed("it was measured on another CPU, \"" + shown(other) + "\"; this one is \"" +
+                       std::string(cpu) + "\"");
   }
   Table table;
   const Json* shared = member(file, "shared");

@@ -106,10 +106,10 @@ TEST(Table, WhatIsNotOneIsRefusedWithAReason) {
   EXPECT_EQ(reason("{\"lacuna_table\": 1}"), "its format is 1, and this version reads 3");
   EXPECT_EQ(
       reason("{\"lacuna_table\": 3, \"mpi\": \"Some MPI 1.1\", \"cpu\": \"a CPU\", " + good + "}"),
-      "it is of Some MPI 1.1, and this is Some MPI 1.0");
+      "it was measured for Some MPI 1.1; this library is Some MPI 1.0");
   EXPECT_EQ(
       reason("{\"lacuna_table\": 3, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"b\", " + good + "}"),
-      "it is of another CPU (\"b\", and this is \"a CPU\")");
+      "it was measured on another CPU, \"b\"; this one is \"a CPU\"");
   EXPECT_EQ(reason(file("\"other\": 0")), "it has no member shared");
   const std::string rules =
       "shared.send.strided is not a list of [most bytes, most bytes of a run]";

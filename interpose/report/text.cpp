@@ -139,24 +139,23 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
   if (type.facts.text == "byte" && matters && bytes > kSmallMessage) {
     words->push_back(
         "the data are sent as bytes: if they are structs, their padding is sent, too; describe "
-        "them by MPI_Type_create_struct");
+        "them with MPI_Type_create_struct");
   }
   const Savings savings = savings_of(report, row);
   if (part(savings.saved_ns, row.call_ns + savings.saved_ns) >= kMuch)
     words->push_back(
-        format("lacuna has saved about %.3g s here (from the time of the library's own packing)",
+        format("lacuna has saved about %.3g s here (compared with the library's own packing)",
                seconds(savings.saved_ns)));
   if (part(savings.would_save_ns, row.call_ns) >= kMuch)
-    words->push_back(
-        format("lacuna would save at most %.3g s here (from the time of packing alone)",
-               seconds(savings.would_save_ns)));
+    words->push_back(format("lacuna would save at most %.3g s here (by the time of packing alone)",
+                            seconds(savings.would_save_ns)));
 }
 
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
   if (has_receives_of_shared_memory(row)) {
     return format(
         "%lld receives are not counted as handled, because that is decided before the message "
-        "comes; lacuna has unpacked what came through shared memory; nothing to do",
+        "arrives; lacuna has unpacked what came through shared memory; nothing to do",
         static_cast<long long>(count(row, Note::kLongRuns)));
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
@@ -183,10 +182,10 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
 }  // namespace
 
 const char* outcome_name(size_t outcome) {
-  if (outcome == kNothing) return "nothing to move, or undecided";
+  if (outcome == kNothing) return "no data, or not examined";
   switch (static_cast<Note>(outcome)) {
     case Note::kTaken:
-      return "taken";
+      return "handled";
     case Note::kPredefined:
       return "predefined";
     case Note::kUndecoded:
@@ -208,11 +207,11 @@ const char* outcome_name(size_t outcome) {
     case Note::kMixed:
       return "several basic types";
     case Note::kOneRun:
-      return "one run";
+      return "one contiguous element";
     case Note::kNew:
-      return "new, and few data";
+      return "new type, small message";
     case Note::kMayOverrun:
-      return "too many lengths";
+      return "too many message lengths";
     case Note::kDirect:
       return "through shared memory";
   }
@@ -231,7 +230,7 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   }
   if (count(row, Note::kContiguous) > 0) {
     words.push_back(
-        "the type is contiguous: nothing to gain; a count of basic elements says the same");
+        "the type is contiguous: nothing to gain; a count of basic elements is equivalent");
   }
   if (count(row, Note::kNoMemory) > 0) {
     words.push_back(format("there was no memory for packed data: set LACUNA_POOL_MB above %lld",
@@ -240,8 +239,8 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   if (count(row, Note::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
   if (count(row, Note::kMixed) > 0) {
     words.push_back(
-        "the library does collectives, one-sided calls and file access on types of several basic "
-        "types; lacuna would handle a type of one basic type, and messages of this one");
+        "lacuna declines collectives, one-sided calls and file access on types of several basic "
+        "types; it would handle a type of one basic type, and messages of this one");
   }
   if (count(row, Note::kHiddenCompletion) > 0) {
     words.push_back(
@@ -249,7 +248,7 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
         "library, or a tool preloaded before lacuna): lacuna would handle blocking calls");
   }
   if (count(row, Note::kTooLarge) > 0) {
-    words.push_back("this library has no large counts: shorter messages, or MPI 4.0");
+    words.push_back("this library has no large counts: send shorter messages, or use MPI 4.0");
   }
   if (count(row, Note::kOnDevice) > 0) {
     words.push_back("the data may be in the memory of an accelerator: lacuna leaves them alone");
@@ -271,16 +270,16 @@ std::string short_site(const std::string& site) {
 std::string compiled_words(const CompiledCounts& compiled) {
   if (compiled.registered == 0) return "";
   return format(
-      "lacuna: compiled kernels: %lld registered, %lld types use theirs (packed or unpacked %lld "
-      "times), %lld were for another type\n",
+      "lacuna: compiled kernels: %lld registered, %lld types use theirs (%lld packs and unpacks), "
+      "%lld did not match the type\n",
       static_cast<long long>(compiled.registered), static_cast<long long>(compiled.used),
       static_cast<long long>(compiled.moves), static_cast<long long>(compiled.others));
 }
 
 std::string cost_table(const Report& report) {
   std::string text = format(
-      "lacuna: seconds in calls, summed over ranks: o one copy, l_p packing beyond that, l_m the "
-      "library beyond that, L the network, waiting for other ranks\n");
+      "lacuna: seconds in calls, summed over ranks; o: one copy, l_p: packing minus that copy, "
+      "l_m: what the library adds, L: network, waiting: for other ranks\n");
   text += format("lacuna: %-24s %9s %9s %9s %9s %9s %9s %9s  %s\n", "function", "calls", "all", "o",
                  "l_p", "l_m", "L", "waiting", "type; place");
   for (const ReportRow* row : in_order(report)) {
@@ -364,9 +363,9 @@ std::string report_json(const Report& report) {
     rows.push_back({{"function", row->function},
                     {"type", row->type},
                     {"calls", row->calls()},
-                    {"taken", row->taken()},
+                    {"handled", row->taken()},
                     {"declined", declined},
-                    {"bytes_taken", row->bytes_taken},
+                    {"bytes_handled", row->bytes_taken},
                     {"bytes_declined", row->bytes_declined},
                     {"pack_seconds", seconds(row->pack_ns)},
                     {"unpack_seconds", seconds(row->unpack_ns)},

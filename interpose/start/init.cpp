@@ -79,17 +79,16 @@ void complain(const Table& table) {
   for (const std::string& sentence : option_complaints()) log_line(sentence);
   const std::string& isa = option_text(OptionId::kIsa);
   const std::string_view kernels = default_kernels().isa;
-  if (!isa.empty() && isa != kernels) {
-    log_line("LACUNA_ISA=" + isa + " is not to be had on this machine; " + std::string(kernels) +
-             " is used");
-  }
+  if (!isa.empty() && isa != kernels)
+    log_line("LACUNA_ISA=" + isa + " is not available here; " + std::string(kernels) + " is used");
   const std::string& distance = option_text(OptionId::kDistance);
-  if (!distance.empty() && distance != "close" && distance != "far" && distance != "turns") {
+  if (!distance.empty() && distance != "close" && distance != "far" && distance != "alternate" &&
+      distance != "turns") {
     log_line("LACUNA_DISTANCE=" + distance +
-             " is not understood: it must be close, far or turns; it is measured");
+             " is not understood: it must be close, far or alternate; it is measured");
   }
   if (option_flag(OptionId::kCosts) && !report_wanted())
-    log_line("LACUNA_COSTS says nothing without LACUNA_REPORT; remedy: set LACUNA_REPORT=1, too");
+    log_line("LACUNA_COSTS has no effect without LACUNA_REPORT; remedy: set LACUNA_REPORT=1, too");
   for (const std::string* sentence :
        {&cpu_in_force().complaint, &host_profile().complaint, &table.complaint}) {
     if (!sentence->empty()) log_line(*sentence);
@@ -120,11 +119,11 @@ class Vote {
 std::string_view why_not(direct::Agreement found) noexcept {
   switch (found) {
     case direct::Agreement::kUnknownJob:
-      return "the launcher does not tell how many ranks of which job this node has";
+      return "the launcher does not give the job's id and its number of ranks on this node";
     case direct::Agreement::kNotMet:
-      return "a rank of this node did not come to the agreement";
+      return "a rank of this node did not answer in MPI_Init (LACUNA_DIRECT_WAIT)";
     case direct::Agreement::kRefused:
-      return "a rank of this node cannot take part, or has no access to the others' shared memory";
+      return "a rank of this node cannot use it, or has no access to the others' shared memory";
     default:
       return "no other rank is on this node";
   }
@@ -140,12 +139,12 @@ void start_direct(Vote* vote) {
     g_always_open = kDirectSwitch;
     if (!direct::may_settle()) direct::ask_more();
   } else if (log_wanted()) {
-    std::string sentence = "direct path off: ";
+    std::string sentence = "shared-memory path off: ";
     sentence += willing ? why_not(found)
                 : g_runtime.outlives_failures
-                    ? "ranks may live on where others have died"
+                    ? "the program may go on after a rank has failed (MPI fault tolerance)"
                     : "LACUNA_VERIFY is set, or receives may be completed where lacuna cannot "
-                      "see it (a tool that stands before it)";
+                      "see it (a tool preloaded before lacuna)";
     log_line(sentence);
   }
 }
@@ -163,13 +162,11 @@ void say_on() {
   const CpuChoice& cpu = cpu_in_force();
   sentence.append("; CPU: ").append(cpu.row->name).append(" (").append(cpu.why).append(")");
   sentence.append("; table: ").append(g_runtime.table->source).append("; ");
-  if (g_always_open != 0)
-    sentence += "messages between ranks of a node through shared memory";
-  else if (option_flag(OptionId::kDirect))
-    sentence += g_runtime.spawned ? "none through shared memory, as others have spawned them"
-                                  : "none through shared memory";
-  else
-    sentence += "none through shared memory (LACUNA_DIRECT is off)";
+  sentence += g_always_open != 0 ? "shared-memory path on" : "shared-memory path off";
+  if (!option_flag(OptionId::kDirect))
+    sentence += " (LACUNA_DIRECT=0)";
+  else if (g_runtime.spawned)
+    sentence += ": this job was spawned";
   log_line(sentence);
 }
 
@@ -279,7 +276,7 @@ void start_or_throw() {
       say_disabled();
     else if (log_wanted())
       log_line(std::string("off: the MPI library has no ") + next_lacks() +
-               ", which lacuna needs; remedy: a library of MPI 3.1 or newer");
+               ", which lacuna needs; remedy: use an MPI library of MPI 3.1 or newer");
     return;
   }
   learn_library(next, &g_runtime);

@@ -162,11 +162,11 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
   const TypePtr type = decoded->type;
   if (misplaces(rt.flavour, *type))
-    return fill_undecoded(record, "the library moves other bytes of it than the standard says",
-                          begin);
+    return fill_undecoded(
+        record, "the MPI library misplaces this type's data (docs/internals/defects.md)", begin);
   if (drops_padding(rt.flavour, *type))
     return fill_undecoded(
-        record, "the library sends the padding of long double in some messages only", begin);
+        record, "the MPI library sends the padding of long double in some messages only", begin);
   if (is_watched(kLogged)) record->text = print_type(*type, kLongestText);
   // Report and verification may need the type itself later.
   const bool is_watched_type = is_watched(kReported | kVerified | kCosted);

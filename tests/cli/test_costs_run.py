@@ -35,7 +35,7 @@ def test_calls_are_timed_by_place(tmp_path, lacuna, mpi, direct):
         saved[row["function"]] += abs(costs["saved_seconds"])
         key = row["function"], report["types"][row["type"]]["text"]
         calls[key] += costs["calls"]
-        taken[key] += row["taken"]
+        taken[key] += row["handled"]
     # What topic report_calls does, in each of two ranks; calls on predefined types are among it.
     assert calls["MPI_Send", TYPE] == taken["MPI_Send", TYPE] == 200
     assert calls["MPI_Send", "contiguous(32, double)"] == 20
@@ -74,7 +74,7 @@ def test_a_page_of_a_job_and_of_the_machine(tmp_path, lacuna):
 
 def test_a_message_just_above_a_threshold_is_said_to_be():
     def advice(size, library, function="MPI_Send", findings=()):
-        row = {"function": function, "calls": 2, "bytes_taken": 0, "bytes_declined": 2 * size}
+        row = {"function": function, "calls": 2, "bytes_handled": 0, "bytes_declined": 2 * size}
         report = {"provenance": {"library": library}, "findings": list(findings)}
         return " ".join(costs_advice.on_threshold(report, row))
 

@@ -14,8 +14,8 @@ from jobs import LAUNCHERS, LONG, until
 from lacuna.launch import doctor
 
 WAITS = re.compile(
-    r"rank 0 of 3, process (\d+), [a-z ]+; direct path open: waits for ([0-9.]+) s in MPI_Bcast, "
-    r"3 ranks: until all \w.*, for rank 1 \(process (\d+)\)"
+    r"rank 0 of 3, process (\d+), [a-z ]+; shared-memory path on: waits for ([0-9.]+) s in "
+    r"MPI_Bcast, 3 ranks: until all \w.*, for rank 1 \(process (\d+)\)"
 )
 
 
@@ -38,7 +38,7 @@ def test_a_rank_that_is_waited_for_is_found(start, lacuna, mpi):
     assert re.search(rf"rank 1 of 3, process {late}, stopped; .*: does not wait in lacuna", told)
     assert len(told.splitlines()) == 3
     sentence = (
-        rf"lacuna.0.: waiting for [0-9]+ s for rank 1 .process {late}., in MPI_Bcast, 3 ranks: "
+        rf"lacuna.0.: waiting for [0-9]+ s for rank 1 .process {late}. in MPI_Bcast, 3 ranks: "
     )
     until("the sentence", lambda: re.search(sentence, job.words()))
     os.kill(int(late), signal.SIGCONT)
@@ -48,11 +48,11 @@ def test_a_rank_that_is_waited_for_is_found(start, lacuna, mpi):
 
 def test_what_has_no_lacuna_is_refused(lacuna):
     result = lacuna("doctor", os.getpid())
-    text = f"lacuna is neither in process {os.getpid()} nor in those that it has started"
+    text = f"lacuna is loaded neither in process {os.getpid()} nor in those that it has started"
     remedy = "give a rank of a job under `lacuna run`, or its launcher"
     one_line_error(result, 2, "lacuna doctor", text, remedy)
     result = lacuna("doctor", 2**22 + 1)
-    one_line_error(result, 2, "lacuna doctor", f"no process {2**22 + 1}", "give one of a rank")
+    one_line_error(result, 2, "lacuna doctor", f"no process {2**22 + 1}", "give the id of a rank")
 
 
 def test_what_a_process_shows_is_understood_or_left():

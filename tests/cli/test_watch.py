@@ -53,8 +53,8 @@ def check_calls(report, ranks, family):
     column, plain, anew = TYPE, "contiguous(32, double)", "vector(32, 1, 7, double)"
     assert (report["ranks"], report["reporting_ranks"]) == (ranks, ranks)
     send = row(report, "MPI_Send")
-    assert (send["calls"], send["taken"], send["declined"]) == (100 * ranks, 100 * ranks, {})
-    assert (send["bytes_taken"], send["ranks"]) == (100 * ranks * 256, ranks)
+    assert (send["calls"], send["handled"], send["declined"]) == (100 * ranks, 100 * ranks, {})
+    assert (send["bytes_handled"], send["ranks"]) == (100 * ranks * 256, ranks)
     assert 0 < send["slowest_rank_seconds"] <= send["pack_seconds"]
     assert send["unpack_seconds"] == 0
     assert send["advice"] == []
@@ -62,16 +62,16 @@ def check_calls(report, ranks, family):
     assert contiguous["declined"] == {"contiguous": 10 * ranks}
     assert contiguous["bytes_declined"] == 10 * ranks * 256
     assert "the type is contiguous" in contiguous["advice"][0]
-    assert row(report, "MPI_Send", None)["declined"] == {"nothing to move, or undecided": 5 * ranks}
+    assert row(report, "MPI_Send", None)["declined"] == {"no data, or not examined": 5 * ranks}
     packed = row(report, "MPI_Pack", anew)
-    assert packed["taken"] == 50 * ranks
+    assert packed["handled"] == 50 * ranks
     assert "make it once" in packed["advice"][0]
     assert report["types"][packed["type"]]["made"] == 50 * ranks
     assert report["types"][send["type"]]["made"] == ranks
     for function in ("MPI_Isend", "MPI_Irecv"):
-        assert row(report, function)["taken"] == 20 * ranks
+        assert row(report, function)["handled"] == 20 * ranks
     assert row(report, "MPI_Irecv")["unpack_seconds"] > 0  # though it was unpacked in MPI_Waitall
-    assert row(report, "MPI_Bcast", column)["taken"] == ranks
+    assert row(report, "MPI_Bcast", column)["handled"] == ranks
     functions = {row["function"] for row in report["rows"]}
     assert functions == {"MPI_Send", "MPI_Pack", "MPI_Isend", "MPI_Irecv", "MPI_Bcast"}
 
@@ -125,12 +125,12 @@ def test_types_are_bounded_and_declining_has_its_reason(tmp_path, mpi, direct):
     packed = [row for row in report["rows"] if row["function"] == "MPI_Pack"]
     assert sum(row["calls"] for row in packed) == 1024
     sent = row(report, "MPI_Send", "vector(32, 1, 6, double)")
-    assert (sent["calls"], sent["declined"]["new, and few data"]) == (24, 16)
+    assert (sent["calls"], sent["declined"]["new type, small message"]) == (24, 16)
     assert sum(found["made"] for found in report["types"] if found["text"] is None) == 494
     kept = row(report, "MPI_Pack", "vector(32, 1, 7, double)")
-    assert (kept["taken"], kept["declined"]) == (8, {"new, and few data": 16})
+    assert (kept["handled"], kept["declined"]) == (8, {"new type, small message": 16})
     others = row(report, "MPI_Pack", None)
-    assert (others["calls"], others["declined"]) == (494, {"new, and few data": 494})
+    assert (others["calls"], others["declined"]) == (494, {"new type, small message": 494})
     declined = row(report, "MPI_Pack", "vector(4, 256, 512, double)")
     assert declined["declined"] == {"the library is as fast": 2}
     assert "2048 bytes" in declined["advice"][0]
@@ -142,7 +142,7 @@ def test_a_receive_that_found_its_data_in_shared_memory_is_told_of(tmp_path):
     launch("openmpi", 2, "test", "direct_exchange", environment=options)
     report = json.loads(file.read_text())
     received = row(report, "MPI_Sendrecv_replace", "vector(4096, 1, 3, double)")
-    assert received["taken"] == 0 and received["unpack_seconds"] > 0
+    assert received["handled"] == 0 and received["unpack_seconds"] > 0
     assert "came through shared memory" in received["advice"][0]
     # MPI_Sendrecv: the send is handled, and the receive is not reported as one for which the
     # library is as fast.
@@ -164,11 +164,12 @@ def log(mpi, **options):
 
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_the_log_says_that_lacuna_is_on(mpi):
-    lines = log(mpi, LACUNA_DIRECT="1")
+    lines = log(mpi, LACUNA_DIRECT="1", LACUNA_DISTANCE="turns")  # the old name of `alternate`
+    assert not any("LACUNA_DISTANCE" in line for line in lines)
     (on,) = [line for line in lines if ": on: lacuna " in line]
     assert on.startswith("lacuna[0]: on: lacuna 0.1.0 under ") and "; table: shipped" in on
     assert re.search(r", 2 ranks; CPU: [a-z0-9-]+ \((family \d+ model \d+|AArch64)\); table: ", on)
-    assert on.endswith("messages between ranks of a node through shared memory")
+    assert on.endswith("; shared-memory path on")
     # A type that is made 50 times is told of once by each rank.
     for rank in (0, 1):
         told = [line for line in lines if line.startswith(f"lacuna[{rank}]: vector(32, 1, 7, doub")]
@@ -182,16 +183,16 @@ def test_the_log_says_why_lacuna_is_off_and_which_options_are_none():
         told = [line for line in lines if line.startswith(f"lacuna[{rank}]: LACUNA_")]
         name, isa = sorted(told, reverse=True)
         assert name.endswith("LACUNA_POOL is not an option; did you mean LACUNA_POOL_MB?")
-        assert "LACUNA_ISA=avx9 is not to be had on this machine; " in isa
+        assert "LACUNA_ISA=avx9 is not available here; " in isa
     (on,) = [line for line in lines if ": on: " in line]
-    assert on.endswith("none through shared memory (LACUNA_DIRECT is off)")
+    assert on.endswith("; shared-memory path off (LACUNA_DIRECT=0)")
     lines = log(
         "mpich", LACUNA_DISTANCE="near", LACUNA_COSTS="1", LACUNA_THREADS="2 ", LACUNA_CPU="zen9"
     )
     for sentence in (
-        "LACUNA_DISTANCE=near is not understood: it must be close, far or turns; ",
+        "LACUNA_DISTANCE=near is not understood: it must be close, far or alternate; ",
         "LACUNA_CPU=zen9 is not understood: it must be generic, golden-cove, ",
-        "LACUNA_COSTS says nothing without LACUNA_REPORT; remedy: ",
+        "LACUNA_COSTS has no effect without LACUNA_REPORT; remedy: ",
         "LACUNA_THREADS=2  is not understood: it must be an integer from 1 to 256; 1 is used",
     ):
         assert len([line for line in lines if f"]: {sentence}" in line]) == 2
@@ -204,7 +205,7 @@ def test_a_rank_without_lacuna_hangs_nobody(tmp_path):
         launch(mpi, 3, "test", "report_calls", environment=options, without=(2,), check=False)
         report = json.loads(file.read_text())
         assert (report["ranks"], report["reporting_ranks"]) == (3, 1)
-        assert row(report, "MPI_Send")["taken"] == 100
+        assert row(report, "MPI_Send")["handled"] == 100
 
 
 def test_no_finalize(tmp_path):
@@ -213,7 +214,7 @@ def test_no_finalize(tmp_path):
     launch("mpich", 2, "test", "report_no_finalize", environment=options, check=False)
     report = json.loads(file.read_text())
     assert report["reporting_ranks"] == 1
-    assert row(report, "MPI_Sendrecv")["taken"] == 1
+    assert row(report, "MPI_Sendrecv")["handled"] == 1
 
 
 def test_a_report_that_cannot_be_written_is_told_of(tmp_path):
@@ -262,8 +263,8 @@ def test_files_that_cannot_be_shown_together(lacuna, tmp_path):
     write("job.json", kind="job", format=1)
     write("apps.json", kind="apps")
     result = lacuna("report", "job.json", "apps.json")
-    sorts = ("job.json (lacuna run --report)", "apps.json (lacuna bench apps)")
-    one_line_error(result, 2, "lacuna report", "two sorts", *sorts)
+    kinds = ("job.json (lacuna run --report)", "apps.json (lacuna bench apps)")
+    one_line_error(result, 2, "lacuna report", "two kinds", *kinds)
     assert "--output" in result.stderr
     assert "9.9" in refused([write("new.json", kind="job", format=2, lacuna="9.9")])
     assert "lacuna run --report" in refused([write("other.json", kind="jobs")])
@@ -284,7 +285,7 @@ def test_verification_finds_a_wrong_byte(lacuna, mpi):
             pattern = rf"lacuna\[{rank}\]: LACUNA_VERIFY: {function}: {verb} byte 0 of \d+ as \d+, "
             assert sum(bool(re.match(pattern, line)) for line in found) == 1, (function, lines)
     assert len(found) == 9
-    again = shlex.split(found[0].split("Again: ")[1])
+    again = shlex.split(found[0].split("reproduce: ")[1])
     assert again[:2] == ["lacuna", "bench"]
     compared = lacuna(*again[1:], "--mpi", mpi)  # here the library is right
     assert (compared.returncode, compared.stdout[:6]) == (0, "1 rows"), compared.stderr
@@ -301,12 +302,16 @@ def test_a_fatal_error_ends_the_job(mpi, disabled):
     assert "errors_fatal:" not in result.stdout  # the line that ends a topic
 
 
-def test_what_could_be_done_is_told_below_the_table(capsys):
-    advice = (
-        "commit the type once, before the loop: " + "a sentence that has no room in a column " * 2
-    )
-    report = {
-        "provenance": {"program": "app", "library": "MPI", "date": "today"},
+def job_of(rows):
+    """A document of two ranks; `rows`: function, reasons for declining, advice."""
+    return {
+        "provenance": {
+            "kind": "job",
+            "format": 1,
+            "program": "app",
+            "library": "MPI",
+            "date": "today",
+        },
         "ranks": 2,
         "reporting_ranks": 2,
         "seconds": 1,
@@ -316,22 +321,35 @@ def test_what_could_be_done_is_told_below_the_table(capsys):
                 "function": function,
                 "type": 1,
                 "calls": 3,
-                "taken": 2,
+                "handled": 2,
                 "declined": declined,
-                "bytes_taken": 8,
+                "bytes_handled": 8,
                 "bytes_declined": 8,
                 "pack_seconds": 0,
                 "unpack_seconds": 0,
                 "advice": told,
             }
-            for function, declined, told in (
-                ("MPI_Send", {"contiguous": 1}, [advice]),
-                ("MPI_Recv", {}, []),
-            )
+            for function, declined, told in rows
         ],
     }
-    job_report.show(report)
+
+
+def test_what_could_be_done_is_told_below_the_table(capsys):
+    advice = (
+        "commit the type once, before the loop: " + "a sentence that has no room in a column " * 2
+    )
+    job_report.show(job_of([("MPI_Send", {"contiguous": 1}, [advice]), ("MPI_Recv", {}, [])]))
     table, _, below = capsys.readouterr().out.partition("could be done:\n")
     assert "MPI_Send" in table and "MPI_Recv" in table and "contiguous" not in table
     lines = [line.strip() for line in below.splitlines()]
     assert lines == [f"MPI_Send, {TYPE}", "1 contiguous", advice.strip()]
+
+
+def test_a_file_with_the_old_names_is_shown(capsys, tmp_path):
+    report = job_of([("MPI_Send", {"new, and few data": 1}, [])])
+    for row in report["rows"]:
+        row |= {"taken": row.pop("handled"), "bytes_taken": row.pop("bytes_handled")}
+    (tmp_path / "old.json").write_text(json.dumps(report))
+    report_files([tmp_path / "old.json"], None)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"MPI_Send {TYPE} 3 2 16 B" in shown and "1 new type, small message" in shown

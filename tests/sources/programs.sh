@@ -32,7 +32,7 @@ said() {
   rm -rf here && mkdir here
   status=0
   (cd here && timeout -k 2 120 "$@" < /dev/null 2>&1) > raw || status=$?
-  grep -v ', 0 differences$' raw | sed -E 's/[0-9]+\.[0-9]+//g' | tr -d '* \n' | fold -w 1 | sort | uniq -c
+  grep -v ': 0 differences$' raw | sed -E 's/[0-9]+\.[0-9]+//g' | tr -d '* \n' | fold -w 1 | sort | uniq -c
   echo "status $status"
 }
 failed=0

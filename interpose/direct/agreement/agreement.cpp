@@ -158,7 +158,7 @@ Agreement agree(bool willing) noexcept try {
   if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
   const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));
   Meeting others({job_id(), rank, ranks, limit, [](const char* sentence) { log_line(sentence); }});
-  const WaitNote note("MPI_Init: the ranks of this node, to agree on shared memory");
+  const WaitNote note("MPI_Init: until all ranks of this node have agreed on shared memory");
   if (!others.begin()) return Agreement::kNotMet;
   Node node;
   const bool agreed = agree_with(&others, own_card(willing, rank, ranks), ranks, &node);

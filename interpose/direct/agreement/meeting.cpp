@@ -172,7 +172,13 @@ bool Meeting::find_others() noexcept {
     if (!may_come) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  rules_.tell("direct path off: whoever leads the agreement of this node's ranks does not answer");
+  char sentence[200];
+  std::snprintf(
+      sentence, sizeof(sentence),
+      "shared-memory path off: the process that leads the agreement of this node's ranks in "
+      "MPI_Init does not answer within %lld s",
+      static_cast<long long>(seconds_of(rules_.limit)));
+  rules_.tell(sentence);
   return false;
 }
 
@@ -260,10 +266,12 @@ bool Meeting::wait_for_host(void* data, size_t bytes) noexcept {
     if (take_within(begin + report_after, host_, data, bytes)) return true;
     if (Clock::now() < begin + report_after) return false;  // it has left
     char sentence[200];
-    std::snprintf(sentence, sizeof(sentence),
-                  "direct path: waiting in MPI_Init for process %d, which leads the agreement of "
-                  "this node's ranks, for %lld s; remedy: see whether it is stopped",
-                  host_pid_, static_cast<long long>(seconds_of(report_after)));
+    std::snprintf(
+        sentence, sizeof(sentence),
+        "shared-memory path: waiting in MPI_Init for %lld s for process %d, which leads "
+        "the agreement of this node's ranks; remedy: check whether it is stopped (`lacuna doctor "
+        "%d`)",
+        static_cast<long long>(seconds_of(report_after)), host_pid_, host_pid_);
     rules_.tell(sentence);
   }
 }
@@ -295,8 +303,8 @@ bool Meeting::exchange(const void* own, void* all, size_t bytes) noexcept {
 void Meeting::tell_who_is_silent(const Guest& guest) noexcept {
   char sentence[200];
   std::snprintf(sentence, sizeof(sentence),
-                "direct path off: rank %d (process %d) did not answer in the agreement in MPI_Init "
-                "within %lld s; remedy: see whether it is stopped, or a longer LACUNA_DIRECT_WAIT",
+                "shared-memory path off: rank %d (process %d) did not answer in MPI_Init within "
+                "%lld s; remedy: check whether it is stopped, or increase LACUNA_DIRECT_WAIT",
                 guest.rank, guest.pid, static_cast<long long>(seconds_of(rules_.limit)));
   rules_.tell(sentence);
 }
@@ -310,14 +318,14 @@ void Meeting::tell_who_came() noexcept {
   }
   char silent[80] = "";
   if (silent_count_ > 0) {
-    std::snprintf(silent, sizeof(silent), ", and process %d, which is perhaps stopped",
+    std::snprintf(silent, sizeof(silent), "; process %d has sent nothing, it may be stopped",
                   silent_[0].pid);
   }
   char sentence[480];
   std::snprintf(sentence, sizeof(sentence),
-                "direct path off: of %d ranks on this node only %d came to the agreement in "
-                "MPI_Init within %lld s (%s%s); remedy: start all of them with lacuna, or set "
-                "LACUNA_DIRECT=0, or a longer LACUNA_DIRECT_WAIT",
+                "shared-memory path off: of %d ranks on this node only %d answered in MPI_Init "
+                "within %lld s (ranks %s%s); remedy: start all of them with lacuna, or set "
+                "LACUNA_DIRECT=0, or increase LACUNA_DIRECT_WAIT",
                 rules_.ranks, count_, static_cast<long long>(seconds_of(rules_.limit)), who,
                 silent);
   rules_.tell(sentence);

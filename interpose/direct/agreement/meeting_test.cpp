@@ -158,7 +158,7 @@ TEST(Meeting, WhoIsStoppedDoesNotHideThoseBehind) {
   host.join();
   close(silent);
   const std::lock_guard<std::mutex> lock(g_mutex);
-  EXPECT_NE(g_sentence.find("only 3 came"), std::string::npos) << g_sentence;
+  EXPECT_NE(g_sentence.find("only 3 answered"), std::string::npos) << g_sentence;
   EXPECT_NE(g_sentence.find("process " + std::to_string(getpid())), std::string::npos)
       << g_sentence;
 }

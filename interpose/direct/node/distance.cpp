@@ -25,15 +25,15 @@ constexpr uint32_t kMostKnown = 504;
 constinit Known g_known[kMostKnown] = {};
 constinit std::atomic<uint32_t> g_landings{0};
 
-// LACUNA_DISTANCE: measured, or fixed for tests. "turns": it changes with each token.
-enum class Wish : uint8_t { kMeasured, kClose, kFar, kTurns };
+// LACUNA_DISTANCE: measured, or fixed for tests. "alternate": it changes with each token; "turns"
+// is its old name.
+enum class Wish : uint8_t { kMeasured, kClose, kFar, kAlternate };
 
 Wish read_wish() noexcept {
   const std::string& text = option_text(OptionId::kDistance);
-  return text == "close"   ? Wish::kClose
-         : text == "far"   ? Wish::kFar
-         : text == "turns" ? Wish::kTurns
-                           : Wish::kMeasured;
+  if (text == "close") return Wish::kClose;
+  if (text == "far") return Wish::kFar;
+  return text == "alternate" || text == "turns" ? Wish::kAlternate : Wish::kMeasured;
 }
 
 Distance wished(Wish wish, uint64_t token) noexcept {

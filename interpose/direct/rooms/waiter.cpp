@@ -42,11 +42,11 @@ const char* name_of(Kind kind) noexcept {
 const char* words_of(Wait what) noexcept {
   switch (what) {
     case Wait::kVotes:
-      return "until all have entered the call";
+      return "until all ranks have entered the call";
     case Wait::kReaders:
-      return "until all have read the votes of an earlier call";
+      return "until all ranks have read the votes of an earlier collective";
     case Wait::kData:
-      return "until all have moved their data";
+      return "until all ranks have moved their data";
     default:
       return "until the sender has packed the rest of a message";
   }
@@ -81,7 +81,7 @@ void Waiter::tell(const Peer& late, int64_t ns) const noexcept {
   char sentence[300];
   describe(what, sizeof(what));
   std::snprintf(sentence, sizeof(sentence),
-                "waiting for %lld s for rank %d (process %d), in %s; `lacuna doctor %d` says what "
+                "waiting for %lld s for rank %d (process %d) in %s; `lacuna doctor %d` shows what "
                 "that rank does",
                 static_cast<long long>(ns / kSecond), late.rank, late.pid, what, late.pid);
   log_line(sentence);

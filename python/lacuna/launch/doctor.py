@@ -160,7 +160,9 @@ def _below(process: int, top: int) -> bool:
 def find_job(process: int) -> list[Found]:
     """The processes with lacuna of a job on this node, of which one, or the launcher, is given."""
     if not (_PROC / str(process)).exists():
-        raise LacunaError(Exit.USAGE, f"no process {process}", "give one of a rank or a launcher")
+        raise LacunaError(
+            Exit.USAGE, f"no process {process}", "give the id of a rank or of its launcher"
+        )
     found = look(process)
     others = []
     for other in _processes():
@@ -175,7 +177,7 @@ def find_job(process: int) -> list[Found]:
         if not below:
             raise LacunaError(
                 Exit.USAGE,
-                f"lacuna is neither in process {process} nor in those that it has started",
+                f"lacuna is loaded neither in process {process} nor in those that it has started",
                 "give a rank of a job under `lacuna run`, or its launcher",
             )
         return sorted(below, key=lambda one: one.rank)
@@ -205,7 +207,7 @@ def lines(found: list[Found]) -> list[str]:
     result = []
     for one in found:
         who = f"rank {one.rank} of {one.ranks}" if one.rank >= 0 else "a rank in MPI_Init"
-        path = "direct path open" if one.path_is_open else "direct path off"
+        path = "shared-memory path on" if one.path_is_open else "shared-memory path off"
         said = f"{who}, process {one.process}, {_state(one.process)}; {path}"
         if not one.waits:
             result.append(f"{said}: does not wait in lacuna")

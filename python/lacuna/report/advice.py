@@ -23,12 +23,12 @@ def on_threshold(report: dict[str, Any], row: Row) -> list[str]:
         return []  # a collective's own messages are not known
     if not row["calls"]:
         return []
-    size = (row["bytes_taken"] + row["bytes_declined"]) / row["calls"]
+    size = (row["bytes_handled"] + row["bytes_declined"]) / row["calls"]
     for limit, why in _thresholds(report):
         if limit * _HEADER < size <= limit * _JUST_ABOVE:
             return [
-                f"messages of {size:.0f} bytes are just above a threshold at {limit} ({why}): a "
-                "little less in a message, or a larger setting, and they go the quicker way"
+                f"messages of {size:.0f} bytes are just above a threshold at {limit} ({why}): "
+                "slightly smaller messages, or a larger setting, avoid the slower protocol"
             ]
     return []
 

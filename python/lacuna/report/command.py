@@ -36,12 +36,15 @@ def report(files: list[Path], output: Path | None) -> None:
         )
         raise LacunaError(
             Exit.USAGE,
-            f"files of two sorts: {names}",
-            "report each sort alone, or all on one page with --output",
+            f"files of two kinds: {names}",
+            "report each kind alone, or all on one page with --output",
         )
     for path, result in zip(files, found, strict=True):
         job_report.check_version(path, result)
     try:
+        for result in found:
+            if result["provenance"]["kind"] == job_report.KIND:
+                job_report.rename_old_keys(result)
         findings = [one for result in found for one in result.get("findings", [])]
         for result in found if True in are_jobs else []:
             result.setdefault("findings", findings)  # thresholds, for advice

@@ -21,6 +21,14 @@ _FORMAT = 1
 _WIDTH = 160  # of a table that goes into a pipe
 _SHOWN_TYPE = 60  # letters
 _WORDS = {"function", "type", "called in"}
+# Files that were written before these names were changed are still read.
+_OLD_KEYS = {"taken": "handled", "bytes_taken": "bytes_handled"}
+_OLD_REASONS = {
+    "new, and few data": "new type, small message",
+    "nothing to move, or undecided": "no data, or not examined",
+    "one run": "one contiguous element",
+    "too many lengths": "too many message lengths",
+}
 
 Cells = tuple[list[str], list[list[str]]]
 
@@ -31,9 +39,18 @@ def check_version(file: Path, report: dict[str, Any]) -> None:
     if header["kind"] == KIND and header.get("format") != _FORMAT:
         raise LacunaError(
             Exit.USAGE,
-            f"{file} is of another version of lacuna, {header.get('lacuna', 'it says not which')}",
+            f"{file} is of another version of lacuna, {header.get('lacuna', 'which is not named')}",
             "show it with that version",
         )
+
+
+def rename_old_keys(report: dict[str, Any]) -> None:
+    """Gives the rows of an older file the names of today."""
+    for row in report["rows"]:
+        for old in _OLD_KEYS.keys() & row.keys():
+            row[_OLD_KEYS[old]] = row.pop(old)
+        declined = row["declined"]
+        row["declined"] = {_OLD_REASONS.get(why, why): calls for why, calls in declined.items()}
 
 
 def show(report: dict[str, Any]) -> None:
@@ -106,16 +123,16 @@ def _cells(report: dict[str, Any]) -> Cells:
     rows = []
     for row in report["rows"]:
         seconds = row["pack_seconds"] + row["unpack_seconds"]
-        taken = row["bytes_taken"]
-        speed = f"{taken * 1e-9 / seconds:.2f}" if seconds and taken else "-"
+        handled = row["bytes_handled"]
+        speed = f"{handled * 1e-9 / seconds:.2f}" if seconds and handled else "-"
         words = [f"{count} {why}" for why, count in row["declined"].items()] + row["advice"]
         rows.append(
             [
                 row["function"],
                 type_text(report, row),
                 f"{row['calls']}",
-                f"{row['taken']}",
-                _size(row["bytes_taken"] + row["bytes_declined"]),
+                f"{row['handled']}",
+                _size(row["bytes_handled"] + row["bytes_declined"]),
                 f"{seconds:.3g}",
                 speed,
                 "\n".join(words),
@@ -139,7 +156,7 @@ def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
                 type_text(report, row),
                 places[costs["site"]] or "not known",
                 f"{costs['calls']}",
-                _size(row["bytes_taken"] + row["bytes_declined"]),
+                _size(row["bytes_handled"] + row["bytes_declined"]),
                 *(f"{costs.get(name, 0):.3g}" for name in pieces),
                 "\n".join(row["advice"] + costs_advice.on_threshold(report, row)),
             ]

@@ -51,7 +51,7 @@ def draw(folder: Path, report: Report, names: dict[str, str]) -> list[tuple[Path
     title = f"{report['provenance']['program']}: where the time of its calls goes"
     path = figures.save(figure, folder / "job-pieces.png", report["provenance"], title)
     words = (
-        "o: copied once; l_p: packing over that; L: the network, and of collectives the library, "
-        "too; l_m: what the library makes of it; waiting: for others"
+        "o: one copy; l_p: packing minus that copy; L: network (collectives: and library); "
+        "l_m: what the library adds for the type; waiting: for other ranks"
     )
     return [(path, words)]
