@@ -219,7 +219,7 @@ def test_an_interrupted_run_loses_nothing(lacuna, tmp_path):
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said
-    assert "the same command goes on" in said
+    assert "the same command continues" in said
     kept = [json.loads(line) for line in partial.read_text().splitlines()]
     first = next(line["id"] for line in kept if line["kind"] == "row")
     times = [

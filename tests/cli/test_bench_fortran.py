@@ -15,7 +15,7 @@ FORTRAN_TESTS = {
     *("WRF_x_vec", "WRF_y_vec", "WRF_x_sa", "WRF_y_sa", "NAS_MG_x", "NAS_MG_y", "NAS_MG_z"),
     *("NAS_LU_x", "NAS_LU_y", "SPECFEM3D_mt", "SPECFEM3D_oc", "SPECFEM3D_cm"),
 }
-SAID = "every method's bytes arrive rightly on"
+SAID = "the bytes of every method are right on"
 
 
 def fortran(lacuna, *words, **environment):
@@ -51,7 +51,7 @@ def test_lacuna_takes_the_calls_of_fortran(lacuna, tmp_path, mpi):
     result = fortran(lacuna, *words, LACUNA_REPORT=str(report), LACUNA_ALWAYS="1")
     assert result.returncode == 0, result.stderr
     job = json.loads(report.read_text())
-    taken = {row["function"]: row["taken"] for row in job["rows"] if row["taken"]}
+    taken = {row["function"]: row["handled"] for row in job["rows"] if row["handled"]}
     assert set(taken) == {"MPI_Send", "MPI_Recv", "MPI_Pack", "MPI_Unpack"}
     assert "double_precision" in " ".join(one["text"] or "" for one in job["types"])
 

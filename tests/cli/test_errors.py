@@ -231,7 +231,7 @@ def test_a_full_disk_is_no_defect(words):
             [COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     result.stdout = ""
-    one_line_error(result, ENVIRONMENT, "cannot write", "No space left", "make room")
+    one_line_error(result, ENVIRONMENT, "cannot write", "No space left", "free some space")
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,11 @@ def unexpected(error: Exception, name: str) -> int:
         print(no_figures().line(name), file=sys.stderr)
         return Exit.ENVIRONMENT
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        place = error.filename or "what it has to say, or a file"
+        place = error.filename or "standard output, or a file"
         what = f"cannot write {place}: {error.strerror}"
-        print(LacunaError(Exit.ENVIRONMENT, what, "make room there").line(name), file=sys.stderr)
+        print(
+            LacunaError(Exit.ENVIRONMENT, what, "free some space there").line(name), file=sys.stderr
+        )
         return Exit.ENVIRONMENT
     what = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
     remedy = "please report it with this command line"

@@ -42,13 +42,13 @@ class Journal:
             first, *lines = [json.loads(line) for line in whole]
         except (OSError, ValueError) as error:
             raise LacunaError(
-                Exit.ENVIRONMENT, f"cannot go on with {self.path}: {error}", "remove it"
+                Exit.ENVIRONMENT, f"cannot continue {self.path}: {error}", "remove it"
             ) from error
         if first != settings:
             raise LacunaError(
                 Exit.USAGE,
-                f"{self.path} is of a run with other options",
-                "repeat that command to go on with it, or remove the file to begin anew",
+                f"{self.path} was written with other options",
+                "repeat that command to continue it, or remove the file to start again",
             )
         rows = {(line["mpi"], line["id"]) for line in lines if line["kind"] == "row"}
         self.lines = [

@@ -41,9 +41,9 @@ def add_to(bench: typer.Typer) -> None:
     bench.command(
         "papers", short_help="Repeat the papers' experiments; their numbers beside ours."
     )(_papers)
-    bench.command("preload", short_help="What lacuna costs in calls, and gains in messages.")(
-        _preload
-    )
+    bench.command(
+        "preload", short_help="The overhead of lacuna in calls, the speedup of messages."
+    )(_preload)
     bench.command("gpu", short_help="Types in a CUDA device's memory: lacuna and its rivals.")(_gpu)
     bench.command("results", short_help="Make docs/results from files of results, in a checkout.")(
         _results

@@ -21,7 +21,7 @@ def add_to(costs: typer.Typer) -> None:
     """Puts the commands under `lacuna costs`."""
     costs.callback()(_group)
     costs.command(
-        "machine", short_help="The parts of a message's time; at which sizes MPI changes."
+        "machine", short_help="The parts of a message's time; sizes where MPI's protocol changes."
     )(_machine)
     costs.command("misses", short_help="Cache and TLB misses of packing.")(_misses)
 

@@ -75,7 +75,7 @@ def run_command(
     if disable and (report or costs or verify):
         told = run.REPORT if report else run.COSTS if costs else "--verify"
         raise LacunaError(
-            Exit.USAGE, f"--disable leaves nothing for {told} to look at", "give one of them"
+            Exit.USAGE, f"with --disable, {told} has nothing to report", "give one of them"
         )
     if report:
         options["LACUNA_REPORT"] = run.report_option(report, dry_run)

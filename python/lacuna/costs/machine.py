@@ -289,7 +289,7 @@ def _cause_of_step(one: Machine, low: int, high: int, measure_copy: costs_find.M
     samples = measure_copy([max(1, round(low * 0.97)), round(high * 1.03)])
     before, after = costs_curve.curve(samples).seconds
     if after > _MEMCPY_STEP * before:
-        return "memcpy of the C library changes its way here, too"
+        return "the C library's memcpy changes its method at this size, too"
     return ""
 
 
@@ -313,7 +313,7 @@ def _parameters(one: Machine) -> list[Parameter]:
         ("g", "between messages of a stream", sweeps.get(STREAM, {})),
         (
             "L",
-            "a message without gaps, less o",
+            "a contiguous message, minus o",
             costs_logp.difference(sweeps.get(MESSAGE, {}), sweeps.get(COPY, {})),
         ),
     ):

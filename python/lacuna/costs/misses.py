@@ -40,10 +40,10 @@ _WIDTH = 150
 _COUNTERS = {"l1": "l1_load_misses", "l2": "l2_misses", "l3": "l3_misses"}
 _TITLES = {"l1": "L1", "l2": "L2", "l3": "L3", "tlb": "TLB", "tlb2": "TLB, 2nd"}
 MEANINGS = (
-    "lines that a cache level, and pages that the TLB's first and second level have not got. "
-    "counted: by the processor, of packed again and again; simulated: every access of the plan, "
-    "least recently used first out; model: docs/internals/cost.md. cold: nothing is in a "
-    "cache; warm: as the same message before has left them"
+    "misses: cache lines missing in a level, and pages missing in the first and the second level "
+    "of the TLB. counted: hardware counters, packing repeatedly; simulated: every access of the "
+    "plan, LRU replacement; model: docs/internals/cost.md. cold: nothing is cached; warm: the "
+    "same message was packed before"
 )
 
 Line = dict[str, Any]

@@ -81,8 +81,8 @@ def _pieces(folder: Path, result: Result) -> tuple[Path, str] | None:
     panels[0][0].legend(fontsize=8, ncols=5, loc="lower center", bbox_to_anchor=(0.5, 1.08))
     title = "A transposed matrix sent: what each piece costs (after Byna et al. 2003, figure 2)"
     words = (
-        "o: copied once; L: the message without gaps, but for that copy; l_p: packing, but for "
-        "that copy; l_m: what the library makes of it. Below zero: pieces that are saved."
+        "o: one copy; L: a contiguous message minus that copy; l_p: packing minus that copy; "
+        "l_m: what the library adds for the type. Below zero: time that the library saves."
     )
     return _save(figure, folder / "costs-pieces.png", title, result), words
 
@@ -136,8 +136,8 @@ def _strides(folder: Path, result: Result) -> tuple[Path, str] | None:
     panels[1][0].legend(fontsize=7, ncols=2)
     title = "Doubles sent side by side, and every sixteenth one (after Byna, Cameron and Sun 2003)"
     words = (
-        f"{title}. Below: lines and pages that caches and TLB have not got when the message is "
-        "packed again and again; filled marks: simulated, empty ones: by the cost model."
+        f"{title}. Below: cache and TLB misses when the message is packed repeatedly; filled "
+        "marks: simulated, empty ones: by the cost model."
     )
     return _save(figure, folder / "costs-strides.png", title, result), words
 

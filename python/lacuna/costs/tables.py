@@ -19,8 +19,8 @@ Cells = tuple[list[str], list[list[str]]]
 _WIDTH = 150  # of tables that go into a pipe
 _REFERENCE_BYTES = 8  # as the papers count
 PIECE_MEANINGS = (
-    "o: copied once; l_p: packing over that; l_m: what the library makes of it; L: the message "
-    "without gaps; rest: what the pieces, measured apart, miss"
+    "o: one copy; l_p: packing minus that copy; l_m: what the library adds for the type; "
+    "L: a contiguous message minus one copy; rest: time that these pieces do not explain"
 )
 _WORDS = {"message", "mode", "parameter", "of", "bytes", "what", "seen in", "evidence", "cause"}
 
@@ -134,7 +134,7 @@ def verdicts(result: Result) -> list[str]:
         off = [f"{row['id']} {row['method']}" for row in rows if not row["adds_up"]]
         which = f"; not in {', '.join(off)}" if off else ""
         lines.append(
-            f"{'FAIL' if off else 'PASS'}  {mpis.TITLE[mpi]}: the pieces add up to the time but "
-            f"for {MOST_REST:.0%} in {len(rows) - len(off)} of {len(rows)} rows{which}"
+            f"{'FAIL' if off else 'PASS'}  {mpis.TITLE[mpi]}: the pieces add up to the time "
+            f"within {MOST_REST:.0%} in {len(rows) - len(off)} of {len(rows)} rows{which}"
         )
     return lines

@@ -28,7 +28,7 @@ _OUTCOMES = {
 # What would help, by a word of the reason: of calls that are left as they are, and of those that
 # ask when they run, which would then be told when they are compiled.
 _LTO = "compile and link with --lto"
-_OWN_VARIABLE = "keep the handle in a variable whose address nobody else gets"
+_OWN_VARIABLE = "keep the handle in a variable whose address is not passed on"
 _REMEDIES = {
     "other files": f"{_LTO}, or make the variable static",
     "argument of the function": f"{_LTO}, or let the function be inlined",
@@ -39,13 +39,13 @@ _REMEDIES = {
     "never made here": _LTO,
     "initialized variable": "leave the variable without a value at first, or MPI_DATATYPE_NULL",
     "volatile": "a variable that is neither volatile nor atomic",
-    "numbers of the run time": "make the type in the function that uses it, on the same way",
+    "numbers of the run time": "make the type in the function that uses it, on the same path",
     "different types": "a variable for each type, and a call for each",
-    "changes in a loop": "make the type before the loop, or in the turn that uses it",
+    "changes in a loop": "make the type before the loop, or in the iteration that uses it",
     "arrays are not known": "fill the constructor's arrays in the function that calls it",
     "extent of": "give the type its extent with MPI_Type_create_resized",
-    "not proven to complete": "wait for the request in the same function, on every way",
-    "more than pay": "nothing: the library does as well",
+    "not proven to complete": "wait for the request in the same function, on every path",
+    "more than pay": "nothing: the MPI library is as fast",
 }
 _TO_MERGE = "send both as one struct type of the two, and receive them as one"
 

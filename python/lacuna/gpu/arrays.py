@@ -72,7 +72,7 @@ class PinnedMemory(Memory):
         super().__init__(array, name, writes)
         address = driver.seen_by_device(self.start) if self.high > self.low else self.start
         if address is None:
-            what = f"{name} is {type(array).__name__}, memory of the host that no device reaches"
+            what = f"{name} is {type(array).__name__}, memory of the host that no device can access"
             remedy = "pin it, copy it to the device first, or leave it out to get new memory there"
             raise LacunaError(Exit.USAGE, what, remedy)
         shift = address - self.start

@@ -13,11 +13,11 @@ from lacuna.gpu import cost, library, machine
 
 _KERNELS = {
     "nothing": "nothing to move",
-    "run": "one copy by the copy engine: the bytes follow each other",
-    "words": "the words kernel: a thread moves one or four words, neighbours in the stream",
-    "bytes": "the bytes kernel: a thread puts 8 bytes of the stream together from odd places",
+    "run": "one copy by the copy engine: the data have no gaps",
+    "words": "the words kernel: a thread moves one word, or four that are adjacent when packed",
+    "bytes": "the bytes kernel: a thread assembles 8 packed bytes from unaligned addresses",
     "tiles": "the tiles kernel: a transpose, by tiles in shared memory",
-    "many": "the kernel for many pieces: a block finds its piece, then as words",
+    "many": "the kernel for many pieces: a block finds its piece and moves it by words",
 }
 
 

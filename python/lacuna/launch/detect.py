@@ -55,7 +55,7 @@ def family_of_file(path: Path) -> tuple[str, str, Path | None] | None:
 def unreached(path: Path) -> str | None:
     """Why the loader would preload nothing into a program; None if it does, or who knows."""
     if elf.is_static(path):
-        return "it is linked statically, and LD_PRELOAD is for the dynamic loader"
+        return "it is linked statically, and LD_PRELOAD needs the dynamic loader"
     try:
         status = path.stat()
     except OSError:
@@ -63,7 +63,7 @@ def unreached(path: Path) -> str | None:
     gains_user = status.st_mode & stat.S_ISUID and status.st_uid != os.getuid()
     gains_group = status.st_mode & stat.S_ISGID and status.st_gid != os.getgid()
     if gains_user or gains_group:
-        return "it runs with the rights of another (setuid), and the loader ignores LD_PRELOAD then"
+        return "it runs with the rights of another user (setuid), so the loader ignores LD_PRELOAD"
     return None
 
 

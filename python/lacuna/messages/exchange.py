@@ -80,7 +80,7 @@ def measure(kind: str, rows: list[Row], options: Options) -> Measured:
     except KeyboardInterrupt:
         if journal.path:
             print(
-                f"interrupted: {journal.path} has what was measured; the same command goes on",
+                f"interrupted: {journal.path} has what was measured; the same command continues",
                 file=sys.stderr,
             )
         raise

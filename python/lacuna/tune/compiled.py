@@ -169,9 +169,9 @@ def _show(title: str, cells: list[Cell], apart: list[compiled_table.Rule]) -> No
     """For each shape and size who packs, and what that wins over packing on both sides."""
     console = Console(highlight=False, width=None if Console().is_terminal else 200)
     table = Table(
-        title=f"{title}: who packs first (s: the sender's or the receiver's compiled code, "
-        "g: the sender's with a gap, n: the library), and the least of its speed over packing on "
-        "both sides in all starts",
+        title=f"{title}: which code packs (s: the sender's or the receiver's compiled code, g: the "
+        "sender's with a gap, n: the MPI library), and its speed relative to compiled packing on "
+        "both sides, in the worst run",
         box=SIMPLE_HEAD,
     )
     table.add_column("shape")

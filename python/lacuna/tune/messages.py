@@ -148,7 +148,7 @@ def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str)
     elif transport == "network":
         raise LacunaError(
             Exit.USAGE,
-            f"{place} does not say what holds on one node",
+            f"{place} has no measurements on one node",
             "measure that first, with two ranks on one node and without --network",
         )
     table[transport] = tune_table.rules(cells, transport == "shared")
@@ -191,10 +191,10 @@ def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> No
     """One line for each side and pattern: up to which size which runs are packed first."""
     console = terminal.console(_WIDTH)
     table = Table(
-        title=f"{title}: packed first, or sent directly, are runs of up to ... bytes",
+        title=f"{title}: packed first, or sent through shared memory, if runs have up to ... bytes",
         box=SIMPLE_HEAD,
     )
-    for name in ("side", "pattern", "messages up to: runs up to"):
+    for name in ("side", "pattern", "message size up to: runs up to"):
         table.add_column(name)
     for side, patterns in book.items():
         for pattern, rules in patterns.items():

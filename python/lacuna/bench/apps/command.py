@@ -125,7 +125,7 @@ def apps(options: exchange.Options, globs: list[str], methods: list[str], quick:
     measured = exchange.measure("apps", rows, options)
     if options.verify_only:
         names = ", ".join(mpis.TITLE[name] for name in measured.header["mpi"])
-        print(f"{len(rows)} tests, every method's bytes arrive rightly on {names}")
+        print(f"{len(rows)} tests, the bytes of every method are right on {names}")
         return
     found = Apps(measured.lanes)
     exchange.write(measured, options, summary=apps_summary.summary(found))

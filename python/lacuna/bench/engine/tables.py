@@ -100,10 +100,10 @@ def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
 
 def _bounds(rows: list[CorpusRow], times: Times) -> Table | None:
     found = findings.under_bound(rows, times)
-    title = "Out of the caches: what the lines take over measured"
+    title = "Data in DRAM: time of the cache lines alone over measured time"
     table = Table(title=title, box=SIMPLE_HEAD)
-    for name in ("row", "", "caches", "by the profile", "touched alone"):
-        is_share = name in ("by the profile", "touched alone")
+    for name in ("row", "", "caches", "by the profile", "touched, measured"):
+        is_share = name in ("by the profile", "touched, measured")
         table.add_column(name, justify="right" if is_share else "left")
     for one in found:
         shares = (

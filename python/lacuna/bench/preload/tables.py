@@ -28,7 +28,7 @@ def show(calls: list[Calls], rows: list[Row]) -> None:
             console.print(line, markup=False, soft_wrap=True)
     if rows:
         console.print(
-            "in brackets: lacuna left it to the library; !: slower beyond noise\n",
+            "in brackets: declined by lacuna; !: slower beyond noise\n",
             markup=False,
         )
 
