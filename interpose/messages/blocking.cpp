@@ -16,15 +16,14 @@ int send_packed(SendMode mode, Outgoing* outgoing, int dest, int tag, MPI_Comm c
   const Next& next = next_functions();
   const SendFunctions& send = send_functions(mode);
   const Wire& wire = outgoing->wire;
-  const int code =
-      fits_int(wire.count)
-          ? (next.*send.blocking)(outgoing->data, static_cast<int>(wire.count), wire.type, dest,
-                                  tag, comm)
-          : (next.*send.blocking_c)(outgoing->data, wire.count, wire.type, dest, tag, comm);
-  if (code != MPI_SUCCESS)
-    outgoing->give_up();
-  else
-    outgoing->fill(true);
+  int code = MPI_SUCCESS;
+  send_and_fill(outgoing, true, [&] {
+    code = fits_int(wire.count)
+               ? (next.*send.blocking)(outgoing->data, static_cast<int>(wire.count), wire.type,
+                                       dest, tag, comm)
+               : (next.*send.blocking_c)(outgoing->data, wire.count, wire.type, dest, tag, comm);
+    return code == MPI_SUCCESS;
+  });
   return code;
 }
 

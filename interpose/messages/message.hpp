@@ -13,6 +13,7 @@
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/staging.hpp"
+#include "interpose/requests/behind.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna {
@@ -43,6 +44,26 @@ struct Outgoing {
   // Frees the region: its token has not been sent.
   void give_up() noexcept;
 };
+
+// Sends and fills. `send` makes the library's call; false: nothing has been sent. Until a token's
+// payload is packed, this rank must not wait for a payload of another's, whose token a freed
+// receive may have got meanwhile (requests/behind.hpp): two ranks would wait for each other for
+// ever.
+template <typename Send>
+void send_and_fill(Outgoing* outgoing, bool is_out, const Send& send) {
+  const auto both = [&] {
+    if (send())
+      outgoing->fill(is_out);
+    else
+      outgoing->give_up();
+  };
+  if (!any_freed_requests()) return both();
+  {
+    const InLibrary inside;
+    both();
+  }
+  if (!is_in_library()) finish_freed_requests();
+}
 
 // Borrows memory for packed data, and chooses the type they are sent as: their own form, or a
 // guarded type (guard.hpp). False: decline. `blocking` as in borrow_staging().

@@ -40,13 +40,15 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
     return kDeclined;
   }
   MPI_Request started = runtime().request_null;
-  const int code = start(outgoing.data, outgoing.wire, &started);
+  int code = MPI_SUCCESS;
+  send_and_fill(&outgoing, false, [&] {
+    code = start(outgoing.data, outgoing.wire, &started);
+    return started != runtime().request_null;
+  });
   if (started == runtime().request_null) {
-    outgoing.give_up();
     drop_pending(entry);
     return taken(code);
   }
-  outgoing.fill();
   *request = started;
   // A token stays in its region until the receiver has finished with it.
   if (outgoing.region != nullptr || is_complete(started)) {
@@ -181,18 +183,19 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   MPI_Request sent = runtime().request_null;
   int code = MPI_SUCCESS;
   if (dest != MPI_PROC_NULL) {
-    const Wire& wire = outgoing.wire;
-    code = fits_int(wire.count)
-               ? next.MPI_Isend(outgoing.data, static_cast<int>(wire.count), wire.type, dest,
-                                sendtag, comm, &sent)
-               : next.MPI_Isend_c(outgoing.data, wire.count, wire.type, dest, sendtag, comm, &sent);
+    send_and_fill(&outgoing, false, [&] {
+      const Wire& wire = outgoing.wire;
+      code = fits_int(wire.count) ? next.MPI_Isend(outgoing.data, static_cast<int>(wire.count),
+                                                   wire.type, dest, sendtag, comm, &sent)
+                                  : next.MPI_Isend_c(outgoing.data, wire.count, wire.type, dest,
+                                                     sendtag, comm, &sent);
+      return sent != runtime().request_null;
+    });
   }
   if (sent == runtime().request_null) {
-    outgoing.give_up();
     drop_pending(entry);
     if (dest != MPI_PROC_NULL) return taken(code);
   } else {
-    outgoing.fill();
     entry->outgoing = std::move(outgoing.staging);
     entry->source.comm = comm;
     add_pending(entry, sent);

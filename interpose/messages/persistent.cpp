@@ -55,15 +55,14 @@ bool send_token(PendingRequest* entry) {
   const SendSource& source = entry->source;
   Outgoing outgoing;
   if (!make_token(source, &outgoing)) return false;
-  const int code = (next_functions().*send_functions(source.mode).nonblocking)(
-      outgoing.data, static_cast<int>(outgoing.wire.count), outgoing.wire.type, source.dest,
-      source.tag, source.comm, &entry->substitute);
-  if (code != MPI_SUCCESS || entry->substitute == runtime().request_null) {
-    outgoing.give_up();
-    return false;
-  }
-  outgoing.fill();
-  return true;
+  bool is_sent = false;
+  send_and_fill(&outgoing, false, [&] {
+    const int code = (next_functions().*send_functions(source.mode).nonblocking)(
+        outgoing.data, static_cast<int>(outgoing.wire.count), outgoing.wire.type, source.dest,
+        source.tag, source.comm, &entry->substitute);
+    return is_sent = code == MPI_SUCCESS && entry->substitute != runtime().request_null;
+  });
+  return is_sent;
 }
 
 // Prepares a start. Returns whether the library's MPI_Start must be called; false: a substitute has
