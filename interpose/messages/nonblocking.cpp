@@ -213,9 +213,12 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 
 namespace {
 
-bool is_received_packed(MPI_Count count, MPI_Datatype datatype) {
+// Whether the received length must be known: for a receive that must be packed, and for a type that
+// lacuna has not analysed, whose gaps may be inaccessible, so that no token can be sought in them.
+bool needs_length(MPI_Count count, MPI_Datatype datatype) {
   const TypeRecord* record = plainly_predefined(datatype) ? nullptr : watched_type(datatype);
-  return record != nullptr && packed_receive(*record, count) != nullptr;
+  return record != nullptr &&
+         (record->plan == nullptr || packed_receive(*record, count) != nullptr);
 }
 
 }  // namespace
@@ -229,9 +232,9 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   finish_freed_requests();
   if (!may_start(sendtype, request)) return kDeclined;
   // Split the call if the message may be held for a probe; if it is received over the data that are
-  // sent (it may be a token); or if it must be received packed, as then the length must be known.
+  // sent (it may be a token); or if the length must be known.
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
-                                 is_received_packed(recvcount, recvtype))) {
+                                 needs_length(recvcount, recvtype))) {
     const Answer split = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                          recvcount, recvtype, source, recvtag, comm, request);
     if (split.taken) return split;  // else the send data are too many to be copied

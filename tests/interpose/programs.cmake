@@ -15,6 +15,7 @@ set(lacuna_interpose_sources
   direct/pool_test.cpp
   direct/probe_test.cpp
   direct/probers_test.cpp
+  direct/protected_gaps_test.cpp
   direct/ring_test.cpp
   direct/tokens_test.cpp
   direct/watched_test.cpp

@@ -163,6 +163,12 @@ MODELS = [
         },
     ),
     Model(
+        "promises",
+        ("RANKS",),
+        [(2,), (3,), (4,)],
+        {"BREAK_LOOKS_FIRST": ((2,), STUCK)},  # waits for a payload while its own is not packed
+    ),
+    Model(
         "fair",
         ("EARLY", "CALLS"),
         [(1, 12), (2, 16), (3, 20)],

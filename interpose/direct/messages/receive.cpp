@@ -202,6 +202,27 @@ bool is_outstanding(const Token& token) noexcept {
 
 namespace {
 
+// Whether the first `bytes` of a receive's data, in `count` elements, can be read. Gaps need not be
+// readable: a program may have protected the pages there.
+bool are_readable(const Incoming& incoming, int64_t count, int64_t bytes) noexcept try {
+  const Plan& plan = *incoming.plan;
+  const void* const buf = incoming.buf;
+  const int64_t size = incoming.bytes / incoming.count;
+  const DataSpan span = data_span(plan.type(), count);
+  if (is_readable(address(buf, span.low), span.bytes())) return true;
+  bool all = true;
+  for (int64_t i = 0; all && i < count; ++i) {
+    const int64_t left = bytes - i * size;
+    for_each_run(plan.layout().element, [&](int64_t at, int64_t packed, int64_t run) {
+      all = all && (packed >= left || is_readable(address(buf, i * plan.extent() + at),
+                                                  std::min(run, left - packed)));
+    });
+  }
+  return all;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
 // Whether the receive has a readable buffer: one with MPI_PROC_NULL as source, for example, need
 // not have one.
 bool may_be_read(Incoming& incoming) noexcept {
@@ -209,6 +230,8 @@ bool may_be_read(Incoming& incoming) noexcept {
   MPI_Count extent = 0;
   if ((incoming.bytes < 0 && !measure(&incoming)) || incoming.bytes < kTokenBytes) return false;
   if (may_be_on_device(first_byte(incoming))) return true;
+  if (incoming.plan != nullptr)
+    return are_readable(incoming, elements_of_token(incoming), kTokenBytes);
   return next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) ==
              MPI_SUCCESS &&
          is_readable(first_byte(incoming), elements_of_token(incoming) * extent);
@@ -251,8 +274,7 @@ bool can_land_alone(Incoming* incoming) noexcept {
   incoming->by_library = incoming->by_library || may_be_on_device(first_byte(*incoming));
   if (incoming->by_library) return false;
   if (incoming->plan == nullptr) return is_readable(dense(*incoming), incoming->bytes);
-  const DataSpan span = data_span(incoming->plan->type(), incoming->count);
-  return is_readable(address(incoming->buf, span.low), span.bytes());
+  return are_readable(*incoming, incoming->count, incoming->bytes);
 }
 
 bool land_alone(Incoming& incoming) noexcept {

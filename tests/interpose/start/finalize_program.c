@@ -5,9 +5,10 @@
  * status of the first says whether all data are in place after MPI_Finalize. */
 #include <mpi.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { kLong = 20000, kShort = 20, kPlain = 100 };
+enum { kLong = 20000, kShort = 20, kPlain = 100, kBlock = 200, kPage = 4096 };
 
 static double long_data[3 * kLong], short_data[3 * kShort], part[4 * 3 * kShort],
     plain[3 * kShort + kPlain], never[3 * kShort];
@@ -30,6 +31,13 @@ static void receive(void* data, int count, MPI_Datatype type, int tag) {
   MPI_Request_free(&request);
 }
 
+/* kBlock doubles in each of two pages, of which the program has protected the one between. */
+static double* protected_pages(void) {
+  char* all = mmap(NULL, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED || mprotect(all + kPage, kPage, PROT_NONE) != 0) return NULL;
+  return (double*)all;
+}
+
 /* Called in MPI_Finalize. */
 static int tell(MPI_Comm comm, int keyval, void* value, void* extra) {
   int word = 0;
@@ -39,13 +47,16 @@ static int tell(MPI_Comm comm, int keyval, void* value, void* extra) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Datatype long_type, short_type, apart;
-  int rank, word, keyval, bad = 0;
+  MPI_Datatype long_type, short_type, apart, pages;
+  double* const guarded = protected_pages();
+  int rank, word, keyval, i, bad = guarded == NULL;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Type_vector(kLong, 1, 3, MPI_DOUBLE, &long_type);
   MPI_Type_vector(kShort, 1, 3, MPI_DOUBLE, &short_type);
   MPI_Type_create_resized(short_type, 0, 3 * kShort * sizeof(double), &apart);
+  MPI_Type_create_hvector(2, kBlock, 2 * kPage, MPI_DOUBLE, &pages);
+  MPI_Type_commit(&pages);
   MPI_Type_commit(&long_type);
   MPI_Type_commit(&short_type);
   MPI_Type_commit(&apart);
@@ -58,6 +69,7 @@ int main(int argc, char** argv) {
     receive(long_data, 1, long_type, 1);
     receive(short_data, 1, short_type, 2);
     receive(part, 4, apart, 3);
+    receive(guarded, 1, pages, 6);
     receive(plain, kPlain, MPI_DOUBLE, 4);
     receive(never, 1, short_type, 5);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, tell, &keyval, NULL);
@@ -68,9 +80,11 @@ int main(int argc, char** argv) {
     MPI_Send(long_data, 1, long_type, 0, 1, MPI_COMM_WORLD);
     MPI_Send(short_data, 1, short_type, 0, 2, MPI_COMM_WORLD);
     MPI_Send(part, kShort + kShort / 2, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD);
+    MPI_Send(long_data, 2 * kBlock, MPI_DOUBLE, 0, 6, MPI_COMM_WORLD);
     /* The last message shows that all have arrived; without it, Open MPI may lose some. */
     MPI_Ssend(plain, 1, short_type, 0, 4, MPI_COMM_WORLD);
   }
+  MPI_Type_free(&pages);
   MPI_Type_free(&long_type);
   MPI_Type_free(&short_type);
   MPI_Type_free(&apart);
@@ -80,6 +94,7 @@ int main(int argc, char** argv) {
     bad += wrong(short_data, kShort, 3, 3 * kShort);
     bad += wrong(part, kShort + kShort / 2, 3, 4 * 3 * kShort);
     bad += wrong(plain, kShort, 1, kPlain);
+    for (i = 0; i < kBlock; ++i) bad += guarded[i] != 1 || guarded[2 * kPage / 8 + i] != 1;
     bad += wrong(never, 0, 3, 3 * kShort);
     if (bad != 0) fprintf(stderr, "%d values are wrong\n", bad);
   }
