@@ -23,9 +23,9 @@ enum class Note : uint8_t {
   kOneRun,
   kNew,
   kDirect,
-  kMayOverrun,
+  kMayOverrun,  // the last one
 };
-inline constexpr size_t kNotes = 15;
+inline constexpr size_t kNotes = static_cast<size_t>(Note::kMayOverrun) + 1;
 
 }  // namespace lacuna
 

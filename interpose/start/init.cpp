@@ -48,6 +48,7 @@ constinit bool g_ends_in_finalize = false;
 constinit uint32_t g_allowed = 0;      // the families that the options leave on
 constinit uint32_t g_always_open = 0;  // kDirectSwitch, where the node has agreed
 constinit bool g_is_on = true;         // as MPI_Pcontrol says
+constinit uint32_t g_wanted = 0;       // what g_gate watches with timing on
 constinit int g_sessions = 0;          // live MPI sessions of the program's
 
 // Under g_mutex, unless no other thread may call MPI.
@@ -195,7 +196,8 @@ void change_timing(int by) noexcept {
 }
 
 void start_watching() {
-  g_gate.watched.store(watched(), std::memory_order_relaxed);
+  g_wanted = watched();
+  g_gate.watched.store(g_wanted, std::memory_order_relaxed);
   if (is_watched(kReported)) start_report();
   if (!is_watched(kCosted)) return;
   watch_predefined_types();
@@ -210,9 +212,9 @@ void stop_watching() noexcept {
 
 // Turns the timing of calls on or off, if LACUNA_COSTS asks for it at all.
 void time_calls(bool on) noexcept {
-  static const uint32_t wanted = g_gate.watched.load(std::memory_order_relaxed);
-  if ((wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
-  g_gate.watched.store(on ? wanted : wanted & ~(kCosted | kReported), std::memory_order_relaxed);
+  if ((g_wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
+  g_gate.watched.store(on ? g_wanted : g_wanted & ~(kCosted | kReported),
+                       std::memory_order_relaxed);
   change_timing(on ? 1 : -1);
   if (on)
     g_allowed |= kCostsSwitch;
@@ -378,14 +380,11 @@ int control(const Next& next, int level) noexcept {
 // so do receives, which MPI_Pcontrol(0) still examines if the direct path is open. 1: lacuna is on.
 // 2: lacuna is on as without LACUNA_COSTS.
 extern "C" LACUNA_EXPORT void lacuna_interposed_switch(int on) {
-  {
-    const std::lock_guard<std::mutex> lock(g_mutex);
-    time_calls(on == 1);
-  }
-  if (on != 0)
-    switch_on(true);
-  else
-    open_gate(0);
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  time_calls(on == 1);
+  if (on == 0) return open_gate(0);
+  g_is_on = true;
+  settle_gate();
 }
 
 extern "C" LACUNA_EXPORT int MPI_Pcontrol(const int level, ...) {
