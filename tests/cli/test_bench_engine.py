@@ -232,7 +232,7 @@ def test_lines_are_touched_out_of_the_caches_only(lacuna, tmp_path):
         ("sweep/8-of-64-8m", "unpack"),
     }
     assert len({row["row"] for row in found}) > 1
-    assert "touched alone" in result.stdout
+    assert "touched, measured" in result.stdout
 
 
 def test_sides_swap_with_the_direction():
