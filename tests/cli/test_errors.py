@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from conftest import COMMAND, MPI_ROOT, one_line_error, program
 
+from lacuna import VERSION
 from lacuna.base import results
 
 USAGE, ENVIRONMENT = 2, 3
@@ -252,7 +253,7 @@ def test_without_stderr_errors_are_not_among_the_results():
 
 
 def test_help_and_version(lacuna):
-    assert lacuna("--version").stdout == "lacuna 0.1.0\n"
+    assert lacuna("--version").stdout == f"lacuna {VERSION}\n"
     for words in (
         [],
         ["explain"],

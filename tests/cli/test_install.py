@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, MPI_ROOT, ROOT
 
+from lacuna import VERSION
+
 ENGINE = """
 #include <lacuna/lacuna.h>
 #include <stdio.h>
@@ -60,7 +62,7 @@ int main(int argc, char** argv) {
 PROJECT = """
 cmake_minimum_required(VERSION 3.20)
 project(user C CXX)
-find_package(lacuna 0.1 REQUIRED)
+find_package(lacuna ${WANTED} REQUIRED)
 add_executable(shared engine.c)
 target_link_libraries(shared PRIVATE lacuna::lacuna)
 add_executable(archive engine.c)
@@ -123,7 +125,7 @@ def test_pkg_config(prefix, tmp_path):
     flags = do("pkg-config", "--cflags", "--libs", "lacuna", **path).split()
     do("cc", "-Wall", "-Werror", tmp_path / "engine.c", "-o", tmp_path / "engine", *flags)
     assert do(tmp_path / "engine", LD_LIBRARY_PATH=str(prefix / "lib")) == "0 2 4\n"
-    assert do("pkg-config", "--modversion", "lacuna", **path).strip() == "0.1.0"
+    assert do("pkg-config", "--modversion", "lacuna", **path).strip() == VERSION
 
 
 def test_find_package(prefix, tmp_path):
@@ -132,7 +134,7 @@ def test_find_package(prefix, tmp_path):
         (tmp_path / name).write_text(text)
     mpi = MPI_ROOT / "mpich"
     words = ("-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
-    do("cmake", *words, f"-DMPI={mpi}")
+    do("cmake", *words, f"-DMPI={mpi}", f"-DWANTED={VERSION.rpartition('.')[0]}")
     do("cmake", "--build", tmp_path / "build")
     for name in ("shared", "archive", "hpp", "decode"):
         told = do(tmp_path / "build" / name, LD_LIBRARY_PATH=str(mpi / "lib"))
@@ -172,7 +174,7 @@ def test_the_engine_shows_what_its_header_names(prefix):
 def test_the_modulefile_names_what_is_there(prefix):
     (module,) = (prefix / "share/modulefiles/lacuna").iterdir()
     text = module.read_text()
-    assert text.startswith("#%Module1.0\n") and module.name == "0.1.0"
+    assert text.startswith("#%Module1.0\n") and module.name == VERSION
     assert (module.parent / ".." / ".." / "..").resolve() == prefix.resolve()
     named = re.findall(r"\$prefix(\S*)$", text, re.MULTILINE)
     assert len(named) == 7

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 import pytest
 from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program, run_quietly
 
+from lacuna import VERSION
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.launch import run
 from lacuna.report import job as job_report
@@ -167,7 +168,7 @@ def test_the_log_says_that_lacuna_is_on(mpi):
     lines = log(mpi, LACUNA_DIRECT="1", LACUNA_DISTANCE="turns")  # the old name of `alternate`
     assert not any("LACUNA_DISTANCE" in line for line in lines)
     (on,) = [line for line in lines if ": on: lacuna " in line]
-    assert on.startswith("lacuna[0]: on: lacuna 0.1.0 under ") and "; table: shipped" in on
+    assert on.startswith(f"lacuna[0]: on: lacuna {VERSION} under ") and "; table: shipped" in on
     assert re.search(r", 2 ranks; CPU: [a-z0-9-]+ \((family \d+ model \d+|AArch64)\); table: ", on)
     assert on.endswith("; shared-memory path on")
     # A type that is made 50 times is told of once by each rank.
