@@ -17,8 +17,11 @@ SOURCES = (
 )
 
 
+TOP = ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")
+
+
 def documents():
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = [ROOT / f"{name}.md" for name in TOP] + sorted((ROOT / "docs").rglob("*.md"))
     for folder in SOURCES:
         found += sorted((ROOT / folder).rglob("README.md"))
     return found
@@ -164,7 +167,7 @@ def prose(text):
 
 
 def test_lines_fit_on_a_screen():
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs/README.md"]
+    pages = [ROOT / f"{name}.md" for name in (*TOP, "docs/README")]
     for folder in ("user", "internals", "experiments", "results"):
         pages += sorted((ROOT / "docs" / folder).glob("*.md"))
     long = [
