@@ -12,13 +12,14 @@
 #   make test-sources   MPICH's own test suite, hpcc, Scotch and PnetCDF, from Debian's source packages, compiled by lacuna-cc: do their tests pass?
 #                       And programs of Debian's (HDF5's tests, StarPU's examples) natively and under `lacuna run`: the same?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
+#   make release-check   is everything as it must be for a release? A line for each check (packaging/README.md)
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu')
 
-.PHONY: all demo wheel optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests dev
+.PHONY: all demo wheel optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests release-check dev
 
 all: release
 
@@ -86,10 +87,13 @@ test-aarch64: setup-aarch64
 	@cmake --build --preset aarch64 -j $(JOBS)
 	@ctest --preset aarch64 -j $(JOBS)
 
+release-check: release
+	@.venv/bin/python packaging/release_check.py
+
 format: setup
 	@.venv/bin/clang-format -i $(CPP_SOURCES)
-	@.venv/bin/ruff check --quiet --fix python tests cmake interpose
-	@.venv/bin/ruff format --quiet python tests cmake interpose
+	@.venv/bin/ruff check --quiet --fix python tests cmake interpose packaging
+	@.venv/bin/ruff format --quiet python tests cmake interpose packaging
 
 clean:
 	rm -rf build/release build/dev build/tsan build/aarch64 build/demo

@@ -15,6 +15,8 @@ configure_file(cmake/lacuna.pc.in lacuna.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lacuna.pc DESTINATION lib/pkgconfig)
 install(FILES cmake/modulefile DESTINATION share/modulefiles/lacuna RENAME ${PROJECT_VERSION})
 install(FILES LICENSE DESTINATION ${lacuna_share} COMPONENT runtime)
+install(PROGRAMS packaging/smoke/smoke.sh DESTINATION ${lacuna_share}/smoke)
+install(FILES packaging/smoke/smoke.c DESTINATION ${lacuna_share}/smoke)
 
 # What the command starts and reads. Tests are called lacuna_*.
 install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin COMPONENT runtime USE_SOURCE_PERMISSIONS

@@ -185,7 +185,7 @@ def test_the_modulefile_names_what_is_there(prefix):
 def test_nothing_of_the_tests_is_installed(prefix):
     names = {path.name for path in prefix.rglob("*") if path.is_file()}
     assert {"liblacuna-mpich.so", "liblacuna-ompi.so", "liblacuna-mpiabi.so"} < names
-    assert {"lacuna-measure", "lacuna-machine-probe", "liblacuna-mpich.a"} < names
+    assert {"lacuna-measure", "lacuna-machine-probe", "liblacuna-mpich.a", "smoke.sh"} < names
     assert not {name for name in names if "test" in name or "interpose" in name}
 
 
