@@ -87,8 +87,9 @@ def is_python(word: str) -> bool:
     return re.match(r"(python|pypy)[\d.]*$", Path(word).name) is not None
 
 
-def family_of_python(interpreter: str) -> str | None:
-    """The family that mpi4py loads in this interpreter; None if it has no (working) mpi4py."""
+def library_of_python(interpreter: str) -> tuple[str, str, Path | None] | None:
+    """As family_of_file, of what mpi4py loads in this interpreter; None if it has no (working)
+    mpi4py."""
     try:
         answer = subprocess.run(
             [interpreter, "-c", _ASK_MPI4PY],
@@ -103,12 +104,17 @@ def family_of_python(interpreter: str) -> str | None:
     module = Path(answer.stdout.strip().rpartition("\n")[2])
     if answer.returncode != 0 or not module.is_file():
         return None
-    found = family_of_file(module)
-    return found[0] if found else None
+    return family_of_file(module)
 
 
 def family_of_program(words: list[str]) -> str | None:
-    """The family of a program with its arguments; None if the program itself does not tell.
+    """The family of a program with its arguments; None if the program itself does not tell."""
+    found = library_of_program(words)
+    return found[0] if found else None
+
+
+def library_of_program(words: list[str]) -> tuple[str, str, Path | None] | None:
+    """As family_of_file, of a program with its arguments.
 
     A wrapper (`numactl`, `valgrind`, `env`) is looked through: the first MPI program among its
     arguments counts.
@@ -134,16 +140,16 @@ def family_of_program(words: list[str]) -> str | None:
             "give the program that calls MPI, or name its MPI with --mpi",
         )
     if is_python(words[0]):  # before what kind of file it is: it may be a wrapper script
-        return family_of_python(words[0])
+        return library_of_python(words[0])
     if script:
-        return family_of_python(script[0]) if is_python(script[0]) else None
+        return library_of_python(script[0]) if is_python(script[0]) else None
     found = family_of_file(path)
     if found:
-        return found[0]
+        return found
     for index, word in enumerate(words[1:], 1):
         candidate = find_program(word) if not word.startswith("-") else None
         if candidate is None:
             continue
         if is_python(word) or family_of_file(candidate):
-            return family_of_program(words[index:])
+            return library_of_program(words[index:])
     return None

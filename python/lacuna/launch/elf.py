@@ -13,6 +13,7 @@ from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 _MOST_FILES = 500
 _DEFAULT_DIRS = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"]
@@ -124,3 +125,16 @@ def needed_libraries(program: Path) -> Iterator[tuple[str, Path | None]]:
             below = read(path) if path else None
             if below is not None:
                 queue.append((below, inherited + dynamic.rpath))
+
+
+def defines(path: Path, symbol: str) -> bool:
+    """Whether a shared library has a function of that name."""
+    try:
+        with path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".dynsym")
+            if not isinstance(table, SymbolTableSection):
+                return False
+            found = table.get_symbol_by_name(symbol) or []
+            return any(one.entry.st_shndx != "SHN_UNDEF" for one in found)
+    except (OSError, ELFError, ValueError, KeyError, AttributeError):
+        return False

@@ -20,7 +20,7 @@ _OURS = re.compile(r"liblacuna-(mpich|ompi|mpiabi)\.so$")
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 REPORT = "--report"
 COSTS = "--costs"
-_TAKE_A_VALUE = ("--mpi", "--isa")  # of our own options, where --report is looked for
+TAKE_A_VALUE = ("--mpi", "--isa")  # of our own options, where --report is looked for
 
 
 def with_report_value(words: list[str]) -> list[str]:
@@ -35,7 +35,7 @@ def with_report_value(words: list[str]) -> list[str]:
             result.append(f"{words[at]}={following[0] if is_file else 1}")
             at += 2 if is_file else 1
             continue
-        taken = following if words[at] in _TAKE_A_VALUE else []
+        taken = following if words[at] in TAKE_A_VALUE else []
         result += [words[at], *taken]
         at += 1 + len(taken)
     return result + words[at:]
@@ -110,7 +110,7 @@ def _runs_everywhere(launcher: Launcher, contexts: list[list[str]]) -> bool:
     at = launchers.program_at(launcher, contexts[0])
     if at is None:
         return False
-    words = _first_program(contexts[0][at:])
+    words = first_program(contexts[0][at:])
     if any(Path(word).name in _SHELLS for word in words):
         return False
     try:
@@ -180,7 +180,7 @@ def _family_launched(launcher: Launcher, contexts: list[list[str]], command: lis
                 f"no program in the command: {shlex.join(command)}",
                 "give one, as in: lacuna run mpirun -n 2 ./program",
             )
-        program = _first_program(words[at:])
+        program = first_program(words[at:])
         families.add(detect.family_of_program(program) or launcher.family)
         programs.append(program[0])
     families.discard(None)
@@ -210,7 +210,7 @@ def _family_launched(launcher: Launcher, contexts: list[list[str]], command: lis
     return family
 
 
-def _first_program(words: list[str]) -> list[str]:
+def first_program(words: list[str]) -> list[str]:
     """Skips what an option that we do not know may have left before the program."""
     for at, word in enumerate(words):
         if detect.find_program(word):

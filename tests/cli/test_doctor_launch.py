@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lacuna doctor -- LAUNCHER... PROGRAM`: its checks on made-up launches, and real ones."""
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program
+
+from lacuna.launch import launchers
+from lacuna.launch.check import facts, launch, probe, start
+from lacuna.launch.check.facts import Program
+from lacuna.launch.check.finding import FAULT, OK, WARNING
+from lacuna.launch.check.start import Rank, Started
+
+LIBRARY = Path("/mpi/lib/libmpi.so.12")
+GOOD = Program("a.out", Path("/a.out"), family="mpich", soname="libmpi.so.12", library=LIBRARY)
+RANK = Rank(
+    "n1",
+    7,
+    0,
+    2,
+    "MPICH Version: 5.0.2",
+    "/l/liblacuna-mpich.so",
+    ("LACUNA_LOG",),
+    True,
+    ("/l/liblacuna-mpich.so", str(LIBRARY)),
+)
+OTHER = dataclasses.replace(RANK, process=8, rank=1)
+FAR = dataclasses.replace(OTHER, host="n2")
+LOST = dataclasses.replace(OTHER, rank=-1, size=0, version="")
+ON = "on: lacuna 0.2.0 under MPICH Version: 5.0.2, 2 ranks; CPU: zen4 (x); table: {}; {}"
+SHIPPED = "shipped for MPICH"
+
+
+def changed(facts, **values):
+    return dataclasses.replace(facts, **values)
+
+
+def is_like(finding, level, *words):
+    assert finding.level == level, finding
+    for word in words:
+        assert word in f"{finding.found}; {finding.remedy}", finding
+    assert bool(finding.remedy) == (level != OK), finding
+
+
+@pytest.mark.parametrize(
+    ("values", "level", "word"),
+    [
+        ({}, OK, "linked dynamically"),
+        ({"is_linked_to_us": True, "unreached": "static"}, OK, "needs no preload"),
+        ({"is_script": True, "family": None}, WARNING, "is a script"),
+        ({"family": None}, WARNING, "not linked to a known MPI"),
+        ({"unreached": "it is linked statically"}, FAULT, "linked statically"),
+        ({"unreached": "it runs with the rights of another user (setuid)"}, FAULT, "setuid"),
+        ({"opens_mpi": True, "family": None}, FAULT, "dlopen"),
+        ({"path": None}, FAULT, "no program a.out"),
+        ({"wrong": "not a program", "remedy": "give one"}, FAULT, "not a program"),
+    ],
+)
+def test_program(values, level, word):
+    is_like(launch.program(changed(GOOD, **values)), level, word)
+
+
+def test_library_and_abi():
+    is_like(launch.library(GOOD, RANK.version), OK, "5.0.2", str(LIBRARY))
+    unknown = changed(GOOD, family=None)
+    is_like(launch.library(unknown, ""), WARNING, "--mpi")
+    is_like(launch.library(unknown, RANK.version), WARNING, "the launcher's is MPICH")
+    is_like(launch.library(changed(GOOD, library=None), ""), FAULT, "LD_LIBRARY_PATH")
+    is_like(launch.abi("ompi", Path("/l/x.so"), "build"), OK, "Open MPI's ABI", "/l/x.so")
+    is_like(launch.abi(None, None, "build"), WARNING, "--mpi")
+    is_like(launch.abi("mpich", None, "build"), FAULT, "liblacuna-mpich.so is not found", "build")
+
+
+def test_launcher():
+    is_like(launch.launcher("hydra", "/b/mpiexec", "mpich", "mpiabi"), OK, "/b/mpiexec (hydra)")
+    is_like(launch.launcher("srun", "/b/srun", None, "ompi"), OK)
+    is_like(launch.launcher("hydra", "/b/mpiexec", "mpich", "ompi"), FAULT, "may run alone")
+
+
+@pytest.mark.parametrize(
+    ("started", "level", "word"),
+    [
+        (Started(0, (RANK, OTHER)), OK, "2 ranks on 1 node,"),
+        (Started(0, (RANK, FAR)), OK, "2 ranks on 2 nodes,"),
+        (Started(0), WARNING, "no rank's output"),
+        (Started(None, (RANK, LOST)), FAULT, "1 of 2 came through MPI_Init"),
+        (Started(1, (RANK, LOST), ("wrong library",)), FAULT, "exit code 1: wrong library"),
+        (Started(1, first_words=("as bad", "as can be")), FAULT, "as bad as can be"),
+        (Started(1, first_words=("will not run as root",)), FAULT, "OMPI_ALLOW_RUN_AS_ROOT=1"),
+        (Started(1, (changed(LOST, why="no libmpi"),)), FAULT, "no libmpi"),
+        (Started(0, (changed(RANK, size=1), changed(OTHER, size=1))), FAULT, "runs alone"),
+    ],
+)
+def test_start(started, level, word):
+    is_like(launch.start(started), level, word)
+
+
+def test_preload_and_environment():
+    bare = changed(FAR, libraries=(str(LIBRARY),), preload="", options=())
+    is_like(launch.preload([RANK, OTHER], "mpich"), OK, "in all ranks")
+    is_like(launch.preload([RANK, bare], "mpich"), FAULT, "1 of 2", "n2", "does not reach")
+    named = changed(bare, preload=RANK.preload)
+    is_like(launch.preload([RANK, named], "mpich"), FAULT, "though LD_PRELOAD names it")
+    is_like(launch.environment([RANK, OTHER]), OK)
+    is_like(launch.environment([RANK, changed(FAR, passed_on=False)]), WARNING, "lacuna run")
+    is_like(launch.environment([RANK, bare]), FAULT, "export LD_PRELOAD")
+
+
+def test_at_work():
+    is_like(launch.at_work([ON.format(SHIPPED, "shared-memory path on")]), OK, "on: lacuna 0.2.0")
+    is_like(launch.at_work(["off: LACUNA_DISABLE is set"]), FAULT, "unset it")
+    is_like(launch.at_work(["a.so is preloaded; remedy: use b.so"]), FAULT, "use b.so")
+    is_like(launch.at_work([]), FAULT, "no line that it is on")
+
+
+OFF = ON.format(SHIPPED, "shared-memory path off")
+
+
+@pytest.mark.parametrize(
+    ("log", "ranks", "is_off", "level", "word"),
+    [
+        ([ON.format(SHIPPED, "shared-memory path on")], (RANK, OTHER), False, OK, "on"),
+        ([OFF], (RANK, FAR), False, OK, "each node has one rank"),
+        ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), True, WARNING, "unset LACUNA_DIRECT"),
+        ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), False, WARNING, "set LACUNA_DIRECT=1"),
+        ([f"{OFF}: this job was spawned"], (RANK, OTHER), False, WARNING, "spawned"),
+        (
+            [OFF, "shared-memory path off: the launcher does not give the job's id"],
+            (RANK, OTHER),
+            False,
+            WARNING,
+            "own launcher",
+        ),
+        (
+            [OFF, "shared-memory path off: of 3 ranks only 2 answered in MPI_Init within 30 s"],
+            (RANK, OTHER),
+            False,
+            WARNING,
+            "all of them with lacuna",
+        ),
+    ],
+)
+def test_shared_path(log, ranks, is_off, level, word):
+    is_like(launch.shared_path(log, ranks, is_off), level, word)
+
+
+def test_table():
+    on = "shared-memory path on"
+    is_like(launch.table([ON.format(SHIPPED, on)], RANK.version), OK, "the one shipped for MPICH")
+    is_like(launch.table([ON.format("/c/t.json", on)], RANK.version), OK, "/c/t.json")
+    intel = ON.format("shipped for Intel MPI", on)
+    is_like(launch.table([intel], "Intel(R) MPI Library 2021.19.0"), OK)
+    is_like(launch.table([ON.format("shipped for Open MPI", on)], "New MPI"), WARNING, "New MPI")
+    complaint = "the table /t is not used: it is not JSON; remedy: measure"
+    is_like(launch.table([complaint], RANK.version), WARNING, "not JSON", "measure")
+    is_like(launch.table([], ""), WARNING, "lacuna is not on")
+
+
+def test_tools_and_complaints(tmp_path):
+    is_like(launch.tools(GOOD, [], []), OK, "no other library")
+    is_like(
+        launch.tools(changed(GOOD, tools=("libmpiP.so",)), [], ["b.so"]), OK, "b.so, libmpiP.so"
+    )
+    is_like(launch.tools(GOOD, ["a.so"], []), WARNING, "a.so is loaded before lacuna")
+    # A file with MPI functions that has no name of an MPI library.
+    tool = tmp_path / "libtool.so"
+    shutil.copy(MPI_ROOT / "mpich/lib/libmpi.so.12", tool)
+    ours = preload("mpich")
+    value = f"{ours}:{tool}:/lib/x86_64-linux-gnu/libm.so.6"
+    assert facts.preloaded_tools(value) == ([], [str(tool)])
+    assert facts.preloaded_tools(f"{tool} {ours}") == ([str(tool)], [])
+    said = launch.complaints([OFF, "LACUNA_DRECT is not an option", "x; remedy: y"])
+    assert [(one.level, one.found) for one in said] == [
+        (WARNING, "LACUNA_DRECT is not an option"),
+        (WARNING, "x"),
+    ]
+    assert said[1].remedy == "y"
+
+
+def test_what_is_read_of_an_output():
+    first = {"stage": "loaded", "host": "a", "pid": 5, "preload": "x", "options": ["LACUNA_LOG"]}
+    text = "\n".join(
+        [
+            "-----",
+            f"[1,0]<stdout>:{probe.MARK}{json.dumps(first)}",
+            f"{probe.MARK}{json.dumps({'stage': 'started', 'host': 'a', 'pid': 5, 'rank': 1})}",
+            f"{probe.MARK}{{broken}}",
+            "lacuna[0]: on: x",
+            "[0] lacuna[0]: on: x",
+            "the launcher says this",
+        ]
+    )
+    started = start.read(3, text)
+    rank = Rank("a", 5, rank=1, preload="x", options=("LACUNA_LOG",))
+    assert started == Started(3, (rank,), ("on: x",), ("the launcher says this",))
+
+
+def test_the_probe_is_in_the_place_of_the_program():
+    words = ["mpiexec", "-n", "2", "./a", "-n", ":", "-unknown", sys.executable, "b"]
+    made = start.with_probe(launchers.HYDRA, words, ["probe", "x"])
+    assert made == ["mpiexec", "-n", "2", "probe", "x", ":", "-unknown", "probe", "x"]
+    assert start.with_probe(launchers.HYDRA, ["mpiexec", "-configfile", "f"], ["p"]) is None
+    assert start.with_probe(None, ["./a", "1"], ["probe"]) == ["probe"]
+    words = ["lacuna", "run", "--report", "r.json", "--mpi", "mpich", "mpiexec", "./a"]
+    assert start.without_lacuna_run(words) == ["mpiexec", "./a"]
+    assert start.without_lacuna_run(["lacuna", "run", "--", "./a"]) == ["./a"]
+    assert start.without_lacuna_run(["./lacuna"]) == ["./lacuna"]
+
+
+def test_a_launcher_that_hangs_is_ended():
+    started = start.start(["sleep", "60"], os.environ, 0.2)
+    assert started.code is None
+    is_like(launch.start(started), FAULT, "did not end in time")
+
+
+def findings(result):
+    sections = json.loads(result.stdout)["sections"]
+    return {one["check"]: one for one in sections[-1]["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("mpi", "family", "version"),
+    [
+        ("mpich", "mpich", "MPICH Version: 5"),
+        ("openmpi", "ompi", "Open MPI v5"),
+        ("intelmpi", "mpich", "Intel(R) MPI Library"),
+        ("mpiabi", "mpiabi", "MPICH Version: 5"),
+    ],
+)
+def test_a_launch(lacuna, mpi, family, version):
+    words, environment = launch_words(mpi, family)
+    words += ["-n", "2", program(family)]
+    result = lacuna("doctor", "--json", "--", *words, **environment)
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    found = findings(result)
+    assert version in found["MPI library"]["found"]
+    assert f"liblacuna-{family}.so" in found["ABI"]["found"]
+    assert found["start"]["found"].startswith("2 ranks on 1 node")
+    assert found["preload"]["level"] == OK
+    assert found["shared-memory path"]["found"] == "on"
+    assert found["lacuna"]["level"] == OK
+    page = lacuna("doctor", "--", *words, **environment).stdout.splitlines()
+    assert page[0] == "this machine"
+    assert page[-1].startswith("no faults, ")
+    assert any(line.split()[:2] == ["ok", "preload"] for line in page)
+
+
+def test_faults_of_a_launch(lacuna, tmp_path):
+    words, environment = launch_words("mpich", "mpich")
+    words += ["-n", "2"]
+    # The MPI library is not found.
+    result = lacuna("doctor", "--json", "--", *words, program("mpich"))
+    assert result.returncode == 1
+    assert findings(result)["MPI library"]["level"] == FAULT
+    assert "libmpi.so.12" in findings(result)["start"]["found"]
+    # A static program, which no preload reaches.
+    source, static = tmp_path / "empty.c", tmp_path / "static"
+    source.write_text("int main(void) { return 0; }\n")
+    subprocess.run(["cc", "-static", source, "-o", static], check=True)
+    result = lacuna("doctor", "--json", "--", *words, static, **environment)
+    assert result.returncode == 1
+    assert "linked statically" in findings(result)["program"]["found"]
+    assert "link it to lacuna" in findings(result)["program"]["remedy"]
+    # lacuna is off, a table does not fit, and an option has a typing error.
+    off = {"LACUNA_DISABLE": "1", "LACUNA_TABLE": str(source), "LACUNA_DRECT": "1"}
+    result = lacuna("doctor", "--json", "--", *words, program("mpich"), **environment, **off)
+    assert result.returncode == 1
+    assert findings(result)["lacuna"]["found"] == "off: LACUNA_DISABLE is set"
+    # No program, and a launcher that is not known.
+    for command, check in (([*words], "program"), (["aprun", "./a"], "launcher")):
+        result = lacuna("doctor", "--json", "--", *command)
+        assert result.returncode == 1
+        assert findings(result)[check]["level"] == FAULT
+    result = lacuna("doctor", "--json", "--", "./nosuch")
+    assert (result.returncode, findings(result)["program"]["level"]) == (1, FAULT)
+
+
+def test_warnings_of_a_launch(lacuna, tmp_path):
+    words, environment = launch_words("mpich", "mpich")
+    bad = {"LACUNA_TABLE": str(tmp_path / "none.json"), "LACUNA_DRECT": "1", "LACUNA_DIRECT": "0"}
+    report = tmp_path / "report.json"
+    result = lacuna(
+        *("doctor", "--json", "--", "lacuna", "run", "--log", *words, "-n", "2", program("mpich")),
+        **environment,
+        **bad,
+        LACUNA_REPORT=str(report),
+    )
+    assert result.returncode == 0, result.stdout
+    found = findings(result)
+    assert found["table"]["level"] == WARNING
+    assert "LACUNA_DRECT" in found["log"]["found"]
+    assert "unset LACUNA_DIRECT" in found["shared-memory path"]["remedy"]
+    assert not report.exists()  # the probe's is not the user's
+
+
+def test_each_mpi_library_without_a_launch(lacuna):
+    result = lacuna("doctor")
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    for title in ("this machine", "MPICH, ", "Open MPI, ", "Intel MPI, "):
+        assert any(line.startswith(title) for line in result.stdout.splitlines())
+    assert result.stdout.count("in all ranks") >= 3
+
+
+def test_json_is_not_for_a_process(lacuna):
+    one_line_error(lacuna("doctor", "--json", 1), 2, "--json", "leave out")
+
+
+def test_the_probe_needs_nothing_of_ours():
+    folder = Path(probe.__file__).parent
+    result = subprocess.run(
+        [sys.executable, "-I", folder / "probe.py", "mpich", BUILD / "no_such_library.so"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 1
+    rank = start.read(1, result.stdout).ranks[0]
+    assert "no_such_library" in rank.why
