@@ -282,6 +282,57 @@ def test_faults_of_a_launch(lacuna, tmp_path):
     assert (result.returncode, findings(result)["program"]["level"]) == (1, FAULT)
 
 
+def test_a_launcher_that_clears_the_environment(lacuna, script):
+    folder = MPI_ROOT / "mpich/lib"
+    clear = f'exec env -i LD_LIBRARY_PATH="{folder}" "$@"'
+    launcher = script(
+        "bin/mpirun",
+        '#!/bin/sh\n[ "$1" = --version ] && { echo HYDRA; exit; }\n'
+        f'while [ "$1" = -genv ]; do shift 3; done\nshift 2\n{clear}\n',
+    )
+    words = ("doctor", "--json", "--", launcher, "-n", "1", program("mpich"))
+    result = lacuna(*words, LD_LIBRARY_PATH=str(folder))
+    assert result.returncode == 1
+    found = findings(result)
+    assert found["start"]["level"] == OK, found["start"]
+    for check in ("preload", "environment", "lacuna"):
+        assert found[check]["level"] == FAULT
+    assert "does not reach" in found["preload"]["found"]
+
+
+def test_programs_of_several_kinds(lacuna, script, tmp_path):
+    words, environment = launch_words("mpich", "mpich")
+    words += ["-n", "1"]
+    # One that opens the MPI library itself.
+    source, opens = tmp_path / "opens.c", tmp_path / "opens"
+    source.write_text(
+        '#include <dlfcn.h>\nint main(void) { return dlopen("libmpi.so.12", RTLD_NOW) == 0; }\n'
+    )
+    subprocess.run(["cc", source, "-o", opens, "-ldl"], check=True)
+    result = lacuna("doctor", "--json", "--", *words, opens, **environment)
+    assert (result.returncode, findings(result)["program"]["level"]) == (1, FAULT)
+    assert "dlopen" in findings(result)["program"]["found"]
+    # A script, and one that is looked through.
+    start_script = script("start.sh", "#!/bin/sh\n")
+    result = lacuna("doctor", "--json", "--", *words, start_script, **environment)
+    assert (result.returncode, findings(result)["program"]["level"]) == (0, WARNING)
+    assert findings(result)["preload"]["level"] == OK
+    result = lacuna("doctor", "--json", "--", *words, "env", program("mpich"), **environment)
+    assert (result.returncode, findings(result)["program"]["level"]) == (0, OK)
+    # Of two MPI libraries.
+    both = [*words, program("mpich"), ":", "-n", "1", program("ompi")]
+    result = lacuna("doctor", "--json", "--", *both, **environment)
+    assert (result.returncode, findings(result)["ABI"]["level"]) == (1, FAULT)
+    # Linked to lacuna.
+    linked = tmp_path / "linked"
+    source.write_text("int main(void) { return 0; }\n")
+    flags = ["-Wl,--no-as-needed", preload("mpich"), f"-Wl,-rpath,{BUILD / 'lib'}"]
+    undefined = "-Wl,--unresolved-symbols=ignore-in-shared-libs"
+    subprocess.run(["cc", source, "-o", linked, *flags, undefined], check=True)
+    result = lacuna("doctor", "--json", "--", *words, linked, **environment)
+    assert "needs no preload" in findings(result)["program"]["found"]
+
+
 def test_warnings_of_a_launch(lacuna, tmp_path):
     words, environment = launch_words("mpich", "mpich")
     bad = {"LACUNA_TABLE": str(tmp_path / "none.json"), "LACUNA_DRECT": "1", "LACUNA_DIRECT": "0"}

@@ -152,7 +152,7 @@ def shared_memory(total: int | None, free: int) -> Finding:
     if free < _MIB:
         return fault(name, f"{said}: MPI libraries will not start", f"delete files, or {larger}")
     if free < _LEAST_SHARED:
-        return warning(name, f"{said}: few for an MPI library with many ranks", larger)
+        return warning(name, f"{said}: little for an MPI library with many ranks", larger)
     return ok(name, said)
 
 
