@@ -22,7 +22,7 @@ class Lacuna(CMakePackage):
     """MPI derived datatypes as fast as plain copies, in programs that exist: libraries to preload,
     the lacuna command that loads them, and a library that packs data with gaps."""
 
-    homepage = "https://pypi.org/project/lacuna-mpi"
+    homepage = "https://pypi.org/project/lacuna-mpi"  # once it is there
     # No public address yet: the clone that this file is in, so link it and do not copy it.
     git = pathlib.Path(__file__).resolve().parents[2].as_uri()
 
