@@ -87,9 +87,9 @@ def plant(root: Path, name: str, text: str) -> None:
             "has no place in cmake/layers.py",
         ),
         (
-            "interpose/library/communicator.cpp",
-            '#include "interpose/library/next.hpp"\n',
-            "is no exception of cmake/layers.py any more",
+            "interpose/requests/table.hpp",
+            '#include "interpose/collectives/side.hpp"\n',
+            "interpose/requests must not include",
         ),
         ("engine/exec/a.cpp", 'void f() { printf("x"); }\n', "must not call printf"),
         (
