@@ -76,7 +76,7 @@ PYTHON = (
 # programs loads what it needs for a device when it meets one; a page shows results of all kinds.
 PYTHON_STILL_UP = {
     ("costs/machine.py", "report"),
-    ("engine/__init__.py", "gpu"),
+    ("engine/devices.py", "gpu"),
     ("report/page.py", "bench"),
 }
 # The folders of the optimizer: each may include those before it ("." is the folder itself). The

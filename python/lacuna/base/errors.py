@@ -22,7 +22,7 @@ class LacunaError(Exception):
     """`what` went wrong (where, which value), the `remedy`, and `details`: lines to show below."""
 
     def __init__(self, code: Exit, what: str, remedy: str, details: str = "") -> None:
-        super().__init__(what)
+        super().__init__(f"{what}; {remedy}")
         self.code = code
         self.what = what
         self.remedy = remedy

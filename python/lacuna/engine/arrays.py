@@ -19,8 +19,10 @@ _BASIC = {
     ("b", 1): "c_bool",
     ("f", 4): "float",
     ("f", 8): "double",
+    ("f", 16): "long_double",
     ("c", 8): "c_float_complex",
     ("c", 16): "c_double_complex",
+    ("c", 32): "c_long_double_complex",
 }
 
 # DLPack's names for memory that a CUDA device reaches, and packages whose objects never are there.
@@ -52,11 +54,38 @@ def type_text(dtype: numpy.dtype) -> str:
         return f"contiguous({math.prod(shape)}, {type_text(inner)})"
     if dtype.fields is None:
         return basic_text(dtype.kind, dtype.itemsize)
-    fields = sorted((place, type_text(inner)) for inner, place, *_ in dtype.fields.values())
+    fields = sorted((place, type_text(inner)) for inner, place, _ in fields_of(dtype))
     places = ", ".join(str(place) for place, _ in fields)
     inner = ", ".join(text for _, text in fields)
     ones = ", ".join("1" for _ in fields)
     return f"resized(0, {dtype.itemsize}, struct([{ones}], [{places}], [{inner}]))"
+
+
+def fields_of(dtype: numpy.dtype) -> list[tuple[numpy.dtype, int, str]]:
+    """Type, place and name of each; `dtype.fields` has those with a title twice."""
+    return [(*dtype.fields[name][:2], name) for name in dtype.names or ()]
+
+
+def view_text(element: str, itemsize: int, shape: Sequence[int], strides: Sequence[int]) -> str:
+    """The elements of a view in C's order, offset 0 at the first; what lies without gaps in one
+    block, and the innermost stride in elements where it is a multiple of them.
+    """
+    if itemsize == 0 or 0 in shape:
+        return f"contiguous(0, {element})"
+    loops: list[tuple[int, int]] = []
+    for length, stride in zip(shape, strides, strict=True):
+        if loops and loops[-1][1] == length * stride:
+            loops[-1] = (loops[-1][0] * length, stride)
+        elif length != 1:
+            loops.append((length, stride))
+    block = loops.pop()[0] if loops and loops[-1][1] == itemsize else 1
+    text = element if block == 1 else f"contiguous({block}, {element})"
+    if loops and loops[-1][1] % itemsize == 0:
+        length, stride = loops.pop()
+        text = f"vector({length}, {block}, {stride // itemsize}, {element})"
+    for length, stride in reversed(loops):
+        text = f"hvector({length}, 1, {stride}, {text})"
+    return text
 
 
 class Span:

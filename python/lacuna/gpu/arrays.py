@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.engine.arrays import CUDA, CUDA_MANAGED, Memory, Span, basic_text, is_on_device
+from lacuna.engine.arrays import (
+    CUDA,
+    CUDA_MANAGED,
+    Memory,
+    Span,
+    basic_text,
+    is_on_device,
+    view_text,
+)
 from lacuna.gpu import dlpack, driver
 
 
@@ -36,6 +44,7 @@ class DeviceMemory(Span):
         super().__init__(name, address or 0, interface["shape"], strides, size)
         self.shape: Sequence[int] = interface["shape"]
         self.strides = strides or _dense_strides(self.shape, size)
+        self.itemsize = size
         self.element = _structured(interface) or basic_text(kind, size)
         self.device = driver.device_of(address) if address else None
         if address and self.device is None:
@@ -61,6 +70,7 @@ class DeviceMemory(Span):
         super().__init__(name, tensor.address, tensor.shape, tensor.strides, tensor.itemsize)
         self.shape = tensor.shape
         self.strides = tensor.strides or _dense_strides(tensor.shape, tensor.itemsize)
+        self.itemsize = tensor.itemsize
         self.element = basic_text(tensor.kind, tensor.itemsize)
         self.device = tensor.device_id if on_device else driver.device_of(self.start)
 
@@ -130,10 +140,7 @@ class DeviceBytes:
 def type_text_of(array: Any) -> str:
     """What an array on a device shows, as Type.of says."""
     memory = DeviceMemory(array, "the array", False, 0)
-    text = memory.element
-    for length, stride in zip(reversed(memory.shape), reversed(memory.strides), strict=True):
-        text = f"hvector({length}, 1, {stride}, {text})"
-    return text
+    return view_text(memory.element, memory.itemsize, memory.shape, memory.strides)
 
 
 def stream_handle(stream: Any) -> int:

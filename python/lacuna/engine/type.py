@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A datatype: a handle of the C library, made from a text or by MPI's constructors."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Sequence
+from ctypes import byref, c_int64, c_void_p
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from lacuna.base.errors import Exit, LacunaError
+from lacuna.engine import capi, devices
+from lacuna.engine.arrays import is_on_device, type_text, view_text
+
+if TYPE_CHECKING:
+    from typing import Self  # of Python 3.11
+
+    import numpy
+    from mpi4py import MPI
+
+
+def _words(argument: SupportsIndex | Sequence[SupportsIndex]) -> str:
+    """An argument of a constructor as it stands in a text."""
+    if hasattr(argument, "__len__"):
+        return f"[{', '.join(str(operator.index(one)) for one in argument)}]"
+    return str(operator.index(argument))
+
+
+class Handle:
+    """What never changes: a copy is the same one, as two of one handle would each give it back."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        return self
+
+
+class Type(Handle):
+    """A datatype: its text form (docs/user/types.md), or one of MPI's constructors, with MPI's
+    order of arguments; a list's length is the count. An oldtype may be a text. Displacements are in
+    elements of the oldtype, in constructors with an h and in `struct` in bytes.
+    """
+
+    _swapped: str | None = None  # NumPy's name of elements in the other byte order
+
+    def __init__(self, text: str) -> None:
+        self._handle = c_void_p()
+        if "\0" in text:
+            what = f"cannot read the type text: it has a NUL: {text!r}"
+            raise LacunaError(Exit.USAGE, what, "docs/user/types.md has the grammar")
+        capi.check(
+            capi.library().lacuna_type_parse(os.fsencode(text), byref(self._handle)), "the type"
+        )
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            capi.library().lacuna_type_destroy(self._handle)
+
+    def __repr__(self) -> str:
+        return f"Type({self.text()!r})"
+
+    @classmethod
+    def _by(cls, constructor: str, oldtype: Type | str, *arguments: Any) -> Type:
+        """By texts: one way into the library, whose complaints name constructor and argument."""
+        inner = oldtype if isinstance(oldtype, str) else oldtype.text()
+        return cls(f"{constructor}({', '.join([*map(_words, arguments), inner])})")
+
+    @classmethod
+    def contiguous(cls, count: int, oldtype: Type | str) -> Type:
+        """MPI_Type_contiguous."""
+        return cls._by("contiguous", oldtype, count)
+
+    @classmethod
+    def vector(cls, count: int, blocklength: int, stride: int, oldtype: Type | str) -> Type:
+        """MPI_Type_vector."""
+        return cls._by("vector", oldtype, count, blocklength, stride)
+
+    @classmethod
+    def hvector(cls, count: int, blocklength: int, stride: int, oldtype: Type | str) -> Type:
+        """MPI_Type_create_hvector; the stride in bytes."""
+        return cls._by("hvector", oldtype, count, blocklength, stride)
+
+    @classmethod
+    def indexed(
+        cls, blocklengths: Sequence[int], displacements: Sequence[int], oldtype: Type | str
+    ) -> Type:
+        """MPI_Type_indexed."""
+        return cls._by("indexed", oldtype, blocklengths, displacements)
+
+    @classmethod
+    def hindexed(
+        cls, blocklengths: Sequence[int], displacements: Sequence[int], oldtype: Type | str
+    ) -> Type:
+        """MPI_Type_create_hindexed."""
+        return cls._by("hindexed", oldtype, blocklengths, displacements)
+
+    @classmethod
+    def indexed_block(
+        cls, blocklength: int, displacements: Sequence[int], oldtype: Type | str
+    ) -> Type:
+        """MPI_Type_create_indexed_block."""
+        return cls._by("indexed_block", oldtype, blocklength, displacements)
+
+    @classmethod
+    def hindexed_block(
+        cls, blocklength: int, displacements: Sequence[int], oldtype: Type | str
+    ) -> Type:
+        """MPI_Type_create_hindexed_block."""
+        return cls._by("hindexed_block", oldtype, blocklength, displacements)
+
+    @classmethod
+    def struct(
+        cls,
+        blocklengths: Sequence[int],
+        displacements: Sequence[int],
+        oldtypes: Sequence[Type | str],
+    ) -> Type:
+        """MPI_Type_create_struct."""
+        inner = ", ".join(one if isinstance(one, str) else one.text() for one in oldtypes)
+        return cls._by("struct", f"[{inner}]", blocklengths, displacements)
+
+    @classmethod
+    def subarray(
+        cls,
+        sizes: Sequence[int],
+        subsizes: Sequence[int],
+        starts: Sequence[int],
+        oldtype: Type | str,
+        order: str = "c",
+    ) -> Type:
+        """MPI_Type_create_subarray; `order` is "c" or "fortran"."""
+        inner = oldtype if isinstance(oldtype, str) else oldtype.text()
+        return cls._by("subarray", f"{order}, {inner}", sizes, subsizes, starts)
+
+    @classmethod
+    def resized(cls, lb: int, extent: int, oldtype: Type | str) -> Type:
+        """MPI_Type_create_resized, in bytes."""
+        return cls._by("resized", oldtype, lb, extent)
+
+    @classmethod
+    def of(cls, view: numpy.ndarray) -> Type:
+        """Of what an array or a view of one shows, NumPy's or a device's, in the order of its
+        elements: offset 0 is where it begins. Structured elements are packed field by field.
+        """
+        if is_on_device(view):
+            return cls(devices.type_text_of(view))
+        made = cls(view_text(type_text(view.dtype), view.itemsize, view.shape, view.strides))
+        if not view.dtype.isnative:
+            made._swapped = str(view.dtype)
+        return made
+
+    def mpi(self) -> MPI.Datatype:
+        """The same as mpi4py's `MPI.Datatype`, made by MPI's constructors and committed: a new one
+        for each call. It is freed with its last reference; `Free()` frees it at once. MPI keeps it
+        as long as a message needs it. `lacuna.engine.message` goes with it for arrays.
+        """
+        from lacuna.engine import mpi
+
+        if self._swapped is not None:
+            raise mpi.no_swapped(self._swapped)
+        return mpi.datatype(self.text(), self.size())
+
+    @property
+    def handle(self) -> c_void_p:
+        """The C library's handle."""
+        return self._handle
+
+    def text(self) -> str:
+        """The text form, as the library prints it."""
+        lib = capi.library()
+        return capi.text(
+            lambda n, at, need: lib.lacuna_type_text(self._handle, n, at, need), "the type"
+        )
+
+    def size(self) -> int:
+        """Bytes of data in one element."""
+        size = c_int64()
+        capi.check(capi.library().lacuna_type_size(self._handle, byref(size)), "the type")
+        return size.value
+
+    def extent(self) -> tuple[int, int]:
+        """(lower bound, extent) in bytes."""
+        lb, extent = c_int64(), c_int64()
+        capi.check(
+            capi.library().lacuna_type_extent(self._handle, byref(lb), byref(extent)), "the type"
+        )
+        return lb.value, extent.value
+
+    def true_extent(self) -> tuple[int, int]:
+        """(true lower bound, true extent) in bytes."""
+        lb, extent = c_int64(), c_int64()
+        capi.check(
+            capi.library().lacuna_type_true_extent(self._handle, byref(lb), byref(extent)),
+            "the type",
+        )
+        return lb.value, extent.value

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""NumPy views sent by lacuna.engine.message between two ranks of an MPI library, alone and under
+`lacuna run`: each must be as NumPy says, and both the same.
+
+    mpi4py_views.py --python PYTHON --lacuna LACUNA --mpi-root DIR --mpi NAME [--cases N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from mpi4py_suite import LAUNCHER_OPTIONS, MPIS, environment_of
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SECONDS = 120
+
+
+def run(options, before: list[str]) -> list[str]:
+    """The lines of one job."""
+    launcher = str(options.mpi_root / options.mpi / "bin" / "mpiexec")
+    words = [*before, launcher, *LAUNCHER_OPTIONS.get(options.mpi, []), "-n", "2"]
+    words += [str(options.python), str(HERE / "views_rank.py"), str(options.cases)]
+    environment = environment_of(options.mpi, options.mpi_root)
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests/cli")])
+    result = subprocess.run(
+        words, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(words)}: exit code {result.returncode}\n{result.stderr[-4000:]}")
+    return result.stdout.splitlines()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--python", type=Path, required=True)
+    parser.add_argument("--lacuna", type=Path, required=True)
+    parser.add_argument("--mpi-root", type=Path, required=True)
+    parser.add_argument("--mpi", choices=MPIS, required=True)
+    parser.add_argument("--cases", type=int, default=300)
+    options = parser.parse_args()
+    *alone, first = run(options, [])
+    *ours, second = run(options, [str(options.lacuna), "run"])
+    assert (first, second) == ("alone", "lacuna"), (first, second)
+    assert alone.count("refused: BufferError") == 2, alone[-3:]
+    assert len(alone) == 2 * options.cases + 2, len(alone)
+    for one, other in zip(alone, ours, strict=True):
+        assert one == other, f"alone {one}, with lacuna {other}"
+    print(f"{options.mpi}: {options.cases} views, the same alone and with lacuna")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
