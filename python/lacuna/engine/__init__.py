@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The engine for Python programs: types, plans, and moving the bytes of arrays.
 
-    from lacuna.engine import Plan, Type
+    from lacuna.engine import Plan, Type, copy, message
 
     column = Plan(Type.vector(1000, 1, 1000, "double"))
     packed = column.pack(matrix)             # the first column of a NumPy array of 1000 x 1000
     column.unpack(packed, matrix, offset=8)  # into the second one
     view = matrix[::2, 3:5]
     packed = Plan(Type.of(view)).pack(view)  # what a view shows
+    copy(matrix[::2], matrix[1::2])          # from one view to another
+    comm.Send(message(view), dest=1)         # by mpi4py, which takes no views with gaps
 
 It is lacuna.h by ctypes: its rules and its costs, and about 5 us for the call; other threads run
 while bytes are moved. What is wrong is raised as LacunaError, before anything is moved.
