@@ -89,6 +89,7 @@ SPEAKS_MPI = (
     "interpose/",
     "bench/",
     "costs/",
+    "examples/halo/",
     "optimizer/templates/",
     "tests/",
 )
