@@ -214,11 +214,11 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 namespace {
 
 // Whether the received length must be known: for a receive that must be packed, and for a type that
-// lacuna has not analysed, whose gaps may be inaccessible, so that no token can be sought in them.
+// lacuna cannot decode, whose gaps may be inaccessible, so that no token can be sought in them.
 bool needs_length(MPI_Count count, MPI_Datatype datatype) {
   const TypeRecord* record = plainly_predefined(datatype) ? nullptr : watched_type(datatype);
-  return record != nullptr &&
-         (record->plan == nullptr || packed_receive(*record, count) != nullptr);
+  return record != nullptr && (record->note == Note::kUndecoded || record->cuts_token ||
+                               packed_receive(*record, count) != nullptr);
 }
 
 }  // namespace

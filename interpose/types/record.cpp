@@ -17,6 +17,7 @@
 #include <new>
 
 #include "base/options.hpp"
+#include "interpose/direct/node/region.hpp"
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
@@ -31,6 +32,7 @@
 #include "mpi/decode.hpp"
 #include "plan/cache.hpp"
 #include "type/text.hpp"
+#include "type/typemap.hpp"
 
 namespace lacuna {
 namespace detail {
@@ -79,6 +81,7 @@ void recycle(TypeRecord* record) noexcept {
   record->handle.store(0, std::memory_order_release);
   record->serial.store(0, std::memory_order_release);
   record->plan.reset();
+  record->cuts_token = false;
   record->text.clear();
   record->logged.store(0, std::memory_order_relaxed);
   record->verdict.store(kNoVerdict, std::memory_order_relaxed);
@@ -154,6 +157,20 @@ void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns
     tell_report(record, begin_ns, std::hash<std::string>()(why), [&] { return why; });
 }
 
+// Whether a token that is received into this type ends within a basic element, at which MPICH and
+// Intel MPI raise an error. True in doubt.
+bool ends_within_element(const Type& type, int64_t size) {
+  constexpr int64_t kMostEntries = 4096;
+  const auto entries = typemap(type, (direct::kTokenBytes + size - 1) / size, kMostEntries);
+  if (!entries) return true;
+  int64_t end = 0;
+  for (const TypemapEntry& entry : *entries) {
+    end += entry.size_bytes;
+    if (end >= direct::kTokenBytes) break;
+  }
+  return end != direct::kTokenBytes;
+}
+
 void fill(TypeRecord* record, MPI_Datatype datatype) {
   const Runtime& rt = runtime();
   const bool reported = is_watched(kReported);
@@ -192,6 +209,9 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   const bool uniform = decoded->uniform != rt.datatype_null;
   record->uniform = uniform;
   record->wire = uniform ? decoded->uniform : rt.packed;
+  record->cuts_token = record->note == Note::kContiguous && !uniform &&
+                       rt.flavour != Flavour::kOpenMpi &&
+                       ends_within_element(*type, record->size_bytes);
   record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
   record->passes = record->plan == nullptr;
   record->most_disjoint = plan->most_disjoint();

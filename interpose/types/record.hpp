@@ -38,6 +38,7 @@ struct TypeRecord : ObservedType {
   int64_t wire_bytes = 1;
   int64_t most_disjoint = INT64_MAX;  // with more elements than that, some bytes overlap
   bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
+  bool cuts_token = false;        // contiguous, and a token would end within a basic element
   bool passes = true;             // calls on it need not be examined
   bool one_passes = false;        // nor those with a count of 1
   Note note = Note::kPredefined;  // without a plan: why

@@ -5,6 +5,7 @@ set(lacuna_interpose_sources
   collectives/nonblocking_test.cpp
   collectives/persistent_test.cpp
   direct/callbacks_test.cpp
+  direct/cut_element_test.cpp
   direct/direct_test.cpp
   direct/ends_test.cpp
   direct/first_test.cpp

@@ -46,7 +46,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
     record = packed;
   } else if (record->plan == nullptr && record->note == Note::kPredefined) {
     return true;  // its size is asked for when a token has come
-  } else if (record->note == Note::kUndecoded) {
+  } else if (record->note == Note::kUndecoded || record->cuts_token) {
     return leave_to_library(false);
   }
   if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &incoming->bytes))
