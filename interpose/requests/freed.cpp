@@ -68,7 +68,7 @@ void uncount(bool receive) noexcept {
 
 void end(PendingRequest* entry, MPI_Status* status) noexcept {
   const bool receive = entry->receive;
-  if (receive && status != nullptr) hand_over(*entry, status);
+  hand_over(*entry, status);
   if (entry->persistent && entry->request != runtime().request_null)
     next_functions().MPI_Request_free(&entry->request);
   drop_pending(entry);

@@ -63,8 +63,9 @@ void count_pending(int64_t change) noexcept {
 }  // namespace
 
 int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
-  if (entry.completion == nullptr) return deliver(entry.incoming, status);
-  entry.completion->finish(true);
+  if (entry.completion == nullptr)
+    return entry.receive && status != nullptr ? deliver(entry.incoming, status) : MPI_SUCCESS;
+  entry.completion->finish(status != nullptr);
   return MPI_SUCCESS;
 }
 
@@ -228,12 +229,7 @@ void put_back(PendingRequest* entry) noexcept {
 }
 
 int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
-  int code = MPI_SUCCESS;
-  if (entry->completion != nullptr) {
-    entry->completion->finish(status != nullptr);
-  } else if (entry->receive && status != nullptr) {
-    code = deliver(entry->incoming, status);
-  }
+  const int code = hand_over(*entry, status);
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;

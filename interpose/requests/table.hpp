@@ -171,7 +171,8 @@ class Claims {
   bool any_substituted_ = false;
 };
 
-// Unpacks what a successful receive or collective has brought. Returns an error class.
+// Delivers what the request of an entry has brought. `status` null: it has failed, and nothing is
+// unpacked. Returns an error class.
 int hand_over(PendingRequest& entry, MPI_Status* status) noexcept;
 
 // Takes a claimed entry out of the table, and turns all watches into entries (freed.hpp). The entry

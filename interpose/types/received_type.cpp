@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "interpose/direct/node/region.hpp"
 #include "interpose/library/next.hpp"
+#include "type/typemap.hpp"
 
 namespace lacuna {
 
@@ -33,6 +35,18 @@ void ReceivedType::keep() noexcept {
 void ReceivedType::reset() noexcept {
   if (is_own_) next_functions().MPI_Type_free(&handle_);
   is_own_ = false;
+}
+
+bool ends_within_element(const Type& type, int64_t size) {
+  constexpr int64_t kMostEntries = 4096;
+  const auto entries = typemap(type, (direct::kTokenBytes + size - 1) / size, kMostEntries);
+  if (!entries) return true;
+  int64_t end = 0;
+  for (const TypemapEntry& entry : *entries) {
+    end += entry.size_bytes;
+    if (end >= direct::kTokenBytes) break;
+  }
+  return end != direct::kTokenBytes;
 }
 
 }  // namespace lacuna

@@ -2,9 +2,13 @@
 #ifndef LACUNA_INTERPOSE_TYPES_RECEIVED_TYPE_HPP_
 #define LACUNA_INTERPOSE_TYPES_RECEIVED_TYPE_HPP_
 
+#include <cstdint>
+
 #include "mpi/header.hpp"
 
 namespace lacuna {
+
+class Type;
 
 // The type of a receive whose data only the library can read and write. The program may free its
 // handle before the receive is complete.
@@ -27,6 +31,10 @@ class ReceivedType {
   MPI_Datatype handle_{};
   bool is_own_ = false;
 };
+
+// Whether a token that is received into a contiguous type of `size` bytes ends within a basic
+// element, at which MPICH and Intel MPI raise an error. True in doubt.
+bool ends_within_element(const Type& type, int64_t size);
 
 }  // namespace lacuna
 

@@ -12,12 +12,10 @@
 #include "interpose/types/record.hpp"
 
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <new>
 
 #include "base/options.hpp"
-#include "interpose/direct/node/region.hpp"
 #include "interpose/library/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
@@ -29,10 +27,11 @@
 #include "interpose/report/library_times.hpp"
 #include "interpose/report/sampling.hpp"
 #include "interpose/types/compiled.hpp"
+#include "interpose/types/predefined_records.hpp"
+#include "interpose/types/received_type.hpp"
 #include "mpi/decode.hpp"
 #include "plan/cache.hpp"
 #include "type/text.hpp"
-#include "type/typemap.hpp"
 
 namespace lacuna {
 namespace detail {
@@ -81,7 +80,6 @@ void recycle(TypeRecord* record) noexcept {
   record->handle.store(0, std::memory_order_release);
   record->serial.store(0, std::memory_order_release);
   record->plan.reset();
-  record->cuts_token = false;
   record->text.clear();
   record->logged.store(0, std::memory_order_relaxed);
   record->verdict.store(kNoVerdict, std::memory_order_relaxed);
@@ -155,20 +153,6 @@ void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns
   if (is_watched(kLogged)) record->text = why;
   if (is_watched(kReported))
     tell_report(record, begin_ns, std::hash<std::string>()(why), [&] { return why; });
-}
-
-// Whether a token that is received into this type ends within a basic element, at which MPICH and
-// Intel MPI raise an error. True in doubt.
-bool ends_within_element(const Type& type, int64_t size) {
-  constexpr int64_t kMostEntries = 4096;
-  const auto entries = typemap(type, (direct::kTokenBytes + size - 1) / size, kMostEntries);
-  if (!entries) return true;
-  int64_t end = 0;
-  for (const TypemapEntry& entry : *entries) {
-    end += entry.size_bytes;
-    if (end >= direct::kTokenBytes) break;
-  }
-  return end != direct::kTokenBytes;
 }
 
 void fill(TypeRecord* record, MPI_Datatype datatype) {
@@ -246,60 +230,6 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
   return record;
 }
 
-// Records of the predefined types, so that those which plainly_predefined() does not recognise are
-// declined from the cache, too.
-class PredefinedRecords {
- public:
-  bool fill(const PredefinedTypes& types) noexcept {
-    count_ = types.all().size();
-    records_ = new (std::nothrow) TypeRecord[count_];
-    if (records_ == nullptr) return false;
-    for (size_t i = 0; i < count_; ++i) describe(types.all()[i], &records_[i]);
-    return true;
-  }
-  void watch() noexcept {
-    for (size_t i = 0; i < count_; ++i) records_[i].passes = false;
-  }
-  TypeRecord* find(const PredefinedTypes& types, MPI_Datatype datatype) const noexcept {
-    const Predefined* entry = types.find(datatype);
-    return entry != nullptr ? &records_[entry - types.all().data()] : nullptr;
-  }
-
- private:
-  // Its packed form, if it has no gaps, is the type itself.
-  static void describe(const Predefined& type, TypeRecord* record) noexcept {
-    record->handle = handle_bits(type.handle);
-    const Basic* basic = type.basic;
-    if (basic == nullptr) return;
-    if (log_wanted()) record->text = basic->name;
-    record->size_bytes = basic->size_bytes;
-    record->extent_bytes = basic->extent_bytes;
-    record->wire = type.handle;
-    record->wire_bytes = basic->size_bytes;
-    record->uniform = basic->size_bytes == basic->extent_bytes && basic->part_count == 1;
-    record->packed_form = type.handle;
-    record->has_packed_form = record->uniform;
-    if (basic->size_bytes != basic->extent_bytes) record->gapped = as_derived(*basic);
-  }
-  static const TypeRecord* as_derived(const Basic& basic) noexcept {
-    try {
-      auto made = std::make_unique<TypeRecord>();
-      const TypePtr named = make_named(basic);
-      if (drops_padding(runtime().flavour, *named)) return nullptr;  // never sent as a token
-      made->plan = cached_plan(named);
-      made->size_bytes = basic.size_bytes;
-      made->extent_bytes = basic.extent_bytes;
-      made->wire = runtime().packed;
-      made->wire_bytes = 1;
-      return made.release();
-    } catch (...) {
-      return nullptr;
-    }
-  }
-
-  TypeRecord* records_ = nullptr;  // as long as the process
-  size_t count_ = 0;
-};
 constinit PredefinedRecords g_predefined_records;
 
 }  // namespace

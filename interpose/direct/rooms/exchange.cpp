@@ -233,8 +233,8 @@ bool move_all(Room* room, const Call& call) noexcept {
 }
 
 // Does the call that all have voted for. `region`: this rank's, or null. Returns an error class. If
-// it fails, what a dead member or one without access has not left stays reserved: nobody knows what
-// it has left.
+// it fails, regions that a dead member, or one without access, has not released stay reserved:
+// which ones these are is not known.
 int run(Room* room, const Call& call, Region* region) noexcept {
   int error_class = open_inflows(room, call);
   if (error_class == MPI_ERR_OTHER)
