@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measurements that are made up: for what judges or shows those of benchmarks."""
+"""Measurements that are made up, for what judges or shows those of benchmarks; and what doctor
+finds of machines that are made up."""
 
+from lacuna.launch.check.finding import OK
 from lacuna.messages.ratios import Times
 
 FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
@@ -27,3 +29,10 @@ def message_times(size="1KiB", contiguous=False, **ways):
         for way, factor in ({"nn": 1.0, "nn*": 1.0} | ways).items()
     }
     return Times(about, lines)
+
+
+def is_like(finding, level, *words):
+    assert finding.level == level, finding
+    for word in words:
+        assert word in f"{finding.found}; {finding.remedy}", finding
+    assert bool(finding.remedy) == (level != OK), finding

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program
+from made_up import is_like
 
 from lacuna.launch import launchers
 from lacuna.launch.check import facts, launch, probe, start
@@ -40,13 +41,6 @@ SHIPPED = "shipped for MPICH"
 
 def changed(facts, **values):
     return dataclasses.replace(facts, **values)
-
-
-def is_like(finding, level, *words):
-    assert finding.level == level, finding
-    for word in words:
-        assert word in f"{finding.found}; {finding.remedy}", finding
-    assert bool(finding.remedy) == (level != OK), finding
 
 
 @pytest.mark.parametrize(

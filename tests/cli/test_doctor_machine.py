@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from made_up import is_like
 
 from lacuna.launch.check import facts, machine, page
 from lacuna.launch.check.finding import FAULT, OK, WARNING, Finding, fault, ok, warning
@@ -14,13 +15,6 @@ from lacuna.launch.check.machine import Table
 GIB = 1 << 30
 HERE = "AMD EPYC, family 25"
 LIBRARY = Path("/apps/lacuna/lib/liblacuna-mpich.so")
-
-
-def is_like(finding, level, *words):
-    assert finding.level == level, finding
-    for word in words:
-        assert word in f"{finding.found}; {finding.remedy}", finding
-    assert bool(finding.remedy) == (level != OK), finding
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError, unexpected
 from lacuna.cli import bench as bench_commands
 from lacuna.cli import costs as costs_commands
+from lacuna.cli.doctor import doctor_command
 from lacuna.cli.options import MPI_NAMES, Hosts, LaunchAgent, Mpi, MpiRoot
 from lacuna.cli.run import run_command
 
@@ -294,40 +295,11 @@ def report_command(
     report.report(files, output)
 
 
-@app.command(
+app.command(
     "doctor",
     short_help="Is lacuna at work? Or, for a job that hangs: which ranks wait in lacuna, for whom.",
     context_settings={"allow_interspersed_args": False},
-)
-def doctor_command(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[PID] | [-- LAUNCHER... PROGRAM]",
-            help="Process id of a rank on this node, or of its launcher; or how a program is "
-            "started, such as: -- mpirun -n 2 ./program",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON instead; not for a PID.")
-    ] = False,
-) -> int:
-    """Check this machine and a launch: which MPI library, whether lacuna is in the ranks, which of
-    its ways are open, and what to do where not. A small probe is started instead of the program;
-    without a launch, on each MPI library that is found. The exit code is 1 if there are faults.
-
-    With a process id, for a job that hangs: show which ranks on this node wait inside lacuna, for
-    which rank, and since when."""
-    if words and len(words) == 1 and words[0].isdigit():
-        from lacuna.launch import doctor
-
-        if as_json:
-            raise LacunaError(Exit.USAGE, "--json with a process id", "leave out --json")
-        doctor.doctor(int(words[0]))
-        return Exit.OK
-    from lacuna.launch.check import page
-
-    return page.doctor(words or [], as_json)
+)(doctor_command)
 
 
 @app.command("demo", hidden=True)
