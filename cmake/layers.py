@@ -29,7 +29,10 @@ ENGINE = {
 # The folders of interpose/: each may include those before it.
 INTERPOSE = (
     "policy",
+    "memory",
     "library",
+    "functions",
+    "direct/arena",
     "direct/node",
     "report",
     "observe",

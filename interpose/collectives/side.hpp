@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "interpose/library/answer.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/functions/answer.hpp"
+#include "interpose/memory/staging.hpp"
 #include "interpose/policy/policy.hpp"
 #include "interpose/requests/table.hpp"
 #include "interpose/types/record.hpp"

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "interpose/library/answer.hpp"
+#include "interpose/functions/answer.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna {

@@ -19,7 +19,7 @@
 #include <type_traits>
 
 #include "interpose/collectives/side.hpp"
-#include "interpose/library/answer.hpp"
+#include "interpose/functions/answer.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/requests/table.hpp"
 

@@ -55,7 +55,10 @@ def main() -> int:
     if options.docs:
         write_if_changed(path, text)
     elif text != path.read_text(encoding="ascii"):
-        print(f"{path} differs from functions.ini; remedy: interpose/functions/generate.py --docs {path}")
+        print(
+            f"{path} differs from functions.ini; "
+            f"remedy: interpose/functions/generate.py --docs {path}"
+        )
         return 1
     return 0
 

@@ -19,7 +19,7 @@ inline constexpr uint32_t kP2pSwitch = 2;
 inline constexpr uint32_t kCollectiveSwitch = 4;
 inline constexpr uint32_t kFileSwitch = 8;
 inline constexpr uint32_t kRmaSwitch = 16;
-// Not a family: messages of peers may be tokens (direct/node/region.hpp), whatever families are
+// Not a family: messages of peers may be tokens (direct/arena/region.hpp), whatever families are
 // off.
 inline constexpr uint32_t kDirectSwitch = 1U << 31;
 // Not a family: calls on predefined types pass the gate, too, because they are timed (kCosted).

@@ -2,7 +2,7 @@
 //
 // Blocking point-to-point calls: one MPI call of the program becomes one of the library, with
 // packed data.
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/messages/message.hpp"
 #include "interpose/messages/send_modes.hpp"

@@ -10,9 +10,9 @@
 #ifndef LACUNA_INTERPOSE_MESSAGES_FAST_RECEIVE_HPP_
 #define LACUNA_INTERPOSE_MESSAGES_FAST_RECEIVE_HPP_
 
+#include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
-#include "interpose/direct/node/arena.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/messages/short_message.hpp"

@@ -7,9 +7,9 @@
 
 #include <utility>
 
+#include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/direct/messages/send.hpp"
-#include "interpose/direct/node/arena.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/communicator.hpp"

@@ -5,14 +5,14 @@
 #ifndef LACUNA_INTERPOSE_MESSAGES_MESSAGE_HPP_
 #define LACUNA_INTERPOSE_MESSAGES_MESSAGE_HPP_
 
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/send.hpp"
 #include "interpose/direct/node/peers.hpp"
-#include "interpose/direct/node/region.hpp"
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/error_handlers.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 #include "interpose/requests/behind.hpp"
 #include "interpose/types/record.hpp"
 
@@ -21,7 +21,7 @@ namespace lacuna {
 struct SendSource;  // requests/table.hpp
 
 // What to send instead of the program's buffer, count and type: packed data, or, on the direct
-// path, the token of a region (direct/node/region.hpp), whose payload fill() packs.
+// path, the token of a region (direct/arena/region.hpp), whose payload fill() packs.
 struct Outgoing {
   const void* data = nullptr;
   Wire wire;

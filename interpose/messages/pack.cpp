@@ -3,7 +3,7 @@
 // MPI_Pack and MPI_Unpack. In homogeneous jobs the packed form of MPICH, Open MPI, Intel MPI and
 // their kin is the bytes of the typemap in order, without headers, so buffers packed by lacuna and
 // by the library are interchangeable (the differential tests hold both against each other).
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"

@@ -18,7 +18,7 @@
 
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"

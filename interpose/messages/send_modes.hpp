@@ -4,7 +4,7 @@
 #ifndef LACUNA_INTERPOSE_MESSAGES_SEND_MODES_HPP_
 #define LACUNA_INTERPOSE_MESSAGES_SEND_MODES_HPP_
 
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 

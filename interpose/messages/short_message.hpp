@@ -8,7 +8,7 @@
 
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna {

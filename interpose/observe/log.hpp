@@ -38,7 +38,7 @@ inline void count_type(const ObservedType& record, Note note, int64_t bytes) noe
   if (is_watched(kReported)) detail::report_type_as(record, note, bytes);
 }
 
-// For the log alone, of a receive that may match a token (direct/node/region.hpp): only when it is
+// For the log alone, of a receive that may match a token (direct/arena/region.hpp): only when it is
 // complete is it known whether lacuna handled it.
 class Untold {
  public:

@@ -5,8 +5,8 @@
 #ifndef LACUNA_INTERPOSE_OBSERVE_OBSERVE_HPP_
 #define LACUNA_INTERPOSE_OBSERVE_OBSERVE_HPP_
 
-#include "interpose/library/answer.hpp"
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/answer.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/policy/outcome.hpp"
 #include "interpose/report/report.hpp"

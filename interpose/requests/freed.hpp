@@ -9,7 +9,7 @@
 #ifndef LACUNA_INTERPOSE_REQUESTS_FREED_HPP_
 #define LACUNA_INTERPOSE_REQUESTS_FREED_HPP_
 
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/gate.hpp"
 
 namespace lacuna {

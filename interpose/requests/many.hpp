@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"

@@ -3,7 +3,7 @@
 // Completing one request: MPI_Wait, MPI_Test, MPI_Request_get_status.
 #include <algorithm>
 
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"

@@ -3,7 +3,7 @@
 // Functions of MPI 4.1 for older libraries. A program that looks for them at run time finds
 // lacuna's names (mpi4py does), so they must work. They use MPI_Request_get_status for each
 // request.
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/requests/table.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/library/next.hpp"
-#include "interpose/library/reserve.hpp"
 #include "interpose/library/runtime.hpp"
+#include "interpose/memory/reserve.hpp"
 
 namespace lacuna {
 namespace detail {

@@ -16,7 +16,7 @@
 
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/node/peers.hpp"
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/types/record.hpp"
 

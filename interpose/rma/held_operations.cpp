@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/types/packing.hpp"
 

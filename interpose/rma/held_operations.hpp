@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 #include "interpose/requests/table.hpp"
 #include "interpose/types/record.hpp"
 

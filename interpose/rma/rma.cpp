@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"

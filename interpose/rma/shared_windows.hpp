@@ -5,7 +5,7 @@
 #ifndef LACUNA_INTERPOSE_RMA_SHARED_WINDOWS_HPP_
 #define LACUNA_INTERPOSE_RMA_SHARED_WINDOWS_HPP_
 
-#include "interpose/library/answer.hpp"
+#include "interpose/functions/answer.hpp"
 #include "interpose/policy/rma_rules.hpp"
 #include "mpi/header.hpp"
 

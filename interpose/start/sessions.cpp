@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI sessions, which may outlive MPI_Finalize. A token (direct/node/region.hpp) in flight at that
+// MPI sessions, which may outlive MPI_Finalize. A token (direct/arena/region.hpp) in flight at that
 // moment would reach a rank in which lacuna has ended. A rank that sends on a communicator of a
 // session has a session itself, so it is enough that lacuna begins nothing in a rank that has one.
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/requests/freed.hpp"

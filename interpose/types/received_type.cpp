@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/library/next.hpp"
 #include "type/typemap.hpp"
 

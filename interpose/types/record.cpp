@@ -16,7 +16,7 @@
 #include <new>
 
 #include "base/options.hpp"
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/region.hpp"
 
 namespace lacuna::direct {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna::direct {

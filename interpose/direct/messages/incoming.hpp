@@ -5,7 +5,7 @@
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_INCOMING_HPP_
 
 #include "interpose/direct/messages/probe.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 #include "interpose/observe/log.hpp"
 #include "interpose/types/received_type.hpp"
 #include "interpose/types/record.hpp"

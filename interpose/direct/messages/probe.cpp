@@ -13,12 +13,12 @@
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
-#include "interpose/library/reserve.hpp"
 #include "interpose/library/runtime.hpp"
+#include "interpose/memory/reserve.hpp"
 
 namespace lacuna {
 namespace direct {

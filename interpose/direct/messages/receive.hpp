@@ -4,8 +4,8 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/direct/messages/incoming.hpp"
-#include "interpose/direct/node/region.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 

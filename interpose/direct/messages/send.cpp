@@ -9,11 +9,11 @@
 
 #include "base/address.hpp"
 #include "exec/part.hpp"
-#include "interpose/direct/node/arena.hpp"
-#include "interpose/direct/node/distance.hpp"
-#include "interpose/direct/node/nontemporal_copy.hpp"
+#include "interpose/direct/arena/arena.hpp"
+#include "interpose/direct/arena/distance.hpp"
+#include "interpose/direct/arena/nontemporal_copy.hpp"
 #include "interpose/direct/node/peers.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 #include "plan/pattern.hpp"
 
 namespace lacuna::direct {

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/direct/node/peers.hpp"
-#include "interpose/direct/node/region.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna::direct {

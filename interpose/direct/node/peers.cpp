@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/arena/arena.hpp"
 #include "interpose/library/next.hpp"
 
 namespace lacuna::direct {

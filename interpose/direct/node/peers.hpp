@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/arena/arena.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna::direct {

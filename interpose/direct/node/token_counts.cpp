@@ -4,7 +4,7 @@
 // message is a token.
 #include <atomic>
 
-#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/readable.hpp"
 #include "interpose/library/gate.hpp"

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 
 extern "C" {
 LACUNA_EXPORT extern constinit lacuna::direct::Waits lacuna_interposed_waits;

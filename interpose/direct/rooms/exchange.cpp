@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <new>
 
-#include "interpose/direct/node/arena.hpp"
-#include "interpose/direct/node/distance.hpp"
+#include "interpose/direct/arena/arena.hpp"
+#include "interpose/direct/arena/distance.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/direct/node/peers.hpp"
-#include "interpose/direct/node/region.hpp"
 #include "interpose/direct/rooms/waiter.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 #include "interpose/observe/log.hpp"
 
 namespace lacuna::direct {

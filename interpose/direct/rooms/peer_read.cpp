@@ -11,7 +11,7 @@
 #include "exec/cursor.hpp"
 #include "exec/part.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 
 namespace lacuna::direct {
 namespace {

@@ -17,7 +17,7 @@
 #include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 
 namespace lacuna::direct {
 namespace {

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <bit>
 
-#include "interpose/direct/node/arena.hpp"
-#include "interpose/direct/node/distance.hpp"
+#include "interpose/direct/arena/arena.hpp"
+#include "interpose/direct/arena/distance.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
 #include "interpose/direct/rooms/seat.hpp"

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/rooms/room.hpp"
 #include "interpose/library/gate.hpp"
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <span>
 
-#include "interpose/direct/node/distance.hpp"
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/distance.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna::direct {

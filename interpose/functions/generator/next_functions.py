@@ -29,7 +29,7 @@ enum class FunctionId : unsigned {
 """
 
 NEXT_SOURCE = """\
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 
 namespace lacuna {

@@ -12,7 +12,7 @@ from generator.table import NOTICE, Function, fill
 # In the texts @name@ is replaced.
 
 WRAPPERS = """\
-#include "interpose/library/bodies.hpp"
+#include "interpose/functions/bodies.hpp"
 #include "interpose/collectives/uniform.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
 #include "interpose/messages/fast_receive.hpp"

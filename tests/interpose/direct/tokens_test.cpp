@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "tests/interpose/direct/numbers.hpp"
 #include "tests/interpose/harness/arena_view.hpp"
 #include "tests/interpose/harness/harness.hpp"

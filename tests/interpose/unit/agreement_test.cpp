@@ -16,7 +16,7 @@
 #include "interpose/direct/agreement/card.hpp"
 #include "interpose/direct/agreement/launched.hpp"
 #include "interpose/direct/agreement/meeting.hpp"
-#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/arena/arena.hpp"
 #include "tests/interpose/unit/fake_next.hpp"
 
 namespace {

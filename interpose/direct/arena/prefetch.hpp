@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Software prefetch of what a peer has packed, before it is unpacked.
-#ifndef LACUNA_INTERPOSE_DIRECT_NODE_PREFETCH_HPP_
-#define LACUNA_INTERPOSE_DIRECT_NODE_PREFETCH_HPP_
+#ifndef LACUNA_INTERPOSE_DIRECT_ARENA_PREFETCH_HPP_
+#define LACUNA_INTERPOSE_DIRECT_ARENA_PREFETCH_HPP_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "interpose/direct/node/distance.hpp"
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/distance.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna::direct {
@@ -30,4 +30,4 @@ inline void ask_for(const std::byte* begin, int64_t bytes) noexcept {
 
 }  // namespace lacuna::direct
 
-#endif  // LACUNA_INTERPOSE_DIRECT_NODE_PREFETCH_HPP_
+#endif  // LACUNA_INTERPOSE_DIRECT_ARENA_PREFETCH_HPP_

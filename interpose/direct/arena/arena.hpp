@@ -8,15 +8,15 @@
 //
 // Pages that have not been used yet are mapped without access (PROT_NONE), by the owner and by the
 // others: mlockall() would allocate every accessible page. The mapping is excluded from core dumps.
-#ifndef LACUNA_INTERPOSE_DIRECT_NODE_ARENA_HPP_
-#define LACUNA_INTERPOSE_DIRECT_NODE_ARENA_HPP_
+#ifndef LACUNA_INTERPOSE_DIRECT_ARENA_ARENA_HPP_
+#define LACUNA_INTERPOSE_DIRECT_ARENA_ARENA_HPP_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "interpose/direct/node/distance.hpp"
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/distance.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/library/next.hpp"
 
 namespace lacuna::direct {
@@ -25,7 +25,7 @@ namespace lacuna::direct {
 bool make_arena(int64_t bytes) noexcept;
 // The largest arena of at most `wanted` bytes that this process may make if all `ranks` of the node
 // do the same and each maps all of them. Limits: RLIMIT_FSIZE, as making a larger file raises a
-// signal (memory files, too), and a share of the address space (interpose/library/limits.hpp).
+// signal (memory files, too), and a share of the address space (interpose/memory/limits.hpp).
 int64_t most_arena_bytes(int64_t wanted, int ranks) noexcept;
 // Its first byte. A page of seats (rooms/seat.hpp) comes first, then a page with TokenPage, then
 // the regions.
@@ -93,4 +93,4 @@ int64_t offset_of(const Region* region) noexcept;
 
 }  // namespace lacuna::direct
 
-#endif  // LACUNA_INTERPOSE_DIRECT_NODE_ARENA_HPP_
+#endif  // LACUNA_INTERPOSE_DIRECT_ARENA_ARENA_HPP_

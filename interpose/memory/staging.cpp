@@ -2,7 +2,7 @@
 //
 // The engine's pool of buffers (engine/exec/buffers.cpp) up to LACUNA_POOL_MB, and the one small
 // buffer that each thread keeps.
-#include "interpose/library/staging.hpp"
+#include "interpose/memory/staging.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 
 #include "base/options.hpp"
 #include "exec/buffers.hpp"
-#include "interpose/library/limits.hpp"
+#include "interpose/memory/limits.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/direct/node/distance.hpp"
+#include "interpose/direct/arena/distance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 // A large payload goes through the first `ring` bytes again and again while the receiver keeps up
 // (`consumed`). Payload bytes before `ring_end` lie in the ring, at their offset modulo `ring`.
 // Bytes behind `ring_end` lie at their own offset, as if there was no ring.
-#ifndef LACUNA_INTERPOSE_DIRECT_NODE_REGION_HPP_
-#define LACUNA_INTERPOSE_DIRECT_NODE_REGION_HPP_
+#ifndef LACUNA_INTERPOSE_DIRECT_ARENA_REGION_HPP_
+#define LACUNA_INTERPOSE_DIRECT_ARENA_REGION_HPP_
 
 #include <algorithm>
 #include <atomic>
@@ -77,4 +77,4 @@ inline std::byte* payload(Region* region) noexcept {
 
 }  // namespace lacuna::direct
 
-#endif  // LACUNA_INTERPOSE_DIRECT_NODE_REGION_HPP_
+#endif  // LACUNA_INTERPOSE_DIRECT_ARENA_REGION_HPP_

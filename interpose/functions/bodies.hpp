@@ -3,12 +3,12 @@
 // The hand-written halves of the wrappers, called by the generated ones (functions.ini names them).
 // Counts are MPI_Count for both forms of a function. None throws; a body that runs out of memory
 // before it has done anything declines.
-#ifndef LACUNA_INTERPOSE_LIBRARY_BODIES_HPP_
-#define LACUNA_INTERPOSE_LIBRARY_BODIES_HPP_
+#ifndef LACUNA_INTERPOSE_FUNCTIONS_BODIES_HPP_
+#define LACUNA_INTERPOSE_FUNCTIONS_BODIES_HPP_
 
 #include <cstdint>
 
-#include "interpose/library/answer.hpp"
+#include "interpose/functions/answer.hpp"
 #include "interpose/library/gate.hpp"
 #include "mpi/header.hpp"
 
@@ -168,4 +168,4 @@ inline void finish_freed_requests() noexcept {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_LIBRARY_BODIES_HPP_
+#endif  // LACUNA_INTERPOSE_FUNCTIONS_BODIES_HPP_

@@ -3,8 +3,8 @@
 // Answer: what the hand-written body of a wrapper returns. `kDeclined`: the body had no side
 // effect, and the generated wrapper passes the original arguments to the library. `taken`: the call
 // is done.
-#ifndef LACUNA_INTERPOSE_LIBRARY_ANSWER_HPP_
-#define LACUNA_INTERPOSE_LIBRARY_ANSWER_HPP_
+#ifndef LACUNA_INTERPOSE_FUNCTIONS_ANSWER_HPP_
+#define LACUNA_INTERPOSE_FUNCTIONS_ANSWER_HPP_
 
 namespace lacuna {
 
@@ -22,4 +22,4 @@ constexpr Answer watched(int code) { return {true, code, true}; }
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_LIBRARY_ANSWER_HPP_
+#endif  // LACUNA_INTERPOSE_FUNCTIONS_ANSWER_HPP_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // An allocator of objects with a static reserve for when `new` fails. It is for objects without
-// which a token (direct/node/region.hpp) would be handed to the program as if it were data.
-#ifndef LACUNA_INTERPOSE_LIBRARY_RESERVE_HPP_
-#define LACUNA_INTERPOSE_LIBRARY_RESERVE_HPP_
+// which a token (direct/arena/region.hpp) would be handed to the program as if it were data.
+#ifndef LACUNA_INTERPOSE_MEMORY_RESERVE_HPP_
+#define LACUNA_INTERPOSE_MEMORY_RESERVE_HPP_
 
 #include <atomic>
 #include <bit>
@@ -55,4 +55,4 @@ class Reserve {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_LIBRARY_RESERVE_HPP_
+#endif  // LACUNA_INTERPOSE_MEMORY_RESERVE_HPP_

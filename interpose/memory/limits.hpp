@@ -4,8 +4,8 @@
 // systems set them): a sixteenth of what the limits leave at the first call. Packed data have one
 // such share, and the arenas of the direct path another. So a program that needs nearly all of its
 // limit still runs with lacuna.
-#ifndef LACUNA_INTERPOSE_LIBRARY_LIMITS_HPP_
-#define LACUNA_INTERPOSE_LIBRARY_LIMITS_HPP_
+#ifndef LACUNA_INTERPOSE_MEMORY_LIMITS_HPP_
+#define LACUNA_INTERPOSE_MEMORY_LIMITS_HPP_
 
 #include <cstdint>
 
@@ -17,4 +17,4 @@ int64_t most_shared_bytes() noexcept;  // of memory that others map, too
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_LIBRARY_LIMITS_HPP_
+#endif  // LACUNA_INTERPOSE_MEMORY_LIMITS_HPP_

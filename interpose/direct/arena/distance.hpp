@@ -5,14 +5,14 @@
 // may move while it runs. So receivers now and then time the load of a line that the sender has
 // just written, and return the result in the mark that frees the region. In rooms each member times
 // the load of the others' votes.
-#ifndef LACUNA_INTERPOSE_DIRECT_NODE_DISTANCE_HPP_
-#define LACUNA_INTERPOSE_DIRECT_NODE_DISTANCE_HPP_
+#ifndef LACUNA_INTERPOSE_DIRECT_ARENA_DISTANCE_HPP_
+#define LACUNA_INTERPOSE_DIRECT_ARENA_DISTANCE_HPP_
 
 #include <bit>
 #include <chrono>
 #include <cstdint>
 
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna::direct {
@@ -90,4 +90,4 @@ Distance distance_to(uint64_t token) noexcept;
 
 }  // namespace lacuna::direct
 
-#endif  // LACUNA_INTERPOSE_DIRECT_NODE_DISTANCE_HPP_
+#endif  // LACUNA_INTERPOSE_DIRECT_ARENA_DISTANCE_HPP_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/library/limits.hpp"
+#include "interpose/memory/limits.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/direct/node/nontemporal_copy.hpp"
+#include "interpose/direct/arena/nontemporal_copy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Copies by non-temporal stores, for data that another core reads next.
-#ifndef LACUNA_INTERPOSE_DIRECT_NODE_NONTEMPORAL_COPY_HPP_
-#define LACUNA_INTERPOSE_DIRECT_NODE_NONTEMPORAL_COPY_HPP_
+#ifndef LACUNA_INTERPOSE_DIRECT_ARENA_NONTEMPORAL_COPY_HPP_
+#define LACUNA_INTERPOSE_DIRECT_ARENA_NONTEMPORAL_COPY_HPP_
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "interpose/direct/node/region.hpp"
+#include "interpose/direct/arena/region.hpp"
 
 namespace lacuna::direct {
 
@@ -40,4 +40,4 @@ inline void stream_copy(std::byte* to, const std::byte* from, int64_t bytes) noe
 
 }  // namespace lacuna::direct
 
-#endif  // LACUNA_INTERPOSE_DIRECT_NODE_NONTEMPORAL_COPY_HPP_
+#endif  // LACUNA_INTERPOSE_DIRECT_ARENA_NONTEMPORAL_COPY_HPP_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/direct/node/arena.hpp"
+#include "interpose/direct/arena/arena.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "interpose/library/limits.hpp"
+#include "interpose/memory/limits.hpp"
 #include "machine/machine.hpp"
 
 namespace lacuna::direct {

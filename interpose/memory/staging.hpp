@@ -3,8 +3,8 @@
 // Staging: buffers for packed data in flight, from the engine's pool. All of them together stay
 // below LACUNA_POOL_MB. Above that, borrow_staging() returns an empty one, and only need_staging()
 // still allocates. Blocking calls with small data use one buffer that their thread keeps.
-#ifndef LACUNA_INTERPOSE_LIBRARY_STAGING_HPP_
-#define LACUNA_INTERPOSE_LIBRARY_STAGING_HPP_
+#ifndef LACUNA_INTERPOSE_MEMORY_STAGING_HPP_
+#define LACUNA_INTERPOSE_MEMORY_STAGING_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -56,4 +56,4 @@ void trim_staging() noexcept;
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_LIBRARY_STAGING_HPP_
+#endif  // LACUNA_INTERPOSE_MEMORY_STAGING_HPP_
