@@ -4,6 +4,7 @@
 #   make          libraries and programs in build/release, the `lacuna` command in .venv/bin; no tests (they are a third of the work)
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
 #   make wheel    and dist/lacuna_mpi-*.whl, which pip installs anywhere (docs/user/install.md)
+#   make docs     and the site: build/site/index.html
 #   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
@@ -19,7 +20,7 @@ SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu')
 
-.PHONY: all demo wheel optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests release-check dev
+.PHONY: all demo wheel docs optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests release-check dev
 
 all: release
 
@@ -51,6 +52,11 @@ demo: release
 
 wheel: release
 	@packaging/wheel/wheel.sh
+
+# The site loads nothing from elsewhere, so that it may lie on any disk. All pages are written anew.
+docs: setup
+	@.venv/bin/python -m sphinx -q -E -W --keep-going -j $(JOBS) -b html -c docs/site . build/site
+	@echo "build/site/index.html"
 
 optimizer:
 	@setup/setup.sh optimizer
@@ -92,8 +98,8 @@ release-check: release
 
 format: setup
 	@.venv/bin/clang-format -i $(CPP_SOURCES)
-	@.venv/bin/ruff check --quiet --fix python tests cmake interpose packaging
-	@.venv/bin/ruff format --quiet python tests cmake interpose packaging
+	@.venv/bin/ruff check --quiet --fix python tests cmake docs interpose packaging
+	@.venv/bin/ruff format --quiet python tests cmake docs interpose packaging
 
 clean:
 	rm -rf build/release build/dev build/tsan build/aarch64 build/demo

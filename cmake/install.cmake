@@ -1,7 +1,7 @@
 # What `cmake --install` puts under a prefix (docs/user/install.md). The folders are lib and bin on every system: the command,
 # which may stand in the same prefix, looks there. What is installed finds its parts from where it is, so that a prefix can be moved.
 # Components: `runtime`, all that the command needs and that does not depend on what else this machine has (the wheel: packaging/wheel);
-# `local`, programs for this machine's CUDA and Fortran; `development`.
+# `manual`, man pages and shell completion; `local`, programs for this machine's CUDA and Fortran; `development`.
 include(CMakePackageConfigHelpers)
 set(lacuna_share share/lacuna)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
@@ -15,6 +15,7 @@ configure_file(cmake/lacuna.pc.in lacuna.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lacuna.pc DESTINATION lib/pkgconfig)
 install(FILES cmake/modulefile DESTINATION share/modulefiles/lacuna RENAME ${PROJECT_VERSION})
 install(FILES LICENSE DESTINATION ${lacuna_share} COMPONENT runtime)
+install(DIRECTORY packaging/manual/share/ DESTINATION share COMPONENT manual)
 install(PROGRAMS packaging/smoke/smoke.sh DESTINATION ${lacuna_share}/smoke)
 install(FILES packaging/smoke/smoke.c DESTINATION ${lacuna_share}/smoke)
 

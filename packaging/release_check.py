@@ -176,8 +176,9 @@ def build_faults(root: Path) -> list[Fault]:
 
 def docs_faults(root: Path) -> list[Fault]:
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    again = "see .venv/bin/python -m pytest tests/cli/test_docs.py"
-    return command_faults(root, [*words, "tests/cli/test_docs.py"], again)
+    tests = ["tests/cli/test_docs.py", "tests/site/test_site.py"]
+    again = f"see .venv/bin/python -m pytest {' '.join(tests)}"
+    return command_faults(root, [*words, *tests], again)
 
 
 def results_faults(root: Path) -> list[Fault]:
@@ -202,7 +203,7 @@ CHECKS: dict[str, tuple[str, Callable[[Path], list[Fault]]]] = {
     "changelog": ("CHANGELOG.md and CITATION.cff have it, with a date", changelog_faults),
     "tag": ("the tag is free", tag_faults),
     "build": ("build/release is of this version", build_faults),
-    "docs": ("links, options and commands in documents hold", docs_faults),
+    "docs": ("links, options and commands in documents hold, the site builds", docs_faults),
     "results": ("pages of results are as their data", results_faults),
     "wheel": ("the wheel can be made", wheel_faults),
 }

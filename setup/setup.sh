@@ -23,7 +23,7 @@ python=$venv/bin/python  # whose pip installs
 mpi_root=$root/build/mpi
 
 build_packages="g++ cmake ninja-build libhwy-dev libgtest-dev nlohmann-json3-dev libhwloc-dev pkg-config"
-test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin valgrind"
+test_packages="gfortran mpich libmpich-dev openmpi-bin libopenmpi-dev spin valgrind zsh fish man-db"
 optimizer_packages="clang-19 flang-19 llvm-19-dev llvm-19 lld-19"
 sources_packages="bison flex autoconf automake libtool m4 libblas-dev libhdf5-mpich-dev"
 aarch64_packages="cmake ninja-build libhwy-dev googletest g++-aarch64-linux-gnu qemu-user"

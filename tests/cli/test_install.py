@@ -189,6 +189,15 @@ def test_nothing_of_the_tests_is_installed(prefix):
     assert not {name for name in names if "test" in name or "interpose" in name}
 
 
+def test_man_pages_and_completion_are_where_they_are_looked_for(prefix):
+    """Below the prefix that has bin: as man, bash and fish look there; zsh is told."""
+    share = ROOT / "packaging/manual/share"
+    files = [path.relative_to(share) for path in share.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    for file in files:
+        assert (prefix / "share" / file).read_bytes() == (share / file).read_bytes()
+
+
 def test_the_command_finds_what_is_in_its_prefix(prefix, tmp_path):
     """As after `pip install`, which needs a network: the package in an environment of its own."""
     whole = tmp_path / "whole"

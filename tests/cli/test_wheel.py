@@ -95,6 +95,12 @@ def test_the_wheel_has_what_is_needed_and_no_mpi_library(wheel):
             assert entry.external_attr >> 16 & 0o111, entry
     assert {"liblacuna.so.0", "lacuna.h", "lacuna-machine-probe", "preload.json"} < own
     assert not [name for name in own if "gpu" in name or "cuda" in name or "fortran" in name]
+    # Man pages and completion, for the environment's share.
+    source = ROOT / "packaging/manual/share"
+    wanted = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
+    assert wanted and {f"share/{name}" for name in wanted} < {
+        name.partition(".data/data/")[2] for name in entries
+    }
     # What auditwheel had to put in, by the names of libraries.
     given = [Path(name).name for name in entries if "lacuna_mpi.libs/lib" in name]
     assert {name.split("-")[0] for name in given} <= {"libhwloc", "libudev"}

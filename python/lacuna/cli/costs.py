@@ -103,13 +103,23 @@ def _misses(
         typer.Option(
             "--l1",
             metavar="BYTES,WAYS,LINE",
-            help="Simulate this L1 instead of the machine's (also --l2, --l3).",
+            help="Simulate this L1 instead of the machine's; 0: none.",
         ),
     ] = None,
-    l2: Annotated[str | None, typer.Option("--l2", metavar="BYTES,WAYS,LINE")] = None,
-    l3: Annotated[str | None, typer.Option("--l3", metavar="BYTES,WAYS,LINE")] = None,
-    tlb: Annotated[int | None, typer.Option("--tlb", metavar="PAGES", min=1)] = None,
-    tlb2: Annotated[int | None, typer.Option("--tlb2", metavar="PAGES", min=1)] = None,
+    l2: Annotated[
+        str | None, typer.Option("--l2", metavar="BYTES,WAYS,LINE", help="The same for L2.")
+    ] = None,
+    l3: Annotated[
+        str | None, typer.Option("--l3", metavar="BYTES,WAYS,LINE", help="The same for L3.")
+    ] = None,
+    tlb: Annotated[
+        int | None,
+        typer.Option("--tlb", metavar="PAGES", min=1, help="Pages in the first-level TLB."),
+    ] = None,
+    tlb2: Annotated[
+        int | None,
+        typer.Option("--tlb2", metavar="PAGES", min=1, help="Pages in the second-level TLB."),
+    ] = None,
 ) -> None:
     """Show cache and TLB misses of packing types: counted, simulated and predicted by the model."""
     from lacuna import engine

@@ -19,6 +19,7 @@ from lacuna import VERSION
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError, unexpected
 from lacuna.cli import bench as bench_commands
+from lacuna.cli import completion
 from lacuna.cli import costs as costs_commands
 from lacuna.cli.doctor import doctor_command
 from lacuna.cli.options import MPI_NAMES, Hosts, LaunchAgent, Mpi, MpiRoot
@@ -302,14 +303,14 @@ app.command(
 )(doctor_command)
 
 
-@app.command("demo", hidden=True)
+@app.command("demo", short_help="See it work: a matrix sent transposed, with and without lacuna.")
 def demo_command(
-    output: Annotated[Path, typer.Option("--output", help="Where the files go.")] = Path(
-        "lacuna-demo"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", help="Write the files into this folder.")
+    ] = Path("lacuna-demo"),
 ) -> None:
-    """The transpose on one MPI library (MPICH where there are several) with all its files; what
-    `make demo` runs."""
+    """Send a transposed matrix, with and without lacuna, on one MPI library (MPICH where there are
+    several): a table, raw data and figures. Takes a minute."""
     from lacuna.base import results
     from lacuna.base.errors import no_figures
     from lacuna.bench import transpose as bench
@@ -343,6 +344,8 @@ def _command_name(words: list[str]) -> str:
 
 def main() -> None:
     """The entry point: every failure is one line on stderr and an exit code."""
+    if completion.VARIABLE in os.environ:
+        completion.answer(app)
     words = sys.argv[1:]
     name = _command_name(words)
     # Of a closed one Python makes None, and what is for stderr goes to stdout. What `run` starts

@@ -11,9 +11,20 @@ import typer
 from lacuna.base import paths
 
 MPI_NAMES = ", ".join(paths.FAMILY_OF)
+
+
+def mpi_names() -> list[str]:
+    """What a shell offers behind --mpi."""
+    return list(paths.FAMILY_OF)
+
+
 Mpi = Annotated[
     list[str] | None,
-    typer.Option("--mpi", help="mpich, openmpi, intelmpi or mpiabi; default: all that are found."),
+    typer.Option(
+        "--mpi",
+        help="mpich, openmpi, intelmpi or mpiabi; default: all that are found.",
+        autocompletion=mpi_names,
+    ),
 ]
 MpiRoot = Annotated[
     Path | None,

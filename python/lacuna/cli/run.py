@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.cli.options import MPI_NAMES
+from lacuna.cli.options import MPI_NAMES, mpi_names
 
 
 def run_command(
@@ -18,7 +18,9 @@ def run_command(
     mpi: Annotated[
         str | None,
         typer.Option(
-            "--mpi", help=f"The MPI library, if lacuna cannot find it: one of {MPI_NAMES}."
+            "--mpi",
+            help=f"The MPI library, if lacuna cannot find it: one of {MPI_NAMES}.",
+            autocompletion=mpi_names,
         ),
     ] = None,
     disable: Annotated[

@@ -1,0 +1,1 @@
+complete --command lacuna --no-files --arguments "(env _LACUNA_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) lacuna)" --condition "env _LACUNA_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) lacuna"
