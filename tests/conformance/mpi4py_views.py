@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """NumPy views sent by lacuna.engine.message between two ranks of an MPI library, alone and under
 `lacuna run`: each must be as NumPy says, and both the same. And the programs of docs/user/engine.md
-and examples/halo.
+and in examples.
 
     mpi4py_views.py --python PYTHON --lacuna LACUNA --mpi-root DIR --mpi NAME [--cases N]
 """
@@ -62,8 +62,12 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=300)
     options = parser.parse_args()
     check_the_page(options)
-    for before in ([], [str(options.lacuna), "run"]):
-        assert run(options, before, ROOT / "examples/halo/halo.py") == ["2 ranks, 0 wrong cells"]
+    examples = sorted((ROOT / "examples").glob("*/*.py"))
+    assert examples
+    for program in examples:
+        for before in ([], [str(options.lacuna), "run"]):
+            (printed,) = run(options, before, program)
+            assert printed.startswith("2 ranks, 0 wrong "), (program, printed)
     rank, cases = HERE / "views_rank.py", str(options.cases)
     *alone, first = run(options, [], rank, cases)
     *ours, second = run(options, [str(options.lacuna), "run"], rank, cases)
