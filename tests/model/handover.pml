@@ -3,9 +3,9 @@
  * How payloads go through a region of the sender's arena (interpose/direct): reserve a region, send
  * its token, publish pieces while the receiver follows; the receiver marks the region done, and
  * another message uses it again. If no region is free, the library sends the message as a whole.
- * Two threads of a rank send, alternating two tags. A rank receives the first message that comes
- * (wildcards) or one with a tag. It may probe first, cancel a receive that has not matched yet, or
- * free one, which later calls finish. Another thread of it may probe at any time.
+ * Two threads of a rank send, alternating two tags (handover_sender.pml). A rank receives the first
+ * message that comes (wildcards) or one with a tag. It may probe first, cancel a receive that has
+ * not matched yet, or free one, which later calls finish. Another thread may probe at any time.
  *
  * A probe that finds a token takes the messages up to that one out of the library's queue and holds
  * them (probe.hpp); a receive searches these first. Between that search and the moment when the
@@ -112,106 +112,7 @@ inline arrive(number_, region_) {
   }
 }
 
-/* A step reads one shared word; everything else that it uses is protected by the lock. */
-inline sweep() {
-  r = 0;
-  do
-  :: r < REGIONS ->
-    atomic {
-      if
-      :: out[r] && done[r] -> out[r] = false
-      :: else
-      fi;
-      r++
-    }
-  :: else -> break
-  od
-}
-
-/* Reserves the first free region, or none: it never waits. */
-inline reserve() {
-  atomic { !locked -> locked = true }
-#ifdef BREAK_NO_LOCK
-  locked = false;
-#endif
-  sweep();
-  mine = NONE;
-  r = 0;
-  do
-  :: r < REGIONS && mine == NONE ->
-    if
-    :: !out[r] -> mine = r
-    :: else
-    fi;
-    r++
-  :: else -> break
-  od;
-  if
-  :: mine != NONE ->
-    out[mine] = true;
-    published[mine] = 0;
-    done[mine] = false
-  :: else
-  fi;
-  locked = false
-}
-
-/* Packs and publishes piece by piece. */
-inline publish() {
-  p = 0;
-  do
-  :: p < PIECES ->
-#ifdef BREAK_PUBLISH_FIRST
-    published[mine] = p + 1;
-#endif
-    piece[mine * PIECES + p] = number;
-#ifndef BREAK_PUBLISH_FIRST
-    published[mine] = p + 1;
-#endif
-    p++
-  :: else -> break
-  od
-}
-
-proctype Sender(byte me) {
-  byte i, r, p, mine, number, count;
-  byte k, l, t, s, fits;
-  do
-  :: i < MESSAGES ->
-    number = me * MESSAGES + i;
-    reserve();
-#ifdef BREAK_WAIT_FOR_ROOM
-    do
-    :: mine == NONE -> (done[0] || done[REGIONS - 1]); reserve()
-    :: else -> break
-    od;
-#endif
-    if
-    :: mine == NONE -> arrive(number, NONE)
-    :: else ->
-#ifdef BREAK_COUNTED_LATE
-      word = sent + 1;
-      sent++;
-#else
-      atomic { sent++; count = sent };
-#ifndef BREAK_TOLD_LATE
-      d_step { word = count; count = 0 };
-#endif
-#endif
-      if
-      /* A synchronous send packs before the call, others after it. */
-      :: publish(); arrive(number, mine)
-      :: arrive(number, mine); publish()
-      fi
-#ifdef BREAK_TOLD_LATE
-      ; word = count
-#endif
-    fi;
-    atomic { i++; number = 0; mine = 0; p = 0; r = 0 }
-  :: else -> break
-  od;
-  senders_over++
-}
+#include "handover_sender.pml"
 
 /* Clears the bytes of a region that is done: there are fewer states, and a late reader is found. */
 inline forget(region_) {
@@ -455,7 +356,11 @@ proctype Receiver() {
     if
     :: (brought[now] != NONE) -> complete(now); n++
     /* MPI_Cancel of one that has not matched. */
-    :: atomic { CALLS >= 2 && !cancelled && posted ?? [eval(tag), eval(now)] -> posted ?? eval(tag), eval(now); cancelled = true };
+    :: atomic {
+         CALLS >= 2 && !cancelled && posted ?? [eval(tag), eval(now)] ->
+           posted ?? eval(tag), eval(now);
+           cancelled = true
+       };
 #ifdef BREAK_CANCELLED
        take(now)
 #endif
@@ -471,18 +376,10 @@ proctype Receiver() {
   :: freed -> (brought[1 - now] != NONE); take(1 - now)
   :: else
   fi;
-  n = 0;
-  do
-  :: n < ALL -> assert(arrived[n] == 1); n++
-  :: else -> break
-  od;
+  for (n : 0 .. ALL - 1) { assert(arrived[n] == 1) }
   /* In the end, every region is free, or will be at the next sweep. */
   (senders_over == SENDERS);
-  p = 0;
-  do
-  :: p < REGIONS -> assert(!out[p] || done[p]); p++
-  :: else -> break
-  od
+  for (p : 0 .. REGIONS - 1) { assert(!out[p] || done[p]) }
 }
 
 init {
