@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Toolchain: AArch64 Linux, built on another machine and run under user-mode emulation (setup/setup.sh aarch64 brings the
-# Debian packages). Highway is header-only here, so the host's headers serve; GoogleTest is built from Debian's source.
+# Toolchain: AArch64 Linux, built on another machine and run under user-mode emulation (setup/setup.sh aarch64 brings
+# the Debian packages). Highway is header-only here, so the host's headers serve; GoogleTest is built from Debian's
+# source.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,7 +1,8 @@
-# What `cmake --install` puts under a prefix (docs/user/install.md). The folders are lib and bin on every system: the command,
-# which may stand in the same prefix, looks there. What is installed finds its parts from where it is, so that a prefix can be moved.
-# Components: `runtime`, all that the command needs and that does not depend on what else this machine has (the wheel: packaging/wheel);
-# `manual`, man pages and shell completion; `local`, programs for this machine's CUDA and Fortran; `development`.
+# What `cmake --install` puts under a prefix (docs/user/install.md). The folders are lib and bin on every system: the
+# command, which may stand in the same prefix, looks there. What is installed finds its parts from where it is, so that
+# a prefix can be moved. Components: `runtime`, all that the command needs and that does not depend on what else this
+# machine has (the wheel: packaging/wheel); `manual`, man pages and shell completion; `local`, programs for this
+# machine's CUDA and Fortran; `development`.
 include(CMakePackageConfigHelpers)
 set(lacuna_share share/lacuna)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)

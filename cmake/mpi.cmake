@@ -8,7 +8,8 @@
 #   lacuna_mpi_mpich_link   lacuna_mpi_ompi_link   lacuna_mpi_mpiabi_link
 #   lacuna_mpi_debian_mpich_link   lacuna_mpi_debian_ompi_link      only if Debian's packages are installed
 #
-# lacuna_mpi_test(NAME PROGRAM MPI RANKS n [PRELOAD] [DEPTH] [ARGS arg ...] [ENV NAME=VALUE ...] [LABELS label ...] [TIMEOUT s])
+# lacuna_mpi_test(NAME PROGRAM MPI RANKS n [PRELOAD] [DEPTH] [ARGS arg ...] [ENV NAME=VALUE ...] [LABELS label ...]
+#                 [TIMEOUT s])
 #   Registers the test NAME.MPI.n: PROGRAM (a target, or a path) on n ranks under the launcher of MPI, which is one of
 #     name             library                          program must be linked to          PRELOAD loads
 #     mpich            MPICH 5.0                        lacuna_mpi_mpich_link              liblacuna-mpich.so
@@ -19,7 +20,8 @@
 #     debian-mpich     MPICH 4.0                        that, or lacuna_mpi_mpich_link     liblacuna-mpich.so
 #     debian-openmpi   Open MPI 4.1                     lacuna_mpi_debian_ompi_link        liblacuna-ompi.so
 #   DEPTH: not in `make test` but in `make test-conformance` (ctest -C depth -L depth).
-#   PRELOAD sets LD_PRELOAD in the ranks and not in the launcher. ENV reaches the ranks too. The label `mpi` is always set.
+#   PRELOAD sets LD_PRELOAD in the ranks and not in the launcher. ENV reaches the ranks too. The label `mpi` is always
+#   set.
 #   Where Debian's library is not installed, the test is registered all the same and fails, saying what to install.
 include_guard(GLOBAL)
 
@@ -53,7 +55,8 @@ endfunction()
 
 # The standard ABI's header is called mpi.h for programs; MPICH ships it as mpi_abi.h beside its own mpi.h.
 set(lacuna_mpiabi_include ${PROJECT_BINARY_DIR}/mpiabi/include)
-file(CONFIGURE OUTPUT ${lacuna_mpiabi_include}/mpi.h CONTENT "#include \"@LACUNA_MPI_ROOT@/mpich/include/mpi_abi.h\"\n" @ONLY)
+file(CONFIGURE OUTPUT ${lacuna_mpiabi_include}/mpi.h CONTENT "#include \"@LACUNA_MPI_ROOT@/mpich/include/mpi_abi.h\"\n"
+  @ONLY)
 
 lacuna_mpi_family(mpich LACUNA_MPI_FAMILY_MPICH
   ${LACUNA_MPI_ROOT}/mpich/include ${LACUNA_MPI_ROOT}/mpich/lib/libmpi.so.12 COMPILE_ONLY_TOO)
@@ -65,7 +68,8 @@ lacuna_mpi_family(mpiabi LACUNA_MPI_FAMILY_MPIABI
 set(lacuna_debian_lib /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
 set(lacuna_debian_mpich_include /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich)
 if(EXISTS ${lacuna_debian_mpich_include}/mpi.h AND EXISTS /usr/bin/mpiexec.mpich)
-  lacuna_mpi_family(debian_mpich LACUNA_MPI_FAMILY_MPICH ${lacuna_debian_mpich_include} ${lacuna_debian_lib}/libmpich.so)
+  lacuna_mpi_family(debian_mpich LACUNA_MPI_FAMILY_MPICH ${lacuna_debian_mpich_include}
+    ${lacuna_debian_lib}/libmpich.so)
   # By the name that it has elsewhere: what is compiled for MPICH runs on it, too.
   set(lacuna_debian_mpich_folder ${PROJECT_BINARY_DIR}/debian-mpich)
   file(MAKE_DIRECTORY ${lacuna_debian_mpich_folder})
@@ -76,8 +80,9 @@ if(EXISTS ${lacuna_debian_lib}/openmpi/include/mpi.h AND EXISTS /usr/bin/mpiexec
     ${lacuna_debian_lib}/openmpi/include ${lacuna_debian_lib}/openmpi/lib/libmpi.so)
 endif()
 
-# What Open MPI chooses on one node by itself, but later: where there is no such network it takes a second of sleep to find out
-# (btl/ofi), and a look at all others (0.24 s for a start instead of 0.32, of Open MPI 4 0.45). All tests start it so.
+# What Open MPI chooses on one node by itself, but later: where there is no such network it takes a second of sleep to
+# find out (btl/ofi), and a look at all others (0.24 s for a start instead of 0.32, of Open MPI 4 0.45). All tests start
+# it so.
 set(LACUNA_OPEN_MPI_CHOICES OMPI_MCA_btl=^ofi OMPI_MCA_pml=ob1)
 
 # Where tests find the preload libraries: LD_PRELOAD ends names at blanks and colons.
@@ -86,7 +91,8 @@ if(LACUNA_TESTS AND PROJECT_BINARY_DIR MATCHES "[ :]")
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python ${Python3_EXECUTABLE} -B -c
     "import pathlib, sys; from lacuna.base import paths; print(paths.without_blanks(pathlib.Path(sys.argv[1], 'any')).parent)"
-    ${PROJECT_BINARY_DIR}/lib OUTPUT_VARIABLE LACUNA_PRELOAD_FOLDER OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    ${PROJECT_BINARY_DIR}/lib OUTPUT_VARIABLE LACUNA_PRELOAD_FOLDER OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
 # ---- Tests -----------------------------------------------------------------------------------------------------------
@@ -98,7 +104,8 @@ function(lacuna_mpi_test name program mpi)
     list(APPEND arg_LABELS depth)
   endif()
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_RANKS)
-    message(FATAL_ERROR "lacuna_mpi_test(${name} ${program} ${mpi}): RANKS is needed; not understood: ${arg_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR
+      "lacuna_mpi_test(${name} ${program} ${mpi}): RANKS is needed; not understood: ${arg_UNPARSED_ARGUMENTS}")
   endif()
 
   set(hydra FALSE)
@@ -184,8 +191,9 @@ function(lacuna_mpi_test name program mpi)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  # Two ranks of Intel MPI sleep for most of their time, a quarter of a second in each start (without the processor's word for its
-  # clock they measure it), and give way: two tests at once, 73 of them took 29 s, one after the other 39. MPICH's: 61 and 15.
+  # Two ranks of Intel MPI sleep for most of their time, a quarter of a second in each start (without the processor's
+  # word for its clock they measure it), and give way: two tests at once, 73 of them took 29 s, one after the other 39.
+  # MPICH's: 61 and 15.
   set(processors ${arg_RANKS})
   if(mpi MATCHES "^intelmpi" AND arg_RANKS EQUAL 2)
     set(processors 1)

@@ -1,6 +1,6 @@
-# lacuna_read(TARGET ...): reading the C++ library's headers is 0.4 s of the second or two that a file takes to compile. They
-# are read once for all libraries and once for all programs, which are position-independent in another way. Not for targets
-# with optimizations of their own, nor, where single files have some, for these (SKIP_PRECOMPILE_HEADERS).
+# lacuna_read(TARGET ...): reading the C++ library's headers is 0.4 s of the second or two that a file takes to compile.
+# They are read once for all libraries and once for all programs, which are position-independent in another way. Not for
+# targets with optimizations of their own, nor, where single files have some, for these (SKIP_PRECOMPILE_HEADERS).
 function(lacuna_read)
   foreach(target ${ARGN})
     get_target_property(type ${target} TYPE)

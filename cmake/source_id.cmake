@@ -1,5 +1,6 @@
-# Writes OUTPUT, a header with a number that is another one as soon as a file of FOLDER is: ranks through whose shared memory
-# messages go must agree on what lies there. Not the time of the build: two builds may have one, and one may be built twice.
+# Writes OUTPUT, a header with a number that is another one as soon as a file of FOLDER is: ranks through whose shared
+# memory messages go must agree on what lies there. Not the time of the build: two builds may have one, and one may be
+# built twice.
 file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*.cpp ${FOLDER}/*.hpp ${FOLDER}/*.ini ${FOLDER}/*.py)
 list(FILTER files EXCLUDE REGEX "_test\\.cpp$")
 list(SORT files)

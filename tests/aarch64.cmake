@@ -1,5 +1,5 @@
-# The kernels and the ladder of oracles on AArch64 processors with other vectors than the emulator's 512 bits: without SVE,
-# and with SVE of these lengths.
+# The kernels and the ladder of oracles on AArch64 processors with other vectors than the emulator's 512 bits: without
+# SVE, and with SVE of these lengths.
 function(lacuna_on_cpu name cpu)
   set(emulate qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu ${cpu})
   add_test(NAME aarch64.${name}.kernels COMMAND ${emulate} $<TARGET_FILE:lacuna_kernels_test> --gtest_brief=1)

@@ -71,7 +71,8 @@ function(lacuna_interpose_program name family)
   target_compile_options(${name}_${family} PRIVATE -O1 -g0)  # they are compiled longer than they run
   # Reading these is half of what most files take to compile: read once for each MPI, by the first of its programs.
   if(name STREQUAL interpose_test)
-    target_precompile_headers(${name}_${family} PRIVATE <mpi.h> <algorithm> <chrono> <cstdio> <cstdlib> <cstring> <functional>
+    target_precompile_headers(${name}_${family} PRIVATE <mpi.h> <algorithm> <chrono> <cstdio> <cstdlib> <cstring>
+      <functional>
       <numeric> <string> <thread> <vector>
       ${CMAKE_CURRENT_SOURCE_DIR}/harness/harness.hpp
       ${CMAKE_CURRENT_SOURCE_DIR}/harness/complete.hpp)
@@ -96,7 +97,8 @@ foreach(family mpich ompi mpiabi debian_ompi)
     target_link_options(interpose_harness_${family} INTERFACE
       -Wl,--export-dynamic-symbol=sched_yield -Wl,--export-dynamic-symbol=ucp_worker_progress)
     lacuna_interpose_program(interpose_test ${family} ${lacuna_interpose_sources})
-    target_link_options(interpose_test_${family} PRIVATE -Wl,--export-dynamic-symbol=process_vm_readv)  # rooms/rooms_test.cpp
+    # For rooms/rooms_test.cpp.
+    target_link_options(interpose_test_${family} PRIVATE -Wl,--export-dynamic-symbol=process_vm_readv)
     # Other tools in the process, before lacuna and after it in the search order.
     lacuna_interpose_program(interpose_tool_above ${family} tools/tool_above_test.cpp)
     target_link_options(interpose_tool_above_${family} PRIVATE -rdynamic)

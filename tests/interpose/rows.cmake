@@ -1,7 +1,8 @@
 # Reads topics.ini and quirks.txt, and makes the tests of the rows in tests.cmake.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS topics.ini quirks.txt)
 
-# The MPIs of the tests: name; the binary interface (family) that programs are built for; the headers that plugins are built with.
+# The MPIs of the tests: name; the binary interface (family) that programs are built for; the headers that plugins are
+# built with.
 set(lacuna_interpose_mpis
   "mpich mpich mpich"
   "intelmpi mpich mpich"
@@ -11,11 +12,12 @@ set(lacuna_interpose_mpis
   "debian-mpich mpich debian_mpich"
   "debian-openmpi debian_ompi debian_ompi")
 
-# On MPICH, Open MPI and Intel MPI everything runs in `make test`. With the standard ABI the same libraries run, and older
-# releases differ little. DEPTH names the tests that these leave to `make test-conformance`:
+# On MPICH, Open MPI and Intel MPI everything runs in `make test`. With the standard ABI the same libraries run, and
+# older releases differ little. DEPTH names the tests that these leave to `make test-conformance`:
 # - VARIATION: a topic under other conditions (forced ways, little memory, other numbers of ranks, more seeds);
 # - LOCKS: the same with threads, for which older releases have other locks;
-# - REPETITION: what another test of the same kind shows; left out for Intel MPI with the standard ABI, as both are tested.
+# - REPETITION: what another test of the same kind shows; left out for Intel MPI with the standard ABI, as both are
+#   tested.
 set(deep_VARIATION mpiabi intelmpi-mpiabi debian-mpich debian-openmpi)
 set(deep_LOCKS mpiabi intelmpi-mpiabi)
 set(deep_REPETITION intelmpi-mpiabi)
@@ -61,7 +63,8 @@ foreach(line IN LISTS lines)
   math(EXPR lacuna_quirks "${lacuna_quirks} + 1")
 endforeach()
 
-# lacuna_apply_quirks(TEST MPI topic ...): sets `topics` to those that run there, `left_out` (the test does not), `is_alone`.
+# lacuna_apply_quirks(TEST MPI topic ...): sets `topics` to those that run there, `left_out` (the test does not),
+# `is_alone`.
 function(lacuna_apply_quirks test mpi)
   set(topics "${ARGN}")
   set(left_out FALSE)

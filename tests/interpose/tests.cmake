@@ -1,6 +1,7 @@
 # The tests of this folder, a row each (rows.cmake). Differences of MPI libraries are in quirks.txt.
 set(LACUNA_MESSAGES 20000 CACHE STRING "Messages of the soak through shared memory, for each MPI")
-set(LACUNA_PROGRAMS 60 CACHE STRING "Random programs for each MPI and 2 ranks; a fourth of it for 4, which share few cores")
+set(LACUNA_PROGRAMS 60 CACHE STRING
+  "Random programs for each MPI and 2 ranks; a fourth of it for 4, which share few cores")
 
 # Each family, as it is.
 lacuna_interpose_test(pack QUIET TOPICS @pack)

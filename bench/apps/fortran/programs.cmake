@@ -1,5 +1,6 @@
-# The same programs for the applications that are in Fortran: one for each MPI library with bindings for gfortran. Not by
-# CMake's own Fortran: that would remember a compiler that was missing once, and each library has its own module files.
+# The same programs for the applications that are in Fortran: one for each MPI library with bindings for gfortran. Not
+# by CMake's own Fortran: that would remember a compiler that was missing once, and each library has its own module
+# files.
 find_program(LACUNA_GFORTRAN gfortran)
 find_program(LACUNA_MPIF90_MPICH mpif90.mpich)
 find_program(LACUNA_MPIF90_OPENMPI mpif90.openmpi)
@@ -12,9 +13,11 @@ endif()
 function(lacuna_fortran_object object source compiler)
   get_filename_component(folder ${object} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
-  # MPI says that its handles are plain integers, and some modules declare no buffers: gfortran notices that calls differ.
+  # MPI says that its handles are plain integers, and some modules declare no buffers: gfortran notices that calls
+  # differ.
   add_custom_command(OUTPUT ${object} WORKING_DIRECTORY ${folder} VERBATIM
-    COMMAND ${compiler} -O3 -g -fPIC -Wall -Wno-c-binding-type -fallow-argument-mismatch ${ARGN} -c ${source} -o ${object}
+    COMMAND ${compiler} -O3 -g -fPIC -Wall -Wno-c-binding-type -fallow-argument-mismatch ${ARGN} -c ${source} -o
+      ${object}
     DEPENDS ${source} COMMENT "Building Fortran object ${object}")
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 endfunction()
@@ -64,7 +67,8 @@ if(TARGET lacuna_mpi_debian_mpich_link AND LACUNA_MPIF90_MPICH)
 endif()
 if(TARGET lacuna_mpi_debian_ompi_link AND LACUNA_MPIF90_OPENMPI)
   lacuna_fortran_program(debian-openmpi debian_ompi ${LACUNA_MPIF90_OPENMPI}
-    LIBRARIES ${lacuna_debian_lib}/openmpi/lib/libmpi_mpifh.so ${lacuna_debian_lib}/openmpi/lib/libmpi_usempi_ignore_tkr.so)
+    LIBRARIES ${lacuna_debian_lib}/openmpi/lib/libmpi_mpifh.so
+      ${lacuna_debian_lib}/openmpi/lib/libmpi_usempi_ignore_tkr.so)
 endif()
 # Intel MPI brings modules of `use mpi` for gfortran; the format of the files is the same from gfortran 8 to 14.
 set(intelmpi ${LACUNA_MPI_ROOT}/intelmpi)

@@ -1,5 +1,5 @@
-# Tests on two hosts over TCP: one in `make test`, all of `make test-hosts`. Skipped, with the reason, where network namespaces
-# are not allowed.
+# Tests on two hosts over TCP: one in `make test`, all of `make test-hosts`. Skipped, with the reason, where network
+# namespaces are not allowed.
 # lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] ARGS topic|@GROUP ...)
 function(lacuna_hosts_test name mpi family ranks)
   cmake_parse_arguments(arg "" "" "CONFIGURATIONS;ARGS" ${ARGN})
@@ -10,7 +10,8 @@ function(lacuna_hosts_test name mpi family ranks)
   if(NOT TARGET ${name}_${family} OR NOT EXISTS ${launcher})
     return()
   endif()
-  if(mpi STREQUAL openmpi AND launcher MATCHES " ")  # what it starts on other hosts it does not quote (docs/internals/defects.md)
+  # What it starts on other hosts it does not quote (docs/internals/defects.md).
+  if(mpi STREQUAL openmpi AND launcher MATCHES " ")
     return()
   endif()
   lacuna_expand(named ${arg_ARGS})

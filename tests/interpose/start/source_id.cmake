@@ -1,6 +1,8 @@
-# cmake -DSCRIPT=cmake/source_id.cmake -DFOLDER=... -P: equal sources have the same source id, different ones another id.
+# cmake -DSCRIPT=cmake/source_id.cmake -DFOLDER=... -P: equal sources have the same source id, different ones another
+# id.
 function(number_of folder)
-  execute_process(COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${FOLDER}/id.gen -P ${SCRIPT} RESULT_VARIABLE code)
+  execute_process(COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${FOLDER}/id.gen -P ${SCRIPT} RESULT_VARIABLE
+    code)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "the script failed")
   endif()

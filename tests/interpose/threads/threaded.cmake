@@ -1,6 +1,8 @@
-# The preload library and a fake MPI library, both built with ThreadSanitizer. lacuna is linked before the MPI library, which has
-# the effect of LD_PRELOAD (the sanitizer's own library must come first).
-add_library(threaded_mpi SHARED interpose/threads/threaded_mpi.cpp interpose/threads/threaded_messages.cpp)
+# The preload library and a fake MPI library, both built with ThreadSanitizer. lacuna is linked before the MPI library,
+# which has the effect of LD_PRELOAD (the sanitizer's own library must come first).
+add_library(threaded_mpi SHARED
+  interpose/threads/threaded_mpi.cpp
+  interpose/threads/threaded_messages.cpp)
 target_include_directories(threaded_mpi PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(threaded_mpi PRIVATE lacuna_mpi_mpich lacuna_flags)
 add_executable(threaded_test interpose/threads/threaded_test.cpp)
@@ -13,5 +15,6 @@ foreach(watched alone report verify)
     list(APPEND environment LACUNA_VERIFY=1)
   endif()
   add_test(NAME interpose.threaded.${watched} COMMAND threaded_test)
-  set_tests_properties(interpose.threaded.${watched} PROPERTIES LABELS interpose TIMEOUT 300 ENVIRONMENT "${environment}")
+  set_tests_properties(interpose.threaded.${watched} PROPERTIES LABELS interpose TIMEOUT 300 ENVIRONMENT
+    "${environment}")
 endforeach()
