@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands a person types; CMake does the work (see CMakePresets.json), setup/setup.sh brings what is missing.
 #
-#   make          libraries and programs in build/release, the `lacuna` command in .venv/bin; no tests (they are a third of the work)
+#   make          libraries and programs in build/release, the `lacuna` command in .venv/bin; no tests (they are a
+#                 third of the work)
 #   make demo     and a matrix transpose sent through MPI, with and without lacuna: a table, raw data, two figures
 #   make wheel    and dist/lacuna_mpi-*.whl, which pip installs anywhere (docs/user/install.md)
 #   make docs     and the site: build/site/index.html
 #   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
 #   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
-#   make test-conformance   what goes deeper than `make test`: more random types, all variations on the older and the standard's
-#                   interfaces, and all of mpi4py's own tests on each MPI library, alone and under `lacuna run`: the same results?
-#   make test-sources   MPICH's own test suite, hpcc, Scotch and PnetCDF, from Debian's source packages, compiled by lacuna-cc: do their tests pass?
-#                       And programs of Debian's (HDF5's tests, StarPU's examples) natively and under `lacuna run`: the same?
+#   make test-conformance   what goes deeper than `make test`: more random types, all variations on the older and the
+#                   standard's interfaces, and all of mpi4py's own tests on each MPI library, alone and under
+#                   `lacuna run`: the same results?
+#   make test-sources   MPICH's own test suite, hpcc, Scotch and PnetCDF, from Debian's source packages, compiled by
+#                       lacuna-cc: do their tests pass? And programs of Debian's (HDF5's tests, StarPU's examples)
+#                       natively and under `lacuna run`: the same?
 #   make test-aarch64   the engine for AArch64 (NEON, SVE), cross-compiled, its tests under user-mode emulation
 #   make release-check   is everything as it must be for a release? A line for each check (packaging/README.md)
 #   make format   clang-format and ruff over the sources       make clean   removes what was built, not what was fetched
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-CPP_SOURCES = $(shell find bench costs engine examples include interpose mpi optimizer tests -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu')
+CPP_FOLDERS = bench costs engine examples include interpose mpi optimizer tests
+CPP_SOURCES = $(shell find $(CPP_FOLDERS) -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu')
 
-.PHONY: all demo wheel docs optimizer test test-conformance test-hosts test-sources test-aarch64 format clean setup setup-test setup-aarch64 release release-with-tests release-check dev
+.PHONY: all demo wheel docs optimizer format clean setup setup-test setup-aarch64
+.PHONY: release release-with-tests release-check dev
+.PHONY: test test-conformance test-hosts test-sources test-aarch64
 
 all: release
 

@@ -118,7 +118,8 @@ ensure_mpi() {
 }
 
 # ---- mpi4py ----------------------------------------------------------------------------------------------------------
-# One environment for all MPI libraries (the wheel finds its MPI at run time), and the suite that comes with the sources.
+# One environment for all MPI libraries (the wheel finds its MPI at run time), and the suite that comes with the
+# sources.
 conformance_pip() {
   what=$1
   shift

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What a packager runs after the installation: compiles a program of MPI, preloads lacuna into two ranks, reads the log.
 #   smoke.sh FOLDER [MPICC [LAUNCHER WORD ...]]    FOLDER has the preload libraries; the launcher's words end before `-n 2`
-# Needs no Python. Exit codes: 0 it works, 1 it does not, 2 usage, 3 the program cannot be compiled or is of no known MPI.
+# Needs no Python. Exit codes: 0 it works, 1 it does not, 2 usage, 3 the program cannot be compiled or is of no known
+# MPI.
 set -eu
 
 say() { echo "lacuna smoke test: $*" >&2; }

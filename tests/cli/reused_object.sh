@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A compiler launcher for test_clone.py: takes the object of the same name from the build LACUNA_REUSED instead of compiling
-# it again, but for those that LACUNA_COMPILED (a regular expression) names. The command line reaches it as it would the
-# compiler.
+# A compiler launcher for test_clone.py: takes the object of the same name from the build LACUNA_REUSED instead of
+# compiling it again, but for those that LACUNA_COMPILED (a regular expression) names. The command line reaches it as
+# it would the compiler.
 set -eu
 output=
 dependencies=

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Collects into a folder what tests/gpu/device.sh needs besides the source tree on a machine where nothing can be built or
-# installed; some 25 MiB, without debug information.
+# Collects into a folder what tests/gpu/device.sh needs besides the source tree on a machine where nothing can be
+# built or installed; some 25 MiB, without debug information.
 #
 #   tests/gpu/carry.sh FOLDER [BUILD]
 #

@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything that a CUDA device is needed for, in one start of at most five minutes: random types against the typemap, calls
-# captured in graphs, lacuna.engine on device memory, the device's numbers, the bench, and the first under compute-sanitizer.
+# Everything that a CUDA device is needed for, in one start of at most five minutes: random types against the typemap,
+# calls captured in graphs, lacuna.engine on device memory, the device's numbers, the bench, and the first under
+# compute-sanitizer.
 #
 #   tests/gpu/device.sh [FOLDER [OUTPUT]]          in the root of the source tree
 #
-# FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python: the files that must be carried besides the source
-# tree, 25 MiB), or a build folder (default: build/release; built there first if CMake and the rest are here). OUTPUT (default:
-# the current folder) gets a log of each step, machine.json, bench.json and corpus.json. Of the machine are needed: x86-64,
-# glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no package of Python's.
+# FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python: the files that must be carried besides
+# the source tree, 25 MiB), or a build folder (default: build/release; built there first if CMake and the rest are
+# here). OUTPUT (default: the current folder) gets a log of each step, machine.json, bench.json and corpus.json. Of
+# the machine are needed: x86-64, glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no
+# package of Python's.
 # LACUNA_GPU_TYPES: random types (100000). LACUNA_GPU_TAIL: bytes of the bench's tables that are shown (4000).
 set -u
 folder=${1:-build/release}

@@ -1,5 +1,5 @@
-// What is staged for messages under way, and the frame of their function: that may be left by a function of another file
-// (leaves.c), which loses the request; and threads may have little room for it.
+// What is staged for messages under way, and the frame of their function: that may be left by a function of another
+// file (leaves.c), which loses the request; and threads may have little room for it.
 #include <pthread.h>
 #include <setjmp.h>
 

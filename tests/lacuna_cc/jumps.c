@@ -33,7 +33,8 @@ __attribute__((noinline)) static void nobody_jumps(void) {
   MPI_Type_free(&type);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
-// Where frames were: nobody else may write there. The data are under way from the barrier on, and come while MPI is called.
+// Where frames were: nobody else may write there. The data are under way from the barrier on, and come while MPI is
+// called.
 __attribute__((noinline)) static int changed(const volatile unsigned char* last) {
   volatile char here[4000];
   const unsigned char before = *last;

@@ -1,4 +1,5 @@
-// The rules of docs/internals/optimizer.md: what is not proven stays as it is, and what the program can see stays the same.
+// The rules of docs/internals/optimizer.md: what is not proven stays as it is, and what the program can see stays the
+// same.
 #include "check.h"
 
 #define SEND(type, count) \

@@ -1,4 +1,5 @@
-// Functions of MPI that the program has itself, as tools do: they are called as often, and for what is not a message, too.
+// Functions of MPI that the program has itself, as tools do: they are called as often, and for what is not a message,
+// too.
 #include "check.h"
 
 static int sends, receives, packs, vectors;

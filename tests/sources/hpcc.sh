@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The HPC Challenge benchmark (HPL, PTRANS, FFT, ...), as Debian ships its source, compiled by lacuna-cc and run on four ranks:
-# do its own checks pass? HPL sends rows and columns of matrices as vectors. Needs Debian's MPICH and a BLAS; fetches 1 MB.
+# The HPC Challenge benchmark (HPL, PTRANS, FFT, ...), as Debian ships its source, compiled by lacuna-cc and run on
+# four ranks: do its own checks pass? HPL sends rows and columns of matrices as vectors. Needs Debian's MPICH and a
+# BLAS; fetches 1 MB.
 #
 # Usage: hpcc.sh FOLDER      FOLDER keeps what is fetched and built; its file `remarks` says what became of each call.
 set -eu

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# MPICH's own test suite, as Debian ships its source, compiled by lacuna-cc, lacuna-c++ and lacuna-fc and run: sources that nobody
-# here wrote. What fails is compiled by the MPI's own compilers, too: it counts where it passes then. Fetches the source package
-# (22 MB) of Debian's MPICH, which must be installed, without touching the system's lists of packages.
+# MPICH's own test suite, as Debian ships its source, compiled by lacuna-cc, lacuna-c++ and lacuna-fc and run: sources
+# that nobody here wrote. What fails is compiled by the MPI's own compilers, too: it counts where it passes then.
+# Fetches the source package (22 MB) of Debian's MPICH, which must be installed, without touching the system's lists
+# of packages.
 #
-# Usage: mpich_suite.sh FOLDER [SUITE ...]      FOLDER keeps what is fetched and built; suites: folders of test/mpi (datatype pt2pt f77 ...).
+# Usage: mpich_suite.sh FOLDER [SUITE ...]      FOLDER keeps what is fetched and built; suites: folders of test/mpi
+# (datatype pt2pt f77 ...).
 set -eu
 . "$(dirname "$0")/sources.sh"
 shift
@@ -16,7 +18,8 @@ cd "$folder"
 source=$(ls -d "$folder"/mpich-*/test/mpi)
 for name in cc c++ fc; do compiler "$name" "compiler-$name"; done
 
-# configured FOLDER CC CXX FC F77 FLAGS: with what the tests have in common. Debian's MPICH cannot spawn processes. Without devices:
+# configured FOLDER CC CXX FC F77 FLAGS: with what the tests have in common. Debian's MPICH cannot spawn processes.
+# Without devices:
 # where CUDA is installed and no device is there, the suite's own memory (MTestAlloc) asserts that there is one.
 configured() {
   mkdir -p "$1"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# PnetCDF, as Debian ships its source, built by autotools with lacuna-cc as MPICC: do its own test programs pass on two ranks, alone
-# and under `lacuna run`? Subarrays, vectors and lists, for MPI-IO, MPI_Pack and MPI_Unpack; datatypes of the user taken apart.
+# PnetCDF, as Debian ships its source, built by autotools with lacuna-cc as MPICC: do its own test programs pass on
+# two ranks, alone and under `lacuna run`? Subarrays, vectors and lists, for MPI-IO, MPI_Pack and MPI_Unpack;
+# datatypes of the user taken apart.
 #
 # Usage: pnetcdf.sh FOLDER
 set -eu

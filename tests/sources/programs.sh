@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs that others wrote, natively and under `lacuna run`: do they say the same, and end with the same status? HDF5's own parallel
-# test (files through MPI-IO: vectors and index lists of bytes in memory) as Debian ships its source, on Debian's MPICH; StarPU's examples
-# (a thread of its own for MPI, types with gaps of matrices), where Debian's package starpu-examples is there, on its Open MPI.
-# Each once as always and once with all that can be taken, compared with the library. Fetches 13 MB; half a minute, and as much to build.
+# Programs that others wrote, natively and under `lacuna run`: do they say the same, and end with the same status?
+# HDF5's own parallel test (files through MPI-IO: vectors and index lists of bytes in memory) as Debian ships its
+# source, on Debian's MPICH; StarPU's examples (a thread of its own for MPI, types with gaps of matrices), where
+# Debian's package starpu-examples is there, on its Open MPI. Each once as always and once with all that can be taken,
+# compared with the library. Fetches 13 MB; half a minute, and as much to build.
 #
 # Usage: programs.sh FOLDER      FOLDER keeps what is fetched and built, and what differed.
 set -eu
@@ -27,7 +28,8 @@ fi
 
 export OMP_NUM_THREADS=1 UCX_LOG_LEVEL=error STARPU_NCPU=1 STARPU_SILENT=1 STARPU_HOME="$folder"
 lacuna="$root/.venv/bin/lacuna"
-# What it says, as so many of each letter, as ranks write at once, into each other's words; times are left out. LACUNA_VERIFY's last line is no difference if it says so.
+# What it says, as so many of each letter, as ranks write at once, into each other's words; times are left out.
+# LACUNA_VERIFY's last line is no difference if it says so.
 said() {
   rm -rf here && mkdir here
   status=0
@@ -53,7 +55,8 @@ same hdf5 mpiexec.mpich -n 2 "$folder/testphdf5"
 examples="$(dirname "$(gcc -print-file-name=libc.so)")/starpu/mpi"
 if [ -d "$examples" ]; then
   root_too=$([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root)
-  # Once alone: where StarPU finds no measurements of the machine, each of its processes makes them, and one may read what another writes.
+  # Once alone: where StarPU finds no measurements of the machine, each of its processes makes them, and one may read
+  # what another writes.
   "$examples/mm" > /dev/null 2>&1 || true
   for example in filter user_datatype mpi_complex mm; do
     # shellcheck disable=SC2086

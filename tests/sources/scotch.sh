@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Scotch and PT-Scotch, as Debian ships their source, built by CMake with lacuna-cc as the C compiler: do all their tests pass, and
-# those of the parallel programs under `lacuna run`, too? They send structs, and displacements that the run time knows.
+# Scotch and PT-Scotch, as Debian ships their source, built by CMake with lacuna-cc as the C compiler: do all their
+# tests pass, and those of the parallel programs under `lacuna run`, too? They send structs, and displacements that
+# the run time knows.
 #
 # Usage: scotch.sh FOLDER
 set -eu

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scripts of this folder have in common, which read it after `set -eu`: Debian's source packages, and lacuna's compilers
-# for Debian's MPICH as files that a build system can be given.
+# What the scripts of this folder have in common, which read it after `set -eu`: Debian's source packages, and
+# lacuna's compilers for Debian's MPICH as files that a build system can be given.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$(basename "$0" .sh)
 mkdir -p "$1"
@@ -19,7 +19,8 @@ fetch() {
   (cd "$folder" && apt-get $apt -qq update && apt-get $apt -qq source --download-only --tar-only "$1" && tar xf "$1"_*.orig.tar.*)
 }
 
-# compiler NAME FILE: lacuna-NAME (cc, c++, fc) as FILE, with remarks (among the flags of a program they would be run paths to libtool).
+# compiler NAME FILE: lacuna-NAME (cc, c++, fc) as FILE, with remarks (among the flags of a program they would be run
+# paths to libtool).
 compiler() {
   need clang-19
   printf '#!/bin/sh\nexec "%s" --mpi debian-mpich -Rpass=lacuna -Rpass-missed=lacuna "$@"\n' "$root/.venv/bin/lacuna-$1" > "$2"

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Two hosts on one machine: two network namespaces, joined by a pair of virtual network cards, so that ranks can only reach
-# each other by TCP. Makes them, runs a command with them, and removes them.
+# Two hosts on one machine: two network namespaces, joined by a pair of virtual network cards, so that ranks can only
+# reach each other by TCP. Makes them, runs a command with them, and removes them.
 #
 #   two_hosts.sh COMMAND...     COMMAND sees in its environment
 #     LACUNA_HOSTS              the two addresses, "10.x.y.1,10.x.y.2" (of their cards lacuna0)
 #     LACUNA_HOST_SHELL         a stand-in for ssh: `$LACUNA_HOST_SHELL [OPTIONS] ADDRESS WORDS...` runs WORDS on that host
 #   and what tells MPI libraries to use those cards alone.
 #
-# COMMAND runs on the first host. Exit codes: COMMAND's own; 77, for a test to skip, if namespaces cannot be made (it says why:
-# root and the package iproute2 are needed).
+# COMMAND runs on the first host. Exit codes: COMMAND's own; 77, for a test to skip, if namespaces cannot be made (it
+# says why: root and the package iproute2 are needed).
 set -eu
 
 # Executes WORDS on a host. The host has a name of its own, as libraries would otherwise take both for one.
