@@ -92,7 +92,10 @@ SPEAKS_MPI = (
     "interpose/",
     "bench/",
     "costs/",
+    "examples/fields/",
     "examples/halo/",
+    "examples/particles/",
+    "examples/transpose/",
     "optimizer/templates/",
     "tests/",
 )
