@@ -7,6 +7,7 @@ import pytest
 from conftest import BUILD, MPI_ROOT, one_line_error
 
 from lacuna.base.errors import LacunaError
+from lacuna.base.progress import Progress
 from lacuna.costs import knobs as costs_knobs
 from lacuna.costs import machine as costs_machine
 from lacuna.costs import pieces as costs_pieces
@@ -74,7 +75,7 @@ def test_the_messages_are_those_that_their_names_say():
 def test_the_program_answers_for_the_sizes_it_is_asked(name):
     target = mpis.installed(name, MPI_ROOT)
     rows = [("v/256B", 1, "vector(32, 1, 2, double)")]
-    with Transport(target, rows, 0.01, None) as transport:
+    with Transport(target, rows, 0.01, Progress()) as transport:
         header = transport.header()
         (row,) = transport.measured_rows()
         one = transport.sweep([64, 5000], MESSAGE + COPY + STREAM, 2)
@@ -88,17 +89,17 @@ def test_the_program_answers_for_the_sizes_it_is_asked(name):
 
 
 def test_open_mpi_says_what_its_limits_are():
-    with Transport(mpis.installed("openmpi", MPI_ROOT), [], 0, None) as transport:
+    with Transport(mpis.installed("openmpi", MPI_ROOT), [], 0, Progress()) as transport:
         values = transport.header()["knobs"]
     assert values["btl_sm_eager_limit"] == 4096
     moved = {"OMPI_MCA_btl_sm_eager_limit": "16384"}
-    with Transport(mpis.installed("openmpi", MPI_ROOT), [], 0, None, moved) as transport:
+    with Transport(mpis.installed("openmpi", MPI_ROOT), [], 0, Progress(), moved) as transport:
         assert transport.header()["knobs"]["btl_sm_eager_limit"] == 16384
 
 
 def test_a_program_that_fails_is_said_to():
     rows = [("bad", 1, "vector(")]
-    transport = Transport(mpis.installed("mpich", MPI_ROOT), rows, 0.01, None)
+    transport = Transport(mpis.installed("mpich", MPI_ROOT), rows, 0.01, Progress())
     with pytest.raises(LacunaError, match="the program failed"), transport:
         transport.measured_rows()
 

@@ -115,6 +115,28 @@ def test_rules_never_make_a_pair_that_is_not_sure():
     )
 
 
+def test_the_figure_shows_what_the_table_decides():
+    """The first rule that has a message's size says up to which run, or from which."""
+    from lacuna.tune.plot import decision
+
+    book = {
+        "direct": {"strided": [[1024, 0], [None, 64, 16]]},
+        "send": {"strided": [[None, 32]]},
+        "receive": {"strided": [[4096, 32], [None, 0]]},
+    }
+    cell = {"pattern": "strided", "speeds": {"ll": 2, "ln": 3}, "direct_speeds": {"ll": 5}}
+    for size, run, wanted in (
+        (1024, 32, ("packed first", 2)),
+        (1024, 33, ("left to the MPI library", 1)),
+        (1025, 16, ("through shared memory", 5)),
+        (1025, 64, ("through shared memory", 5)),
+        (1025, 8, ("packed first", 2)),
+        (8192, 8, ("packed first", 3)),
+        (8192, 65, ("left to the MPI library", 1)),
+    ):
+        assert decision(book, cell | {"bytes": size, "run": run}) == wanted, (size, run)
+
+
 def test_rows_have_the_size_they_say():
     rows = preload_rows.messages(preload_rows.SIZES)
     assert len({row.id for row in rows}) == len(rows) > 100
@@ -189,12 +211,12 @@ def test_bench_preload_of_collectives(lacuna, tmp_path):
 
 def test_tune_writes_the_table_that_the_ranks_read(lacuna, tmp_path):
     cache = tmp_path / "cache"
-    result = lacuna(
-        *("tune", "--quick", "--mpi", "mpich"), LACUNA_TABLE="", XDG_CACHE_HOME=str(cache)
-    )
+    words = ("tune", "--quick", "--mpi", "mpich", "--plot", "table.png")
+    result = lacuna(*words, LACUNA_TABLE="", XDG_CACHE_HOME=str(cache))
     assert result.returncode == 0, result.stderr
     (place,) = cache.glob("lacuna/table-mpich-version-5-*.json")
-    assert result.stderr.strip() == f"wrote {place}"
+    assert result.stderr.splitlines()[-2:] == [f"wrote {place}", "wrote table.png"]
+    assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
     table = json.loads(place.read_text())
     assert table["mpi"].startswith("MPICH Version: 5.")
     assert set(table["shared"]["send"]) == {"strided", "listed", "fields", "transposed", "pieces"}
@@ -220,6 +242,8 @@ def test_tune_writes_the_table_that_the_ranks_read(lacuna, tmp_path):
 def test_tune_says_what_it_lacks(lacuna):
     one_line_error(lacuna("tune", "--network"), 2, "--network needs a launcher")
     one_line_error(lacuna("tune", "ls"), 2, "not a launcher: ls")
+    one_line_error(lacuna("tune", "--plot", "a.png"), 2, "one --plot for several libraries")
+    one_line_error(lacuna("tune", "--compiled", "--plot", "a.png"), 2, "--plot draws the table")
     one_line_error(lacuna("tune", "--mpi", "nothing"), 2, "unknown MPI in --mpi: nothing")
     one_line_error(lacuna("bench", "preload", "--only", "x"), 2, "unknown part in --only: x")
 

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from lacuna.base import provenance, results
+from lacuna.base.progress import Progress
 from lacuna.base.results import Row
 from lacuna.compiler import bench_program as compiled_program
 from lacuna.compiler.bench_program import How, Message, Samples
-from lacuna.launch import mpis, watch
+from lacuna.launch import mpis
 from lacuna.messages import exchange
 
 _COLUMNS = (16, 64, 128, 256)  # doubles: up to 2 KiB
@@ -44,7 +45,7 @@ def compiled(options: exchange.Options) -> None:
     how = How(options.samples, options.seconds)
     todo = messages()
     for target in mpis.chosen(options.mpis, options.mpi_root):
-        with watch.progress_bar() as progress:
+        with Progress() as progress:
             told, (found,) = compiled_program.measure(target, todo, how, progress)
         header["mpi"][target.name] = told["mpi_library"].strip()
         header["compiler"] = told["compiler"]

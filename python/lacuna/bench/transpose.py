@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.progress import Progress
 from rich.table import Table
 
 from lacuna.base import paths, provenance, results, terminal
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.base.results import Row
 from lacuna.launch import mpis, run, watch
 
@@ -80,7 +80,7 @@ def transpose(options: Options) -> None:
     results.make_folders([options.json, options.csv], options.plots)
     header = provenance.collect() | {"mpi": {}, "hosts": list(options.hosts)}
     found: list[Row] = []
-    with watch.progress_bar() as progress:
+    with Progress(len(targets)) as progress:
         for target, program in zip(targets, programs, strict=True):
             told, samples = _run_one(target, program, options, progress)
             header["mpi"][target.name] = told["mpi_library"].strip()
@@ -101,7 +101,7 @@ def transpose(options: Options) -> None:
 
 
 def _run_one(
-    target: mpis.Installed, program: Path, options: Options, progress: Progress | None
+    target: mpis.Installed, program: Path, options: Options, progress: Progress
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The program's header and samples on one MPI library."""
     words = [str(program), "--n", ",".join(map(str, options.orders))]

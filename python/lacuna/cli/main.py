@@ -236,6 +236,9 @@ def tune_command(
     output: Annotated[
         Path | None, typer.Option("--output", help="Write the table to this file instead.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw what the table decides into this PNG file.")
+    ] = None,
     mpi_root: MpiRoot = None,
 ) -> None:
     """Measure for which messages packing first is faster than the MPI library; keep the result as
@@ -248,6 +251,8 @@ def tune_command(
         raise LacunaError(
             Exit.USAGE, "--seconds is for the table of compiled code", "add --compiled"
         )
+    if compiled and plot:
+        raise LacunaError(Exit.USAGE, "--plot draws the table of messages", "leave out --compiled")
     if compiled:
         if launcher or network:
             raise LacunaError(
@@ -268,6 +273,7 @@ def tune_command(
             quick,
             output,
             mpi_root or paths.default_mpi_root(),
+            plot,
         )
     )
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.compiler import table as compiled_table
 from lacuna.launch import mpis, watch
 from lacuna.messages import ompi_programs
@@ -55,7 +54,7 @@ def measure(
     target: mpis.Installed,
     messages: list[Message],
     how: How,
-    progress: Progress | None,
+    progress: Progress,
     starts: int = 1,
 ) -> tuple[dict[str, Any], list[dict[str, Samples]]]:
     """The program's header, and for each start of the program the samples of all messages."""

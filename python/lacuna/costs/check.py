@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from rich.progress import Progress
-
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.costs import find as costs_find
 from lacuna.costs import knobs as costs_knobs
 from lacuna.costs.find import Threshold
 from lacuna.costs.knobs import Knob
 from lacuna.costs.machine import Options, targets
 from lacuna.costs.transport import MESSAGE, STREAM, Transport
-from lacuna.launch import mpis, watch
+from lacuna.launch import mpis
 
 _ROUNDS = 15
 _LEAST, _MOST = 512, 512 << 10
@@ -22,7 +21,7 @@ _SAME = 1.15  # times a size: the same threshold
 def check(options: Options) -> None:
     """Prints a line for each value of a setting; exit code 1 if a threshold stays where it was."""
     failed = []
-    with watch.progress_bar() as progress:
+    with Progress() as progress:
         for target in targets(options):
             knob = costs_knobs.movable(target.name)
             if knob is None:
@@ -47,7 +46,7 @@ def _check_one(
     moved: int,
     values: dict[str, int],
     before: list[Threshold],
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[bool, str]:
     moved_values, after = _steps(target, {knob.variable: str(moved)}, progress)
     name = f"{knob.variable} from {values.get(knob.control)} to {moved}"
@@ -63,7 +62,7 @@ def _check_one(
 
 
 def _steps(
-    target: mpis.Installed, options: dict[str, str], progress: Progress | None
+    target: mpis.Installed, options: dict[str, str], progress: Progress
 ) -> tuple[dict[str, int], list[Threshold]]:
     found: list[Threshold] = []
     with Transport(target, [], 0, progress, options) as transport:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
 from lacuna.base import paths, provenance, results
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.costs import curve as costs_curve
 from lacuna.costs import find as costs_find
 from lacuna.costs import knobs as costs_knobs
@@ -98,7 +97,7 @@ def machine(options: Options) -> None:
     }
     numbers = _numbers()
     found = []
-    with watch.progress_bar() as progress:
+    with Progress(len(libraries)) as progress:
         for target in libraries:
             found.append(_run_one(target, options, numbers, header, progress))
     rows = [split.as_json() for one in found for split in one.splits]
@@ -170,7 +169,7 @@ def _run_one(
     options: Options,
     numbers: dict[str, Any],
     header: dict[str, Any],
-    progress: Progress | None,
+    progress: Progress,
 ) -> Machine:
     rows = costs_shapes.rows(options.quick) if options.rows else []
     seconds = _QUICK_SECONDS if options.quick else _SECONDS

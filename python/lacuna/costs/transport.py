@@ -14,10 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rich.progress import Progress
-
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.costs.curve import Samples
 from lacuna.launch import mpis, run, watch
 
@@ -38,7 +37,7 @@ class Transport:
         target: mpis.Installed,
         rows: list[tuple[str, int, str]],
         seconds: float,
-        progress: Progress | None,
+        progress: Progress,
         options: dict[str, str] | None = None,
     ) -> None:
         self.target = target
@@ -85,6 +84,7 @@ class Transport:
     def sweep(self, sizes: list[int], lanes: str, rounds: int) -> dict[str, Samples]:
         """Seconds of messages, copies and messages in a stream, by lane."""
         self.measured_rows()
+        self._progress.say(f"{mpis.TITLE[self.target.name]}, looking for thresholds")
         self._asked += 1
         self._ask(f"{lanes} {rounds} {' '.join(map(str, sizes))}")
         self._take_until("answer")

@@ -8,14 +8,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.launch import mpis
 
 _POLL_SECONDS = 0.1
@@ -23,21 +20,6 @@ _SHOWN_LINES = 5
 _NOT_FOUND = "error while loading shared libraries"  # in the loader's words
 
 Line = dict[str, Any]
-
-
-def progress_bar() -> AbstractContextManager[Progress | None]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return nullcontext()
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
 
 
 def _not_found(words: list[str], environment: dict[str, str]) -> str | None:
@@ -56,19 +38,19 @@ def run(
     mpi: str,
     command: Callable[[Path], tuple[list[str], dict[str, str]]],
     unit: str,
-    progress: Progress | None,
+    progress: Progress,
     seen: Callable[[Line], None] = lambda line: None,
 ) -> list[Line]:
     """All lines of a run that ended well: the header first, `end` last.
 
-    `command` makes the command line and the environment for the file that the lines go to. The bar
-    counts lines of the kind `unit`; the header says how many there will be. `seen` gets each line
-    as it comes, also of a run that does not end well.
+    `command` makes the command line and the environment for the file that the lines go to.
+    `progress` counts lines of the kind `unit`; the header says how many there will be. `seen` gets
+    each line as it comes, also of a run that does not end well.
     """
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         out = Path(folder) / "lines"
         words, environment = command(out)
-        task = progress.add_task(mpis.TITLE[mpi], total=None) if progress else None
+        progress.begin(mpis.TITLE[mpi])
         with (Path(folder) / "words").open("w+", encoding="utf-8", errors="replace") as said:
             # Signals stay as they are in Python: a launcher that writes to a rank which has died at
             # once would end by SIGPIPE before it has passed on why.
@@ -81,7 +63,7 @@ def run(
                 restore_signals=False,
             )
             try:
-                lines = _follow(process, out, unit, progress, task, seen)
+                lines = _follow(process, out, unit, progress, seen)
             finally:
                 if process.poll() is None:
                     process.terminate()
@@ -118,8 +100,7 @@ def _follow(
     process: subprocess.Popen[bytes],
     out: Path,
     unit: str,
-    progress: Progress | None,
-    task: Any,
+    progress: Progress,
     seen: Callable[[Line], None],
 ) -> list[Line]:
     lines: list[Line] = []
@@ -135,9 +116,9 @@ def _follow(
             for line in map(json.loads, whole):
                 lines.append(line)
                 seen(line)
-            if progress and lines:
+            if lines:
                 done = sum(line["kind"] == unit for line in lines)
-                progress.update(task, total=lines[0][f"{unit}s"], completed=done)
+                progress.at(done, lines[0][f"{unit}s"])
         if is_over:
             return lines
         time.sleep(_POLL_SECONDS)

@@ -9,18 +9,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from lacuna import engine
 from lacuna.base import paths, results, terminal
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.base.units import size
 
 PROFILE = "LACUNA_PROFILE"  # the environment variable that names the file
@@ -60,8 +58,8 @@ def _default_place(probe: str) -> Path:
 def _run(command: list[str]) -> str:
     """What the probe prints; its lines on stderr move the bar."""
     said: list[str] = []
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as out, _progress() as progress:
-        task = progress.add_task("measuring", total=None) if progress else None
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as out, Progress() as progress:
+        progress.begin("measuring")
         try:
             process = subprocess.Popen(
                 command,
@@ -81,10 +79,8 @@ def _run(command: list[str]) -> str:
             for line in process.stderr or ():
                 said.append(line.rstrip())
                 part = _part(line)
-                if progress and part:
-                    progress.update(
-                        task, description=part["what"], completed=part["done"], total=part["of"]
-                    )
+                if part:
+                    progress.at(part["done"], part["of"], part["what"])
             code = process.wait()
         finally:
             if process.poll() is None:
@@ -108,15 +104,6 @@ def _part(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return part if isinstance(part, dict) and {"what", "done", "of"} <= set(part) else None
-
-
-def _progress() -> AbstractContextManager[Progress | None]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return nullcontext()
-    columns = (TextColumn("{task.description:28}"), BarColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True)
 
 
 def facts() -> dict[str, Any]:

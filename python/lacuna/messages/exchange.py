@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
 from lacuna.base import paths, provenance, results
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.base.journal import Journal
+from lacuna.base.progress import Progress
 from lacuna.base.results import Row
 from lacuna.launch import mpis, run, watch
 
@@ -74,7 +73,7 @@ def measure(kind: str, rows: list[Row], options: Options) -> Measured:
         "mpi": {},
     }
     try:
-        with watch.progress_bar() as progress:
+        with Progress(len(targets)) as progress:
             for target, program in zip(targets, programs, strict=True):
                 _run_one(target, program, rows, options, journal, progress)
     except KeyboardInterrupt:
@@ -123,7 +122,7 @@ def _run_one(
     rows: list[Row],
     options: Options,
     journal: Journal,
-    progress: Progress | None,
+    progress: Progress,
 ) -> None:
     done = journal.done(target.name)
     jobs: dict[int, list[Row]] = defaultdict(list)
@@ -141,7 +140,7 @@ def _run_job(
     rows: list[Row],
     options: Options,
     journal: Journal,
-    progress: Progress | None,
+    progress: Progress,
 ) -> None:
     wants_lacuna = any(lane.get("lacuna") for row in rows for lane in row["lanes"])
     wants_costs = any(lane.get("costs") for row in rows for lane in row["lanes"])

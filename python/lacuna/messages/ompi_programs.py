@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.base.results import Row
 from lacuna.launch import mpis, run, watch
 from lacuna.messages import exchange
@@ -65,7 +64,7 @@ def measure(rows: list[Row], options: exchange.Options, plan: Plan) -> tuple[lis
     targets = mpis.chosen(options.mpis, options.mpi_root)
     for target in targets:
         linked_library(target)  # there must be one
-    with watch.progress_bar() as progress:
+    with Progress(len(targets) * len(programs)) as progress:
         for target in targets:
             special = specializer(target.name)
             if isinstance(special, str):
@@ -84,7 +83,7 @@ def _run(
     program: str,
     special: list[str] | str,
     plan: Plan,
-    progress: Progress | None,
+    progress: Progress,
 ) -> list[watch.Line]:
     """The lines of all jobs of a program."""
     source = paths.bench_sources("ompi") / f"{program}.c"
@@ -154,7 +153,7 @@ def _job(
     binary: Path,
     lane: str,
     plan: Plan,
-    progress: Progress | None,
+    progress: Progress,
     preloaded: Path | None = None,
 ) -> list[watch.Line]:
     numbers = ["--rounds", str(plan.rounds), "--quick", str(int(plan.quick))]

@@ -9,9 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.progress import Progress
-
 from lacuna.base import paths
+from lacuna.base.progress import Progress
 from lacuna.launch import detect, elf, mpis, run, watch
 from lacuna.messages import ratios as preload_times
 from lacuna.messages.ratios import Line, Times
@@ -43,7 +42,7 @@ def measure(
     ways: list[str],
     seconds: float,
     options: dict[str, str],
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[Line, list[Times]]:
     """The program's header, and the times of all messages.
 
@@ -91,7 +90,7 @@ def beside(launcher: str, library: str) -> Path | None:
 
 
 def measure_collectives(
-    target: Target, seconds: float, most: int | None, only: list[str], progress: Progress | None
+    target: Target, seconds: float, most: int | None, only: list[str], progress: Progress
 ) -> tuple[Line, list[Times]]:
     """The same of collectives: those named, or all, up to so many bytes between two ranks."""
     words = ["--seconds", str(seconds)]
@@ -105,7 +104,7 @@ def _run(
     what: str,
     arguments: list[str],
     options: dict[str, str],
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[Line, list[Times]]:
     def command(out: Path) -> tuple[list[str], dict[str, str]]:
         words = [*target.launcher, str(target.program(what)), "--out", str(out), *arguments]

@@ -16,11 +16,12 @@ from rich.table import Table
 from lacuna import engine
 from lacuna.base import provenance, results
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.compiler import bench_program as compiled_program
 from lacuna.compiler import table as compiled_table
 from lacuna.compiler.bench_program import How, Message, Samples
 from lacuna.compiler.table import Cell
-from lacuna.launch import mpis, watch
+from lacuna.launch import mpis
 from lacuna.tune import messages as tune
 
 # Of bench/compiled/sites.c: pattern, bytes of a run, bytes of one of the `n`.
@@ -87,9 +88,9 @@ def tune_compiled(
                 "give one with --output",
             )
         results.make_folders([place])
-        with watch.progress_bar() as progress:
-            todo = messages(quick)
-            starts = _QUICK_STARTS if quick else _STARTS
+        todo = messages(quick)
+        starts = _QUICK_STARTS if quick else _STARTS
+        with Progress(starts) as progress:
             told, found = compiled_program.measure(target, todo, how, progress, starts)
         earlier = compiled_table.starts(place) if adds else {}
         cells = [cell(one, [samples[one.id] for samples in found], earlier) for one in todo]

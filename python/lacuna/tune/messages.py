@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.progress import Progress
 from rich.table import Table
 
 from lacuna.base import paths, provenance, results, terminal
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.base.progress import Progress
 from lacuna.base.units import size_name
-from lacuna.launch import launchers, mpis, watch
+from lacuna.launch import launchers, mpis
 from lacuna.messages import program as preload_program
 from lacuna.messages import shapes as preload_rows
 from lacuna.messages.program import Target
@@ -42,6 +42,7 @@ class Options:
     quick: bool
     output: Path | None
     mpi_root: Path
+    plot: Path | None = None
 
 
 def tune(options: Options) -> None:
@@ -51,13 +52,16 @@ def tune(options: Options) -> None:
     if wanted and len(targets) > 1:
         source = "--output" if options.output else TABLE
         raise LacunaError(Exit.USAGE, f"one {source} for several libraries", "name one with --mpi")
+    if options.plot and len(targets) > 1:
+        raise LacunaError(Exit.USAGE, "one --plot for several libraries", "name one with --mpi")
     # Before a minute of measuring for each.
+    results.make_folders([options.plot], options.plot and options.plot.absolute().parent)
     if wanted:
         results.make_folders([wanted])
     else:
         results.make_folder(_known(paths.cache()))
     for target in targets:
-        with watch.progress_bar() as progress:
+        with Progress(1 if options.network else 2) as progress:
             told, cells = measure(target, options.quick, not options.network, progress)
         place = wanted or _known(told["table_place"])
         results.make_folder(place.absolute().parent)
@@ -72,6 +76,10 @@ def tune(options: Options) -> None:
                 file=sys.stderr,
             )
         print(f"wrote {place}", file=sys.stderr)
+        if options.plot:
+            from lacuna.tune import plot as tune_plot  # matplotlib takes a second to load
+
+            print(f"wrote {tune_plot.draw(table, transport, options.plot)}", file=sys.stderr)
 
 
 def _targets(options: Options) -> list[Target]:
@@ -100,7 +108,7 @@ def _targets(options: Options) -> list[Target]:
 
 
 def measure(
-    target: Target, quick: bool, direct: bool, progress: Progress | None
+    target: Target, quick: bool, direct: bool, progress: Progress
 ) -> tuple[dict[str, Any], list[Cell]]:
     """The program's header, and what was found for each pattern, run and size."""
     rows = tune_table.messages(preload_rows.TUNE_QUICK_SIZES if quick else preload_rows.TUNE_SIZES)

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
 from lacuna.base import paths, provenance, results
+from lacuna.base.progress import Progress
 from lacuna.base.results import Row
 from lacuna.bench import corpus, random_types
 from lacuna.bench.corpus import CorpusRow
@@ -64,8 +63,9 @@ def engine(options: Options) -> None:
     results.make_folders([options.json, options.csv], options.plots)
     header = provenance.collect() | {"mpi": {}}
     found: list[Row] = []
-    with watch.progress_bar() as progress:
-        for start in range(1 if options.check_only else options.starts):
+    starts = 1 if options.check_only else options.starts
+    with Progress(starts * len(targets)) as progress:
+        for start in range(starts):
             for index, (target, program) in enumerate(zip(targets, programs, strict=True)):
                 # The instruction sets do not depend on the MPI library: once is enough.
                 isas = options.isas if index == 0 else []
@@ -102,7 +102,7 @@ def _run_one(
     rows: list[CorpusRow],
     isas: list[str],
     options: Options,
-    progress: Progress | None,
+    progress: Progress,
 ) -> list[dict[str, Any]]:
     """What the program wrote on one MPI library."""
     seconds, samples = _QUICK if options.quick else _FULL

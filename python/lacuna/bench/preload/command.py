@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
 from lacuna.base import paths, provenance, results
+from lacuna.base.progress import Progress
 from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload import tables as preload_report
 from lacuna.bench.preload.calls import Calls
 from lacuna.bench.preload.row import Row
-from lacuna.launch import watch
 from lacuna.messages import program as preload_program
 from lacuna.messages import shapes as preload_rows
 from lacuna.messages.program import Target
@@ -53,7 +51,7 @@ def preload(options: Options) -> None:
     header: dict[str, Any] = provenance.collect() | {"mpi": {}, "table": {}}
     calls: list[Calls] = []
     rows: list[Row] = []
-    with watch.progress_bar() as progress:
+    with Progress(len(targets) * (options.messages + options.collectives)) as progress:
         for target in targets:
             if options.calls:
                 calls.append(preload_calls.count(target))
@@ -80,7 +78,7 @@ def preload(options: Options) -> None:
 
 
 def _messages(
-    target: Target, options: Options, header: dict[str, Any], progress: Progress | None
+    target: Target, options: Options, header: dict[str, Any], progress: Progress
 ) -> list[Row]:
     """All messages on one library; those that seem slower a second time, in a job of their own."""
     sizes = preload_rows.QUICK_SIZES if options.quick else preload_rows.SIZES
@@ -98,7 +96,7 @@ def _messages(
 
 
 def _collectives(
-    target: Target, options: Options, header: dict[str, Any], progress: Progress | None
+    target: Target, options: Options, header: dict[str, Any], progress: Progress
 ) -> list[Row]:
     """The same with collectives."""
     seconds = options.seconds or (_QUICK_SECONDS if options.quick else _COLLECTIVE_SECONDS)
