@@ -96,6 +96,15 @@ def test_from_one_layout_to_another():
     assert (turned == matrix.T).all()
 
 
+def test_what_is_no_type_and_no_array_is_said():
+    for make, words in (
+        (lambda: Plan(3), "this is int; give a Type or its text"),
+        (lambda: Type.of([1, 2]), "list is no array; give a NumPy array"),
+    ):
+        with pytest.raises(LacunaError, match=words):
+            make()
+
+
 def test_what_is_wrong_is_said_and_nothing_is_moved():
     matrix = np.arange(12.0).reshape(3, 4)
     plan = Plan("vector(3, 1, 4, double)")

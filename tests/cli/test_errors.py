@@ -26,6 +26,7 @@ USAGE, ENVIRONMENT = 2, 3
         (["explain", "int", "--count", str(2**62)], [str(2**62), "64 bits"]),
         (["machine", "--quick"], ["--quick", "add --measure"]),
         (["machine", "--output", "x.json"], ["--output", "add --measure"]),
+        (["explain", "no.opt.yaml"], ["cannot read no.opt.yaml: No such file", "lacuna-cc"]),
         (["preload"], ["no MPI named", "--mpi", "mpich"]),
         (["preload", "--mpi", "lam"], ["unknown MPI", "lam", "openmpi"]),
         (["run"], ["no command", "lacuna run mpirun -n 2 ./program"]),
@@ -74,6 +75,17 @@ def test_a_launcher_without_a_program(lacuna):
     hydra = MPI_ROOT / "mpich" / "bin" / "mpiexec"
     one_line_error(lacuna("run", hydra, "-n", "2"), USAGE, "no program in the command")
     one_line_error(lacuna("run", hydra, "-n", "2", "./nosuch"), USAGE, "no such program")
+
+
+@pytest.mark.parametrize("option", ["--log", "--report=job.json"])
+def test_our_options_among_the_launchers(lacuna, option):
+    """The launcher is started all the same: the last word on its options is its own."""
+    hydra = MPI_ROOT / "mpich" / "bin" / "mpiexec"
+    result = lacuna("run", "--dry-run", hydra, "-n", "2", option, program("mpich"), "--log")
+    assert result.returncode == 0 and option in result.stdout
+    assert result.stderr == (
+        f"lacuna run: {option} is passed to the launcher; write it before {hydra}\n"
+    )
 
 
 def test_programs_of_several_mpi_libraries(lacuna):

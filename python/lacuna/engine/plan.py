@@ -38,6 +38,10 @@ class Plan(Handle):
         self._handle = c_void_p()
         self._on_device: DevicePlans | None = None
         self._type = Type(datatype) if isinstance(datatype, str) else datatype
+        if not isinstance(self._type, Type):
+            what = f"a plan is made of a type, and this is {type(datatype).__name__}"
+            remedy = "give a Type or its text; Type.of(array) is that of an array"
+            raise LacunaError(Exit.USAGE, what, remedy)
         # Kept, since a call of the library takes as long as to move a kilobyte.
         self._size = self._type.size()
         self._lb, true_extent = self._type.true_extent()

@@ -146,6 +146,10 @@ class Type(Handle):
         """
         if is_on_device(view):
             return cls(devices.type_text_of(view))
+        if not hasattr(view, "strides"):
+            what = f"{type(view).__name__} is no array"
+            remedy = "give a NumPy array, a view of one, or an array on a device"
+            raise LacunaError(Exit.USAGE, what, remedy)
         made = cls(view_text(type_text(view.dtype), view.itemsize, view.shape, view.strides))
         if not view.dtype.isnative:
             made._swapped = str(view.dtype)

@@ -71,7 +71,9 @@ def read(path: Path) -> list[Site]:
     try:
         text = path.read_text()
     except OSError as error:
-        raise LacunaError(Exit.USAGE, f"cannot read {path}: {error}", "name a record") from error
+        what = f"cannot read {path}: {error.strerror}"
+        remedy = "name a file NAME.opt.yaml, which lacuna-cc writes beside NAME.o"
+        raise LacunaError(Exit.USAGE, what, remedy) from error
     sites: dict[Site, None] = {}
     for entry in re.split(r"^--- !", text, flags=re.MULTILINE)[1:]:
         if not re.search(r"^Pass:\s+lacuna$", entry, re.MULTILINE):

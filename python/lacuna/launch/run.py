@@ -20,6 +20,7 @@ _OURS = re.compile(r"liblacuna-(mpich|ompi|mpiabi)\.so$")
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 REPORT = "--report"
 COSTS = "--costs"
+OWN = (REPORT, COSTS, "--log", "--verify", "--disable", "--dry-run")  # no launcher's
 TAKE_A_VALUE = ("--mpi", "--isa")  # of our own options, where --report is looked for
 
 
@@ -84,6 +85,7 @@ def build(
         ours = _before(paths.preload_library(family), environment.get(PRELOAD))
         return command, environment | {PRELOAD: ours}
     contexts = launchers.split_contexts(launcher, command[1:])
+    _warn_of_own_options(command[0], launcher, contexts)
     family = family or _family_launched(launcher, contexts, command)
     library = paths.preload_library(family)
     # What the ranks get: our library before what they would have got, and our own options.
@@ -128,6 +130,14 @@ def _before(library: Path, others: str | None) -> str:
 def _warn(what: str, remedy: str) -> None:
     """What the user should know, though the command is started all the same."""
     print(f"lacuna run: {what}; {remedy}", file=sys.stderr)
+
+
+def _warn_of_own_options(name: str, launcher: Launcher, contexts: list[list[str]]) -> None:
+    """Options of ours that stand among the launcher's."""
+    for words in contexts:
+        for word in words[: launchers.program_at(launcher, words)]:
+            if word.partition("=")[0] in OWN:
+                _warn(f"{word} is passed to the launcher", f"write it before {name}")
 
 
 def _warn_of_unreached(word: str) -> None:

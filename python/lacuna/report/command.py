@@ -69,7 +69,9 @@ def _read(path: Path) -> Result:
         known = kind in bench_report.SECTIONS and isinstance(found["rows"], list)
     except OSError as error:
         raise LacunaError(
-            Exit.ENVIRONMENT, f"cannot read {path}: {error.strerror}", "give a result file"
+            Exit.ENVIRONMENT,
+            f"cannot read {path}: {error.strerror}",
+            "give a file that `lacuna run --report FILE.json` or a benchmark's --json wrote",
         ) from error
     except (ValueError, KeyError, TypeError, RecursionError):
         known = False
