@@ -328,7 +328,8 @@ def demo_command(
         print(no_figures().line("demo"), file=sys.stderr)
         plots = None
     json_file = output / "transpose.json"
-    bench.transpose(bench.options([mpi], None, False, None, json_file, None, plots, None))
+    # Seven samples of each method, also of small matrices: the table is there sooner.
+    bench.transpose(bench.options([mpi], None, False, 7, json_file, None, plots, None))
 
 
 class _Closed(io.TextIOBase):

@@ -43,7 +43,7 @@ def library() -> Any:
         from mpi4py import MPI
     except ModuleNotFoundError as error:
         what = "no mpi4py, which MPI datatypes are made with"
-        remedy = "install it with pip install lacuna-mpi[mpi4py]"
+        remedy = "install it with pip install mpi4py"
         raise LacunaError(Exit.ENVIRONMENT, what, remedy) from error
     except (ImportError, RuntimeError) as error:
         what = f"mpi4py does not load: {' '.join(str(error).split())}"
