@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "bench/harness/json_lines.hpp"
-#include "plan/cost.hpp"
+#include "plan/cost/cost.hpp"
 
 namespace lacuna::bench {
 namespace {

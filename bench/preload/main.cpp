@@ -27,7 +27,7 @@
 #include "bench/preload/lines.hpp"
 #include "bench/preload/message.hpp"
 #include "lacuna/lacuna.h"
-#include "plan/cost.hpp"
+#include "plan/cost/cost.hpp"
 #include "plan/pattern.hpp"
 
 namespace lacuna::bench {

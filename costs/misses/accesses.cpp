@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/address.hpp"
-#include "exec/mover.hpp"
-#include "kernels/fields.hpp"
-#include "plan/cycles.hpp"
+#include "exec/executor.hpp"
+#include "kernels/record/record.hpp"
+#include "plan/cost/cycles.hpp"
 
 namespace lacuna::costs {
 namespace {
@@ -44,8 +44,8 @@ void copy(std::byte* dst, const std::byte* src, int64_t bytes, bool is_past) {
   }
 }
 
-void strided(const Move& m) noexcept {
-  const bool is_past = m.stream && m.width >= 2 * kLine;
+void strided(const KernelCall& m) noexcept {
+  const bool is_past = m.non_temporal && m.width >= 2 * kLine;
   for (int64_t i = 0; i < m.outer.count; ++i) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       copy(address(m.dst, i * m.outer.dst_stride + j * m.inner.dst_stride),
@@ -55,8 +55,8 @@ void strided(const Move& m) noexcept {
 }
 
 // Tiles of a vector's elements, over strips of two lines of columns and two of rows; with
-// non-temporal stores a strip is a page of columns (kernels/transpose.inl.hpp).
-void transpose(const Move& m) noexcept {
+// non-temporal stores a strip is a page of columns (kernels/transpose/transpose.inl.hpp).
+void transpose(const KernelCall& m) noexcept {
   const int64_t line = std::max<int64_t>(kLine / m.width, 1);
   const int64_t side = std::clamp<int64_t>(vector_bytes(default_kernels()) / m.width, 1, line);
   const int64_t columns = m.outer.count;
@@ -67,9 +67,9 @@ void transpose(const Move& m) noexcept {
     for (int64_t i = r; i < r + n_rows; ++i)
       read(address(m.src, i * m.inner.src_stride + c * m.width), n_columns * m.width);
     for (int64_t j = c; j < c + n_columns; ++j)
-      write(address(m.dst, j * m.outer.dst_stride + r * m.width), n_rows * m.width, m.stream);
+      write(address(m.dst, j * m.outer.dst_stride + r * m.width), n_rows * m.width, m.non_temporal);
   };
-  const int64_t strip = m.stream ? std::max(m.tile_cols, line) : 2 * line;
+  const int64_t strip = m.non_temporal ? std::max(m.tile_columns, line) : 2 * line;
   for (int64_t c0 = 0; c0 < columns; c0 += strip) {
     for (int64_t r0 = 0; r0 < rows; r0 += 2 * line) {
       for (int64_t c = c0; c < std::min(c0 + strip, columns); c += side) {
@@ -86,14 +86,14 @@ void read_entry(const T* at) {
 
 // Both kinds of lists, in both directions; the lists themselves are read as well.
 template <bool kScatter, bool kRuns>
-void listed(const Move& m) noexcept {
+void listed(const KernelCall& m) noexcept {
   for (int64_t i = 0; i < m.outer.count; ++i) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
-      m.places != nullptr ? read_entry(m.places + j) : read_entry(m.offsets + j);
-      if (kRuns) read_entry(m.packed_offsets + j + 1);
-      const int64_t gaps = m.places != nullptr ? m.places[j] : m.offsets[j];
-      const int64_t dense = kRuns ? m.packed_offsets[j] : j * m.width;
-      const int64_t bytes = kRuns ? m.packed_offsets[j + 1] - dense : m.width;
+      m.list.places != nullptr ? read_entry(m.list.places + j) : read_entry(m.list.offsets + j);
+      if (kRuns) read_entry(m.list.packed_offsets + j + 1);
+      const int64_t gaps = m.list.places != nullptr ? m.list.places[j] : m.list.offsets[j];
+      const int64_t dense = kRuns ? m.list.packed_offsets[j] : j * m.width;
+      const int64_t bytes = kRuns ? m.list.packed_offsets[j + 1] - dense : m.width;
       copy(address(m.dst, i * m.outer.dst_stride + (kScatter ? gaps : dense)),
            address(m.src, i * m.outer.src_stride + (kScatter ? dense : gaps)), bytes, false);
     }
@@ -101,11 +101,11 @@ void listed(const Move& m) noexcept {
 }
 
 template <bool kScatter>
-void fields(const Move& m) noexcept {
+void fields(const KernelCall& m) noexcept {
   for (int64_t i = 0; i < m.outer.count; ++i) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       int64_t dense = 0;
-      for (const Field& field : m.fields->fields) {
+      for (const RecordRun& field : m.record->runs) {
         const int64_t dst = i * m.outer.dst_stride + j * m.inner.dst_stride;
         const int64_t src = i * m.outer.src_stride + j * m.inner.src_stride;
         copy(address(m.dst, dst + (kScatter ? field.mem_offset : dense)),
@@ -119,20 +119,34 @@ void fields(const Move& m) noexcept {
 // Recording kernels exactly where the host's table has kernels, so that plans are the same.
 const KernelTable& noting_table() {
   static const KernelTable table = [] {
-    constexpr KernelFn kNoting[kShapes] = {&strided,
-                                           &transpose,
-                                           &listed<false, false>,
-                                           &listed<true, false>,
-                                           &listed<false, true>,
-                                           &listed<true, true>,
-                                           &fields<false>,
-                                           &fields<true>};
+    const auto noting = [](Strategy shape) -> KernelFn {
+      switch (shape) {
+        case Strategy::kTranspose:
+          return &transpose;
+        case Strategy::kGather:
+          return &listed<false, false>;
+        case Strategy::kScatter:
+          return &listed<true, false>;
+        case Strategy::kGatherRuns:
+          return &listed<false, true>;
+        case Strategy::kScatterRuns:
+          return &listed<true, true>;
+        case Strategy::kGatherRecord:
+          return &fields<false>;
+        case Strategy::kScatterRecord:
+          return &fields<true>;
+        default:
+          return &strided;
+      }
+    };
     KernelTable made = default_kernels();
-    for (KernelFn& one : made.lane_gathers) one = nullptr;
-    for (int shape = 0; shape < kShapes; ++shape) {
+    for (int i = 0; i < kStrategies; ++i) {
+      const Strategy shape = definition_of(static_cast<Strategy>(i));
       for (int width = 0; width < kWidths; ++width) {
-        KernelFn& one = made.fn[shape][width];
-        if (one != nullptr || static_cast<Width>(width) == Width::kAny) one = kNoting[shape];
+        KernelFn& one = made.fn[i][width];
+        const bool is_definition = static_cast<Strategy>(i) == shape;
+        if (one != nullptr || (is_definition && static_cast<Width>(width) == Width::kAny))
+          one = noting(shape);
       }
     }
     return made;
@@ -144,7 +158,7 @@ template <bool kPack>
 void follow_way(const Plan& plan, std::byte* mem, int64_t count, std::byte* packed) {
   const int64_t total = count * plan.size();
   if (plan.is_run(count)) return copy(kPack ? packed : mem, kPack ? mem : packed, total, false);
-  Mover<kPack>(plan.machine(), total).message(plan, mem, count, packed);
+  Executor<kPack>(total).message(plan, mem, count, packed);
 }
 
 }  // namespace

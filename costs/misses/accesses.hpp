@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The accesses of a plan: which bytes moving a message reads and writes, in which order. exec's
-// Mover follows the plan, with kernels that record accesses and move nothing.
+// Executor follows the plan, with kernels that record accesses and move nothing.
 #ifndef LACUNA_COSTS_MISSES_ACCESSES_HPP_
 #define LACUNA_COSTS_MISSES_ACCESSES_HPP_
 

@@ -27,7 +27,7 @@
 #include "exec/exec.hpp"
 #include "machine/machine.hpp"
 #include "machine/probe/topology.hpp"
-#include "plan/cost.hpp"
+#include "plan/cost/cost.hpp"
 #include "type/text.hpp"
 
 // Outside of namespaces, so that they have simple names in cachegrind's output.

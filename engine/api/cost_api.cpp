@@ -2,7 +2,7 @@
 //
 // The C interface of predictions.
 #include "api/handles.hpp"
-#include "plan/cost.hpp"
+#include "plan/cost/cost.hpp"
 
 lacuna_status lacuna_plan_cost_json(const lacuna_plan* plan, int64_t count, size_t capacity,
                                     char* text, size_t* needed) {

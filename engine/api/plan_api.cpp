@@ -126,8 +126,8 @@ template <bool kPack>
     return more();
   if (packed == nullptr) [[unlikely]]
     return more();
-  if (lacuna::are_few(plan_of(plan), count)) [[likely]]
-    return static_cast<lacuna_status>(lacuna::move_few<kPack>(plan_of(plan), mem, count, packed));
+  if (lacuna::is_small(plan_of(plan), count)) [[likely]]
+    return static_cast<lacuna_status>(lacuna::move_small<kPack>(plan_of(plan), mem, count, packed));
   return more();
 }
 

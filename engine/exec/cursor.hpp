@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exec/mover.hpp"
+#include "exec/executor.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {

@@ -20,17 +20,18 @@ void pack(const Plan& plan, const void* mem, int64_t count, void* packed) noexce
 // stream stays, as in MPI libraries: such types are unpacked run by run.
 void unpack(const Plan& plan, const void* packed, int64_t count, void* mem) noexcept;
 
-// Whether the plan moves `count` elements by its few moves. Then the caller may tail-call move_few,
-// and should check this before anything else.
-[[gnu::always_inline]] inline bool are_few(const Plan& plan, int64_t count) noexcept {
+// Whether the plan moves `count` elements by its few moves. Then the caller may tail-call
+// move_small, and should check this before anything else.
+[[gnu::always_inline]] inline bool is_small(const Plan& plan, int64_t count) noexcept {
   // Unsigned, so that one comparison also excludes counts of 0.
-  return static_cast<uint64_t>(count) - 1 < static_cast<uint64_t>(plan.few().most_elements());
+  return static_cast<uint64_t>(count) - 1 <
+         static_cast<uint64_t>(plan.small_moves().most_elements());
 }
-// pack or unpack of `count` elements for which are_few holds. Returns 0.
+// pack or unpack of `count` elements for which is_small holds. Returns 0.
 template <bool kPack>
-[[gnu::always_inline]] inline int move_few(const Plan& plan, const void* mem, int64_t count,
-                                           const void* packed) noexcept {
-  return plan.few().run<kPack>(address(mem, plan.offset()), count, address(packed, 0));
+[[gnu::always_inline]] inline int move_small(const Plan& plan, const void* mem, int64_t count,
+                                             const void* packed) noexcept {
+  return plan.small_moves().run<kPack>(address(mem, plan.offset()), count, address(packed, 0));
 }
 
 // Bytes [begin, end) of the packed stream of `count` elements, 0 <= begin <= end <= count*size;

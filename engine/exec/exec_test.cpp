@@ -87,7 +87,7 @@ void expect_few_moves_agree(const std::string& text, std::initializer_list<int64
 }
 
 // Runs of every length that a few moves make up, on both sides of the counts they are for.
-TEST(Exec, FewMovesOfEveryLength) {
+TEST(Exec, SmallMovesOfEveryLength) {
   for (size_t length = 1; length <= 70; ++length) {
     const std::string n = std::to_string(length);
     for (const std::string& text :
@@ -101,7 +101,7 @@ TEST(Exec, FewMovesOfEveryLength) {
 }
 
 // Moves of 32 bytes, and rows of those and of shorter ones.
-TEST(Exec, FewMovesOfLongRunsAndRows) {
+TEST(Exec, SmallMovesOfLongRunsAndRows) {
   for (size_t length = 1; length <= 520; length += length < 40 ? 1 : 9) {
     const std::string n = std::to_string(length);
     const std::string step = std::to_string(length + 9);
@@ -123,7 +123,7 @@ TEST(Exec, SlicesOfUnits) {
                            "hindexed([12, 36, 24, 12], [0, 40, 200, 100], byte)",
                            "indexed([2, 1, 1, 2], [9, 0, 4, 20], int)"}) {
     const PlanPtr plan = planned(text);
-    ASSERT_NE(plan->root(1).sweep.places, nullptr) << text;
+    ASSERT_NE(plan->root(1).step.places, nullptr) << text;
     for (const int64_t count : {1, 3}) {
       const int64_t bytes = plan->size() * count;
       std::vector<std::byte> mem(2000);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
-#include "exec/mover.hpp"
+#include "exec/executor.hpp"
 
 namespace lacuna {
 
@@ -73,14 +73,14 @@ struct Joint::Choice {
   int inner = -1;
   int outer = -1;
   int64_t tile = 0;  // iterations of both loops; 0: all
-  Move move;         // but for the addresses
+  KernelCall call;   // but for the addresses
 };
 
 Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
   const Machine& machine = plan.machine();
   const KernelTable& table = plan.kernels();
   Choice choice;
-  Move& m = choice.move;
+  KernelCall& m = choice.call;
   m.width = width_;
   // The loop with the smallest stride on either side.
   int near_source = 0;
@@ -93,22 +93,25 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
   const Dim& rows = loops_[near_target];
   const bool crossed = near_source != near_target;
   if (crossed && columns.src_stride == width_ && rows.dst_stride == width_ &&
-      width_class(width_) != Width::kAny &&
-      table.fn[static_cast<int>(Shape::kTranspose)][static_cast<int>(width_class(width_))] !=
-          nullptr) {
-    choice.kernel = find_kernel(table, Shape::kTranspose, width_);
+      width_class(width_) != Width::kAny && table.has(Strategy::kTranspose, width_class(width_))) {
+    choice.kernel = find_kernel(table, Strategy::kTranspose, width_);
     choice.inner = near_target;
     choice.outer = near_source;
     const Tiles tiles = transpose_tiles(width_, machine);
     m.tile_rows = tiles.rows;
-    m.tile_cols = tiles.columns;
-    m.stream = message_bytes >= machine.stream_transpose_bytes;
-    m.four_lines = message_bytes <= tiles.four_lines_bytes;
-    m.diagonals = message_bytes <= tiles.diagonals_bytes;
+    m.tile_columns = tiles.columns;
+    m.non_temporal = message_bytes >= machine.stream_transpose_bytes;
+    m.tiles.four_lines = message_bytes <= tiles.four_lines_bytes;
+    m.tiles.diagonals = message_bytes <= tiles.diagonals_bytes;
     return choice;
   }
-  choice.kernel = find_kernel(table, Shape::kStrided, width_);
-  m.stream = message_bytes >= machine.stream_run_bytes;
+  constexpr int64_t kLongRun = 128;
+  m.non_temporal = width_ >= kLongRun && message_bytes >= machine.stream_run_bytes;
+  m.prefetch.runs = width_ > kLongRun ? 1 : 0;
+  const Strategy strategy = m.non_temporal                        ? Strategy::kNonTemporal
+                            : width_ >= machine.fast_memcpy_bytes ? Strategy::kLibrary
+                                                                  : Strategy::kStrided;
+  choice.kernel = find_kernel(table, strategy, width_);
   // Tiles small enough that both sides use their lines again before those leave the L1.
   constexpr int64_t kTile = 32;
   if (crossed && std::abs(columns.src_stride) < machine.line_bytes &&
@@ -143,7 +146,7 @@ void Joint::around(const Choice& choice, int level, const std::byte* source,
 }
 
 void Joint::move(const Choice& choice, const std::byte* source, std::byte* target) const {
-  Move m = choice.move;
+  KernelCall m = choice.call;
   m.src = source;
   m.dst = target;
   if (choice.inner >= 0) m.inner = loops_[choice.inner];

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "exec/exec.hpp"
+#include "exec/executor.hpp"
 #include "exec/in_order.hpp"
-#include "exec/mover.hpp"
 #include "exec/threads.hpp"
 
 namespace lacuna {
@@ -29,14 +29,14 @@ template <bool kPack>
     std::memcpy(kPack ? packed : mem, kPack ? mem : packed, static_cast<size_t>(total));
     return;
   }
-  Mover<kPack>(plan.machine(), total).message(plan, mem, count, packed);
+  Executor<kPack>(total).message(plan, mem, count, packed);
 }
 
 template <bool kPack>
 [[gnu::always_inline]] inline void move_message(const Plan& plan, const void* mem, int64_t count,
                                                 const void* packed) {
-  if (are_few(plan, count)) [[likely]] {
-    move_few<kPack>(plan, mem, count, packed);
+  if (is_small(plan, count)) [[likely]] {
+    move_small<kPack>(plan, mem, count, packed);
   } else {
     move_more<kPack>(plan, address(mem, 0), count, address(packed, 0));
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Slices of the packed stream: finds byte `begin` by divisions in loops and binary searches in
-// lists, cuts the iterations at both ends, and gives the whole ones to the Mover. After the
+// lists, cuts the iterations at both ends, and gives the whole ones to the Executor. After the
 // resumable dataloops of Gropp, Lusk & Swider 1999, section 4, but without a state: every slice is
 // independent.
 #include <algorithm>
 #include <cstring>
 
 #include "exec/exec.hpp"
+#include "exec/executor.hpp"
 #include "exec/in_order.hpp"
-#include "exec/mover.hpp"
 #include "exec/part.hpp"
 #include "exec/threads.hpp"
 
@@ -19,14 +19,14 @@ namespace {
 template <bool kPack>
 class Slicer {
  public:
-  explicit Slicer(const Mover<kPack>& mover) : mover_(mover) {}
+  explicit Slicer(const Executor<kPack>& mover) : executor_(mover) {}
 
   // Bytes [begin, end) of one traversal of the node; `mem` is its origin, `packed` where byte
   // `begin` is.
   void slice(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
              std::byte* packed) const {
     if (begin == end) return;
-    if (begin == 0 && end == node.size) return mover_.whole(node, mem, packed);
+    if (begin == 0 && end == node.size) return executor_.whole(node, mem, packed);
     switch (node.kind) {
       case LayoutNode::Kind::kRun:
         copy(mem + begin, end - begin, packed);
@@ -42,7 +42,7 @@ class Slicer {
                   b, e, p);
             },
             [&](int64_t first, int64_t last, std::byte* p) {
-              mover_.entries(node, first, last, mem, p);
+              executor_.entries(node, first, last, mem, p);
             });
         return;
       case LayoutNode::Kind::kRuns:
@@ -70,7 +70,7 @@ class Slicer {
           cut(*node.children[0], address(mem, i * node.loop.mem_stride), b, e, p);
         },
         [&](int64_t first, int64_t last, std::byte* p) {
-          mover_.iterations(node, first, last, mem, p);
+          executor_.iterations(node, first, last, mem, p);
         });
   }
 
@@ -142,18 +142,18 @@ class Slicer {
   void of_units(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                 std::byte* packed) const {
     of_equal_parts(
-        node.sweep.width, begin, end, packed,
+        node.step.width, begin, end, packed,
         [&](int64_t i, int64_t b, int64_t e, std::byte* p) {
-          copy(address(mem, (*node.sweep.places)[static_cast<size_t>(i)] + b), e - b, p);
+          copy(address(mem, (*node.step.places)[static_cast<size_t>(i)] + b), e - b, p);
         },
         [&](int64_t first, int64_t last, std::byte* p) {
-          mover_.units(node, first, last, mem, p);
+          executor_.units(node, first, last, mem, p);
         });
   }
 
   void of_runs(const PlanNode& node, std::byte* mem, int64_t begin, int64_t end,
                std::byte* packed) const {
-    if (Mover<kPack>::has_units(node)) return of_units(node, mem, begin, end, packed);
+    if (Executor<kPack>::has_units(node)) return of_units(node, mem, begin, end, packed);
     const LayoutNode& list = *node.layout;
     size_t i = part_at(list.packed_offsets, begin);
     if (begin > list.packed_offsets[i]) {
@@ -170,7 +170,8 @@ class Slicer {
     const bool cut = end < list.packed_offsets[last + 1];
     const size_t whole_end = cut ? last : last + 1;
     if (i < whole_end) {
-      mover_.entries(node, static_cast<int64_t>(i), static_cast<int64_t>(whole_end), mem, packed);
+      executor_.entries(node, static_cast<int64_t>(i), static_cast<int64_t>(whole_end), mem,
+                        packed);
       packed += list.packed_offsets[whole_end] - begin;
     }
     if (cut) copy(address(mem, list.mem_offsets[last]), end - list.packed_offsets[last], packed);
@@ -188,7 +189,7 @@ class Slicer {
     }
   }
 
-  const Mover<kPack>& mover_;
+  const Executor<kPack>& executor_;
 };
 
 // Inlined: a call would take more stack.
@@ -205,7 +206,7 @@ template <bool kPack>
                 static_cast<size_t>(end - begin));
     return;
   }
-  const Mover<kPack> mover(plan.machine(), count * plan.size(), message_bytes, goes_on);
+  const Executor<kPack> mover(count * plan.size(), message_bytes, goes_on);
   const Slicer<kPack> slicer(mover);
   if (count == 1) {
     slicer.slice(plan.root(count), mem, begin, end, packed);

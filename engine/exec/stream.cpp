@@ -11,7 +11,7 @@
 
 #include "base/address.hpp"
 #include "exec/exec.hpp"
-#include "exec/mover.hpp"
+#include "exec/executor.hpp"
 
 namespace lacuna {
 
@@ -56,9 +56,9 @@ void Stream<kPack>::move(int64_t begin, int64_t end, std::byte* packed) const {
 }
 
 template <bool kPack>
-Mover<kPack> Stream<kPack>::group_mover() const {
+Executor<kPack> Stream<kPack>::group_executor() const {
   const Machine& machine = plan_->machine();
-  return Mover<kPack>(machine, total_, kPack ? most_group_bytes(machine) : total_);
+  return Executor<kPack>(total_, kPack ? most_group_bytes(machine) : total_);
 }
 
 // Memory is written as the whole message would be. The buffer is written by cached stores, as the
@@ -67,8 +67,8 @@ Mover<kPack> Stream<kPack>::group_mover() const {
 template <bool kPack>
 void Stream<kPack>::move_iterations(const Slot& slot, int64_t first, int64_t last) const {
   const StreamPart& group = slot.group;
-  group_mover().iterations_apart(*group.loop, group.first + first, group.first + last, group.mem,
-                                 slot.place + first * group.pitch, group.pitch);
+  group_executor().iterations_apart(*group.loop, group.first + first, group.first + last, group.mem,
+                                    slot.place + first * group.pitch, group.pitch);
 }
 
 template <bool kPack>
@@ -140,10 +140,10 @@ void Stream<kPack>::through_past_caches(const Slot& slot, std::byte* packed, int
   through(slot, packed, bytes, plan_->kernels().copy_past);
   if (ahead_.place == nullptr) begin_ahead(group);
   if (ahead_.place != nullptr) {
-    const Sweep& sweep = ahead_.group.loop->sweep;
+    const Step& step = ahead_.group.loop->step;
     const int64_t line = plan_->machine().line_bytes;
-    const int64_t rows = line % sweep.width == 0 ? line / sweep.width : line;  // whole lines
-    const int64_t all = sweep.inner.count;
+    const int64_t rows = line % step.width == 0 ? line / step.width : line;  // whole lines
+    const int64_t all = step.inner.count;
     const double share = static_cast<double>(at_ + bytes - group.begin) /
                          static_cast<double>(group.end - group.begin);
     const auto due = static_cast<int64_t>(share * static_cast<double>(all)) / rows * rows;
@@ -156,7 +156,7 @@ template <bool kPack>
 void Stream<kPack>::begin_ahead(const StreamPart& group) {
   if (group.end >= group.last) return;
   const StreamPart next = stream_part(*plan_, mem_, count_, group.end, most_bytes_);
-  if (next.loop == nullptr || !Mover<kPack>::moves_rows(*next.loop)) return;
+  if (next.loop == nullptr || !Executor<kPack>::moves_rows(*next.loop)) return;
   ahead_ = {next, places_.take(1), 0};
 }
 
@@ -165,8 +165,8 @@ void Stream<kPack>::move_rows_ahead(int64_t end) {
   if (end <= ahead_.rows) return;
   const StreamPart& group = ahead_.group;
   const int64_t last = group.first + (group.end - group.begin) / group.each;
-  group_mover().rows_apart(*group.loop, group.first, last, ahead_.rows, end, group.mem,
-                           ahead_.place, group.pitch);
+  group_executor().rows_apart(*group.loop, group.first, last, ahead_.rows, end, group.mem,
+                              ahead_.place, group.pitch);
   ahead_.rows = end;
 }
 
@@ -311,7 +311,7 @@ typename Stream<kPack>::Slot* Stream<kPack>::slot() {
   const auto found = std::find(begins_.begin(), begins_.end(), part_.begin);
   if (found != begins_.end()) return &slots_[static_cast<size_t>(found - begins_.begin())];
   if (ahead_.place != nullptr && ahead_.group.begin == part_.begin) {
-    move_rows_ahead(part_.loop->sweep.inner.count);
+    move_rows_ahead(part_.loop->step.inner.count);
     return new_slot(std::exchange(ahead_, {}).place);
   }
   drop_ahead();

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "exec/apart.hpp"
-#include "exec/mover.hpp"
+#include "exec/executor.hpp"
 #include "exec/places.hpp"
 #include "exec/spans.hpp"
 #include "exec/stream_part.hpp"
@@ -102,7 +102,7 @@ class Stream {
   void begin_ahead(const StreamPart& group);
   // Packs the rows of the next group up to `end`.
   void move_rows_ahead(int64_t end);
-  Mover<kPack> group_mover() const;
+  Executor<kPack> group_executor() const;
   void drop_ahead();
   // The address of the next `bytes` if they are contiguous in memory or in a group's buffer (the
   // group is moved if need be); else null.

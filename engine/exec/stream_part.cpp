@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/address.hpp"
-#include "exec/mover.hpp"
+#include "exec/executor.hpp"
 
 namespace lacuna {
 namespace {
@@ -43,7 +43,7 @@ int64_t pitch_of(const PlanNode& loop, int64_t each, int64_t line) {
   constexpr int64_t kLeastPadded = 1024;
   constexpr int64_t kMeetingLines = 32;  // 136 and 144 lines are faster unpadded
   const bool is_apart = each % line == 0 && each / line % kMeetingLines != 0;
-  if (is_apart || each < kLeastPadded || !Mover<true>::moves_apart(loop)) return each;
+  if (is_apart || each < kLeastPadded || !Executor<true>::moves_apart(loop)) return each;
   return ((each + line - 1) / line | 1) * line;
 }
 

@@ -19,7 +19,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,92 +35,93 @@ struct Dim {
 //
 //   strided      dst[i*outer.dst + j*inner.dst, +width) <- src[i*outer.src + j*inner.src, +width)
 //   transpose    the same, with inner.dst_stride = outer.src_stride = width: rows become columns
-//   gather       dst[i*outer.dst + j*width, +width) <- src[i*outer.src + offsets[j], +width)
-//   scatter      dst[i*outer.dst + offsets[j], +width) <- src[i*outer.src + j*width, +width)
-//                both also with places[], the same offsets in 32 bits
+//   gather       dst[i*outer.dst + j*width, +width) <- src[i*outer.src + offset(j), +width)
+//   scatter      dst[i*outer.dst + offset(j), +width) <- src[i*outer.src + j*width, +width)
 //   gather_runs, scatter_runs
 //                as gather and scatter, with packed_offsets[j] for j*width, and
 //                packed_offsets[j+1] - packed_offsets[j] for the width
-//   gather_fields, scatter_fields
-//                records: the runs of fields->fields at i, j, packed one after the other
+//   gather_record, scatter_record
+//                the runs of `record` at i, j, packed one after the other
 //
 // All but the transpose repeat this around.count times, at around.src_stride and around.dst_stride.
-struct Fields;  // fields.hpp
+struct Record;  // record.hpp
 
-struct Move {
+// The offsets of a list: 64-bit, or `places` in 32 bits.
+struct ListEntries {
+  const int64_t* offsets = nullptr;
+  const int64_t* packed_offsets = nullptr;
+  const int32_t* places = nullptr;
+  // Entries after inner.count, which are moved next: they may be prefetched (one row).
+  int64_t following = 0;
+};
+
+// Software prefetch on the side with gaps, `runs` iterations ahead, `bytes` of each. 0 runs: none.
+struct Prefetch {
+  int32_t runs = 0;
+  int32_t bytes = 0;
+  bool into_l2 = false;  // runs of at most a line: into the L2, not the L1
+
+  bool operator==(const Prefetch&) const = default;
+};
+
+// The widest move of a run: 64, 32, 16 or 8 bytes. Moves that cross cache lines, and whole lines in
+// few cache sets, are faster by narrower ones on some CPUs.
+struct MoveWidth {
+  uint8_t on_lines = 64;   // where all runs are line-aligned
+  uint8_t off_lines = 64;  // where they are not
+  // Runs of up to 31 bytes that are no power of two: one load and store under a mask, if the table
+  // has these.
+  bool masked = false;
+
+  bool operator==(const MoveWidth&) const = default;
+};
+
+// The order of a transpose's tiles.
+struct TileOrder {
+  // The source is in DRAM: along its rows, as with non-temporal stores.
+  bool along_rows = false;
+  // With non-temporal stores: columns of whole pages four lines at a time, the source prefetched.
+  bool four_lines = false;
+  // Along diagonals, where rows of whole pages would cause conflict misses.
+  bool diagonals = false;
+
+  bool operator==(const TileOrder&) const = default;
+};
+
+// How a kernel moves, not what: the bytes are the same with any hints.
+struct Hints {
+  Prefetch prefetch;
+  MoveWidth move;
+  TileOrder tiles;
+  // How often each run is stored, unpacking to lines of few L1 sets (repeated_rows).
+  uint8_t stores = 1;
+  // Cycles from one load to the next, packing from such lines (spaced_rows).
+  uint8_t load_cycles = 1;
+  // The output will not be read from a cache soon: non-temporal stores.
+  bool non_temporal = false;
+
+  bool operator==(const Hints&) const = default;
+};
+
+// The argument of a kernel.
+struct KernelCall : Hints {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   int64_t width = 0;
   Dim around;
   Dim outer;
   Dim inner;
-  const int64_t* offsets = nullptr;
-  const int64_t* packed_offsets = nullptr;
-  const int32_t* places = nullptr;
-  const Fields* fields = nullptr;
-  // strided, records: the prefetch distance in iterations, on the side with gaps, `ahead_bytes` of
-  // each. For strides that the hardware prefetcher does not follow, or not across pages. 0: none. A
-  // hint.
-  int64_t ahead = 0;
-  int64_t ahead_bytes = 0;
-  // gather, scatter, one row: entries of the list after inner.count, which are moved next: they may
-  // be prefetched.
-  int64_t following = 0;
-  // strided, unpacking to lines of a few L1 sets: how often each run is stored, if there are at
-  // least `repeats_from` runs (why: repeated_rows). A hint.
-  int64_t repeats = 1;
-  int64_t repeats_from = 0;
-  // strided, packing from such lines: cycles from one load to the next, up to `paced_most` runs
-  // (why: paced_rows). A hint.
-  int64_t pace = 1;
-  int64_t paced_most = 0;
-  // strided, runs of whole lines of a few L1 sets: bytes of a move, for line-aligned runs (0: whole
-  // vectors) and for others (0: none of this). Why: rows_by_pieces. A hint.
-  int64_t piece = 0;
-  int64_t piece_off_lines = 0;
-  // strided: many runs of one load each, at strides of a line and more, are not unrolled up to this
-  // width: the stride prefetcher learns the strides of a single load instruction.
-  int64_t one_by_one = 16;
-  // More runs than this are unrolled by four, and runs of 64 bytes moved by two 32-byte moves.
-  int64_t one_by_one_runs = std::numeric_limits<int64_t>::max();
-  // strided: runs from this many bytes on are copied by the C library's memcpy.
-  int64_t library_run = 16384;
+  ListEntries list;
+  const Record* record = nullptr;
   // transpose: source rows that are moved together (a multiple of a line's elements; all: column by
   // column), and the columns that are moved before the next rows.
   int64_t tile_rows = 0;
-  int64_t tile_cols = 0;
-  // The flags are side by side to keep a Move within 256 bytes: GCC copies larger ones by `rep
-  // movs`, which takes 10 ns to begin.
-  //
-  // strided, runs of at most a line: prefetch into the L2, not the L1.
-  bool ahead_second = false;
-  // strided, runs of more than 128 bytes: prefetch the first lines of the next runs also if `ahead`
-  // is 0.
-  bool asks_always = true;
-  // gather: offsets ascend by little and skip few lines. With `ahead`, lines are prefetched one
-  // after the other, not by offset.
-  bool ahead_in_order = false;
-  // Move runs of more than 32 bytes by 32-byte vectors, as 64-byte ones cross lines too often.
-  // Strided runs of more than 128 bytes: only beyond the L1, and if they are not line-aligned.
-  bool half_lines = false;
-  // Move runs of up to 31 bytes that are no power of two by masked loads and stores, if the table
-  // has them.
-  bool masks = false;
-  // The output will not be read from a cache soon: use non-temporal stores where they fit.
-  bool stream = false;
-  // The message is large: user memory is taken to be in DRAM, though the packed part that is moved
-  // now may stay in a cache.
-  bool far = false;
-  // transpose with non-temporal stores: columns of whole pages are written four lines at a time,
-  // and the source is prefetched (transpose.inl.hpp). A hint.
-  bool four_lines = false;
-  // transpose: tiles are moved along diagonals if rows of whole pages would cause conflict misses.
-  // A hint.
-  bool diagonals = false;
+  int64_t tile_columns = 0;
 };
-static_assert(sizeof(Move) <= 256);
+// GCC copies larger structs by `rep movs`, which takes 10 ns to begin.
+static_assert(sizeof(KernelCall) <= 256);
 
-// Whether strided runs are moved by masked loads and stores if Move::masks is set. The hardware
+// Whether strided runs are moved by masked loads and stores if the hints say so. The hardware
 // prefetcher does not follow those: runs that lie close, or are short, are slower from DRAM. Above
 // 32 bytes the masked part may touch one line more (docs/experiments/2026-11-26-kernel-choices.md).
 constexpr bool goes_under_masks(int64_t width, int64_t stride) {
@@ -129,26 +129,55 @@ constexpr bool goes_under_masks(int64_t width, int64_t stride) {
   return width > 8 && width <= 32 && !is_one_move && (stride >= 128 || stride <= -128);
 }
 
-using KernelFn = void (*)(const Move&) noexcept;
+using KernelFn = void (*)(const KernelCall&) noexcept;
 
-enum class Shape : uint8_t {
-  kStrided,
+// The loops that a table may have. plan/strategy/ chooses among those of one shape; the first of
+// each shape moves everything that the shape can be.
+enum class Strategy : uint8_t {
+  // Runs at a stride.
+  kStrided,      // unrolled by four
+  kOneLoad,      // one load instruction for all runs, whose stride the hardware prefetcher learns
+  kShortRows,    // rows of 1 to 8 runs: a function for each number
+  kRepeated,     // unpacking: each run is stored KernelCall::stores times
+  kSpaced,       // packing: KernelCall::load_cycles from load to load
+  kNarrow,       // runs of whole lines: by moves of KernelCall::move
+  kVectors,      // runs of more than 128 bytes
+  kLines,        // the same, packing: one load instruction for each line of a run
+  kLibrary,      // runs by the C library's memcpy
+  kNonTemporal,  // runs of at least 128 bytes
+  // Matrices.
   kTranspose,
+  // Equal runs at listed offsets.
   kGather,
+  kGatherInOrder,  // ascending offsets: all lines are prefetched, one after the other
+  kGatherLanes,    // gather instructions
   kScatter,
+  // Runs of unequal lengths at listed offsets.
   kGatherRuns,
   kScatterRuns,
-  kGatherFields,
-  kScatterFields
+  // Records.
+  kGatherRecord,    // a pass over the records for each run
+  kGatherTable,     // by vectors; width: of their lanes
+  kGatherShuffled,  // by shuffles of 16 bytes
+  kGatherPermuted,
+  kGatherWords,
+  kGatherMoveList,
+  kScatterRecord,
+  kScatterTable,
+  kScatterPermuted,
+  kScatterWords,
+  kScatterMoveList,
 };
-inline constexpr int kShapes = 8;
+inline constexpr int kStrategies = static_cast<int>(Strategy::kScatterMoveList) + 1;
+// The first loop of the shape.
+Strategy definition_of(Strategy strategy);
 
 // Widths a kernel is specialised for; kAny serves every width.
 enum class Width : uint8_t { k1, k2, k4, k8, k16, kAny };
 inline constexpr int kWidths = 6;
 Width width_class(int64_t width);
 
-std::string_view shape_name(Shape shape);
+std::string_view strategy_name(Strategy strategy);
 std::string_view width_name(Width width);
 
 // The shortest run that KernelTable::copy_near is for.
@@ -159,28 +188,30 @@ inline constexpr int64_t kNearRun = 2048;
 // kAny.
 struct KernelTable {
   std::string_view isa;  // "reference", "ssse3", "avx2", "avx3", ...
-  KernelFn fn[kShapes][kWidths];
-  int64_t field_bytes = 0;       // vectors of the tables of gather_fields, scatter_fields; 0: none
-  int64_t field_lane = 4;        // their narrowest lanes
-  bool shuffles = false;         // gather_fields can use tables of shuffles
+  KernelFn fn[kStrategies][kWidths] = {};
+  int64_t table_bytes = 0;       // vectors of the tables of records; 0: none
+  int64_t table_lane = 4;        // their narrowest lanes
+  bool shuffles = false;         // records can be packed by tables of shuffles
   bool masks = false;            // there are masked loads and stores
   bool half_line_moves = false;  // 32 bytes are one move (AVX)
   bool elements = false;         // the bytes of a vector can be permuted (element.hpp)
   bool words = false;            // words can be moved one by one (words.hpp, word_list.hpp)
-  // `gather` by gather instructions, for some widths; null: none.
-  KernelFn lane_gathers[kWidths] = {};
   // For one run of at least kNearRun bytes that is in the L1.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
   // For one run: its whole lines by non-temporal stores. These are complete before any store that
   // follows fence_past.
   void (*copy_past)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
   void (*fence_past)() noexcept = nullptr;
+
+  bool has(Strategy strategy, Width width) const {
+    return fn[static_cast<int>(strategy)][static_cast<int>(width)] != nullptr;
+  }
 };
 
-// The kernel and its name, e.g. "transpose.w8.avx3".
+// The kernel and its name, e.g. "strided.short_rows.w8.avx3".
 struct Kernel {
   KernelFn fn = nullptr;
-  Shape shape = Shape::kStrided;
+  Strategy strategy = Strategy::kStrided;
   Width width = Width::kAny;
   std::string_view isa;
 
@@ -192,10 +223,9 @@ std::span<const KernelTable* const> kernel_tables();
 // The table of that name among them, or nullptr.
 const KernelTable* find_table(std::string_view isa);
 
-// The most specialised kernel of the table for the width, else the table's for any width, else the
-// reference's. `gathers_lanes`: by lane_gathers, where the table has one.
-Kernel find_kernel(const KernelTable& table, Shape shape, int64_t width,
-                   bool gathers_lanes = false);
+// The table's kernel for the loop and width, else for the loop and any width, else for the first
+// loop of the shape, else the reference's.
+Kernel find_kernel(const KernelTable& table, Strategy strategy, int64_t width);
 
 }  // namespace lacuna
 

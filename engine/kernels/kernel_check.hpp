@@ -72,44 +72,58 @@ inline std::string name_of(const ::testing::TestParamInfo<const KernelTable*>& i
   return std::string(info.param->isa);
 }
 
-// `hints`: set the hints that change how bytes are moved, not which. The move is repeated `times`
-// times (Move::around).
-inline void check_from(bool hints, int64_t times, const KernelTable& table, Shape shape,
-                       int64_t width, Dim outer, Dim inner, bool stream, int64_t tile_rows,
-                       int64_t tile_cols, int64_t src_shift, int64_t dst_shift, int64_t ahead) {
+// The strategies of a shape that a table has for runs of `width` bytes.
+inline std::vector<Kernel> kernels_of(const KernelTable& table, Strategy shape, int64_t width) {
+  std::vector<Kernel> found;
+  for (int i = 0; i < kStrategies; ++i) {
+    const auto strategy = static_cast<Strategy>(i);
+    if (definition_of(strategy) != shape) continue;
+    const Kernel kernel = find_kernel(table, strategy, width);
+    if (kernel.strategy == strategy) found.push_back(kernel);
+  }
+  return found;
+}
+
+// Hints that change how bytes are moved, not which: several sets.
+inline std::vector<Hints> hints_to_test(const Dim& inner, int64_t width, bool stream, int64_t ahead,
+                                        int64_t dst_shift) {
+  Hints plain;
+  plain.prefetch = {static_cast<int32_t>(ahead),
+                    static_cast<int32_t>(std::min<int64_t>(width, 256)), false};
+  plain.non_temporal = stream;
+  Hints other = plain;
+  other.prefetch.into_l2 = width <= 64;
+  other.stores = 3;
+  other.load_cycles = 5;
+  other.move = {dst_shift % 2 != 0 ? uint8_t{16} : uint8_t{64},
+                inner.count % 2 != 0 ? uint8_t{8}
+                : dst_shift % 3 == 0 ? uint8_t{16}
+                                     : uint8_t{32},
+                true};
+  other.tiles = {true, true, inner.count != 264};  // else four lines
+  return {plain, other};
+}
+
+// The move is repeated `times` times (KernelCall::around).
+inline void check_from(const Kernel& kernel, const Hints& hints, int64_t times, int64_t width,
+                       Dim outer, Dim inner, int64_t tile_rows, int64_t tile_cols,
+                       int64_t src_shift, int64_t dst_shift) {
   Span src = span_of(outer.count, outer.src_stride, inner.count, inner.src_stride, width);
   Span dst = span_of(outer.count, outer.dst_stride, inner.count, inner.dst_stride, width);
   const Dim around = {times, src.high - src.low + 13, dst.high - dst.low};
   src.high += (times - 1) * around.src_stride;
   dst.high += (times - 1) * around.dst_stride;
   Arena arena(src, dst, src_shift, dst_shift);
-  Move m;
+  KernelCall m;
+  static_cast<Hints&>(m) = hints;
   m.around = around;
   m.src = arena.src();
   m.dst = arena.dst();
   m.width = width;
   m.outer = outer;
   m.inner = inner;
-  m.stream = stream;
-  m.far = hints || dst_shift % 2 != 0;
-  m.ahead = ahead;
-  m.ahead_bytes = width;
-  m.ahead_second = hints && width <= 64;
-  m.asks_always = !hints;
-  m.library_run = hints ? 2048 : 16384;
-  m.repeats = hints ? 3 : 1;
-  m.pace = hints ? 5 : 1;
-  m.piece = hints && dst_shift % 2 != 0 ? 16 : 0;
-  m.piece_off_lines = !hints ? 0 : inner.count % 2 != 0 ? 8 : dst_shift % 3 == 0 ? 16 : 0;
-  m.paced_most = 2000;
-  m.one_by_one = hints ? 64 : 16;
-  m.half_lines = hints;
-  m.masks = hints;
-  m.tile_rows = hints ? 1 << 20 : tile_rows;
-  m.four_lines = hints;
-  m.diagonals = hints && inner.count != 264;  // else four lines
-  m.tile_cols = tile_cols;
-  const Kernel kernel = find_kernel(table, shape, width);
+  m.tile_rows = tile_rows;
+  m.tile_columns = tile_cols;
   kernel.fn(m);
   for (int64_t k = 0; k < times; ++k) {
     for (int64_t i = 0; i < outer.count; ++i) {
@@ -122,19 +136,26 @@ inline void check_from(bool hints, int64_t times, const KernelTable& table, Shap
   ASSERT_TRUE(arena.right()) << kernel.id() << " width " << width << " outer " << outer.count << "x"
                              << outer.src_stride << "->" << outer.dst_stride << " inner "
                              << inner.count << "x" << inner.src_stride << "->" << inner.dst_stride
-                             << " stream " << stream << " tile " << tile_rows << "x" << tile_cols
-                             << " shift " << src_shift << "," << dst_shift << " ahead " << ahead
-                             << " hints " << hints << ", " << times << " times";
+                             << " stream " << hints.non_temporal << " tile " << tile_rows << "x"
+                             << tile_cols << " shift " << src_shift << "," << dst_shift << " ahead "
+                             << hints.prefetch.runs << " stores " << int{hints.stores} << ", "
+                             << times << " times";
 }
 
-inline void check_strided(const KernelTable& table, Shape shape, int64_t width, Dim outer,
+// Every kernel of the registry that moves such runs.
+inline void check_strided(const KernelTable& table, Strategy shape, int64_t width, Dim outer,
                           Dim inner, bool stream, int64_t tile_rows = 64, int64_t tile_cols = 64,
                           int64_t src_shift = 0, int64_t dst_shift = 0, int64_t ahead = 0) {
-  const int64_t most = shape == Shape::kTranspose ? 1 : 3;
-  for (int64_t times = 1; times <= most; times += 2) {
-    for (const bool hints : {false, true}) {
-      check_from(hints, times, table, shape, width, outer, inner, stream, tile_rows, tile_cols,
-                 src_shift, dst_shift, ahead);
+  const int64_t most = shape == Strategy::kTranspose ? 1 : 3;
+  const bool is_dense = inner.src_stride == width || inner.dst_stride == width;
+  for (const Kernel& kernel : kernels_of(table, shape, width)) {
+    if (kernel.strategy == Strategy::kShortRows && !is_dense) continue;
+    for (int64_t times = 1; times <= most; times += 2) {
+      for (const Hints& hints : hints_to_test(inner, width, stream, ahead, dst_shift)) {
+        const bool is_other = hints.stores > 1;
+        check_from(kernel, hints, times, width, outer, inner, is_other ? 1 << 20 : tile_rows,
+                   tile_cols, src_shift, dst_shift);
+      }
     }
   }
 }

@@ -5,8 +5,8 @@
 // against them.
 #include <cstring>
 
-#include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/record/record.hpp"
 #include "kernels/tables.hpp"
 
 namespace lacuna::kernels {
@@ -19,7 +19,7 @@ void copy(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
 #include "kernels/rows.inl.hpp"
 
 // Transposes too: they differ only in the order of traversal, which is free.
-void strided(const Move& m) noexcept {
+void strided(const KernelCall& m) noexcept {
   each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j)
       copy(dst + j * m.inner.dst_stride, src + j * m.inner.src_stride, m.width);
@@ -27,10 +27,10 @@ void strided(const Move& m) noexcept {
 }
 
 template <bool kScatter>
-void listed(const Move& m) noexcept {
+void listed(const KernelCall& m) noexcept {
   each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
-      const int64_t listed_at = m.places != nullptr ? m.places[j] : m.offsets[j];
+      const int64_t listed_at = m.list.places != nullptr ? m.list.places[j] : m.list.offsets[j];
       const int64_t packed_at = j * m.width;
       copy(dst + (kScatter ? listed_at : packed_at), src + (kScatter ? packed_at : listed_at),
            m.width);
@@ -39,23 +39,23 @@ void listed(const Move& m) noexcept {
 }
 
 template <bool kScatter>
-void listed_runs(const Move& m) noexcept {
+void listed_runs(const KernelCall& m) noexcept {
   each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
-      const int64_t listed_at = m.offsets[j];
-      const int64_t packed_at = m.packed_offsets[j];
+      const int64_t listed_at = m.list.offsets[j];
+      const int64_t packed_at = m.list.packed_offsets[j];
       copy(dst + (kScatter ? listed_at : packed_at), src + (kScatter ? packed_at : listed_at),
-           m.packed_offsets[j + 1] - packed_at);
+           m.list.packed_offsets[j + 1] - packed_at);
     }
   });
 }
 
 template <bool kScatter>
-void fields(const Move& m) noexcept {
+void record(const KernelCall& m) noexcept {
   each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       int64_t packed_at = 0;
-      for (const Field& field : m.fields->fields) {
+      for (const RecordRun& field : m.record->runs) {
         const int64_t listed_at = field.mem_offset;
         copy(dst + j * m.inner.dst_stride + (kScatter ? listed_at : packed_at),
              src + j * m.inner.src_stride + (kScatter ? packed_at : listed_at), field.bytes);
@@ -68,16 +68,21 @@ void fields(const Move& m) noexcept {
 }  // namespace
 
 const KernelTable& reference_table() {
-  static constexpr KernelTable kTable = {
-      "reference",
-      {{nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &strided},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<false>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed<true>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &fields<false>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &fields<true>}}};
+  static const KernelTable kTable = [] {
+    KernelTable table{.isa = "reference"};
+    const auto set = [&](Strategy strategy, KernelFn fn) {
+      table.fn[static_cast<int>(strategy)][static_cast<int>(Width::kAny)] = fn;
+    };
+    set(Strategy::kStrided, &strided);
+    set(Strategy::kTranspose, &strided);
+    set(Strategy::kGather, &listed<false>);
+    set(Strategy::kScatter, &listed<true>);
+    set(Strategy::kGatherRuns, &listed_runs<false>);
+    set(Strategy::kScatterRuns, &listed_runs<true>);
+    set(Strategy::kGatherRecord, &record<false>);
+    set(Strategy::kScatterRecord, &record<true>);
+    return table;
+  }();
   return kTable;
 }
 

@@ -2,6 +2,7 @@
 //
 // Which kernels there are on this host, their names, and which one serves a shape and width: the
 // most specialised first, the reference last.
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,56 @@ Width width_class(int64_t width) {
   }
 }
 
-std::string_view shape_name(Shape shape) {
-  static constexpr std::string_view kNames[kShapes] = {
-      "strided",     "transpose",    "gather",        "scatter",
-      "gather_runs", "scatter_runs", "gather_fields", "scatter_fields"};
-  return kNames[static_cast<int>(shape)];
+namespace {
+
+constexpr int64_t kAnyWidth = std::numeric_limits<int64_t>::max();
+
+struct StrategyFacts {
+  std::string_view name;
+  Strategy definition;
+  // The widths that the entry for any width moves.
+  int64_t least = 1;
+  int64_t most = kAnyWidth;
+  int64_t multiple_of = 1;
+};
+
+constexpr StrategyFacts kFacts[kStrategies] = {
+    {"strided", Strategy::kStrided},
+    {"strided.one_load", Strategy::kStrided, 64, 64},
+    {"strided.short_rows", Strategy::kStrided},
+    {"strided.repeated_stores", Strategy::kStrided, 64, kAnyWidth, 64},
+    {"strided.spaced_loads", Strategy::kStrided, 64, 64},
+    {"strided.narrow", Strategy::kStrided, 64, kAnyWidth, 64},
+    {"strided.vectors", Strategy::kStrided, 65},
+    {"strided.lines", Strategy::kStrided, 65, 2048},
+    {"strided.memcpy", Strategy::kStrided},
+    {"strided.non_temporal", Strategy::kStrided},
+    {"transpose", Strategy::kTranspose},
+    {"gather", Strategy::kGather},
+    {"gather.in_order", Strategy::kGather},
+    {"gather.lanes", Strategy::kGather},
+    {"scatter", Strategy::kScatter},
+    {"gather_runs", Strategy::kGatherRuns},
+    {"scatter_runs", Strategy::kScatterRuns},
+    {"gather_record", Strategy::kGatherRecord},
+    {"gather_record.table", Strategy::kGatherRecord},
+    {"gather_record.shuffles", Strategy::kGatherRecord},
+    {"gather_record.permutes", Strategy::kGatherRecord},
+    {"gather_record.words", Strategy::kGatherRecord},
+    {"gather_record.move_list", Strategy::kGatherRecord},
+    {"scatter_record", Strategy::kScatterRecord},
+    {"scatter_record.table", Strategy::kScatterRecord},
+    {"scatter_record.permutes", Strategy::kScatterRecord},
+    {"scatter_record.words", Strategy::kScatterRecord},
+    {"scatter_record.move_list", Strategy::kScatterRecord},
+};
+
+}  // namespace
+
+std::string_view strategy_name(Strategy strategy) {
+  return kFacts[static_cast<int>(strategy)].name;
 }
+Strategy definition_of(Strategy strategy) { return kFacts[static_cast<int>(strategy)].definition; }
 
 std::string_view width_name(Width width) {
   static constexpr std::string_view kNames[kWidths] = {"w1", "w2", "w4", "w8", "w16", "any"};
@@ -40,7 +85,7 @@ std::string_view width_name(Width width) {
 }
 
 std::string Kernel::id() const {
-  return std::string(shape_name(shape)) + "." + std::string(width_name(width)) + "." +
+  return std::string(strategy_name(strategy)) + "." + std::string(width_name(width)) + "." +
          std::string(isa);
 }
 
@@ -62,16 +107,20 @@ const KernelTable* find_table(std::string_view isa) {
   return nullptr;
 }
 
-Kernel find_kernel(const KernelTable& table, Shape shape, int64_t width, bool gathers_lanes) {
+Kernel find_kernel(const KernelTable& table, Strategy strategy, int64_t width) {
   const Width wanted = width_class(width);
-  if (gathers_lanes && shape == Shape::kGather) {
-    const KernelFn fn = table.lane_gathers[static_cast<int>(wanted)];
-    if (fn != nullptr) return {fn, shape, wanted, table.isa};
-  }
+  const auto serves = [&](Strategy s, Width w) {
+    const StrategyFacts& facts = kFacts[static_cast<int>(s)];
+    return w != Width::kAny ||
+           (width >= facts.least && width <= facts.most && width % facts.multiple_of == 0) ||
+           s == definition_of(s);
+  };
   for (const KernelTable* t : {&table, &kernels::reference_table()}) {
-    for (const Width w : {wanted, Width::kAny}) {
-      const KernelFn fn = t->fn[static_cast<int>(shape)][static_cast<int>(w)];
-      if (fn != nullptr) return {fn, shape, w, t->isa};
+    for (const Strategy s : {strategy, definition_of(strategy)}) {
+      for (const Width w : {wanted, Width::kAny}) {
+        const KernelFn fn = t->fn[static_cast<int>(s)][static_cast<int>(w)];
+        if (fn != nullptr && serves(s, w)) return {fn, s, w, t->isa};
+      }
     }
   }
   return {};

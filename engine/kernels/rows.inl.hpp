@@ -5,7 +5,7 @@
 
 // Calls row(src, dst) for each row of a move.
 template <typename Row>
-[[gnu::always_inline]] inline void each_row(const Move& m, Row row) {
+[[gnu::always_inline]] inline void each_row(const KernelCall& m, Row row) {
   // Copies, since to the compiler a row may change m. Each loaded alone: a wider load would have to
   // wait for the count that was just stored (10 ns).
   const int64_t blocks = m.around.count;

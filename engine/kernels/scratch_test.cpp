@@ -42,7 +42,7 @@ TEST(Scratch, TransposesDoWithout) {
   for (const KernelTable* table : kernel_tables()) {
     for (const int64_t width : {1, 2, 3, 4, 7, 8, 12, 16, 24}) {
       for (const bool stream : {false, true}) {
-        check_strided(*table, Shape::kTranspose, width, {67, width, 131 * width + 3},
+        check_strided(*table, Strategy::kTranspose, width, {67, width, 131 * width + 3},
                       {131, 70 * width, width}, stream, 64, 64, 0, 0);
       }
     }

@@ -26,11 +26,11 @@
 #include <utility>
 
 #include "base/x86.hpp"
-#include "kernels/element.hpp"
-#include "kernels/fields.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/record/permutes.hpp"
+#include "kernels/record/record.hpp"
+#include "kernels/record/words.hpp"
 #include "kernels/scratch.hpp"
-#include "kernels/words.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd.cpp"
@@ -51,43 +51,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 // clang-format off: each uses the one before
 #include "kernels/rows.inl.hpp"
-#include "kernels/small_copy.inl.hpp"
-#include "kernels/copy.inl.hpp"
-#include "kernels/strided.inl.hpp"
-#include "kernels/short_rows.inl.hpp"
-#include "kernels/strided_any.inl.hpp"
-#include "kernels/listed.inl.hpp"
+#include "kernels/strided/small_copy.inl.hpp"
+#include "kernels/strided/copy.inl.hpp"
+#include "kernels/strided/strided.inl.hpp"
+#include "kernels/strided/short_rows.inl.hpp"
+#include "kernels/strided/strided_any.inl.hpp"
+#include "kernels/record/passes.inl.hpp"
+#include "kernels/list/listed.inl.hpp"
 // clang-format on
 #if !HWY_HAVE_SCALABLE  // tiles and tables are arrays of vectors; scalable vectors cannot be in one
 // clang-format off: each uses the one before
-#include "kernels/tile.inl.hpp"
-#include "kernels/transpose_pieces.inl.hpp"
-#include "kernels/transpose_any.inl.hpp"
-#include "kernels/transpose.inl.hpp"
+#include "kernels/transpose/tile.inl.hpp"
+#include "kernels/transpose/transpose_pieces.inl.hpp"
+#include "kernels/transpose/transpose_any.inl.hpp"
+#include "kernels/transpose/transpose.inl.hpp"
+#include "kernels/record/shuffles.inl.hpp"
 // clang-format on
-#define LACUNA_TRANSPOSE(width) &transpose<width>
-#define LACUNA_TRANSPOSE_ANY(permutes_bytes) &transpose_any<permutes_bytes>
-#else
-#define LACUNA_TRANSPOSE(width) nullptr
-#define LACUNA_TRANSPOSE_ANY(permutes_bytes) nullptr
 #endif
-
-#if !HWY_HAVE_SCALABLE
-#include "kernels/shuffles.inl.hpp"
-#endif
-#if HWY_TARGET == HWY_AVX3
-#include "kernels/fields.inl.hpp"
-constexpr int64_t kFieldBytes = FieldLanes<uint32_t>::kBytes;
-#define LACUNA_GATHER_FIELDS &gather_fields
-#define LACUNA_SCATTER_FIELDS &scatter_fields
-#else  // masked stores of AVX2 are slow on some CPUs
-constexpr int64_t kFieldBytes = 0;
-#if HWY_HAVE_SCALABLE
-#define LACUNA_GATHER_FIELDS &by_field<false>
-#else
-#define LACUNA_GATHER_FIELDS &gather_shuffled
-#endif
-#define LACUNA_SCATTER_FIELDS &by_field<true>
+#if HWY_TARGET == HWY_AVX3  // masked stores of AVX2 are slow on some CPUs
+#include "kernels/record/tables.inl.hpp"
 #endif
 
 constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
@@ -99,7 +81,7 @@ constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
 
 // The narrowest lanes that can be permuted. Single bytes need VBMI, which all but the first AVX-512
 // CPUs have.
-inline int64_t field_lane() {
+inline int64_t table_lane() {
 #if HWY_TARGET == HWY_AVX3
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx512vbmi") ? 1 : 2;
@@ -108,43 +90,86 @@ inline int64_t field_lane() {
 #endif
 }
 
-const KernelTable& table() {
-  static const KernelTable kTable = {
-      kIsa,
-      {{&strided<1>, &strided<2>, &strided<4>, &strided<8>, &strided<16>, &strided_any},
-       {LACUNA_TRANSPOSE(1), LACUNA_TRANSPOSE(2), LACUNA_TRANSPOSE(4), LACUNA_TRANSPOSE(8),
-        LACUNA_TRANSPOSE(16),
-        field_lane() == 1 ? LACUNA_TRANSPOSE_ANY(true) : LACUNA_TRANSPOSE_ANY(false)},
-       {&listed<1, false>, &listed<2, false>, &listed<4, false>, &listed<8, false>,
-        &listed<16, false>, &listed_any<false>},
-       {&listed<1, true>, &listed<2, true>, &listed<4, true>, &listed<8, true>, &listed<16, true>,
-        &listed_any<true>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<false>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, &listed_runs<true>},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, LACUNA_GATHER_FIELDS},
-       {nullptr, nullptr, nullptr, nullptr, nullptr, LACUNA_SCATTER_FIELDS}},
-      kFieldBytes,
-      field_lane(),
-      !HWY_HAVE_SCALABLE,
-      HWY_TARGET == HWY_AVX3,
-      HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3,
-      HWY_TARGET == HWY_AVX3 && has_element_moves(),
-      true,
-#if HWY_TARGET == HWY_AVX3
-      {nullptr, nullptr, &listed<4, false, true>, &listed<8, false, true>, nullptr, nullptr},
-      &copy_near,
-#else
-      {},
-      nullptr,
+// The entries of one loop, by width: 1, 2, 4, 8, 16, any.
+struct Entries {
+  KernelFn of[kWidths];
+};
+
+void set(KernelTable& table, Strategy strategy, Entries entries) {
+  std::copy_n(entries.of, kWidths, table.fn[static_cast<int>(strategy)]);
+}
+void set_any(KernelTable& table, Strategy strategy, KernelFn fn) {
+  table.fn[static_cast<int>(strategy)][static_cast<int>(Width::kAny)] = fn;
+}
+
+KernelTable make_table() {
+  KernelTable t{.isa = kIsa};
+  set(t, Strategy::kStrided,
+      {{&strided<1>, &strided<2>, &strided<4>, &strided<8>, &strided<16>, &strided_any}});
+  set(t, Strategy::kOneLoad,
+      {{&one_load<1>, &one_load<2>, &one_load<4>, &one_load<8>, &one_load<16>, &one_load_line}});
+  set(t, Strategy::kShortRows,
+      {{&short_rows<1>, &short_rows<2>, &short_rows<4>, &short_rows<8>, &short_rows<16>, nullptr}});
+  set(t, Strategy::kRepeated,
+      {{&repeated<1>, &repeated<2>, &repeated<4>, &repeated<8>, &repeated<16>, &repeated_any}});
+  set(t, Strategy::kSpaced,
+      {{&spaced<1>, &spaced<2>, &spaced<4>, &spaced<8>, &spaced<16>, &spaced_line}});
+  set_any(t, Strategy::kNarrow, &narrow);
+  set_any(t, Strategy::kVectors, &vectors);
+  set_any(t, Strategy::kLines, &by_lines);
+  set_any(t, Strategy::kLibrary, &library);
+  set_any(t, Strategy::kNonTemporal, &non_temporal);
+  set(t, Strategy::kGather,
+      {{&listed<1, false>, &listed<2, false>, &listed<4, false>, &listed<8, false>,
+        &listed<16, false>, &listed_any<false>}});
+  set(t, Strategy::kGatherInOrder,
+      {{&gather_in_order<1>, &gather_in_order<2>, &gather_in_order<4>, &gather_in_order<8>}});
+  set(t, Strategy::kScatter,
+      {{&listed<1, true>, &listed<2, true>, &listed<4, true>, &listed<8, true>, &listed<16, true>,
+        &listed_any<true>}});
+  set_any(t, Strategy::kGatherRuns, &listed_runs<false>);
+  set_any(t, Strategy::kScatterRuns, &listed_runs<true>);
+  set_any(t, Strategy::kGatherRecord, &record_passes<false>);
+  set_any(t, Strategy::kScatterRecord, &record_passes<true>);
+  set_any(t, Strategy::kGatherWords, &record_words<false>);
+  set_any(t, Strategy::kScatterWords, &record_words<true>);
+  set_any(t, Strategy::kGatherMoveList, &record_move_list<false>);
+  set_any(t, Strategy::kScatterMoveList, &record_move_list<true>);
+#if !HWY_HAVE_SCALABLE
+  set(t, Strategy::kTranspose,
+      {{&transpose<1>, &transpose<2>, &transpose<4>, &transpose<8>, &transpose<16>,
+        table_lane() == 1 ? &transpose_any<true> : &transpose_any<false>}});
+  set_any(t, Strategy::kGatherShuffled, &gather_shuffled);
+  t.shuffles = true;
 #endif
-      &copy_past,
-      &fence_past};
+#if HWY_TARGET == HWY_AVX3
+  set(t, Strategy::kGatherLanes,
+      {{nullptr, nullptr, &listed<4, false, true>, &listed<8, false, true>}});
+  set(t, Strategy::kGatherTable,
+      {{&gather_table<TableLanes<uint8_t>>, &gather_table<TableLanes<uint16_t>>,
+        &gather_table<TableLanes<uint32_t>>}});
+  set(t, Strategy::kScatterTable,
+      {{&scatter_table<TableLanes<uint8_t>>, &scatter_table<TableLanes<uint16_t>>,
+        &scatter_table<TableLanes<uint32_t>>}});
+  set_any(t, Strategy::kGatherPermuted, &record_permutes<false>);
+  set_any(t, Strategy::kScatterPermuted, &record_permutes<true>);
+  t.table_bytes = TableLanes<uint32_t>::kBytes;
+  t.masks = true;
+  t.elements = has_permutes();
+  t.copy_near = &copy_near;
+#endif
+  t.table_lane = table_lane();
+  t.half_line_moves = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
+  t.words = true;
+  t.copy_past = &copy_past;
+  t.fence_past = &fence_past;
+  return t;
+}
+
+const KernelTable& table() {
+  static const KernelTable kTable = make_table();
   return kTable;
 }
-#undef LACUNA_GATHER_FIELDS
-#undef LACUNA_SCATTER_FIELDS
-#undef LACUNA_TRANSPOSE
-#undef LACUNA_TRANSPOSE_ANY
 #endif
 
 }  // namespace lacuna::kernels::HWY_NAMESPACE
@@ -178,9 +203,9 @@ std::span<const KernelTable* const> simd_tables() {
       if ((getauxval(AT_HWCAP) & HWCAP_SVE) != 0) {
         // SVE has no transposes and shuffles; those of NEON serve.
         sve = N_SVE::table();
-        for (const Shape shape : {Shape::kTranspose, Shape::kGatherFields}) {
-          const auto of_shape = static_cast<size_t>(shape);
-          std::copy_n(N_NEON::table().fn[of_shape], kWidths, sve.fn[of_shape]);
+        for (const Strategy strategy : {Strategy::kTranspose, Strategy::kGatherShuffled}) {
+          const auto at = static_cast<size_t>(strategy);
+          std::copy_n(N_NEON::table().fn[at], kWidths, sve.fn[at]);
         }
         sve.shuffles = true;
         tables[count++] = &sve;

@@ -47,7 +47,7 @@ struct CpuHabits {
   // Prefetches of lines past the end of a short row cost more than those within it save.
   bool wasted_prefetches_cost = false;
   // The cache into which lines of a few L1 sets can be prefetched from DRAM without displacing each
-  // other: 2; 0: no prefetch of such lines pays (plan/ahead.cpp).
+  // other: 2; 0: no prefetch of such lines pays (plan/strategy/prefetch.cpp).
   int64_t conflict_prefetch_level = 0;
   // Cycles from one load to the next at which lines of one L1 set come fastest from the L2; 0: the
   // sooner the better.
@@ -89,7 +89,7 @@ struct CpuHabits {
   // A record is faster moved word by word than by a pass over all records for each of its runs.
   bool fast_words = false;
   // Cycles of each word of a record that has several; 0: by the length of its run
-  // (plan/worthwhile.cpp).
+  // (plan/strategy/record_ways.cpp).
   double word_cycles = 0;
 
   // ---- transposes

@@ -59,7 +59,7 @@ struct Machine : CpuHabits {
   double tlb_miss_ns = 2.5;
   double tlb_walk_ns = 12;
   // One cycle of the clock, under the load of a single busy CPU: what kernels cost is known in
-  // cycles (plan/cycles.hpp).
+  // cycles (plan/cost/cycles.hpp).
   double cycle_ns = 0.3;
   // Transposes with outputs from this size on use non-temporal stores: whole lines are written
   // without being read first, and cause no conflict misses. Two machines with an L2 of 1 and 2 MiB

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Plans as text: what `lacuna explain` prints.
+#include <algorithm>
 #include <set>
 
 #include "plan/plan.hpp"
@@ -9,7 +10,7 @@
 namespace lacuna {
 namespace {
 
-using How = Sweep::How;
+using Shape = Step::Shape;
 
 std::string loop_text(const Loop& loop, bool open) {
   return (open ? "n x " : "") + std::to_string(loop.count) + " (mem " +
@@ -17,76 +18,112 @@ std::string loop_text(const Loop& loop, bool open) {
          std::to_string(loop.packed_stride) + ")";
 }
 
-std::string moves_text(const FewMoves& few, int64_t elements) {
-  return std::to_string(few.moves(elements)) + (few.is_permuted(elements)
-                                                    ? " byte permutes of vectors"
-                                                : few.is_wide() ? " moves of 32 bytes"
-                                                                : " moves of 1 to 16 bytes");
+std::string moves_text(const SmallMoves& small, int64_t elements) {
+  return std::to_string(small.moves(elements)) + (small.is_permuted(elements)
+                                                      ? " byte permutes of vectors"
+                                                  : small.is_wide() ? " moves of 32 bytes"
+                                                                    : " moves of 1 to 16 bytes");
 }
 
-void describe(const PlanNode& node, bool repeated, int indent, std::set<const PlanNode*>& seen,
-              std::string& out) {
+// Hints that differ from the plain loop's.
+std::string hints_text(const Hints& hints) {
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  const Prefetch& prefetch = hints.prefetch;
+  if (prefetch.runs > 0)
+    add("prefetch " + std::to_string(prefetch.runs) + " ahead" +
+        (prefetch.into_l2 ? " into the L2" : ""));
+  if (hints.stores > 1) add("each stored " + std::to_string(hints.stores) + " times");
+  if (hints.load_cycles > 1) add("a load every " + std::to_string(hints.load_cycles) + " cycles");
+  const int narrowest = std::min(hints.move.on_lines, hints.move.off_lines);
+  if (narrowest < 64) add("moves of " + std::to_string(narrowest) + " bytes");
+  if (hints.move.masked) add("under masks");
+  if (hints.tiles.diagonals) add("along diagonals");
+  if (hints.non_temporal) add("non-temporal stores");
+  return out.empty() ? "" : " (" + out + ")";
+}
+
+// The regimes of one direction, for calls that move whole messages.
+std::string regimes_text(const Step& step, Direction way) {
+  std::string out;
+  int64_t from = 0;
+  while (true) {
+    const Regime& regime = step.regime(way, from, from);
+    const int64_t below = std::min(regime.message_below, regime.output_below);
+    if (!out.empty()) out += "; ";
+    out += regime.kernel.id() + hints_text(regime.hints);
+    if (below == Regime::kNoEnd) return out;
+    out += " below " + std::to_string(below) + " bytes";
+    from = below;
+  }
+}
+
+void describe(const PlanNode& node, int64_t bytes, bool repeated, int indent,
+              std::set<const PlanNode*>& seen, std::string& out) {
   const std::string pad(static_cast<size_t>(indent) * 2, ' ');
-  const Sweep& sweep = node.sweep;
+  const Step& step = node.step;
   if (!seen.insert(&node).second) {
     out += pad + "(as above)\n";
     return;
   }
-  if (sweep.how == How::kEach) {
-    out += pad + sweep.why + "\n";
+  if (step.shape == Shape::kParts) {
+    out += pad + step.why + "\n";
     constexpr size_t kShown = 8;
     for (size_t i = 0; i < node.children.size(); ++i) {
       if (i == kShown) {
         out += pad + "  ... " + std::to_string(node.children.size() - kShown) + " more\n";
         break;
       }
-      if (const FewMoves* const few = node.pieces[i].get()) {
-        out += pad + "  " + moves_text(*few, 1) + "\n";
+      if (const SmallMoves* const small = node.pieces[i].get()) {
+        out += pad + "  " + moves_text(*small, 1) + "\n";
       } else {
-        describe(*node.children[i], false, indent + 1, seen, out);
+        describe(*node.children[i], bytes, false, indent + 1, seen, out);
       }
     }
     return;
   }
-  out += pad + "kernels " + sweep.pack.id() + " / " + sweep.unpack.id() + "\n";
-  for (size_t i = 0; i < sweep.around.size(); ++i) {
-    const bool open = repeated && sweep.own == Sweep::Own::kAround && i == 0;
-    out += pad + "  for " + loop_text(sweep.around[i], open) + "\n";
+  const auto kernel = [&](Direction way) { return step.regime(way, bytes, bytes).kernel.id(); };
+  out += pad + "kernels " + kernel(Direction::kPack) + " / " + kernel(Direction::kUnpack) + "\n";
+  for (size_t i = 0; i < step.around.size(); ++i) {
+    const bool open = repeated && step.open_loop == Step::OpenLoop::kAround && i == 0;
+    out += pad + "  for " + loop_text(step.around[i], open) + "\n";
   }
-  const bool outer_open = repeated && sweep.own == Sweep::Own::kOuter;
-  const bool inner_open = repeated && sweep.own == Sweep::Own::kInner;
-  switch (sweep.how) {
-    case How::kTranspose:
-      out += pad + "  rows " + loop_text(sweep.inner, inner_open) + ", columns " +
-             loop_text(sweep.outer, outer_open) + ", elements of " + std::to_string(sweep.width) +
+  const bool outer_open = repeated && step.open_loop == Step::OpenLoop::kOuter;
+  const bool inner_open = repeated && step.open_loop == Step::OpenLoop::kInner;
+  switch (step.shape) {
+    case Shape::kTranspose:
+      out += pad + "  rows " + loop_text(step.inner, inner_open) + ", columns " +
+             loop_text(step.outer, outer_open) + ", elements of " + std::to_string(step.width) +
              " bytes\n";
       break;
-    case How::kStrided:
-      if (sweep.outer.count > 1 || outer_open)
-        out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
-      if (sweep.inner.count > 1 || inner_open)
-        out += pad + "  inner " + loop_text(sweep.inner, inner_open) + "\n";
-      out += pad + "  runs of " + std::to_string(sweep.width) + " bytes\n";
+    case Shape::kStrided:
+      if (step.outer.count > 1 || outer_open)
+        out += pad + "  outer " + loop_text(step.outer, outer_open) + "\n";
+      if (step.inner.count > 1 || inner_open)
+        out += pad + "  inner " + loop_text(step.inner, inner_open) + "\n";
+      out += pad + "  runs of " + std::to_string(step.width) + " bytes\n";
       break;
-    case How::kListed:
-      if (sweep.outer.count > 1 || outer_open)
-        out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
-      out += pad + "  " + std::to_string(sweep.list->mem_offsets.size()) + " listed runs";
-      out += sweep.width != 0 ? " of " + std::to_string(sweep.width) + " bytes\n" : "\n";
+    case Shape::kList:
+      if (step.outer.count > 1 || outer_open)
+        out += pad + "  outer " + loop_text(step.outer, outer_open) + "\n";
+      out += pad + "  " + std::to_string(step.list->mem_offsets.size()) + " listed runs";
+      out += step.width != 0 ? " of " + std::to_string(step.width) + " bytes\n" : "\n";
       break;
-    case How::kFields:
-      if (sweep.outer.count > 1 || outer_open)
-        out += pad + "  outer " + loop_text(sweep.outer, outer_open) + "\n";
-      out += pad + "  elements " + loop_text(sweep.inner, inner_open) + " of " +
-             (sweep.fields->fields.size() == 1
-                  ? "one run"
-                  : std::to_string(sweep.fields->fields.size()) + " fields") +
-             ", " + std::to_string(sweep.fields->size) + " bytes\n";
+    case Shape::kRecord:
+      if (step.outer.count > 1 || outer_open)
+        out += pad + "  outer " + loop_text(step.outer, outer_open) + "\n";
+      out +=
+          pad + "  elements " + loop_text(step.inner, inner_open) + " of " +
+          (step.record->runs.size() == 1 ? "one run"
+                                         : std::to_string(step.record->runs.size()) + " fields") +
+          ", " + std::to_string(step.record->size) + " bytes\n";
       break;
-    case How::kEach:
+    case Shape::kParts:
       break;
   }
-  out += pad + "  why: " + sweep.why + "\n";
+  out += pad + "  why: " + step.why + "\n";
+  out += pad + "  packs by " + regimes_text(step, Direction::kPack) + "\n";
+  out += pad + "  unpacks by " + regimes_text(step, Direction::kUnpack) + "\n";
 }
 
 }  // namespace
@@ -122,18 +159,18 @@ std::string explain(const Plan& plan, int64_t count) {
   }
   out += count == 1 ? "plan for one element\n" : "plan for n = " + number(count) + " elements\n";
   if (plan.is_run(count)) {
-    // A small run is moved by FewMoves; for people that is memcpy all the same.
+    // A small run is moved by SmallMoves; for people that is memcpy all the same.
     out += "  memcpy\n  why: the data have no gaps and are in packed order\n";
     return out;
   }
   if (!plan.is_disjoint(count))
     out += "  some bytes of memory appear twice: unpacked run by run, in packed order\n";
-  if (count > 0 && count <= plan.few().most_elements()) {
-    out += "  " + moves_text(plan.few(), count) +
+  if (count > 0 && count <= plan.small_moves().most_elements()) {
+    out += "  " + moves_text(plan.small_moves(), count) +
            "\n  why: too few for a kernel; slices are moved as follows:\n";
   }
   std::set<const PlanNode*> seen;
-  describe(plan.root(count), count != 1, 1, seen, out);
+  describe(plan.root(count), std::max<int64_t>(count, 0) * plan.size(), count != 1, 1, seen, out);
   return out;
 }
 

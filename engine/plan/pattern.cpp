@@ -28,7 +28,7 @@ const char* pattern_name(Pattern pattern) {
 
 // Decided by the layout, not the kernel: kernels for records also move short runs at short strides.
 Pattern pattern_of(const PlanNode& root) {
-  if (root.sweep.how == Sweep::How::kTranspose) return Pattern::kTransposed;
+  if (root.step.shape == Step::Shape::kTranspose) return Pattern::kTransposed;
   switch (root.kind) {
     case LayoutNode::Kind::kRun:
       return Pattern::kStrided;

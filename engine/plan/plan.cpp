@@ -20,18 +20,18 @@ using Kind = LayoutNode::Kind;
 // (docs/experiments/2026-11-27-plan-thresholds.md).
 constexpr int64_t kMostCompiled = 8192;
 
-// Up to how many elements of `size` bytes FewMoves is faster than the sweep's kernel: many, where
+// Up to how many elements of `size` bytes SmallMoves is faster than the step's kernel: many, where
 // each kernel call moves only a few runs; else fewer than half of a table's period
 // (docs/experiments/2026-11-26-short-runs-and-records.md).
-int64_t most_spelled(const Sweep& sweep, int64_t size) {
+int64_t most_spelled(const Step& step, int64_t size) {
   constexpr int64_t kMostBytes = 1 << 18;
   constexpr int64_t kFewInARow = 12;
   constexpr int64_t kFewInACall = 48;
   constexpr int64_t kFewListed = 32;
-  if (sweep.how == Sweep::How::kEach) return kMostBytes / size;
-  const bool is_fields = sweep.how == Sweep::How::kFields;
-  if (is_fields && sweep.own == Sweep::Own::kInner) {
-    const Fields& fields = *sweep.fields;
+  if (step.shape == Step::Shape::kParts) return kMostBytes / size;
+  const bool is_fields = step.shape == Step::Shape::kRecord;
+  if (is_fields && step.open_loop == Step::OpenLoop::kInner) {
+    const Record& fields = *step.record;
     const int64_t period = std::max(fields.gather.elements, fields.scatter.elements);
     if (period > 0) return period / 2;
     // The kernel would use the same list of words.
@@ -39,17 +39,18 @@ int64_t most_spelled(const Sweep& sweep, int64_t size) {
            : goes_by_list(fields, kFewListed)      ? kFewListed
                                                    : 0;
   }
-  if ((!is_fields && sweep.how != Sweep::How::kStrided) || sweep.own != Sweep::Own::kAround)
+  if ((!is_fields && step.shape != Step::Shape::kStrided) ||
+      step.open_loop != Step::OpenLoop::kAround)
     return 0;
-  int64_t runs = sweep.inner.count;
+  int64_t runs = step.inner.count;
   if (is_fields) {
     // A kernel does not move rows of fields faster than one row in each call.
-    runs *= static_cast<int64_t>(sweep.fields->fields.size());
+    runs *= static_cast<int64_t>(step.record->runs.size());
     return runs <= kFewInARow ? kMostBytes / size : 0;
   }
-  runs *= sweep.outer.count;
-  const bool is_one_call = sweep.goes_around() && sweep.around.size() == 1;
-  if (sweep.goes_around() && !is_one_call) runs *= sweep.around.back().count;
+  runs *= step.outer.count;
+  const bool is_one_call = step.goes_around() && step.around.size() == 1;
+  if (step.goes_around() && !is_one_call) runs *= step.around.back().count;
   return runs <= (is_one_call ? kFewInARow : kFewInACall) ? kMostBytes / size : 0;
 }
 
@@ -96,7 +97,7 @@ class Builder {
       node->loop = {1, extent, element->size};
       node->children = {build(element)};
     }
-    finish(*node);
+    finish(*node, true);
     return node;
   }
 
@@ -109,26 +110,27 @@ class Builder {
     node->size = layout->size;
     node->loop = layout->loop;
     for (const NodePtr& child : layout->children) node->children.push_back(done_[child.get()]);
-    finish(*node);
+    finish(*node, false);
     memory_bytes_ += static_cast<int64_t>(
         2 * sizeof(PlanNode) + 8 * (layout->mem_offsets.size() + layout->packed_offsets.size()) +
         2 * sizeof(NodePtr) * layout->children.size());
     return node;
   }
 
-  void finish(PlanNode& node) {
-    select_sweep(node, kernels_, machine_);
-    if (node.sweep.how != Sweep::How::kEach) return;
+  void finish(PlanNode& node, bool is_open) {
+    select_step(node, kernels_, machine_, is_open);
+    if (node.step.shape != Step::Shape::kParts) return;
     for (const PlanNodePtr& child : node.children) node.pieces.push_back(piece(*child));
   }
 
-  std::shared_ptr<const FewMoves> piece(const PlanNode& child) {
+  std::shared_ptr<const SmallMoves> piece(const PlanNode& child) {
     const auto [at, is_new] = pieces_.try_emplace(&child);
     if (is_new) {
-      auto few = std::make_shared<const FewMoves>(Layout{{0, child.layout}, 0}, kernels_, machine_);
-      if (few->most_elements() > 0) {
-        memory_bytes_ += static_cast<int64_t>(sizeof(FewMoves) + sizeof(Element));
-        at->second = std::move(few);
+      auto small =
+          std::make_shared<const SmallMoves>(Layout{{0, child.layout}, 0}, kernels_, machine_);
+      if (small->most_elements() > 0) {
+        memory_bytes_ += static_cast<int64_t>(sizeof(SmallMoves) + sizeof(Element));
+        at->second = std::move(small);
       }
     }
     return at->second;
@@ -137,7 +139,7 @@ class Builder {
   const KernelTable& kernels_;
   const Machine& machine_;
   std::unordered_map<const LayoutNode*, PlanNodePtr> done_;
-  std::unordered_map<const PlanNode*, std::shared_ptr<const FewMoves>> pieces_;
+  std::unordered_map<const PlanNode*, std::shared_ptr<const SmallMoves>> pieces_;
   int64_t memory_bytes_ = 0;
 };
 
@@ -160,9 +162,9 @@ TypePtr outline_of(const Type& type) {
 }
 
 // Not inlined, to keep the stack of make_plan small.
-[[gnu::noinline]] void set_few_moves(const Layout& layout, const KernelTable& kernels,
-                                     const Machine& machine, FewMoves* few) {
-  *few = FewMoves(layout, kernels, machine);
+[[gnu::noinline]] void set_small_moves(const Layout& layout, const KernelTable& kernels,
+                                       const Machine& machine, SmallMoves* small) {
+  *small = SmallMoves(layout, kernels, machine);
 }
 
 }  // namespace
@@ -194,9 +196,9 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host,
     plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
     plan->most_disjoint_ = most_disjoint(plan->layout_);
-    set_few_moves(plan->layout_, kernels, host, &plan->few_);
-    plan->few_.serve(most_spelled(plan->repeat_->sweep, plan->size_));
-    plan->few_.limit(plan->most_disjoint_);
+    set_small_moves(plan->layout_, kernels, host, &plan->small_moves_);
+    plan->small_moves_.serve(most_spelled(plan->repeat_->step, plan->size_));
+    plan->small_moves_.limit(plan->most_disjoint_);
     plan->memory_bytes_ = builder.memory_bytes();
   }
   plan->memory_bytes_ += static_cast<int64_t>(sizeof(Plan));
@@ -208,12 +210,12 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host,
 PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves) {
   if (plan.is_empty() || plan.is_contiguous()) return nullptr;
   // For moves at one stride, the plan's own are as fast.
-  if (plan.few_.is_regular()) return nullptr;
+  if (plan.small_moves_.is_regular()) return nullptr;
   const int64_t most = std::min(kMostCompiled / plan.size_, plan.most_disjoint_);
   if (most == 0) return nullptr;
   auto made = make_ref<Plan>();
   static_cast<PlanParts&>(*made) = plan;
-  made->few_ = FewMoves(plan.layout_, std::move(moves), most);
+  made->small_moves_ = SmallMoves(plan.layout_, std::move(moves), most);
   return made;
 }
 

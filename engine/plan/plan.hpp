@@ -16,84 +16,21 @@
 #include <string>
 #include <vector>
 
-#include "kernels/fields.hpp"
-#include "kernels/kernel.hpp"
+#include "kernels/small/small_moves.hpp"
 #include "layout/layout.hpp"
 #include "machine/machine.hpp"
-#include "plan/few.hpp"
+#include "plan/step.hpp"
 #include "type/type.hpp"
 
 namespace lacuna {
 
-// Memory offsets of equal runs, in bytes: half the cache space of the layout's 64-bit offsets.
-using PlacesPtr = std::shared_ptr<const std::vector<int32_t>>;
-
-// Calls that move fewer than `below` bytes of a message of at least `from` bytes (packed). The
-// default holds for none.
-struct Sizes {
-  static constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
-  int64_t from = kNoEnd;
-  int64_t below = kNoEnd;
-  bool hold(int64_t message, int64_t now) const { return message >= from && now < below; }
-};
-
-// How whole iterations of a loop (entries of a list) are moved: loops around one kernel.
-struct Sweep {
-  enum class How : uint8_t {
-    kEach,       // the children one by one, each as its own node says
-    kStrided,    // kernel over (outer, inner)
-    kTranspose,  // kernel over (outer = columns, inner = rows)
-    kListed,     // kernel over (outer, the list)
-    kFields,     // kernel over (outer, inner), for elements of several runs
-  };
-  How how = How::kEach;
-  Kernel pack;  // null for kEach
-  Kernel unpack;
-  std::vector<Loop> around;  // loops outside the kernel, outermost first, in traversal order
-  Loop outer{1, 0, 0};
-  Loop inner{1, 0, 0};
-  int64_t width = 0;                 // bytes of the runs
-  const LayoutNode* list = nullptr;  // kListed: whose offsets
-  PlacesPtr places;                  // kListed: the list as runs of `width` bytes; may be null
-  FieldsPtr fields;                  // kFields
-  // Which of the loops above is the node's own: a slice or a repetition replaces its count.
-  // kAround: around[0].
-  enum class Own : uint8_t { kAround, kOuter, kInner, kNone } own = Own::kNone;
-  // kStrided, loop blocking: iterations of `inner` in a block, for all of `outer`; 0: no blocking.
-  int64_t block_inner = 0;
-  // Whether the innermost loop of `around` runs inside the kernel (Move::around).
-  bool goes_around() const { return !around.empty() && how != How::kTranspose && block_inner == 0; }
-  // The calls for which the kernel prefetches: what they touch does not fit a cache.
-  Sizes pack_ahead;
-  Sizes unpack_ahead;
-  int64_t far_bytes = Sizes::kNoEnd;    // from here on the distance is Machine::dram_miss_runs
-  int64_t ahead_bytes = 0;              // bytes of an iteration to prefetch
-  bool ahead_second = false;            // prefetch into the L2
-  bool ahead_in_order = false;          // kListed: Move::ahead_in_order, packing
-  int64_t masks_below = Sizes::kNoEnd;  // kListed: smaller messages are unpacked under masks
-  int64_t tile_rows = 0;                // kTranspose
-  int64_t tile_cols = 0;
-  int64_t four_lines_bytes = 0;
-  int64_t diagonals_bytes = 0;
-  // Only messages of fewer runs than this use Move::repeats.
-  int64_t repeats_below = std::numeric_limits<int64_t>::max();
-  // Only messages of at most so many bytes use Move::piece_off_lines.
-  int64_t most_in_pieces = 0;
-  std::string why;  // the rule that chose, for explain
-
-  // The kernels' arguments, but for the addresses, the count of the own loop and what depends on
-  // the size of the message: prepared, so that a small message costs a copy of this and a call.
-  Move pack_move;
-  Move unpack_move;
-};
-
 struct PlanNode {
   NodePtr layout;  // what it moves; a repeat root has its own loop instead of the layout's
   Loop loop;       // kLoop
-  Sweep sweep;
+  Step step;
   std::vector<std::shared_ptr<const PlanNode>> children;
-  // kEach: FewMoves for each small child, else null. A kernel call takes as long as ten moves.
-  std::vector<std::shared_ptr<const FewMoves>> pieces;
+  // kParts: SmallMoves for each small child, else null. A kernel call takes as long as ten moves.
+  std::vector<std::shared_ptr<const SmallMoves>> pieces;
 
   LayoutNode::Kind kind = LayoutNode::Kind::kRun;
   int64_t size = 0;  // of one traversal (a repeat root: of one element)
@@ -104,7 +41,7 @@ using PlanNodePtr = std::shared_ptr<const PlanNode>;
 // saves the memory of long lists, which the layout holds as well.
 enum class Keeps : uint8_t { kType, kOutline };
 
-// All of a plan but its FewMoves: what two plans of one type with different FewMoves share.
+// All of a plan but its SmallMoves: what two plans of one type with different SmallMoves share.
 class PlanParts {
  protected:
   TypePtr type_;
@@ -154,13 +91,13 @@ class Plan : public RefCounted, private PlanParts {
   // The memory of the plan and its type, approximately.
   int64_t memory_bytes() const { return memory_bytes_; }
   // Moves small messages.
-  const FewMoves& few() const { return few_; }
+  const SmallMoves& small_moves() const { return small_moves_; }
 
  private:
   friend Ref<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&, Keeps);
   friend Ref<const Plan> with_compiled_moves(const Plan& plan, CompiledMoves moves);
 
-  FewMoves few_;
+  SmallMoves small_moves_;
 };
 using PlanPtr = Ref<const Plan>;
 
@@ -184,13 +121,14 @@ std::string explain(const Plan& plan, int64_t count);
 struct Tiles {
   int64_t rows;              // half the TLB (Byna 2003, section 5.3), at least a line of output
   int64_t columns;           // a page
-  int64_t four_lines_bytes;  // messages up to this size: Move::four_lines
-  int64_t diagonals_bytes;   // messages up to this size: Move::diagonals
+  int64_t four_lines_bytes;  // messages up to this size: TileOrder::four_lines
+  int64_t diagonals_bytes;   // messages up to this size: TileOrder::diagonals
 };
 Tiles transpose_tiles(int64_t width, const Machine& machine);
 
-// Sets the sweep of a node that has none: how its list, or the loop nest that it begins, is moved.
-void select_sweep(PlanNode& node, const KernelTable& kernels, const Machine& machine);
+// Sets the step of a node that has none: how its list, or the loop nest that it begins, is moved.
+// `is_open`: a root for any number of elements, whose own loop has its count from the message.
+void select_step(PlanNode& node, const KernelTable& kernels, const Machine& machine, bool is_open);
 
 }  // namespace lacuna
 

@@ -15,8 +15,6 @@
 namespace lacuna {
 namespace {
 
-using How = Sweep::How;
-
 PlanPtr planned(const char* text, const Machine& host = machine()) {
   auto type = parse_type(text);
   EXPECT_TRUE(type.ok()) << text;
@@ -59,14 +57,14 @@ TEST(Plan, EmptyTypesHaveNoRoots) {
 
 TEST(Plan, ATransposeGetsItsKernel) {
   const PlanPtr plan = planned("contiguous(1024, resized(0, 8, vector(1024, 1, 1024, double)))");
-  const Sweep& sweep = plan->root(1).sweep;
-  EXPECT_EQ(sweep.how, How::kTranspose);
-  EXPECT_EQ(sweep.pack.shape, Shape::kTranspose);
-  EXPECT_EQ(sweep.pack.width, Width::k8);
-  EXPECT_EQ(sweep.inner.mem_stride, 8192);
-  EXPECT_EQ(sweep.outer.mem_stride, 8);
-  EXPECT_EQ(sweep.own, Sweep::Own::kOuter);
-  EXPECT_NE(sweep.why.find("TLB"), std::string::npos);
+  const Step& step = plan->root(1).step;
+  EXPECT_EQ(step.shape, Step::Shape::kTranspose);
+  EXPECT_EQ(step.pack.front().kernel.strategy, Strategy::kTranspose);
+  EXPECT_EQ(step.pack.front().kernel.width, Width::k8);
+  EXPECT_EQ(step.inner.mem_stride, 8192);
+  EXPECT_EQ(step.outer.mem_stride, 8);
+  EXPECT_EQ(step.open_loop, Step::OpenLoop::kOuter);
+  EXPECT_NE(step.why.find("TLB"), std::string::npos);
   Machine four;
   four.four_lines_bytes = 1600;
   four.four_lines_narrow_bytes = 7000;
@@ -83,75 +81,82 @@ TEST(Plan, ATransposeGetsItsKernel) {
 
 TEST(Plan, RepeatedColumnsAreATransposeToo) {
   const PlanPtr plan = planned("resized(0, 8, vector(1024, 1, 1024, double))");
-  EXPECT_EQ(plan->root(1).sweep.how, How::kStrided);
-  EXPECT_EQ(plan->root(2).sweep.how, How::kTranspose);
+  EXPECT_EQ(plan->root(1).step.shape, Step::Shape::kStrided);
+  EXPECT_EQ(plan->root(2).step.shape, Step::Shape::kTranspose);
 }
 
 TEST(Plan, RepeatMergesWithALoopItContinues) {
   const PlanPtr plan = planned("resized(0, 160, vector(10, 1, 2, double))");
   EXPECT_EQ(plan->root(2).loop.count, 10);
   EXPECT_EQ(plan->root(2).loop.mem_stride, 16);
-  EXPECT_EQ(plan->root(2).sweep.own, Sweep::Own::kInner);
+  EXPECT_EQ(plan->root(2).step.open_loop, Step::OpenLoop::kInner);
 }
 
 // Byna 2003, section 5.2: below T pages no blocking; from T on, blocks of half the TLB.
 TEST(Plan, BlockingFollowsThePagesAndTheTlb) {
   const Machine host = byna_machine();
-  const PlanPtr few = planned("hvector(10, 1, 24, hvector(100, 1, 16384, double))", host);
-  EXPECT_EQ(few->root(1).sweep.how, How::kStrided);
-  EXPECT_EQ(few->root(1).sweep.block_inner, 0) << few->root(1).sweep.why;
+  const PlanPtr small = planned("hvector(10, 1, 24, hvector(100, 1, 16384, double))", host);
+  EXPECT_EQ(small->root(1).step.shape, Step::Shape::kStrided);
+  EXPECT_EQ(small->root(1).step.block_inner, 0) << small->root(1).step.why;
   const PlanPtr many = planned("hvector(10, 1, 24, hvector(1000, 1, 16384, double))", host);
-  EXPECT_EQ(many->root(1).sweep.block_inner, 64) << many->root(1).sweep.why;
-  EXPECT_EQ(many->root(1).sweep.outer.mem_stride, 24);
+  EXPECT_EQ(many->root(1).step.block_inner, 64) << many->root(1).step.why;
+  EXPECT_EQ(many->root(1).step.outer.mem_stride, 24);
 }
 
 TEST(Plan, LoopsThatShareLinesGoInside) {
   // The outermost loop's iterations share lines: it is interchanged to just outside the innermost.
   const PlanPtr plan =
       planned("hvector(4, 1, 16, hvector(50, 1, 1_000_000, hvector(1000, 1, 4096, double)))");
-  const Sweep& sweep = plan->root(1).sweep;
-  EXPECT_EQ(sweep.outer.mem_stride, 16);
-  EXPECT_EQ(sweep.own, Sweep::Own::kOuter);
-  ASSERT_EQ(sweep.around.size(), 1u);
-  EXPECT_EQ(sweep.around[0].count, 50);
+  const Step& step = plan->root(1).step;
+  EXPECT_EQ(step.outer.mem_stride, 16);
+  EXPECT_EQ(step.open_loop, Step::OpenLoop::kOuter);
+  ASSERT_EQ(step.around.size(), 1u);
+  EXPECT_EQ(step.around[0].count, 50);
 }
 
 TEST(Plan, ListsAndTheirLoops) {
-  EXPECT_EQ(planned("indexed_block(1, [0, 3, 7, 12], double)")->root(1).sweep.pack.shape,
-            Shape::kGather);
+  EXPECT_EQ(definition_of(planned("indexed_block(1, [0, 3, 7, 12], double)")
+                              ->root(1)
+                              .step.pack.front()
+                              .kernel.strategy),
+            Strategy::kGather);
   const PlanPtr short_runs = planned("indexed([1, 2, 1], [0, 3, 7], double)");
-  EXPECT_EQ(short_runs->root(1).sweep.pack.shape, Shape::kGather);
-  EXPECT_EQ(*short_runs->root(1).sweep.places, (std::vector<int32_t>{0, 24, 32, 56}));
-  EXPECT_EQ(planned("indexed([100, 3], [0, 300], byte)")->root(1).sweep.pack.shape,
-            Shape::kGatherRuns);
+  EXPECT_EQ(definition_of(short_runs->root(1).step.pack.front().kernel.strategy),
+            Strategy::kGather);
+  EXPECT_EQ(*short_runs->root(1).step.places, (std::vector<int32_t>{0, 24, 32, 56}));
+  EXPECT_EQ(
+      definition_of(
+          planned("indexed([100, 3], [0, 300], byte)")->root(1).step.pack.front().kernel.strategy),
+      Strategy::kGatherRuns);
   const PlanPtr structs = planned("struct([1, 3, 4], [0, 8, 40], [int, double, char])");
-  EXPECT_EQ(structs->root(1).sweep.how, How::kListed);
-  EXPECT_EQ(structs->root(2).sweep.how, How::kFields);
-  EXPECT_EQ(structs->root(2).sweep.unpack.shape, Shape::kScatterFields);
-  EXPECT_EQ(structs->root(2).sweep.fields->fields.size(), 3u);
+  EXPECT_EQ(structs->root(1).step.shape, Step::Shape::kList);
+  EXPECT_EQ(structs->root(2).step.shape, Step::Shape::kRecord);
+  EXPECT_EQ(definition_of(structs->root(2).step.unpack.front().kernel.strategy),
+            Strategy::kScatterRecord);
+  EXPECT_EQ(structs->root(2).step.record->runs.size(), 3u);
 }
 
 TEST(Plan, LongSingleRunsHaveNoTablesWhereMovesAreQuicker) {
   Machine host;
   host.permuted_run_bytes = 8;
   const auto shape = [&](const char* text) {
-    return planned(text, host)->root(1).sweep.unpack.shape;
+    return definition_of(planned(text, host)->root(1).step.unpack.front().kernel.strategy);
   };
-  EXPECT_EQ(shape("hvector(1000, 12, 32, byte)"), Shape::kStrided);
+  EXPECT_EQ(shape("hvector(1000, 12, 32, byte)"), Strategy::kStrided);
   EXPECT_EQ(shape("hvector(1000, 1, 16, struct([1, 3], [0, 5], [char, char]))"),
-            Shape::kScatterFields);
+            Strategy::kScatterRecord);
 }
 
 TEST(Plan, ShufflesWhereTheyAreQuickerThanMoves) {
   KernelTable table = *kernel_tables().front();
-  table.field_bytes = 0;
+  table.table_bytes = 0;
   table.shuffles = true;
   for (const double word_cycles : {0.0, 1.25}) {
     Machine host;
     host.word_cycles = word_cycles;
     const auto packed_by = [&](const char* text) {
       const PlanPtr plan = make_plan(parse_type(text).value(), table, host);
-      const FieldsPtr fields = plan->root(1000).sweep.fields;
+      const RecordPtr fields = plan->root(1000).step.record;
       return fields != nullptr && fields->gather.shuffles;
     };
     EXPECT_TRUE(packed_by("resized(0, 2, byte)"));
@@ -172,7 +177,7 @@ TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereThoseAreFast) {
       table.words = has_words;
       host.fast_words = are_fast;
       const TypePtr three = parse_type("hindexed([4, 24, 4], [0, 8, 36], byte)").value();
-      EXPECT_EQ(make_plan(three, table, host)->root(99).sweep.fields->words != nullptr,
+      EXPECT_EQ(make_plan(three, table, host)->root(99).step.record->words != nullptr,
                 has_words && are_fast);
     }
   }
@@ -182,59 +187,62 @@ TEST(Plan, ElementsWithoutTablesAreMovedByWordsWhereThoseAreFast) {
     const TypePtr two = parse_type(wide ? "resized(0, 96, hindexed([24, 4], [0, 64], byte))"
                                         : "resized(0, 48, hindexed([8, 4], [0, 24], byte))")
                             .value();
-    const FieldsPtr fields = make_plan(two, table, host)->root(999).sweep.fields;
-    EXPECT_EQ(fields->words != nullptr, wide || fields->moves.pack == nullptr);
+    const RecordPtr fields = make_plan(two, table, host)->root(999).step.record;
+    EXPECT_EQ(fields->words != nullptr, wide || fields->permutes.pack == nullptr);
   }
 }
 
 TEST(Plan, SmallElementsAreSpelledOut) {
-  const auto few = [](const char* text) {
-    return make_plan(parse_type(text).value(), *find_table("reference"))->few().most_elements();
+  const auto small = [](const char* text) {
+    return make_plan(parse_type(text).value(), *find_table("reference"))
+        ->small_moves()
+        .most_elements();
   };
-  EXPECT_EQ(few("vector(16, 1, 24, double)"), 8);
-  EXPECT_EQ(few("vector(128, 1, 24, double)"), 1);
-  EXPECT_EQ(few("vector(129, 1, 24, double)"), 0);
-  EXPECT_EQ(few("resized(0, 40, float)"), 128);
-  EXPECT_EQ(few("vector(33, 3, 24, short)"), 1);   // two overlapping moves of 4
-  EXPECT_EQ(few("vector(12, 5, 60, double)"), 2);  // 16 + 16 + 8
-  EXPECT_EQ(few("vector(34, 5, 60, double)"), 1);
-  EXPECT_EQ(few("vector(35, 5, 60, double)"), 0);
-  EXPECT_EQ(few("vector(26, 8, 60, double)"), 1);
-  EXPECT_EQ(few("vector(2, 9, 60, double)"), 6);  // runs too long for moves at a stride: a list
-  EXPECT_EQ(few("vector(33, 3, 24, byte)"), 0);
-  EXPECT_EQ(few("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), 16);  // 4, 16 + 8, 4
-  EXPECT_EQ(few("hvector(2, 7, 100, byte)"), 26);  // two overlapping moves of 4
-  EXPECT_EQ(few("byte"), 128);
-  EXPECT_EQ(few("vector(16, 1, 3, short)"), 8);
-  EXPECT_EQ(few("contiguous(64, byte)"), 16);
-  EXPECT_EQ(few("contiguous(65, byte)"), 0);
-  EXPECT_EQ(few("contiguous(0, byte)"), 0);
+  EXPECT_EQ(small("vector(16, 1, 24, double)"), 8);
+  EXPECT_EQ(small("vector(128, 1, 24, double)"), 1);
+  EXPECT_EQ(small("vector(129, 1, 24, double)"), 0);
+  EXPECT_EQ(small("resized(0, 40, float)"), 128);
+  EXPECT_EQ(small("vector(33, 3, 24, short)"), 1);   // two overlapping moves of 4
+  EXPECT_EQ(small("vector(12, 5, 60, double)"), 2);  // 16 + 16 + 8
+  EXPECT_EQ(small("vector(34, 5, 60, double)"), 1);
+  EXPECT_EQ(small("vector(35, 5, 60, double)"), 0);
+  EXPECT_EQ(small("vector(26, 8, 60, double)"), 1);
+  EXPECT_EQ(small("vector(2, 9, 60, double)"), 6);  // runs too long for moves at a stride: a list
+  EXPECT_EQ(small("vector(33, 3, 24, byte)"), 0);
+  EXPECT_EQ(small("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), 16);  // 4, 16 + 8, 4
+  EXPECT_EQ(small("hvector(2, 7, 100, byte)"), 26);  // two overlapping moves of 4
+  EXPECT_EQ(small("byte"), 128);
+  EXPECT_EQ(small("vector(16, 1, 3, short)"), 8);
+  EXPECT_EQ(small("contiguous(64, byte)"), 16);
+  EXPECT_EQ(small("contiguous(65, byte)"), 0);
+  EXPECT_EQ(small("contiguous(0, byte)"), 0);
   // Offsets of a list have 32 bits, strides 64.
-  EXPECT_EQ(few("hindexed([1, 1, 1], [0, 16, 3_000_000_000], double)"), 0);
-  EXPECT_EQ(few("hindexed([1, 1, 1], [3_000_000_000, 3_000_000_016, 3_000_000_048], double)"), 21);
-  EXPECT_EQ(few("hindexed([1, 1], [0, 3_000_000_000], double)"), 64);
+  EXPECT_EQ(small("hindexed([1, 1, 1], [0, 16, 3_000_000_000], double)"), 0);
+  EXPECT_EQ(small("hindexed([1, 1, 1], [3_000_000_000, 3_000_000_016, 3_000_000_048], double)"),
+            21);
+  EXPECT_EQ(small("hindexed([1, 1], [0, 3_000_000_000], double)"), 64);
   // Rows that are too many for a list: of runs of one and of two moves, not of more.
-  EXPECT_EQ(few("vector(6, 1, 9, vector(8, 1, 3, double))"), 2);
-  EXPECT_EQ(few("vector(8, 1, 9, vector(5, 3, 6, float))"), 1);
-  EXPECT_EQ(few("vector(8, 1, 9, vector(5, 4, 6, double))"), 0);
-  EXPECT_EQ(few("vector(8, 1, 9, vector(17, 1, 6, double))"), 0);  // 136 moves
+  EXPECT_EQ(small("vector(6, 1, 9, vector(8, 1, 3, double))"), 2);
+  EXPECT_EQ(small("vector(8, 1, 9, vector(5, 3, 6, float))"), 1);
+  EXPECT_EQ(small("vector(8, 1, 9, vector(5, 4, 6, double))"), 0);
+  EXPECT_EQ(small("vector(8, 1, 9, vector(17, 1, 6, double))"), 0);  // 136 moves
   // A kernel would be called for a few runs each: up to 256 KiB.
-  EXPECT_EQ(few("vector(4, 1, 9, vector(3, 1, 10, int))"), 5461);
+  EXPECT_EQ(small("vector(4, 1, 9, vector(3, 1, 10, int))"), 5461);
 }
 
 TEST(Plan, FewLongRunsAreMovedByHalfLinesWhereTheKernelsHaveThem) {
   for (const KernelTable* table : kernel_tables()) {
-    const auto few = [&](const char* text) {
+    const auto small = [&](const char* text) {
       const PlanPtr plan = make_plan(parse_type(text).value(), *table);
-      return plan->few().is_wide() ? plan->few().most_elements() : -1;
+      return plan->small_moves().is_wide() ? plan->small_moves().most_elements() : -1;
     };
-    EXPECT_EQ(few("vector(6, 16, 20, double)"), table->half_line_moves ? 8 : -1);
-    EXPECT_EQ(few("vector(3, 33, 40, double)"), table->half_line_moves ? 7 : -1);  // 9 moves each
-    EXPECT_EQ(few("vector(5, 1, 9, vector(3, 8, 20, double))"), table->half_line_moves ? 6 : -1);
-    EXPECT_EQ(few("resized(0, 200, contiguous(10, double))"), table->half_line_moves ? 69 : -1);
-    EXPECT_EQ(few("vector(6, 3, 20, double)"), -1);    // shorter
-    EXPECT_EQ(few("vector(6, 65, 80, double)"), -1);   // longer
-    EXPECT_EQ(few("vector(60, 16, 20, double)"), -1);  // too many
+    EXPECT_EQ(small("vector(6, 16, 20, double)"), table->half_line_moves ? 8 : -1);
+    EXPECT_EQ(small("vector(3, 33, 40, double)"), table->half_line_moves ? 7 : -1);  // 9 moves each
+    EXPECT_EQ(small("vector(5, 1, 9, vector(3, 8, 20, double))"), table->half_line_moves ? 6 : -1);
+    EXPECT_EQ(small("resized(0, 200, contiguous(10, double))"), table->half_line_moves ? 69 : -1);
+    EXPECT_EQ(small("vector(6, 3, 20, double)"), -1);    // shorter
+    EXPECT_EQ(small("vector(6, 65, 80, double)"), -1);   // longer
+    EXPECT_EQ(small("vector(60, 16, 20, double)"), -1);  // too many
   }
 }
 
@@ -242,7 +250,7 @@ TEST(Plan, SmallElementsAreMovedByPermutesWhereThoseAreFast) {
   for_each_row([](const KernelTable& table, const Machine& host) {
     const bool permutes = table.elements && host.fast_byte_permutes;
     const auto is_permuted = [&](const char* text, int64_t elements = 1) {
-      return make_plan(parse_type(text).value(), table, host)->few().is_permuted(elements);
+      return make_plan(parse_type(text).value(), table, host)->small_moves().is_permuted(elements);
     };
     EXPECT_EQ(is_permuted("struct([1, 3, 4], [0, 8, 40], [int, double, char])"), permutes);
     EXPECT_EQ(is_permuted("contiguous(24, byte)"), permutes);
@@ -254,9 +262,9 @@ TEST(Plan, SmallElementsAreMovedByPermutesWhereThoseAreFast) {
     EXPECT_FALSE(is_permuted("hindexed([40, 40], [0, 48], byte)"));  // more than a vector
     const PlanPtr plan = make_plan(
         parse_type("resized(0, 96, struct([3, 1], [0, 64], [double, int]))").value(), table, host);
-    ASSERT_NE(plan->root(1000).sweep.fields, nullptr);
-    EXPECT_EQ(plan->root(1000).sweep.fields->moves.pack != nullptr, permutes);
-    EXPECT_EQ(plan->few().most_elements(), permutes ? 128 : 21);  // 2 windows; 3 moves
+    ASSERT_NE(plan->root(1000).step.record, nullptr);
+    EXPECT_EQ(plan->root(1000).step.record->permutes.pack != nullptr, permutes);
+    EXPECT_EQ(plan->small_moves().most_elements(), permutes ? 128 : 21);  // 2 windows; 3 moves
   });
 }
 
@@ -264,24 +272,24 @@ TEST(Plan, SmallElementsAreMovedByPermutesWhereThoseAreFast) {
 TEST(Plan, ShortLoopsAreElements) {
   for_each_row([](const KernelTable& table, const Machine& host) {
     const auto fields = [&](const char* text, int64_t count) -> size_t {
-      const Sweep sweep = make_plan(parse_type(text).value(), table, host)->root(count).sweep;
-      return sweep.how == Sweep::How::kFields ? sweep.fields->fields.size() : 0;
+      const Step step = make_plan(parse_type(text).value(), table, host)->root(count).step;
+      return step.shape == Step::Shape::kRecord ? step.record->runs.size() : 0;
     };
     EXPECT_EQ(fields("vector(3, 1, 2, double)", 1000), 3u);
     EXPECT_EQ(fields("hvector(1000, 1, 96, vector(2, 2, 3, double))", 1), 2u);
     EXPECT_EQ(fields("subarray([3, 3, 4], [2, 2, 3], [0, 1, 0], c, float)", 1000), 4u);
     // Too far apart for records of two runs: each row by a table, where tables serve such runs.
-    const bool has_tables = table.field_bytes > 0 && host.permuted_run_bytes >= 16;
+    const bool has_tables = table.table_bytes > 0 && host.permuted_run_bytes >= 16;
     EXPECT_EQ(fields("resized(0, 4096, vector(2, 2, 3, double))", 1000), has_tables ? 1u : 0u);
     EXPECT_LE(fields("vector(20, 1, 2, double)", 1000), 1u);
   });
 }
 
-// Small children of a kEach node are FewMoves, not kernel calls.
+// Small children of a kParts node are SmallMoves, not kernel calls.
 TEST(Plan, SmallPiecesAreSpelledOut) {
   const auto pieces = [](const std::string& text) {
     const PlanPtr plan = make_plan(parse_type(text).value(), *find_table("reference"));
-    EXPECT_EQ(plan->root(1).sweep.how, Sweep::How::kEach) << text;
+    EXPECT_EQ(plan->root(1).step.shape, Step::Shape::kParts) << text;
     std::string found;
     for (const auto& piece : plan->root(1).pieces) found += piece != nullptr ? "few " : "kernel ";
     return found;
@@ -300,21 +308,21 @@ TEST(Plan, SmallPiecesAreSpelledOut) {
 TEST(Plan, ASingleRunIsNoElementOfFields) {
   for (const KernelTable* table : kernel_tables()) {
     const PlanPtr plan = make_plan(parse_type("vector(1000, 1, 2, char)").value(), *table);
-    const Sweep& sweep = plan->root(1).sweep;
-    if (sweep.fields == nullptr) continue;  // the portable loops have no tables
-    EXPECT_EQ(sweep.why.find("1 fields"), std::string::npos) << sweep.why;
+    const Step& step = plan->root(1).step;
+    if (step.record == nullptr) continue;  // the portable loops have no tables
+    EXPECT_EQ(step.why.find("1 fields"), std::string::npos) << step.why;
     EXPECT_EQ(explain(*plan, 1).find("1 fields"), std::string::npos) << explain(*plan, 1);
-    EXPECT_EQ(sweep.why.ends_with("unpacked by a loop of runs"),
-              sweep.unpack.id().starts_with("strided"))
-        << table->isa << ": " << sweep.why << "; " << sweep.unpack.id();
-    EXPECT_EQ(sweep.why.find("a pass per field"), std::string::npos) << sweep.why;
+    EXPECT_EQ(step.why.ends_with("unpacked by a loop of runs"),
+              step.unpack.front().kernel.id().starts_with("strided"))
+        << table->isa << ": " << step.why << "; " << step.unpack.front().kernel.id();
+    EXPECT_EQ(step.why.find("a pass per field"), std::string::npos) << step.why;
   }
 }
 
 TEST(Plan, KernelsComeFromTheTableAskedFor) {
   auto type = parse_type("vector(100, 1, 4, double)");
   for (const KernelTable* table : kernel_tables()) {
-    EXPECT_EQ(make_plan(type.value(), *table)->root(1).sweep.pack.isa, table->isa);
+    EXPECT_EQ(make_plan(type.value(), *table)->root(1).step.pack.front().kernel.isa, table->isa);
   }
 }
 

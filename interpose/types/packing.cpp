@@ -10,7 +10,7 @@ namespace lacuna::detail {
 void watched_pack(const Account& account, const Plan& plan, const void* mem, int64_t count,
                   std::byte* packed) noexcept {
   {
-    if (plan.few().is_compiled() && are_few(plan, count)) count_compiled_move();
+    if (plan.small_moves().is_compiled() && is_small(plan, count)) count_compiled_move();
     const Stopwatch watch(account, Way::kPack);
     pack(plan, mem, count, packed);
   }
@@ -22,7 +22,7 @@ void watched_unpack(const Account& account, const Plan& plan, const std::byte* p
   if (bytes > count * plan.size()) bytes = count * plan.size();
   if (is_watched(kVerified) && unpack_verified(account, plan, packed, bytes, count, mem)) return;
   const bool is_whole = bytes == count * plan.size();
-  if (is_whole && plan.few().is_compiled() && are_few(plan, count)) count_compiled_move();
+  if (is_whole && plan.small_moves().is_compiled() && is_small(plan, count)) count_compiled_move();
   const Stopwatch watch(account, Way::kUnpack);
   if (is_whole) return unpack(plan, packed, count, mem);
   unpack_slice(plan, packed, count, 0, bytes, mem);

@@ -165,7 +165,7 @@ class ByHand : public Rival {
     const auto* length = list(bytes, 1);
     if (offset == nullptr || length == nullptr) return false;
     part.field_offset = offset->data();
-    part.field_bytes = length->data();
+    part.table_bytes = length->data();
     return add(part);
   }
 

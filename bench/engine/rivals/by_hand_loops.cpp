@@ -120,7 +120,7 @@ bool has_fields(const Part& part) {
   constexpr Field kAll[] = {kField...};
   if (part.fields != static_cast<int>(sizeof...(kField))) return false;
   for (int i = 0; i < part.fields; ++i) {
-    if (part.field_offset[i] != kAll[i].offset || part.field_bytes[i] != kAll[i].bytes)
+    if (part.field_offset[i] != kAll[i].offset || part.table_bytes[i] != kAll[i].bytes)
       return false;
   }
   return true;

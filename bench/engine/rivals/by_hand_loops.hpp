@@ -20,7 +20,7 @@ struct Part {
     kGather,   // `entries` blocks of `block` elements at index[]
     kRagged,   // the same with lengths[] elements each
     kStructs,  // entries structs, `extent` bytes apart or at so many extents as index[] says, of
-               // which field_bytes[] at field_offset[]
+               // which table_bytes[] at field_offset[]
   };
   Kind kind = kBox;
   int64_t unit = 1;
@@ -35,7 +35,7 @@ struct Part {
   int64_t extent = 0;
   int fields = 0;
   const int* field_offset = nullptr;
-  const int* field_bytes = nullptr;
+  const int* table_bytes = nullptr;
 };
 
 using PartFn = void (*)(const Part&, char* mem, char* packed);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Makes the tables of record.hpp. A period is the least number of elements whose packed bytes
+// (packing) or extents (unpacking) fill whole vectors, so that stores follow each other without
+// overlap.
+#include "kernels/record/record.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace lacuna {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr size_t kMostSteps = 96;
+
+// The widest lane, up to 4 bytes, that divides all lengths, offsets and the extent.
+int64_t widest_lane(std::span<const RecordRun> runs, int64_t extent) {
+  int64_t common = std::gcd(int64_t{4}, extent);
+  for (const RecordRun& run : runs) common = std::gcd(common, std::gcd(run.mem_offset, run.bytes));
+  return common;
+}
+
+bool suits(std::span<const RecordRun> runs, int64_t extent) {
+  int64_t end = 0;
+  for (const RecordRun& run : runs) {
+    if (run.bytes <= 0 || run.mem_offset < end || run.mem_offset - end >= kLine) return false;
+    end = run.mem_offset + run.bytes;
+  }
+  return !runs.empty() && runs[0].mem_offset == 0 && extent >= end && extent - end < kLine;
+}
+
+TableStep new_step(int64_t load, int64_t store, bool shuffles) {
+  TableStep step;
+  step.load = load;
+  step.store = store;
+  if (shuffles) std::fill(std::begin(step.lanes), std::end(step.lanes), kNotMine);
+  return step;
+}
+
+// Lane `to` of the stored vector is lane `from` of the loaded one.
+void fill(TableStep& step, int64_t lane, int64_t to, int64_t from, bool shuffles) {
+  uint8_t* at = step.lanes + to * lane;
+  if (shuffles) {
+    *at = static_cast<uint8_t>(from);
+    return;
+  }
+  std::fill_n(at, lane, uint8_t{0xFF});
+  // 16, 32 or 64 lanes are numbered by 4, 5 or 6 bits; those above stay set.
+  const int64_t lanes = kLine / lane;
+  at[0] = static_cast<uint8_t>((0xFF & ~(lanes - 1)) | from);
+}
+
+// The memory offset of each packed lane of `elements` elements.
+std::vector<int64_t> lane_offsets(std::span<const RecordRun> runs, int64_t extent, int64_t elements,
+                                  int64_t lane) {
+  std::vector<int64_t> at;
+  for (int64_t e = 0; e < elements; ++e) {
+    for (const RecordRun& run : runs) {
+      for (int64_t b = 0; b < run.bytes; b += lane) at.push_back(e * extent + run.mem_offset + b);
+    }
+  }
+  return at;
+}
+
+// Each stored vector is made from loads that begin at the first lane not yet found.
+bool make_gather(std::span<const RecordRun> runs, int64_t extent, int64_t size, int64_t lane,
+                 int64_t vector_bytes, RecordTable& table) {
+  const bool shuffles = vector_bytes == kShuffleBytes;
+  table.shuffles = shuffles;
+  table.elements = vector_bytes / std::gcd(vector_bytes, size);
+  table.least = !shuffles ? table.elements : table.elements == 1 ? 8 : 128;
+  const int64_t vectors = table.elements * size / vector_bytes;
+  const int64_t lanes = vector_bytes / lane;
+  if (vectors > static_cast<int64_t>(kMostSteps)) return false;
+  const std::vector<int64_t> at = lane_offsets(runs, extent, table.elements, lane);
+  std::vector<std::vector<TableStep>> made(static_cast<size_t>(vectors));
+  for (int64_t v = 0; v < vectors; ++v) {
+    auto& steps = made[static_cast<size_t>(v)];
+    for (int64_t to = 0; to < lanes; ++to) {
+      const int64_t from = at[static_cast<size_t>(v * lanes + to)];
+      if (steps.empty() || from >= steps.back().load + vector_bytes)
+        steps.push_back(new_step(from, v * vector_bytes, shuffles));
+      fill(steps.back(), lane, to, (from - steps.back().load) / lane, shuffles);
+    }
+    table.steps_per_store = std::max(table.steps_per_store, static_cast<int64_t>(steps.size()));
+  }
+  if (table.steps_per_store > kMostLoads ||
+      static_cast<size_t>(vectors * table.steps_per_store) > kMostSteps)
+    return false;
+  for (auto& steps : made) {
+    // The same number for all, so that the kernel's loop has no branch: a step without lanes.
+    while (static_cast<int64_t>(steps.size()) < table.steps_per_store)
+      steps.push_back(new_step(steps.back().load, steps.back().store, shuffles));
+    for (const TableStep& step : steps) {
+      table.reach = std::max(table.reach, step.load + vector_bytes);
+      table.steps.push_back(step);
+    }
+  }
+  return true;
+}
+
+// Each vector of memory that has data takes it from one load: runs are in memory order, so its
+// lanes are neighbours in the packed stream.
+bool make_scatter(std::span<const RecordRun> runs, int64_t extent, int64_t lane,
+                  int64_t vector_bytes, RecordTable& table) {
+  table.elements = table.least = vector_bytes / std::gcd(vector_bytes, extent);
+  table.steps_per_store = 1;
+  if (table.elements * extent / vector_bytes > static_cast<int64_t>(kMostSteps)) return false;
+  const std::vector<int64_t> at = lane_offsets(runs, extent, table.elements, lane);
+  for (size_t i = 0; i < at.size(); ++i) {
+    const int64_t window = at[i] / vector_bytes * vector_bytes;
+    if (table.steps.empty() || table.steps.back().store != window)
+      table.steps.push_back(new_step(static_cast<int64_t>(i) * lane, window, false));
+    TableStep& step = table.steps.back();
+    fill(step, lane, (at[i] - window) / lane, static_cast<int64_t>(i) - step.load / lane, false);
+    table.reach = step.load + vector_bytes;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<Record> make_record(std::vector<RecordRun> runs, int64_t extent,
+                                    int64_t vector_bytes, int64_t least_lane, bool shuffles) {
+  auto made = std::make_shared<Record>();
+  made->extent = extent;
+  for (const RecordRun& run : runs) {
+    made->size += run.bytes;
+    made->span = std::max(made->span, run.mem_offset + run.bytes);
+  }
+  made->lane = widest_lane(runs, extent);
+  if (!suits(runs, extent)) {
+    // No tables.
+  } else if (vector_bytes != 0 && made->lane >= least_lane) {
+    if (!make_gather(runs, extent, made->size, made->lane, vector_bytes, made->gather) ||
+        !make_scatter(runs, extent, made->lane, vector_bytes, made->scatter)) {
+      made->gather = {};
+      made->scatter = {};
+    }
+  } else if (shuffles && !make_gather(runs, extent, made->size, 1, kShuffleBytes, made->gather)) {
+    made->gather = {};
+  }
+  made->runs = std::move(runs);
+  return made;
+}
+
+}  // namespace lacuna

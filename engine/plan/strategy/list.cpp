@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lists of runs: of equal lengths, or cut into units of one length, or of unequal ones.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "plan/strategy/prefetch.hpp"
+#include "plan/strategy/strategy.hpp"
+
+namespace lacuna::strategy {
+namespace {
+
+using Kind = LayoutNode::Kind;
+
+std::string text(int64_t value) { return std::to_string(value); }
+
+class ListRule final : public Rule {
+ public:
+  ListRule(const PrefetchRule& prefetch, Strategy strategy, Direction way, int64_t width,
+           const Host& host)
+      : prefetch_(prefetch), strategy_(strategy), way_(way), width_(width), host_(host) {}
+
+  void cut(Cuts& messages, Cuts& outputs) const override {
+    prefetch_.cut(way_, messages, outputs);
+    if (way_ == Direction::kUnpack) messages.add(prefetch_.masks_below);
+  }
+
+  Choice choose(int64_t message, int64_t output) const override {
+    Choice choice{strategy_, width_, {}};
+    const bool is_pack = way_ == Direction::kPack;
+    choice.hints.prefetch = prefetch_.at(way_, message, output, host_.machine);
+    choice.hints.move = host_.move();
+    choice.hints.move.masked = host_.has_masks() && (is_pack || message < prefetch_.masks_below);
+    if (strategy_ == Strategy::kGather) {
+      if (prefetch_.in_order && choice.hints.prefetch.runs > 0) {
+        choice.strategy = Strategy::kGatherInOrder;
+      } else if (host_.machine.fast_gathers) {
+        choice.strategy = Strategy::kGatherLanes;
+      }
+    }
+    return choice;
+  }
+
+ private:
+  const PrefetchRule& prefetch_;
+  Strategy strategy_;
+  Direction way_;
+  int64_t width_;
+  const Host& host_;
+};
+
+// The list as equal runs with 32-bit offsets. Runs of unequal lengths are cut into their greatest
+// common length, unless the pieces are too many: a varying length costs mispredicted branches.
+void find_places(Step& step, const LayoutNode& list) {
+  constexpr int64_t kMostUnits = 8;
+  const size_t runs = list.mem_offsets.size();
+  const bool equal = list.kind == Kind::kBlocks;
+  int64_t unit = equal ? list.children[0]->size : 0;
+  for (size_t i = 0; !equal && i < runs; ++i)
+    unit = std::gcd(unit, list.packed_offsets[i + 1] - list.packed_offsets[i]);
+  const bool has_moves = width_class(unit) != Width::kAny || unit >= 12;
+  if (!equal && (!has_moves || list.size / unit > kMostUnits * static_cast<int64_t>(runs))) return;
+  auto places = std::make_shared<std::vector<int32_t>>();
+  places->reserve(static_cast<size_t>(list.size / unit));
+  for (size_t i = 0; i < runs; ++i) {
+    const int64_t bytes = equal ? unit : list.packed_offsets[i + 1] - list.packed_offsets[i];
+    for (int64_t at = list.mem_offsets[i]; bytes > at - list.mem_offsets[i]; at += unit) {
+      if (at != static_cast<int32_t>(at)) return;
+      places->push_back(static_cast<int32_t>(at));
+    }
+  }
+  step.places = std::move(places);
+  step.width = unit;
+}
+
+}  // namespace
+
+bool select_list(Step& step, Nest& nest, const Host& host) {
+  const LayoutNode& list = *nest.leaf->layout;
+  const bool is_equal = list.kind == Kind::kBlocks && list.children[0]->kind == Kind::kRun;
+  if (!is_equal && list.kind != Kind::kRuns) return false;
+  step.shape = Step::Shape::kList;
+  step.list = &list;
+  step.width = is_equal ? list.children[0]->size : 0;
+  if (!nest.loops.empty() && nest.leaf->step.list != nullptr) {  // found for the leaf's own step
+    step.places = nest.leaf->step.places;
+    step.width = nest.leaf->step.width;
+  } else {
+    find_places(step, list);
+  }
+  step.why = is_equal ? "a list of equal runs"
+             : step.places != nullptr
+                 ? "a list of runs of unequal lengths, cut into " +
+                       text(static_cast<int64_t>(step.places->size())) + " runs of " +
+                       text(step.width) + " bytes: avoids branch mispredictions on the length"
+                 : "a list of runs of unequal lengths";
+  const bool has_units = is_equal || step.places != nullptr;
+  const PrefetchRule prefetch = has_units ? prefetch_list(step, host) : prefetch_runs(step, host);
+  if (!nest.loops.empty()) {
+    step.why += ", repeated by the loop around it";
+    place_outer(step, nest, nest.loops.size() - 1);
+    place_rest(step, nest);
+  }
+  const auto regimes = [&](Strategy strategy, Direction way) {
+    return make_regimes(ListRule(prefetch, strategy, way, step.width, host), host.kernels);
+  };
+  step.pack = regimes(has_units ? Strategy::kGather : Strategy::kGatherRuns, Direction::kPack);
+  step.unpack =
+      regimes(has_units ? Strategy::kScatter : Strategy::kScatterRuns, Direction::kUnpack);
+  return true;
+}
+
+}  // namespace lacuna::strategy
