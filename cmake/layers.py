@@ -53,7 +53,7 @@ OUTER = {
     "mpi": {"mpi", "base", "type", "api", "public"},
     "interpose": {"interpose", "mpi", "base", "type", "machine", "plan", "exec", "public"},
     # The C++ below api is for rivals with a forced instruction set, and for the oracle.
-    "bench": {"bench", "mpi", "base", "type", "kernels", "plan", "exec", "public"},
+    "bench": {"bench", "mpi", "base", "type", "machine", "kernels", "plan", "exec", "public"},
     # The messages and the harness of bench; the C++ below api is for following plans.
     "costs": (_BELOW_PLAN - {"layout"}) | {"costs", "bench", "mpi", "plan", "exec", "public"},
     "optimizer": {"optimizer", "base", "type", "public"},

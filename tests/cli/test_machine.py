@@ -249,3 +249,67 @@ def test_the_probe_refuses_what_it_does_not_know():
     result = subprocess.run([PROBE, "--fast"], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert "usage" in result.stderr
+
+
+FIT = BUILD / "bin" / "lacuna-fit-cpu"
+
+
+def test_a_row_is_fitted():
+    done = subprocess.run(
+        [FIT, "--from", "generic", "--trials", "1", "--samples", "3", "--seconds", "0.01"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    (trial,) = found["trials"]
+    assert [tried["numbers"] for tried in trial["tried"]] == [
+        {"vector_bytes": 64},
+        {"vector_bytes": 32},
+    ]
+    assert all(tried["speed"] > 0 for tried in trial["tried"])
+    kept = trial["kept"]
+    assert found["numbers"] == ({} if kept < 0 else trial["tried"][kept]["numbers"])
+    assert found["own_row"] in CPU_ROWS
+    done = subprocess.run([FIT, "--from", "nobody"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "there is no row nobody" in done.stderr
+
+
+def test_what_is_fitted_is_shown_and_kept(lacuna, script, tmp_path):
+    found = {
+        "from": "generic",
+        "trials": [
+            {
+                "question": "one is better",
+                "tried": [
+                    {"numbers": {"fast_words": 0}, "speed": 0.98},
+                    {"numbers": {"fast_words": 1}, "speed": 1.25},
+                ],
+                "kept": 1,
+            }
+        ],
+        "numbers": {"fast_words": 1, "miss_runs": 64},
+        "speed": 1.2,
+        "own_row": "zen4",
+        "own_speed": 1.1,
+    }
+    script("bin/lacuna-fit-cpu", f"#!/bin/sh\necho '{json.dumps(found)}'\n")
+    (tmp_path / "lib").mkdir()
+    for file in (BUILD / "lib").glob("liblacuna.so*"):
+        (tmp_path / "lib" / file.name).symlink_to(file)
+    place = tmp_path / "profile.json"
+    environment = {"LACUNA_LIBRARY_DIR": str(tmp_path / "lib")}
+    done = lacuna("machine", "--fit", "generic", "--output", str(place), **environment)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"fast_words = 1\s+1\.25\s+kept", done.stdout)
+    assert "  habits.fast_words = true;\n  habits.miss_runs = 64;\n" in done.stdout
+    assert "1.20 times the speed of the row generic" in done.stdout
+    shown = json.loads(lacuna("machine", "--json", LACUNA_PROFILE=str(place)).stdout)
+    assert shown["complaint"] is None or shown["complaint"] == ""
+    assert (shown["numbers"]["miss_runs"]["value"], shown["numbers"]["fast_words"]["value"]) == (
+        64,
+        1,
+    )
+    assert shown["numbers"]["miss_runs"]["source"] == "measured"
+    one_line_error(lacuna("machine", "--fit", "generic", "--measure"), USAGE, "--fit")

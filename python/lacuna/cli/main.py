@@ -123,6 +123,14 @@ def machine_command(
         typer.Option("--output", help="With --measure: keep the result in this file instead."),
     ] = None,
     gpu: Annotated[bool, typer.Option("--gpu", help="Show the numbers of a CUDA device.")] = False,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            "--fit",
+            metavar="ROW",
+            help="Find this CPU's habits by timing (a minute), from this row on: generic.",
+        ),
+    ] = None,
 ) -> None:
     """Show the numbers about this machine (caches, TLB, bandwidth) by which lacuna decides, and the
     origin of each."""
@@ -130,8 +138,17 @@ def machine_command(
     from lacuna.machine import numbers as machine
 
     for name, given in (("--quick", quick), ("--output", output is not None)):
-        if given and not measure:
-            raise LacunaError(Exit.USAGE, f"{name} says how to measure", "add --measure")
+        if given and not (measure or fit):
+            raise LacunaError(Exit.USAGE, f"{name} says how to measure", "add --measure or --fit")
+    if fit:
+        if measure or gpu or plot:
+            raise LacunaError(
+                Exit.USAGE, "--fit prints what it finds", "leave out --measure, --gpu and --plot"
+            )
+        from lacuna.machine import fit as machine_fit
+
+        machine_fit.fit(fit, quick, as_json, output)
+        return
     if gpu:
         if plot:
             raise LacunaError(Exit.USAGE, "--plot draws the caches of a CPU", "leave out --gpu")

@@ -33,7 +33,7 @@ def measure(quick: bool, output: Path | None) -> None:
     probe = str(paths.program(_PROBE))
     place = output or _default_place(probe)
     results.make_folders([place])
-    text = _run([probe, "--quick"] if quick else [probe])
+    text = run([probe, "--quick"] if quick else [probe])
     results.write_text(place, text)
     print(f"wrote {place}", file=sys.stderr)
     os.environ[PROFILE] = str(place)  # before the library reads it
@@ -55,8 +55,8 @@ def _default_place(probe: str) -> Path:
     return Path(place)
 
 
-def _run(command: list[str]) -> str:
-    """What the probe prints; its lines on stderr move the bar."""
+def run(command: list[str]) -> str:
+    """What a program of the machine prints; its lines on stderr move the bar."""
     said: list[str] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out, Progress() as progress:
         progress.begin("measuring")
@@ -91,7 +91,7 @@ def _run(command: list[str]) -> str:
     if code != 0 or not text:
         raise LacunaError(
             Exit.CHECK_FAILED,
-            f"{_PROBE} failed: exit code {code}",
+            f"{Path(command[0]).name} failed: exit code {code}",
             "its last words are below",
             "\n".join(said[-_SHOWN_LINES:]),
         )
