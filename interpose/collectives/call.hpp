@@ -182,6 +182,7 @@ struct TypedBlocks {
 struct Share {
   int pairs = 0;
   Flows flows;
+  bool keeps_type = false;  // never packed
 };
 
 // Both sides of a call in this rank. Not `known`: return `answer`.
@@ -207,7 +208,7 @@ void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool bl
   // Aliased buffers: an error that the library may report.
   if (gives.pairs > 0 && gets.pairs > 0 && out->buf == in->buf) return;
   In taken_in = *in;
-  if (gets.pairs > 0) {
+  if (gets.pairs > 0 && !gets.keeps_type) {
     taken_in.take(Operation::kReceive, gets.pairs, gets.flows, blocking, &exchange->in);
   }
   if (exchange->in.taken()) {

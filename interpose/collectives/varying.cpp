@@ -2,10 +2,27 @@
 //
 // Collectives with counts and displacements for each rank.
 #include "interpose/collectives/call.hpp"
+#include "interpose/observe/log.hpp"
 
 namespace lacuna {
 
 using direct::Kind;
+
+namespace {
+
+// MPICH cuts the messages of MPI_Allgatherv and MPI_Iallgatherv at multiples of the receiving
+// type's extent, and Intel MPI may. So it must be the same in all ranks. Packed data have another
+// extent, and no rank knows whether all others pack: one may have been refused memory. (Open MPI
+// sends whole blocks.)
+bool is_cut_by_extent(MPI_Datatype type) {
+  if (runtime().flavour == Flavour::kOpenMpi) return false;
+  const TypeRecord* record = type_record(type);
+  if (record == nullptr || record->extent_bytes == record->size_bytes) return false;
+  log_type(*record, Note::kCutByExtent);
+  return true;
+}
+
+}  // namespace
 
 template <typename Count, typename Displacement>
 Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
@@ -46,7 +63,12 @@ Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendty
   return do_call(
       {Kind::kAllgatherv}, comm, [&](const direct::Room& room) { return in.most_bytes(room); },
       [&](Places* places) { return places->allgather(out, in); },
-      [&] { return share_allgather(sendbuf, comm, start); }, out, in, start,
+      [&] {
+        Shares shares = share_allgather(sendbuf, comm, start);
+        shares.gets.keeps_type = is_cut_by_extent(recvtype);
+        return shares;
+      },
+      out, in, start,
       forms<Count>(&Next::MPI_Allgatherv, &Next::MPI_Allgatherv_c, &Next::MPI_Iallgatherv,
                    &Next::MPI_Iallgatherv_c, &Next::MPI_Allgatherv_init,
                    &Next::MPI_Allgatherv_init_c),

@@ -50,6 +50,10 @@ std::string_view sentence_of(Note note) {
              "Open MPI from writing past the end of a buffer; the table of these types is full)";
     case Note::kDirect:
       return "handled: through shared memory";
+    case Note::kCutByExtent:
+      return "declined where MPI_Allgatherv receives it: this library cuts its messages at "
+             "multiples "
+             "of the type's extent";
     case Note::kMixed:
       return "declined in collectives, one-sided calls and files: it has more than one basic type";
   }

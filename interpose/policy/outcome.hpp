@@ -23,6 +23,7 @@ enum class Note : uint8_t {
   kOneRun,
   kNew,
   kDirect,
+  kCutByExtent,
   kMayOverrun,  // the last one
 };
 inline constexpr size_t kNotes = static_cast<size_t>(Note::kMayOverrun) + 1;

@@ -214,6 +214,8 @@ const char* outcome_name(size_t outcome) {
       return "too many message lengths";
     case Note::kDirect:
       return "through shared memory";
+    case Note::kCutByExtent:
+      return "messages follow the extent";
   }
   return "";
 }

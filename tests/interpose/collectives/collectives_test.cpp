@@ -133,6 +133,50 @@ TOPIC(collectives_mixed_job) {
   all_calls(collective_calls(), world(), g_rank % 2 == 1, false);
 }
 
+// Blocks that are longer than the pieces in which MPICH sends them around, with lacuna in some
+// ranks alone: the pieces of all ranks must be alike.
+TOPIC(collectives_long_blocks) {
+  constexpr int kPairs = 25000;
+  MPI_Datatype pair, type;
+  MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+  MPI_Type_create_resized(pair, 0, 24, &type);
+  MPI_Type_commit(&type);
+  std::vector<int> counts, places;
+  for (int i = 0; i < g_size; ++i) {
+    counts.push_back(kPairs + i);
+    places.push_back(i * (kPairs + g_size));
+  }
+  const int own = counts[static_cast<size_t>(g_rank)];
+  Buffer from(type, own), to(type, g_size * (kPairs + g_size));
+  from.fill(static_cast<unsigned>(g_rank));
+  const auto run = [&](bool on, bool in_place, bool blocking) {
+    lacuna(on);
+    to.fill(in_place ? 50 + static_cast<unsigned>(g_rank) : 99);
+    const void* const sent = in_place ? MPI_IN_PLACE : from.base();
+    if (blocking) {
+      CHECK(MPI_Allgatherv(sent, own, type, to.base(), counts.data(), places.data(), type,
+                           MPI_COMM_WORLD) == MPI_SUCCESS);
+      return to;
+    }
+    MPI_Request request;
+    CHECK(MPI_Iallgatherv(sent, own, type, to.base(), counts.data(), places.data(), type,
+                          MPI_COMM_WORLD, &request) == MPI_SUCCESS);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return to;
+  };
+  for (const bool in_place : {false, true}) {
+    for (const bool blocking : {true, false}) {
+      context(std::string(in_place ? "in place" : "") + (blocking ? "" : " nonblocking"));
+      const Buffer native = run(false, in_place, blocking);
+      for (const bool on : {g_rank % 2 == 0, g_rank % 2 == 1, true})
+        CHECK(run(on, in_place, blocking) == native);
+    }
+  }
+  lacuna(true);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&type);
+}
+
 // Calls that pay by the tables: long lists of numbers. Natively, and with lacuna in some ranks or
 // in all.
 TOPIC(collectives_mixed_policy) {
