@@ -13,7 +13,9 @@ void shift(Program* p, Random* draw) {
   const Drawn drawn = draw_type(draw);
   const int64_t size = draw_size(draw), kind = draw->between(0, 2);
   const uint64_t plain = draw->chance(50) ? draw->next() : 0;
-  const int by = static_cast<int>(draw->between(0, comm->size() - 1)), tag = p->tag();
+  // Of two threads, one that sends to itself may wait for ever (docs/internals/defects.md).
+  const int least = g_threads && comm->size() > 1 ? 1 : 0;
+  const int by = static_cast<int>(draw->between(least, comm->size() - 1)), tag = p->tag();
   const int count = static_cast<int>(draw->magnitude(1, drawn.most(size)));
   p->say("shift " + std::to_string(kind) + " by " + std::to_string(by) + " on " + comm->text() +
          " of " + std::to_string(count) + " " + drawn.text());

@@ -149,7 +149,6 @@ class Job:
     def _library(self) -> dict[str, str]:
         """The environment in which tests start the MPI libraries (cmake/mpi.cmake)."""
         found = {"LACUNA_PROFILE": "none", "LACUNA_TABLE": "none"}
-        found["LACUNA_LIBRARY_DIR"] = str(self.asked.build / "lib")
         kind = self.asked.target.kind
         if kind == "openmpi":
             found |= {

@@ -10,6 +10,7 @@ command that repeats it. `--minutes 60` goes on with new seeds until the time is
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from dataclasses import replace
@@ -61,6 +62,8 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     )
     given = parser.parse_args()
     target = mpis.installed(given.mpi, given.mpi_root)
+    # run.build() looks for the libraries to preload by the environment of this process.
+    os.environ[paths.LIBRARY_DIR] = str(given.build.resolve() / "lib")
     fixed: dict[str, object] = {}
     if given.ranks:
         fixed["ranks"] = given.ranks
