@@ -74,7 +74,7 @@ constexpr Option kTable[] = {
      "tests and experiments."},
     {OptionId::kLog, "LACUNA_LOG", OptionKind::kFlag, "0",
      "Prints on stderr that lacuna is on (rank 0), and a line `lacuna[rank]: ...` for each type "
-     "with what lacuna did with calls on it: handled, or declined and why."},
+     "with what lacuna did with calls on it: handled, by which kernels, or declined and why."},
     {OptionId::kPatience, "LACUNA_PATIENCE", OptionKind::kInteger, "0",
      "If a rank has waited inside lacuna for another rank for so many seconds, it reports on "
      "stderr for which rank and in which call, and again each time the wait has doubled. It goes "

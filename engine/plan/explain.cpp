@@ -128,6 +128,20 @@ void describe(const PlanNode& node, int64_t bytes, bool repeated, int indent,
 
 }  // namespace
 
+std::string kernels_text(const Plan& plan, int64_t count) {
+  if (count <= 0 || plan.is_empty()) return "nothing to move";
+  if (plan.is_run(count)) return "memcpy";
+  if (count <= plan.small_moves().most_elements()) return moves_text(plan.small_moves(), count);
+  const Step& step = plan.root(count).step;
+  if (step.shape == Step::Shape::kParts) return step.why;
+  const int64_t bytes = count * plan.size();
+  const auto by = [&](Direction way) {
+    const Regime& regime = step.regime(way, bytes, bytes);
+    return regime.kernel.id() + hints_text(regime.hints);
+  };
+  return "packed by " + by(Direction::kPack) + ", unpacked by " + by(Direction::kUnpack);
+}
+
 std::string explain(const Plan& plan, int64_t count) {
   const Type& type = plan.type();
   std::string out;

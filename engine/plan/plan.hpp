@@ -117,6 +117,9 @@ PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves);
 // which rule chose what.
 std::string explain(const Plan& plan, int64_t count);
 
+// By which kernels, with which hints, so many elements are moved: one line, for logs.
+std::string kernels_text(const Plan& plan, int64_t count);
+
 // Tiles of a transpose of elements of `width` bytes.
 struct Tiles {
   int64_t rows;              // half the TLB (Byna 2003, section 5.3), at least a line of output

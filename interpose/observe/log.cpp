@@ -113,14 +113,21 @@ void report_type_as(const ObservedType& record, Note note, int64_t bytes) noexce
 
 void log_type(const ObservedType& record, Note note, int64_t bytes) noexcept {
   count_type(record, note, bytes);
-  if (is_watched(kLogged)) say_of_type(record, note);
+  if (is_watched(kLogged)) say_of_type(record, note, bytes);
 }
 
-void say_of_type(const ObservedType& record, Note note) noexcept try {
+void say_of_type(const ObservedType& record, Note note, int64_t bytes) noexcept try {
   const uint32_t bit = 1U << static_cast<unsigned>(note);
   if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
   std::string sentence = record.text;
-  log_once(sentence.append(": ").append(sentence_of(note)));
+  sentence.append(": ").append(sentence_of(note));
+  const int64_t count = record.size_bytes > 0 ? bytes / record.size_bytes : 0;
+  if ((note == Note::kTaken || note == Note::kDirect) && record.plan != nullptr && count > 0)
+    sentence.append("; ")
+        .append(std::to_string(bytes))
+        .append(" bytes: ")
+        .append(kernels_text(*record.plan, count));
+  log_once(sentence);
 } catch (...) {
 }
 

@@ -24,7 +24,7 @@ void log_line(std::string_view sentence) noexcept;
 namespace detail {
 void log_type(const ObservedType& record, Note note, int64_t bytes) noexcept;
 void report_type_as(const ObservedType& record, Note note, int64_t bytes) noexcept;
-void say_of_type(const ObservedType& record, Note note) noexcept;
+void say_of_type(const ObservedType& record, Note note, int64_t bytes) noexcept;
 }  // namespace detail
 
 // Records the outcome of a call, or of one side of it, on this type, with so many bytes of data.
@@ -43,7 +43,8 @@ inline void count_type(const ObservedType& record, Note note, int64_t bytes) noe
 class Untold {
  public:
   Untold() = default;
-  explicit Untold(const ObservedType& record) noexcept {
+  // `bytes`: that the receive has room for.
+  Untold(const ObservedType& record, int64_t bytes) noexcept : bytes_(bytes) {
     if (!is_watched(kLogged)) return;
     record_ = &record;
     serial_ = record.serial.load(std::memory_order_relaxed);
@@ -54,12 +55,13 @@ class Untold {
     if (record_ == nullptr || (!is_direct && otherwise_ == Note::kTaken)) return;
     // The type may have been freed, and its record used for another one.
     if (record_->serial.load(std::memory_order_acquire) == serial_)
-      detail::say_of_type(*record_, is_direct ? Note::kDirect : otherwise_);
+      detail::say_of_type(*record_, is_direct ? Note::kDirect : otherwise_, bytes_);
   }
 
  private:
   const ObservedType* record_ = nullptr;
   uint64_t serial_ = 0;
+  int64_t bytes_ = 0;
   Note otherwise_ = Note::kTaken;  // nothing
 };
 

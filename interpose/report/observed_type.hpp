@@ -10,6 +10,7 @@
 
 #include "interpose/report/report.hpp"
 #include "mpi/header.hpp"
+#include "plan/plan.hpp"
 
 namespace lacuna {
 
@@ -19,6 +20,7 @@ struct ObservedType {
   // predefined type, or none.
   std::atomic<uint64_t> serial{0};
   int64_t size_bytes = 0;
+  PlanPtr plan;       // null: never handled
   MPI_Datatype wire;  // messages of packed data are arrays of it
   std::string text;   // only for the log
   mutable std::atomic<TypeId> reported_as{kOtherTypes};

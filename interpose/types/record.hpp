@@ -26,7 +26,6 @@ namespace lacuna {
 inline constexpr int64_t kNoVerdict = -1;
 
 struct TypeRecord : ObservedType {
-  PlanPtr plan;  // null: never handled
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
   int64_t true_extent_bytes = 0;

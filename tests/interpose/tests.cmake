@@ -78,7 +78,7 @@ lacuna_interpose_test(direct.refused DEPTH VARIATION ENV LACUNA_DIRECT=1
 lacuna_interpose_test(direct.namespaces DEPTH REPETITION TIMEOUT 60 ENV LACUNA_DIRECT=1
   THROUGH ${CMAKE_CURRENT_SOURCE_DIR}/start/own_namespace.sh TOPICS p2p_same_messages collectives_same_bytes)
 lacuna_interpose_test(direct.log DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_LOG=1 TOPICS direct_matched
-  PASS "lacuna.0.: vector.4096, 1, 3, double.: handled: through shared memory")
+  PASS "lacuna.0.: vector.4096, 1, 3, double.: handled: through shared memory. 32768 bytes: packed by [a-z_]+[.a-z0-9_]*[^,]*, unpacked by ")
 # The log of receives, which is written when it is known whether lacuna handled them.
 lacuna_interpose_test(direct.log_of_receives DEPTH VARIATION ENV LACUNA_DIRECT=1 LACUNA_LOG=1 TOPICS direct_log
   PASS "lacuna.1.: contiguous.4096, double.: handled: through shared memory.*lacuna.1.: contiguous.100, double.: declined: it is contiguous"
@@ -184,7 +184,7 @@ lacuna_interpose_test(verify ENV LACUNA_VERIFY=1 LACUNA_REPORT=1
     persistent_same_messages collectives_same_bytes rma_every_synchronization
   PASS "bytes.: 0 differences" FAIL "the library as" "[1-9][0-9]* failed")
 lacuna_interpose_test(log DEPTH REPETITION ENV LACUNA_LOG=1 TOPICS switch_pcontrol
-  PASS "lacuna.0.: vector.16, 1, 16, double.: handled")
+  PASS "lacuna.0.: vector.16, 1, 16, double.: handled. 128 bytes: 16 moves of 1 to 16 bytes")
 lacuna_interpose_test(report.links ON mpich ENV LACUNA_REPORT=${CMAKE_CURRENT_BINARY_DIR}/links.json
   SHELL "\"$0\" report_beside_links && (test $PMI_RANK != 0 || (test \"$(cat $LACUNA_REPORT.victim)\" = kept && test ! -L $LACUNA_REPORT && test -s $LACUNA_REPORT))")
 
