@@ -96,6 +96,8 @@ class Plan : public RefCounted, private PlanParts {
  private:
   friend Ref<const Plan> make_plan(TypePtr, const KernelTable&, const Machine&, Keeps);
   friend Ref<const Plan> with_compiled_moves(const Plan& plan, CompiledMoves moves);
+  friend Ref<const Plan> with_regime(const Plan& plan, int64_t count, Direction way,
+                                     const Kernel& kernel, const Hints& hints);
 
   SmallMoves small_moves_;
 };
@@ -112,6 +114,13 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
 // The same plan, whose small messages are moved by the program's own functions; null where that is
 // not faster. The program must not be unloaded while the plan lives.
 PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves);
+
+// The same plan for `count` elements, moved in one direction by this kernel and these hints
+// whatever the size; null if it has no kernel of its own for them (small messages, parts of
+// different shapes). For benchmarks of strategies. The kernel must be of the shape's, and able to
+// move it.
+PlanPtr with_regime(const Plan& plan, int64_t count, Direction way, const Kernel& kernel,
+                    const Hints& hints);
 
 // Text for people, for `count` elements: the numbers of the type, its layout, the kernels, and
 // which rule chose what.

@@ -254,3 +254,17 @@ def test_sides_swap_with_the_direction():
     assert (pack["lines_read"], pack["lines_written"]) == (5, 1)
     assert (unpack["lines_read"], unpack["lines_written"]) == (1, 5)
     assert (pack["median_ns"], pack["mad_ns"], pack["over_memcpy"]) == (2, 1, 1)
+
+
+def test_strategies_are_compared(lacuna, tmp_path):
+    place = tmp_path / "strategies.json"
+    words = ["--only", "gropp/*", "--samples", "3", "--seconds", "0.01", "--json", str(place)]
+    done = lacuna("bench", "engine", "--strategies", *words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(place.read_text())
+    assert f"{len(found)} directions of rows" in done.stdout
+    assert found
+    for line in found:
+        assert line["chosen"] in line["ns"]
+        assert len(line["ns"]) > 1
+        assert all(time > 0 for time in line["ns"].values())

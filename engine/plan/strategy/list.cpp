@@ -30,7 +30,7 @@ class ListRule final : public Rule {
     Choice choice{strategy_, width_, {}};
     const bool is_pack = way_ == Direction::kPack;
     choice.hints.prefetch = prefetch_.at(way_, message, output, host_.machine);
-    choice.hints.move = host_.move();
+    if (width_ == 0 || width_ > 32) choice.hints.move = host_.move();
     choice.hints.move.masked = host_.has_masks() && (is_pack || message < prefetch_.masks_below);
     if (strategy_ == Strategy::kGather) {
       if (prefetch_.in_order && choice.hints.prefetch.runs > 0) {

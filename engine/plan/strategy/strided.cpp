@@ -136,7 +136,7 @@ class StridedRule final : public Rule {
     Choice choice{Strategy::kStrided, width_, {}};
     Hints& hints = choice.hints;
     hints.prefetch = prefetch_.at(way_, message, output, machine_);
-    hints.move = host_.move();
+    if (width_ > 32) hints.move = host_.move();
     if (width_ >= 64 && is_narrow(message)) {
       hints.move = narrow_;
       if (width_ == 64 && is_spaced(message, false)) hints.load_cycles = spacing();

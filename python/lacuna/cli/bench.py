@@ -93,6 +93,12 @@ def _engine(
     check_only: Annotated[
         bool, typer.Option("--check-only", help="Compare the bytes of all rivals; time nothing.")
     ] = False,
+    strategies: Annotated[
+        bool,
+        typer.Option(
+            "--strategies", help="Time all ways to move each row, and tell if a faster one is left."
+        ),
+    ] = False,
     type_text: Annotated[
         str | None,
         typer.Option("--type", help="Time this type, instead of the corpus."),
@@ -134,6 +140,7 @@ def _engine(
             seconds=seconds,
             starts=starts,
             check_only=check_only,
+            strategies=strategies,
             given=(type_text, count) if type_text is not None else None,
             random=(random, seed) if random is not None else None,
             mpi_root=mpi_root or paths.default_mpi_root(),

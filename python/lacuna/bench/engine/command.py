@@ -16,6 +16,7 @@ from lacuna.base.results import Row
 from lacuna.bench import corpus, random_types
 from lacuna.bench.corpus import CorpusRow
 from lacuna.bench.engine import rows as engine_rows
+from lacuna.bench.engine import strategies
 from lacuna.bench.engine import tables as engine_report
 from lacuna.bench.engine.times import Times
 from lacuna.launch import mpis, watch
@@ -40,6 +41,7 @@ class Options:
     seconds: float | None = None
     starts: int = 1
     check_only: bool = False
+    strategies: bool = False  # only which of them is the fastest
     given: tuple[str, int] | None = None  # a type's text and a count, instead of the corpus
     random: tuple[int, int] | None = None  # so many types of a seed, instead of the corpus
     mpi_root: Path = field(default_factory=paths.default_mpi_root)
@@ -56,6 +58,10 @@ def engine(options: Options) -> None:
         rows = random_types.rows(*options.random)
     else:
         rows = corpus.select(corpus.load(), options.only, options.quick)
+    if options.strategies:
+        seconds, samples = _QUICK if options.quick else _FULL
+        strategies.run(rows, options.samples or samples, options.seconds or seconds, options.json)
+        return
     targets = mpis.chosen(options.mpis, options.mpi_root)
     programs = [
         paths.program(f"lacuna-bench-engine-{paths.family_of(target.name)}") for target in targets

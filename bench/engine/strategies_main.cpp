@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Times every strategy that can move a row beside the one that the plan chose, interleaved.
+// `lacuna bench engine --strategies` starts it. Needs no MPI.
+//
+// Usage: lacuna-strategies --rows FILE --out FILE [--samples N] [--seconds S]
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/engine/measure.hpp"
+#include "bench/harness/arguments.hpp"
+#include "bench/harness/json_lines.hpp"
+#include "exec/exec.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna::bench {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "lacuna-strategies: %s\n", what.c_str());
+  std::exit(1);
+}
+
+// Packs and unpacks by a plan.
+class ByPlan : public Rival {
+ public:
+  ByPlan(std::string name, PlanPtr plan, int64_t count)
+      : Rival(std::move(name)), plan_(std::move(plan)), count_(count) {}
+
+  bool prepare(const Problem& /*problem*/) override { return true; }
+  void pack(const std::byte* mem, std::byte* packed, int64_t times) override {
+    for (int64_t i = 0; i < times; ++i) lacuna::pack(*plan_, mem, count_, packed);
+  }
+  void unpack(const std::byte* packed, std::byte* mem, int64_t times) override {
+    for (int64_t i = 0; i < times; ++i) lacuna::unpack(*plan_, packed, count_, mem);
+  }
+
+ private:
+  PlanPtr plan_;
+  int64_t count_;
+};
+
+// Whether the strategy can move what the step moves in this direction, and hints that it needs.
+bool suits(const Step& step, Strategy strategy, Direction way, Hints& hints) {
+  constexpr int64_t kShortRow = 8;
+  const bool is_pack = way == Direction::kPack;
+  const Record* const record = step.record.get();
+  const auto has_table = [&](bool shuffles) {
+    if (record == nullptr) return false;
+    const RecordTable& table = is_pack ? record->gather : record->scatter;
+    return !table.steps.empty() && table.shuffles == shuffles;
+  };
+  switch (strategy) {
+    case Strategy::kShortRows:
+      return step.inner.count <= kShortRow && step.inner.packed_stride == step.width &&
+             step.open_loop != Step::OpenLoop::kInner;
+    case Strategy::kRepeated:
+      hints.stores = std::max<uint8_t>(hints.stores, 3);
+      return !is_pack;
+    case Strategy::kSpaced:
+      hints.load_cycles = std::max<uint8_t>(hints.load_cycles, 8);
+      return is_pack;
+    case Strategy::kNarrow:
+      hints.move = {16, 16, false};
+      return true;
+    case Strategy::kLines:
+      return is_pack;
+    case Strategy::kNonTemporal:
+      hints.non_temporal = true;
+      return step.width >= 128;
+    case Strategy::kGatherInOrder:
+      return std::is_sorted(step.list->mem_offsets.begin(), step.list->mem_offsets.end());
+    case Strategy::kGatherTable:
+    case Strategy::kScatterTable:
+      return has_table(false);
+    case Strategy::kGatherShuffled:
+      return has_table(true);
+    case Strategy::kGatherPermuted:
+    case Strategy::kScatterPermuted:
+      return record != nullptr && record->permutes.pack != nullptr;
+    case Strategy::kGatherWords:
+    case Strategy::kScatterWords:
+      return record != nullptr && record->words != nullptr;
+    case Strategy::kGatherMoveList:
+    case Strategy::kScatterMoveList:
+      return record != nullptr && !record->list.empty();
+    default:
+      return true;
+  }
+}
+
+// The kernels that can move a direction of the problem, the chosen one first.
+struct Candidate {
+  Kernel kernel;
+  Hints hints;
+};
+std::vector<Candidate> candidates(const Plan& plan, int64_t count, Direction way) {
+  const Step& step = plan.root(count).step;
+  const int64_t bytes = count * plan.size();
+  const Regime& chosen = step.regime(way, bytes, bytes);
+  std::vector<Candidate> found = {{chosen.kernel, chosen.hints}};
+  const auto add = [&](Strategy shape, int64_t width) {
+    for (int i = 0; i < kStrategies; ++i) {
+      const auto strategy = static_cast<Strategy>(i);
+      if (definition_of(strategy) != shape || strategy == chosen.kernel.strategy) continue;
+      const bool has_lanes =
+          strategy == Strategy::kGatherTable || strategy == Strategy::kScatterTable;
+      const Kernel kernel = find_kernel(plan.kernels(), strategy,
+                                        has_lanes && step.record ? step.record->lane : width);
+      Hints hints = chosen.hints;
+      hints.non_temporal = hints.non_temporal && step.shape == Step::Shape::kTranspose;
+      if (kernel.strategy == strategy && suits(step, strategy, way, hints))
+        found.push_back({kernel, hints});
+    }
+  };
+  const Strategy shape = definition_of(chosen.kernel.strategy);
+  add(shape, step.width);
+  // A record of one run is a loop of runs, too.
+  const bool is_pack = way == Direction::kPack;
+  if (step.shape == Step::Shape::kRecord && step.record->runs.size() == 1 &&
+      step.record->runs[0].mem_offset == 0)
+    add(shape == Strategy::kStrided ? (is_pack ? Strategy::kGatherRecord : Strategy::kScatterRecord)
+                                    : Strategy::kStrided,
+        step.width);
+  return found;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void run(const Problem& problem, Direction way, const Settings& settings, JsonLines& out) {
+  const PlanPtr plan = make_plan(problem.type());
+  const int64_t count = problem.count();
+  if (plan->is_empty() || plan->is_run(count) || count <= plan->small_moves().most_elements() ||
+      plan->root(count).step.shape == Step::Shape::kParts)
+    return;
+  Rivals rivals;
+  std::vector<Rival*> present;
+  for (const Candidate& one : candidates(*plan, count, way)) {
+    PlanPtr forced = with_regime(*plan, count, way, one.kernel, one.hints);
+    rivals.push_back(std::make_unique<ByPlan>(one.kernel.id(), std::move(forced), count));
+    present.push_back(rivals.back().get());
+  }
+  if (present.size() < 2) return;
+  if (const std::string wrong = verify(problem, present); !wrong.empty()) fail(wrong);
+  nlohmann::json times = nlohmann::json::object();
+  measure(problem, present, settings, [&](const Times& one) {
+    if (one.is_unpack == (way == Direction::kUnpack)) times[one.rival] = median(one.ns);
+  });
+  out.write(nlohmann::json{
+      {"kind", "row"},
+      {"row", problem.row().id},
+      {"op", way == Direction::kPack ? "pack" : "unpack"},
+      {"chosen", rivals.front()->name()},
+      {"ns",
+       times}}.dump());
+}
+
+int main(int argc, char** argv) {
+  std::string rows_path;
+  std::string out_path;
+  Settings settings{.cold = false, .samples = 15, .seconds = 0.2};
+  read_arguments(argc, argv,
+                 {text_argument("--rows", rows_path), text_argument("--out", out_path),
+                  count_argument("--samples", settings.samples),
+                  seconds_argument("--seconds", settings.seconds)},
+                 fail);
+  if (rows_path.empty() || out_path.empty()) fail("--rows FILE and --out FILE are needed");
+  const auto rows = read_rows(rows_path);
+  if (!rows) fail(rows.error().message);
+  JsonLines out;
+  if (!out.open(out_path)) fail("cannot write " + out_path + ": " + std::strerror(errno));
+  for (const Row& row : *rows) {
+    const auto problem = Problem::make(row);
+    if (!problem) fail(problem.error().message);
+    for (const Direction way : {Direction::kPack, Direction::kUnpack})
+      run(**problem, way, settings, out);
+  }
+  out.write("{\"kind\": \"end\"}");
+  return 0;
+}
+
+}  // namespace
+}  // namespace lacuna::bench
+
+int main(int argc, char** argv) { return lacuna::bench::main(argc, argv); }
